@@ -1,0 +1,64 @@
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+# Static binaries, and one build of each dependency for all targets but unit.
+export CGO_ENABLED = 0
+
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+REVISION  ?= $(shell git rev-parse HEAD 2>/dev/null)
+BRANCH    ?= $(shell git branch --show-current 2>/dev/null)
+# The commit's date, so that the same commit gives the same binary.
+BUILDDATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd 2>/dev/null)
+
+PKG       := github.com/prometheus/common/version
+LDFLAGS   := -s -w -X $(PKG).Version=$(VERSION:v%=%) -X $(PKG).Revision=$(REVISION) \
+             -X $(PKG).Branch=$(BRANCH) -X $(PKG).BuildDate=$(BUILDDATE)
+KUBEFLAP  := $(CURDIR)/bin/kubeflap
+BENCH     ?= .
+COUNT     ?= 1
+FUZZTIME  ?= 10s
+
+.PHONY: build demo test unit lint check-metrics lab-test lab bench fuzz fmt
+
+build:
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
+
+demo:
+	go run ./cmd/kubeflap demo
+
+test: unit lint check-metrics lab-test
+
+unit:
+	CGO_ENABLED=1 go test -race ./...
+
+lint: bin/golangci-lint
+	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd lab && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+
+check-metrics: build bin/promtool
+	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
+
+lab-test: build
+	cd lab && go test ./... && go build -o $(CURDIR)/bin/lab .
+	for s in $$(bin/lab list | cut -d' ' -f1); do bin/lab run $$s --kubeflap $(KUBEFLAP); done
+
+# make lab SCENARIO=heartbeat-loss [SAVE=file] [KEEP=1]
+lab: build
+	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(KEEP),--keep)
+
+# make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
+bench: $(if $(OLD),bin/benchstat)
+	mkdir -p bin
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bin/bench.txt
+	$(if $(OLD),bin/benchstat $(OLD) bin/bench.txt)
+
+fuzz:
+	grep -roE --include='*_test.go' '^func Fuzz\w+' cmd exporter | sed -E 's|/[^/]*:func | |' | while read -r dir name; do \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$dir; done
+
+fmt: bin/golangci-lint
+	$< fmt
+
+# Without the tag promtool compiles the clients of every cloud, which takes longer than all the rest.
+bin/%: tools/%.mod
+	go build -modfile $< -tags remove_all_sd -o $@ tool

@@ -1,0 +1,62 @@
+// Command kubeflap watches a Kubernetes cluster and tells which nodes, pods and
+// Service addresses lose readiness, how often and how long.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/promslog"
+	promslogflag "github.com/prometheus/common/promslog/flag"
+	"github.com/prometheus/common/version"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// program is what every command needs.
+type program struct {
+	ctx    context.Context
+	logger *slog.Logger
+	out    io.Writer
+}
+
+// command is a subcommand with its flags parsed.
+type command func(program) error
+
+// run parses the arguments, runs the command that they name, and returns the exit status.
+func run(args []string, out, errOut io.Writer) int {
+	app := kingpin.New("kubeflap", "Counts every change of readiness in a Kubernetes cluster, however brief, and says why.")
+	app.UsageWriter(out).ErrorWriter(errOut)
+	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
+	commands := map[string]command{}
+	for _, register := range []func(*kingpin.Application) (string, command){
+		registerRun, registerReplay, registerRecord, registerDemo,
+	} {
+		name, c := register(app)
+		commands[name] = c
+	}
+	logging := &promslog.Config{Writer: errOut}
+	promslogflag.AddFlags(app, logging)
+
+	name, err := app.Parse(args)
+	if err != nil {
+		fmt.Fprintf(errOut, "kubeflap: %v; see kubeflap --help\n", err)
+		return 2
+	}
+	// The second signal ends the process at once: stop gives it back to the runtime.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	p := program{ctx: ctx, logger: promslog.New(logging), out: out}
+	if err := commands[name](p); err != nil {
+		fmt.Fprintf(errOut, "kubeflap: %v\n", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/tape"
+)
+
+func registerRecord(app *kingpin.Application) (string, command) {
+	cmd := app.Command("record", "Record the events of a live cluster until interrupted.")
+	kubeconfig := addKubeconfigFlag(cmd)
+	file := cmd.Arg("file", "The recording to write; it must not exist. A name that ends in .gz is compressed.").Required().String()
+	title := cmd.Flag("title", "One line for the recording's header.").String()
+	var duration positiveDuration
+	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(&duration)
+	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
+	return cmd.FullCommand(), func(p program) error {
+		r := recorder{}
+		watcher, err := newWatcher(p.logger, *kubeconfig, r.record)
+		if err != nil {
+			return err
+		}
+		r.writer, err = tape.Create(*file, tape.Header{Recorded: time.Now(), Title: *title, Anonymised: *anonymise})
+		if err != nil {
+			return err
+		}
+		if *anonymise {
+			r.anonymiser = tape.NewAnonymiser()
+		}
+		ctx, cancel := withOptionalTimeout(p.ctx, time.Duration(duration))
+		defer cancel()
+		r.fail = cancel
+		p.logger.Info("recording", "file", *file)
+		err = errors.Join(watcher.Run(ctx), r.writer.Close())
+		p.logger.Info("recorded", "file", *file, "events", r.events)
+		return err
+	}
+}
+
+func withOptionalTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// recorder writes what six watches deliver side by side, in one order.
+type recorder struct {
+	mu         sync.Mutex
+	writer     *tape.Writer
+	anonymiser *tape.Anonymiser
+	events     int
+	// fail stops the recording: a file that cannot be written is no reason to watch on.
+	// The writer keeps the error and gives it at Close.
+	fail context.CancelFunc
+}
+
+func (r *recorder) record(e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.anonymiser != nil {
+		e = r.anonymiser.Event(e)
+	}
+	r.events++
+	if err := r.writer.Write(e); err != nil {
+		r.fail()
+	}
+}

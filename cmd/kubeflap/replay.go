@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/tape"
+)
+
+func registerReplay(app *kingpin.Application) (string, command) {
+	cmd := app.Command("replay", "Read recordings and serve the metrics of the clusters that they are of, at their time.")
+	files := cmd.Arg("file", "A recording. Of several each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
+	pace := speed(1)
+	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(&pace)
+	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
+	fold := addFoldFlags(cmd)
+	web := addWebFlags(cmd)
+	return cmd.FullCommand(), func(p program) error {
+		if *once {
+			pace = 0
+		}
+		recordings, err := openRecordings(*files)
+		if err != nil {
+			return err
+		}
+		r := newReplay(recordings, float64(pace), fold.parsed(), func(string) func(flap.Finding) { return logFindings(p.logger) })
+		if *once {
+			return r.printFinal(p)
+		}
+		return r.serve(p, web, newRegistry())
+	}
+}
+
+// recording is an opened recording and its name in the label cluster.
+type recording struct {
+	*tape.Reader
+	cluster string
+}
+
+// openRecordings opens all of them before the first is played: a mistyped name
+// shows at once.
+func openRecordings(files []string) ([]recording, error) {
+	var all []recording
+	for _, file := range files {
+		reader, err := tape.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		name := ""
+		if len(files) > 1 {
+			name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl")
+		}
+		if slices.ContainsFunc(all, func(r recording) bool { return len(files) > 1 && r.cluster == name }) {
+			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
+		}
+		all = append(all, recording{reader, name})
+	}
+	return all, nil
+}
+
+// replay plays recordings one after the other, each into a house of its own.
+type replay struct {
+	recordings []recording
+	clocks     []*tape.Clock
+	houses     []*house
+	// before is called when a recording begins.
+	before func(recording)
+}
+
+// newReplay makes the replay; reporter gives what a cluster's findings go to.
+func newReplay(recordings []recording, speed float64, settings flap.Settings, reporter func(cluster string) func(flap.Finding)) *replay {
+	r := &replay{recordings: recordings, before: func(recording) {}}
+	for _, recording := range recordings {
+		clock := tape.NewClock(speed)
+		r.clocks = append(r.clocks, clock)
+		r.houses = append(r.houses, newHouse(settings, clock.Now, reporter(recording.cluster)))
+	}
+	return r
+}
+
+// play plays all recordings. A damaged one is played up to the damage, the next ones are played all the same.
+func (r *replay) play(ctx context.Context) error {
+	var failures []error
+	for i, recording := range r.recordings {
+		r.before(recording)
+		err := tape.Play(ctx, recording.Events(), r.clocks[i], r.houses[i].fold.Apply)
+		if ctx.Err() != nil {
+			break
+		}
+		failures = append(failures, err, recording.Close())
+	}
+	return errors.Join(failures...)
+}
+
+func (r *replay) register(registry prometheus.Registerer) {
+	for i, house := range r.houses {
+		house.registerAs(registry, r.recordings[i].cluster)
+	}
+}
+
+// printFinal plays everything at once and prints the metrics as they are in the end.
+func (r *replay) printFinal(p program) error {
+	failure := r.play(p.ctx)
+	registry := prometheus.NewRegistry()
+	r.register(registry)
+	families, err := registry.Gather()
+	if err != nil {
+		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
+	}
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(p.out, family); err != nil {
+			return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
+		}
+	}
+	return failure
+}
+
+// serve plays while it serves, and goes on serving what was reached. What was
+// wrong with a recording is said when it is met, and is the exit status in the end.
+func (r *replay) serve(p program, web *toolkit.FlagConfig, registry *prometheus.Registry) error {
+	r.register(registry)
+	group, ctx := errgroup.WithContext(p.ctx)
+	var failure error
+	group.Go(func() error {
+		if failure = r.play(ctx); failure != nil {
+			p.logger.Error("not everything could be replayed", "err", failure)
+		} else if ctx.Err() == nil {
+			p.logger.Info("replayed everything; serving the final state until interrupted")
+		}
+		return nil
+	})
+	for i := range r.houses {
+		group.Go(func() error { return letTimePass(ctx, r.houses[i].fold, r.clocks[i].Now) })
+	}
+	group.Go(func() error { return serve(ctx, p, web, registry, r.synced) })
+	return errors.Join(group.Wait(), failure)
+}
+
+func (r *replay) synced() bool {
+	return !slices.ContainsFunc(r.houses, func(h *house) bool { return !h.fold.Synced() })
+}
+
+// now is a recorded time as the terminal shows it.
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// positiveDuration is a flag that takes a duration as Prometheus writes them
+// (1m30s, 500ms, 2h), or as Go does, that is not negative.
+type positiveDuration time.Duration
+
+// Set implements kingpin.Value.
+func (d *positiveDuration) Set(s string) error {
+	parsed, err := time.ParseDuration(s)
+	if err != nil {
+		long, modelErr := model.ParseDuration(s)
+		if modelErr != nil {
+			return fmt.Errorf("%q is no duration such as 30s or 2m", s)
+		}
+		parsed = time.Duration(long)
+	}
+	if parsed < 0 {
+		return fmt.Errorf("%q is negative", s)
+	}
+	*d = positiveDuration(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (d *positiveDuration) String() string { return time.Duration(*d).String() }
+
+// speed is a flag that takes a number above 0.
+type speed float64
+
+// Set implements kingpin.Value.
+func (v *speed) Set(s string) error {
+	parsed, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(parsed > 0) || math.IsInf(parsed, 0) {
+		return fmt.Errorf("%q is no number above 0", s)
+	}
+	*v = speed(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }

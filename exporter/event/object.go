@@ -1,0 +1,211 @@
+package event
+
+import "time"
+
+// Meta identifies an object.
+type Meta struct {
+	UID       UID    `json:"uid,omitzero"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Metadata returns the object's identity.
+func (m *Meta) Metadata() *Meta { return m }
+
+// Status is the status of a condition. The zero value is unknown, as the API
+// conventions have it for an absent condition.
+type Status uint8
+
+// The statuses of a condition.
+const (
+	StatusUnknown Status = iota
+	StatusTrue
+	StatusFalse
+)
+
+// String is the status as the label `status` has it.
+func (s Status) String() string { return textOf(statusTexts[:], s) }
+
+// ParseStatus turns a condition's status into a Status; anything the API does not define is unknown.
+func ParseStatus(s string) Status {
+	switch s {
+	case "True":
+		return StatusTrue
+	case "False":
+		return StatusFalse
+	}
+	return StatusUnknown
+}
+
+// Condition is a condition of a node or a pod.
+type Condition struct {
+	Status  Status `json:"status,omitzero"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Heartbeat is lastHeartbeatTime (nodes only), by the node's clock, to the second.
+	Heartbeat time.Time `json:"heartbeat,omitzero"`
+	// Transition is lastTransitionTime, by the writer's clock, to the second.
+	Transition time.Time `json:"transition,omitzero"`
+	// Writer is the field manager that last wrote the status (managedFields; pods only).
+	Writer string `json:"writer,omitempty"`
+}
+
+// Node is a Node: its Ready condition and what explains a change of it.
+type Node struct {
+	Meta
+	// Ready is nil while the node has no Ready condition.
+	Ready          *Condition `json:"ready,omitempty"`
+	Unschedulable  bool       `json:"unschedulable,omitempty"`
+	Taints         []Taint    `json:"taints,omitempty"`
+	KubeletVersion string     `json:"kubeletVersion,omitempty"`
+	BootID         string     `json:"bootID,omitempty"`
+}
+
+// Kind is KindNode.
+func (*Node) Kind() Kind { return KindNode }
+
+// Taint is a taint of a node.
+type Taint struct {
+	Key    string `json:"key"`
+	Effect string `json:"effect"`
+}
+
+// Lease is a Lease in the namespace kube-node-lease: a node's heartbeat. Its
+// name is the node's.
+type Lease struct {
+	Meta
+	// Renew is renewTime, by the node's clock, to the microsecond; zero if unset.
+	Renew time.Time `json:"renew,omitzero"`
+	// DurationSeconds is leaseDurationSeconds: the kubelet renews at a quarter of it
+	// (pkg/kubelet, nodeLeaseRenewIntervalFraction).
+	DurationSeconds int32 `json:"durationSeconds,omitempty"`
+}
+
+// Kind is KindLease.
+func (*Lease) Kind() Kind { return KindLease }
+
+// Pod is a Pod: its readiness and what explains a change of it.
+type Pod struct {
+	Meta
+	Node string `json:"node,omitempty"`
+	// Phase is status.phase; Reason is status.reason (Evicted, NodeLost, ...).
+	Phase  string `json:"phase,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Deletion is deletionTimestamp: when the grace period for the deletion ends.
+	Deletion        time.Time  `json:"deletion,omitzero"`
+	Ready           *Condition `json:"ready,omitempty"`
+	ContainersReady Status     `json:"containersReady,omitzero"`
+	// Disruption is the reason of a DisruptionTarget condition that is True.
+	Disruption string `json:"disruption,omitempty"`
+	// GatesNotReady are the readiness gates whose condition is not True.
+	GatesNotReady []string `json:"gatesNotReady,omitempty"`
+	// Gates is the number of readiness gates.
+	Gates int `json:"gates,omitempty"`
+	// Owner is the controlling owner: "ReplicaSet/web-5d4".
+	Owner       string   `json:"owner,omitempty"`
+	IPs         []string `json:"ips,omitempty"`
+	HostNetwork bool     `json:"hostNetwork,omitempty"`
+	// Containers are the containers that count for readiness: the ordinary ones
+	// and the sidecars (init containers with restartPolicy Always).
+	Containers []Container `json:"containers,omitempty"`
+	// ControllerManager is set on the pod of a kube-controller-manager.
+	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
+}
+
+// Kind is KindPod.
+func (*Pod) Kind() Kind { return KindPod }
+
+// Container is a container of a pod: its image as the spec wants it, and its status.
+type Container struct {
+	Name  string `json:"name"`
+	Image string `json:"image,omitempty"`
+	// ID is the runtime's id of the running or last container.
+	ID       string `json:"id,omitempty"`
+	Ready    bool   `json:"ready,omitempty"`
+	Restarts int32  `json:"restarts,omitempty"`
+	// State is running, waiting or terminated; empty while there is no status.
+	State string `json:"state,omitempty"`
+	// Reason is the waiting or terminated state's (CrashLoopBackOff, OOMKilled, ...).
+	Reason   string    `json:"reason,omitempty"`
+	ExitCode int32     `json:"exitCode,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	// LastReason and LastExitCode are of the container before this one, if it ended.
+	LastReason   string `json:"lastReason,omitempty"`
+	LastExitCode int32  `json:"lastExitCode,omitempty"`
+}
+
+// ControllerManager is what a kube-controller-manager's pod tells of its settings.
+type ControllerManager struct {
+	// GracePeriod is --node-monitor-grace-period; 0 if the flag is not set.
+	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
+	// Version is the image's tag.
+	Version string `json:"version,omitempty"`
+}
+
+// Service is a Service.
+type Service struct {
+	Meta
+	// Type is ClusterIP, NodePort, LoadBalancer or ExternalName.
+	Type string `json:"type,omitempty"`
+	// Selector is empty for a Service whose addresses are not made from pods.
+	Selector        map[string]string `json:"selector,omitempty"`
+	Headless        bool              `json:"headless,omitempty"`
+	PublishNotReady bool              `json:"publishNotReady,omitempty"`
+}
+
+// Kind is KindService.
+func (*Service) Kind() Kind { return KindService }
+
+// EndpointSlice is an EndpointSlice: some of the addresses of one Service.
+type EndpointSlice struct {
+	Meta
+	// Service is the label kubernetes.io/service-name; the Service is in the slice's namespace.
+	Service string `json:"service,omitempty"`
+	// Owner is the UID of the owning Service, zero if the slice has no such owner.
+	Owner UID `json:"owner,omitzero"`
+	// ManagedBy is the label endpointslice.kubernetes.io/managed-by.
+	ManagedBy string    `json:"managedBy,omitempty"`
+	Addresses []Address `json:"addresses,omitempty"`
+}
+
+// Kind is KindEndpointSlice.
+func (*EndpointSlice) Kind() Kind { return KindEndpointSlice }
+
+// Endpoints is an Endpoints object: the addresses of the Service of the same name.
+type Endpoints struct {
+	Meta
+	// ManagedBy is the label endpoints.kubernetes.io/managed-by (v1.33 and later).
+	ManagedBy string `json:"managedBy,omitempty"`
+	// Truncated: the controller left out what is over 1,000 addresses.
+	Truncated bool `json:"truncated,omitempty"`
+	// Writer is the field manager that last wrote the subsets.
+	Writer    string    `json:"writer,omitempty"`
+	Addresses []Address `json:"addresses,omitempty"`
+}
+
+// Kind is KindEndpoints.
+func (*Endpoints) Kind() Kind { return KindEndpoints }
+
+// Address is one address of a Service, as a slice or an Endpoints object has it.
+type Address struct {
+	// UID is that of the target (targetRef), or made from IP where there is none.
+	UID UID `json:"uid"`
+	// IP is the address: an IP, or a host name in a slice of type FQDN.
+	IP   string `json:"ip"`
+	Node string `json:"node,omitempty"`
+	// ByHand: the address has no targetRef, so no controller derived it from a pod.
+	ByHand      bool `json:"byHand,omitempty"`
+	Ready       bool `json:"ready,omitempty"`
+	Serving     bool `json:"serving,omitempty"`
+	Terminating bool `json:"terminating,omitempty"`
+}
+
+// Cluster is what there is to know of the API server.
+type Cluster struct {
+	Meta
+	// Version is its version: "v1.36.3".
+	Version string `json:"version,omitempty"`
+}
+
+// Kind is KindCluster.
+func (*Cluster) Kind() Kind { return KindCluster }

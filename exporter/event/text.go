@@ -1,0 +1,57 @@
+package event
+
+import "fmt"
+
+var kindTexts = [...]string{
+	KindNode: "nodes", KindLease: "leases", KindPod: "pods", KindService: "services",
+	KindEndpointSlice: "endpointslices", KindEndpoints: "endpoints", KindCluster: "cluster",
+}
+
+var typeTexts = [...]string{
+	Added: "added", Modified: "modified", Deleted: "deleted", Bookmark: "bookmark",
+	Listing: "listing", Listed: "listed", Synced: "synced",
+	Up: "up", Down: "down", Unavailable: "unavailable",
+}
+
+var statusTexts = [...]string{StatusUnknown: "unknown", StatusTrue: "true", StatusFalse: "false"}
+
+func textOf[T ~uint8](texts []string, value T) string {
+	if int(value) >= len(texts) || texts[value] == "" {
+		return fmt.Sprintf("invalid(%d)", value)
+	}
+	return texts[value]
+}
+
+func parseText[T ~uint8](texts []string, what string, text []byte, value *T) error {
+	for i, t := range texts {
+		if t != "" && t == string(text) {
+			*value = T(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no %s", text, what)
+}
+
+// MarshalText writes the kind as recordings hold it.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *Kind) UnmarshalText(text []byte) error {
+	return parseText(kindTexts[:], "kind", text, k)
+}
+
+// MarshalText writes the type as recordings hold it.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (t *Type) UnmarshalText(text []byte) error {
+	return parseText(typeTexts[:], "event type", text, t)
+}
+
+// MarshalText writes the status as recordings hold it.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Status) UnmarshalText(text []byte) error {
+	return parseText(statusTexts[:], "status", text, s)
+}

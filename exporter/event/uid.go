@@ -1,0 +1,91 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+)
+
+// UID identifies an object, or an address of a Service. It is the object's
+// metadata.uid in 16 bytes where that is a UUID, as every API server makes them,
+// and otherwise a hash of it.
+type UID [16]byte
+
+// ParseUID turns a metadata.uid into a UID; the empty string into the zero UID.
+func ParseUID(s string) UID {
+	if s == "" {
+		return UID{}
+	}
+	if uid, ok := parseUUID(s); ok {
+		return uid
+	}
+	return hashUID(s)
+}
+
+// AddressUID identifies an address that names no target, by its IP or host name.
+func AddressUID(address string) UID { return hashUID("address/" + address) }
+
+// IsZero reports whether there is no UID.
+func (u UID) IsZero() bool { return u == UID{} }
+
+// String writes the UID in the form of a UUID.
+func (u UID) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], u[0:4])
+	hex.Encode(b[9:13], u[4:6])
+	hex.Encode(b[14:18], u[6:8])
+	hex.Encode(b[19:23], u[8:10])
+	hex.Encode(b[24:36], u[10:16])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return string(b[:])
+}
+
+// MarshalText writes the UID in the form of a UUID.
+func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (u *UID) UnmarshalText(text []byte) error {
+	uid, ok := parseUUID(string(text))
+	if !ok {
+		return errors.New("a uid must have the form of a UUID")
+	}
+	*u = uid
+	return nil
+}
+
+// parseUUID accepts lower case only: an upper-case spelling is another string,
+// and so another object, to the API server.
+func parseUUID(s string) (UID, bool) {
+	var uid UID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return uid, false
+	}
+	at := 0
+	for i := range uid {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			at++
+		}
+		high, low := hexDigit(s[at]), hexDigit(s[at+1])
+		if high < 0 || low < 0 {
+			return UID{}, false
+		}
+		uid[i] = byte(high<<4 | low)
+		at += 2
+	}
+	return uid, true
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
+
+func hashUID(s string) UID {
+	sum := sha256.Sum256([]byte(s))
+	return UID(sum[:16])
+}

@@ -1,0 +1,106 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// byHand is what is known of a Service's hand-written addresses: those without
+// a targetRef, which no controller derives from a pod.
+type byHand struct {
+	// endpoints and slices count them in the Endpoints object and in the slices.
+	endpoints, slices int
+	// ever: the Service has had some. wiped: they were wiped while the Service
+	// had a selector, and no pod has matched it since. conflict: it was reported.
+	ever, wiped, conflict bool
+	// resets counts wipes, by whether the Service had a selector then.
+	resets map[bool]uint64
+}
+
+// countByHand counts a holder's hand-written addresses anew and finds resets:
+// from one or more to none. Endpoints and slices count each for itself, so that Endpoints that
+// are emptied and written again before the mirroring controller looks are seen.
+func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
+	written := 0
+	for i := range addresses {
+		if addresses[i].ByHand {
+			written++
+		}
+	}
+	s.service.forgetHolder(h)
+	before := s.byHand.of(h.kind)
+	if f.onlyMirrors(h) {
+		h.byHand = 0
+	} else {
+		before += h.byHand
+		h.byHand = written
+	}
+	h.managed = len(addresses) - written
+	s.service.takeHolder(h)
+	if now := s.byHand.of(h.kind); before > 0 && now == 0 && !s.quiet && !s.gone {
+		f.reset(s, before)
+	}
+	if s.managed > 0 {
+		s.byHand.wiped = false
+	}
+	f.checkConflict(s.service, s.at)
+}
+
+// onlyMirrors reports whether a slice only repeats Endpoints that are watched themselves.
+func (f *Fold) onlyMirrors(h *holder) bool {
+	return h.mirrored && f.watches[event.KindEndpoints].synced
+}
+
+func (b *byHand) of(k event.Kind) int {
+	if k == event.KindEndpoints {
+		return b.endpoints
+	}
+	return b.slices
+}
+
+func (s *service) forgetHolder(h *holder) {
+	s.managed -= h.managed
+	s.addByHand(h.kind, -h.byHand)
+}
+
+func (s *service) takeHolder(h *holder) {
+	s.managed += h.managed
+	s.addByHand(h.kind, h.byHand)
+}
+
+func (s *service) addByHand(k event.Kind, n int) {
+	if k == event.KindEndpoints {
+		s.byHand.endpoints += n
+	} else {
+		s.byHand.slices += n
+	}
+	s.byHand.ever = s.byHand.ever || s.byHand.endpoints+s.byHand.slices > 0
+}
+
+func (f *Fold) reset(s shift, count int) {
+	if s.byHand.resets == nil {
+		s.byHand.resets = map[bool]uint64{}
+	}
+	s.byHand.resets[s.selector]++
+	s.byHand.wiped = s.selector
+	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: s.selector})
+}
+
+// inConflict: the endpoints controller will wipe hand-written Endpoints of a
+// Service with a selector at its next sync of it, or has done so (endpoints controller,
+// syncService). Hand-made slices it leaves alone.
+func (s *service) inConflict() bool {
+	return s.selector && (s.byHand.endpoints > 0 || s.byHand.wiped)
+}
+
+func (f *Fold) checkConflict(s *service, t time.Time) {
+	if !s.selector {
+		s.byHand.wiped = false
+	}
+	conflict := s.exists && s.inConflict()
+	if conflict && !s.byHand.conflict {
+		f.reportOf(s, Finding{Time: t, Kind: SelectorConflict, Count: s.byHand.endpoints})
+	}
+	s.byHand.conflict = conflict
+}

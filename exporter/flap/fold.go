@@ -1,0 +1,162 @@
+// Package flap folds the events of a cluster into what readers ask for: which
+// nodes, pods and Service addresses lost readiness, how often and how long.
+//
+// The fold reads no clock: time comes in with the events and the questions, so
+// the same events give the same answers live and replayed, at any speed.
+package flap
+
+import (
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Settings are what the operator decides.
+type Settings struct {
+	// GracePeriod is the node monitor grace period if it is known beforehand;
+	// 0 lets the fold find it out.
+	GracePeriod time.Duration
+	// BounceWindow is how soon an address must be back for a bounce.
+	BounceWindow time.Duration
+	// AddressSource is the resource that address states are read from, KindEndpointSlice or
+	// KindEndpoints; 0 takes EndpointSlices where the cluster has them, else Endpoints.
+	AddressSource event.Kind
+}
+
+// Fold is the state of a cluster's readiness. It is safe for concurrent use.
+type Fold struct {
+	mu       sync.Mutex
+	settings Settings
+	report   func(Finding)
+
+	// now is the time of the newest event or question: the fold's time never goes back.
+	now     time.Time
+	watches [event.NumKinds]watch
+	source  event.Kind
+
+	grace graceFinder
+	beats heartbeatWatch
+	nodes map[string]*node
+
+	services map[serviceKey]*service
+	// others are Services known only by slices that name them as their owner
+	// while f.services holds another Service of that name.
+	others    map[event.UID]*service
+	slices    map[event.UID]*holder
+	endpoints map[event.UID]*holder
+	scratch   []entry
+
+	pods       map[event.UID]*pod
+	namespaces map[string]*namespace
+}
+
+// New makes an empty fold. report is called for each Finding, in order, while
+// the fold is locked: it must be quick and must not call the fold; nil drops them.
+func New(settings Settings, report func(Finding)) *Fold {
+	if report == nil {
+		report = func(Finding) {}
+	}
+	f := &Fold{
+		settings:   settings,
+		report:     report,
+		source:     settings.AddressSource,
+		grace:      newGraceFinder(settings.GracePeriod),
+		nodes:      map[string]*node{},
+		services:   map[serviceKey]*service{},
+		others:     map[event.UID]*service{},
+		slices:     map[event.UID]*holder{},
+		endpoints:  map[event.UID]*holder{},
+		pods:       map[event.UID]*pod{},
+		namespaces: map[string]*namespace{},
+	}
+	if f.source == 0 {
+		f.source = event.KindEndpointSlice
+	}
+	f.graceChanged()
+	return f
+}
+
+// Apply folds one event in.
+func (f *Fold) Apply(e event.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// Six watches deliver side by side: an event may come in behind a later one.
+	if e.Seen.Before(f.now) {
+		e.Seen = f.now
+	}
+	f.advance(e.Seen)
+	f.countEvent(e)
+	if !e.Type.HasObject() {
+		f.applyWatch(e)
+		return
+	}
+	switch o := e.Object.(type) {
+	case *event.Node:
+		f.applyNode(e, o)
+	case *event.Lease:
+		f.applyLease(e, o)
+	case *event.Pod:
+		f.applyPod(e, o)
+	case *event.Service:
+		f.applyService(e, o)
+	case *event.EndpointSlice:
+		f.applySlice(e, o)
+	case *event.Endpoints:
+		f.applyEndpoints(e, o)
+	case *event.Cluster:
+		f.grace.version = o.Version
+		f.graceChanged()
+	}
+}
+
+// Advance lets time pass up to t without an event: what becomes late by the
+// mere passing of time is counted and reported.
+func (f *Fold) Advance(t time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance(t)
+}
+
+func (f *Fold) advance(t time.Time) {
+	if t.Before(f.now) {
+		return
+	}
+	f.now = t
+	f.countLate(t)
+}
+
+// first reports whether e is of the first list of its resource: what that
+// shows is the baseline, not a change.
+func (f *Fold) first(e event.Event) bool {
+	return e.Type == event.Listed && !f.watches[e.Kind].synced
+}
+
+// sweep forgets the objects of a kind that its newest list did not show.
+func (f *Fold) sweep(e event.Event) {
+	switch e.Kind {
+	case event.KindNode:
+		f.sweepNodes(e)
+	case event.KindLease:
+		f.sweepLeases()
+	case event.KindPod:
+		sweepMap(f.pods, f.generation(e), func(p *pod) uint32 { return p.generation }, f.forgetPod)
+	case event.KindService:
+		f.sweepServices(e)
+	case event.KindEndpointSlice:
+		sweepMap(f.slices, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.slices, id) })
+	case event.KindEndpoints:
+		sweepMap(f.endpoints, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.endpoints, id) })
+	}
+}
+
+func (f *Fold) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
+
+// sweepMap calls drop for each entry that is of an older generation.
+func sweepMap[V any](m map[event.UID]V, generation uint32, of func(V) uint32, drop func(event.UID)) {
+	for id, v := range m {
+		if of(v) != generation {
+			drop(id)
+		}
+	}
+}

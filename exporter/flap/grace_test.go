@@ -1,0 +1,92 @@
+package flap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func server(version string) *event.Cluster { return &event.Cluster{Version: version} }
+
+func controllerManager(name, version string, grace time.Duration) *event.Pod {
+	p := aPod(name, ready)
+	p.ControllerManager = &event.ControllerManager{GracePeriod: grace, Version: version}
+	return p
+}
+
+func TestGracePeriod(t *testing.T) {
+	const s = time.Second
+	cases := []struct {
+		name    string
+		flag    time.Duration
+		objects []event.Object
+		want    Grace
+	}{
+		{"nothing is known", 0, nil, Grace{}},
+		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, Grace{50 * s, SourceDefault}},
+		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, Grace{40 * s, SourceDefault}},
+		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, Grace{50 * s, SourceDefault}},
+		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, Grace{40 * s, SourceDefault}},
+		{
+			"the controller manager's flag beats the version", 0,
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)}, Grace{10 * s, SourceControllerManager},
+		},
+		{
+			"without the flag its image's version decides", 0,
+			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)}, Grace{40 * s, SourceControllerManager},
+		},
+		{
+			"of several managers the tightest counts", 0,
+			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)}, Grace{20 * s, SourceControllerManager},
+		},
+		{
+			"kubeflap's own flag beats everything", 90 * s,
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)}, Grace{90 * s, SourceFlag},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			story := newStory(t, Settings{GracePeriod: c.flag}).added(c.objects...)
+			equal(t, "grace", story.GracePeriod(), c.want)
+		})
+	}
+}
+
+func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
+	m := controllerManager("m", "v1.36.3", 10*time.Second)
+	s := newStory(t, Settings{}).added(server("v1.36.3"), m).deleted(m)
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestGracePeriodIsObservedWhereWhatIsSeenContradictsTheDefault(t *testing.T) {
+	observe := func(after ...float64) Grace {
+		s := newStory(t, Settings{}).added(server("v1.36.3"))
+		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+		at := 0.0
+		for _, d := range after {
+			at += 10
+			s.at(at).modified(lease("node-1", at))
+			at += d
+			s.at(at).modified(unknownSince("node-1", at))
+			s.at(at + 1).modified(aNode("node-1", ready, at+1))
+		}
+		return s.GracePeriod()
+	}
+	equal(t, "Unknown 57 s after the last heartbeat agrees with 50 s", observe(57), Grace{50 * time.Second, SourceDefault})
+	equal(t, "Unknown after 24.4 s does not", observe(27.5, 24.4), Grace{24 * time.Second, SourceObserved})
+	equal(t, "one after 130 s may be a restart of the manager", observe(130), Grace{50 * time.Second, SourceDefault})
+	equal(t, "three are not", observe(130, 125, 128), Grace{125 * time.Second, SourceObserved})
+}
+
+func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
+	s := newStory(t, Settings{}).added(server("v1.36.3"))
+	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(20)
+	equal(t, "late with 50 s", s.node("node-1").LateHeartbeats, 0)
+	s.at(22).added(controllerManager("m", "", 12*time.Second))
+	s.at(22.1)
+	equal(t, "late with 12 s", s.node("node-1").LateHeartbeats, 1)
+	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
+}

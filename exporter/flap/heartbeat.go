@@ -1,0 +1,221 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// heartbeatWatch is what all nodes' heartbeats have in common.
+type heartbeatWatch struct {
+	grace time.Duration
+	// resumed is when the Lease watch worked again after its last break: no
+	// heartbeat is late before it could have been seen.
+	resumed time.Time
+	// measured is from when on heartbeats arrive when they happen: after a break
+	// the watch first delivers what it had missed, all at once.
+	measured time.Time
+	// nextDue is when the next heartbeat can become late at the earliest.
+	nextDue time.Time
+}
+
+// catchUp is how long the missed events of a broken watch may take to come in.
+const catchUp = 2 * time.Second
+
+func (h *heartbeatWatch) resume(t time.Time) {
+	h.resumed, h.measured = t, t.Add(catchUp)
+	h.nextDue = time.Time{}
+}
+
+// heartbeat is a node's heartbeats: those that the node controller counts
+// (node lifecycle controller, tryUpdateNodeHealth).
+type heartbeat struct {
+	// last is when the last one was seen; zero if none is known. guessed says that it
+	// was not seen but taken from the node's clock, in the first list.
+	last    time.Time
+	guessed bool
+	// since is when kubeflap began to look: what was late before is not counted.
+	since time.Time
+	// saved is the renewTime the node controller holds, shown the newest there
+	// is: after a node's clock stepped back they differ.
+	saved, shown time.Time
+	// reported is Ready's lastHeartbeatTime.
+	reported time.Time
+	// late and missed say that the running interval has been counted as such.
+	late, missed         bool
+	total, lates, misses uint64
+	intervals            window
+}
+
+// beat counts a heartbeat seen at t and closes the interval that it ends.
+func (f *Fold) beat(n *node, t time.Time) {
+	f.countLateOf(n, t)
+	h := &n.heartbeat
+	if !h.last.IsZero() && !h.guessed && !h.last.Before(f.beats.measured) && !f.blindToHeartbeats() {
+		interval := t.Sub(h.last)
+		h.intervals.add(t, interval)
+		f.report(Finding{Time: t, Kind: HeartbeatSeen, Node: n.name, Duration: interval})
+	}
+	h.last, h.guessed = t, false
+	h.late, h.missed = false, false
+	h.total++
+}
+
+// guess takes a heartbeat of the first list from the node's clock: never later than now.
+func (h *heartbeat) guess(t, seen time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if t.After(seen) {
+		t = seen
+	}
+	if t.After(h.last) {
+		h.last, h.guessed = t, true
+	}
+}
+
+// applyLease folds a Lease: a node's heartbeat if renewTime is strictly after
+// the one that the node controller holds. A clock that stepped back renews in vain.
+func (f *Fold) applyLease(e event.Event, l *event.Lease) {
+	if e.Type == event.Deleted {
+		f.forgetLease(l.Name)
+		return
+	}
+	n := f.nodeNamed(l.Name)
+	n.leaseGeneration = f.generation(e)
+	h := &n.heartbeat
+	firstSight := !n.hasLease
+	n.hasLease, h.shown = true, l.Renew
+	if h.since.IsZero() {
+		h.since = e.Seen
+	}
+	switch {
+	case f.first(e):
+		h.saved = l.Renew
+		h.guess(l.Renew, e.Seen)
+	case firstSight || h.saved.Before(l.Renew):
+		h.saved = l.Renew
+		f.beat(n, e.Seen)
+	}
+}
+
+// statusHeartbeat folds Ready's lastHeartbeatTime: any change of it is a heartbeat,
+// backwards too. The node controller then forgets the Lease it holds and takes the
+// one there is in its next pass (tryUpdateNodeHealth).
+func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
+	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
+		return
+	}
+	n.heartbeat.reported = ready.Heartbeat
+	n.heartbeat.saved = n.heartbeat.shown
+	f.beat(n, e.Seen)
+}
+
+// firstHeartbeat is where a node's first interval starts: at the last heartbeat it tells of
+// when kubeflap starts, and now when it is new (tryUpdateNodeHealth, nodeHealth == nil).
+func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
+	h := &n.heartbeat
+	f.beats.nextDue = time.Time{}
+	if h.since.IsZero() {
+		h.since = e.Seen
+	}
+	if ready != nil {
+		h.reported = ready.Heartbeat
+	}
+	if !f.first(e) {
+		h.guess(e.Seen, e.Seen)
+	} else if ready != nil {
+		h.guess(ready.Heartbeat, e.Seen)
+	}
+}
+
+// blindToHeartbeats reports that no heartbeat could be seen now if there were one.
+func (f *Fold) blindToHeartbeats() bool { return !f.watches[event.KindLease].up }
+
+// countLate counts the heartbeats that have become late by t.
+func (f *Fold) countLate(t time.Time) {
+	if f.beats.grace == 0 || f.blindToHeartbeats() || t.Before(f.beats.nextDue) {
+		return
+	}
+	next := t.Add(f.beats.grace / 2)
+	for _, n := range f.nodes {
+		f.countLateOf(n, t)
+		if due := f.due(n); !due.Before(t) && due.Before(next) {
+			next = due
+		}
+	}
+	f.beats.nextDue = next
+}
+
+// due is when the next mark of a node's running interval is passed; zero if none is left.
+func (f *Fold) due(n *node) time.Time {
+	base := f.intervalStart(n)
+	switch {
+	case base.IsZero() || n.heartbeat.missed:
+		return time.Time{}
+	case n.heartbeat.late:
+		return base.Add(f.beats.grace)
+	}
+	return base.Add(f.beats.grace / 2)
+}
+
+// intervalStart is from when on the node's next heartbeat is waited for.
+func (f *Fold) intervalStart(n *node) time.Time {
+	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(f.beats.resumed) {
+		return n.heartbeat.last
+	}
+	return f.beats.resumed
+}
+
+// countLateOf counts the marks that the node's running interval has passed by t,
+// at the moments at which it passed them.
+func (f *Fold) countLateOf(n *node, t time.Time) {
+	base := f.intervalStart(n)
+	if !n.exists || base.IsZero() || f.beats.grace == 0 || f.blindToHeartbeats() {
+		return
+	}
+	h := &n.heartbeat
+	if mark := base.Add(f.beats.grace / 2); !h.late && t.After(mark) {
+		h.late = true
+		if mark.After(h.since) {
+			h.lates++
+			f.report(Finding{Time: mark, Kind: HeartbeatLate, Node: n.name, Duration: f.beats.grace / 2})
+		}
+	}
+	if mark := base.Add(f.beats.grace); !h.missed && t.After(mark) {
+		h.missed = true
+		if mark.After(h.since) {
+			h.misses++
+			f.report(Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace})
+		}
+	}
+}
+
+// longestInterval is the longest of the last ten minutes, the running one
+// included as far as it could be seen.
+func (f *Fold) longestInterval(n *node, t time.Time) time.Duration {
+	longest := n.heartbeat.intervals.max(t)
+	start := f.intervalStart(n)
+	if start.IsZero() {
+		return longest
+	}
+	if down := f.watches[event.KindLease].downSince; !down.IsZero() {
+		t = down
+	}
+	return max(longest, t.Sub(start))
+}
+
+func (f *Fold) forgetLease(name string) {
+	if n := f.nodes[name]; n != nil {
+		n.hasLease = false
+		f.forgetNodeIfGone(n)
+	}
+}
+
+func (f *Fold) sweepLeases() {
+	for name, n := range f.nodes {
+		if n.hasLease && n.leaseGeneration != f.watches[event.KindLease].generation {
+			f.forgetLease(name)
+		}
+	}
+}

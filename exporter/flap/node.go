@@ -1,0 +1,163 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Reasons that the node lifecycle controller gives when it writes Ready=Unknown (tryUpdateNodeHealth).
+const (
+	reasonUnknown      = "NodeStatusUnknown"
+	reasonNeverUpdated = "NodeStatusNeverUpdated"
+)
+
+// node is a node and its Lease, which may come in either order.
+type node struct {
+	name string
+	uid  event.UID
+	// exists: the Node was seen; there may be a Lease alone.
+	exists, hasLease            bool
+	generation, leaseGeneration uint32
+	created                     time.Time
+	heartbeat                   heartbeat
+
+	ready event.Status
+	// transition is Ready's lastTransitionTime.
+	transition time.Time
+	// since is from when on Ready is known to be as it is; sinceSeen says that
+	// kubeflap saw it turn.
+	since       time.Time
+	sinceSeen   bool
+	transitions [3]uint64
+	// unready is the time not Ready of the finished stays in a status.
+	unready time.Duration
+}
+
+func (f *Fold) nodeNamed(name string) *node {
+	n := f.nodes[name]
+	if n == nil {
+		n = &node{name: name}
+		f.nodes[name] = n
+	}
+	return n
+}
+
+func (f *Fold) applyNode(e event.Event, o *event.Node) {
+	n := f.nodeNamed(o.Name)
+	if e.Type == event.Deleted {
+		if n.uid == o.UID {
+			f.forgetNode(n)
+		}
+		return
+	}
+	if n.exists && n.uid != o.UID {
+		// Deleted and created again while nobody looked.
+		f.forgetNode(n)
+		n = f.nodeNamed(o.Name)
+	}
+	n.generation = f.generation(e)
+	if !n.exists {
+		f.firstSight(n, e, o)
+		return
+	}
+	f.statusHeartbeat(n, e, o.Ready)
+	f.applyReady(n, e, o.Ready)
+}
+
+func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
+	n.uid, n.exists, n.created = o.UID, true, e.Seen
+	n.since, n.sinceSeen = e.Seen, e.Type == event.Added
+	if o.Ready != nil {
+		n.ready, n.transition = o.Ready.Status, o.Ready.Transition
+	}
+	f.firstHeartbeat(n, e, o.Ready)
+}
+
+// applyReady folds the Ready condition. An absent one is unknown.
+func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
+	var c event.Condition
+	if ready != nil {
+		c = *ready
+	}
+	moved := !n.transition.Equal(c.Transition)
+	n.transition = c.Transition
+	switch {
+	case c.Status != n.ready:
+		if c.Reason == reasonUnknown && e.Type == event.Modified {
+			f.observeGrace(n, e.Seen)
+		}
+		f.turn(n, c.Status, e.Seen)
+	case moved && e.Type == event.Listed:
+		f.turnedUnseen(n, e.Seen)
+	}
+}
+
+func (f *Fold) turn(n *node, to event.Status, t time.Time) {
+	finding := Finding{
+		Time: t, Kind: NodeReadyChanged, Node: n.name, From: n.ready.String(), To: to.String(),
+		Complete: n.sinceSeen, Duration: t.Sub(n.since),
+	}
+	if !n.heartbeat.last.IsZero() {
+		finding.Heartbeat = t.Sub(n.heartbeat.last)
+	}
+	if n.ready != event.StatusTrue {
+		n.unready += t.Sub(n.since)
+	}
+	n.ready, n.since, n.sinceSeen = to, t, true
+	n.transitions[to]++
+	f.report(finding)
+}
+
+// turnedUnseen counts what a relist proves: the status is as it was, but
+// lastTransitionTime moved, so it left and came back while the watch was broken. For nodes that
+// time is sound: kubelet and node controller set it on a change of the status and only then.
+// Where it was in between is not known: from Ready it is taken to be Unknown, else True.
+func (f *Fold) turnedUnseen(n *node, t time.Time) {
+	between := event.StatusTrue
+	if n.ready == event.StatusTrue {
+		between = event.StatusUnknown
+	}
+	n.transitions[between]++
+	n.transitions[n.ready]++
+	// How long it was away is not known either, nor when the present stay began.
+	if n.ready != event.StatusTrue {
+		n.unready += t.Sub(n.since)
+	}
+	n.since, n.sinceSeen = t, false
+	f.report(Finding{Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String()})
+}
+
+// observeGrace measures the grace period by the node controller's own act: it
+// lies between the last heartbeat and the Unknown, the controller's slack included.
+// The controller takes over the newest Lease with that write (tryUpdateNodeHealth).
+func (f *Fold) observeGrace(n *node, t time.Time) {
+	h := &n.heartbeat
+	h.saved = h.shown
+	if h.guessed || h.last.IsZero() || h.last.Before(f.beats.measured) || f.blindToHeartbeats() {
+		return
+	}
+	f.grace.sample(t.Sub(h.last))
+	f.graceChanged()
+}
+
+// forgetNode drops a Node and all that was counted of it; its Lease stays if there is one.
+func (f *Fold) forgetNode(n *node) {
+	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
+	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
+	f.forgetNodeIfGone(n)
+}
+
+func (f *Fold) forgetNodeIfGone(n *node) {
+	if !n.exists && !n.hasLease {
+		delete(f.nodes, n.name)
+	}
+}
+
+func (f *Fold) sweepNodes(e event.Event) {
+	for _, n := range f.nodes {
+		if n.exists && n.generation != f.generation(e) {
+			f.forgetNode(n)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package flap
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func running(image string, restarts int32) event.Container {
+	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
+}
+
+func (s *story) inShop() Namespace {
+	s.t.Helper()
+	for _, n := range s.Namespaces(nil) {
+		if n.Name == "shop" {
+			return n
+		}
+	}
+	s.t.Fatal("nothing is counted of the namespace shop")
+	return Namespace{}
+}
+
+func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	equal(t, "at the start", s.inShop(), Namespace{Name: "shop"})
+	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
+	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
+	equal(t, "both counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1, SilentRestarts: 1})
+}
+
+func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).modified(aPod("web-1", notReady, running("app:1", 0)))
+	s.at(11).modified(aPod("web-1", ready, running("app:1", 1)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}
+
+func TestImageOfAPodThatDoesNotRunYetIsNoInPlaceUpdate(t *testing.T) {
+	pending := aPod("web-1", notReady, running("app:1", 0))
+	pending.Phase = "Pending"
+	s := newStory(t, grace40).starts(pending)
+	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
+	equal(t, "in-place updates", s.inShop().InPlaceUpdates, 0)
+}
+
+func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
+	s.at(10).deleted(aPod("web-1", ready))
+	equal(t, "namespaces while a pod is left", len(s.Namespaces(nil)), 1)
+	s.at(20).lists(event.KindPod)
+	equal(t, "namespaces", len(s.Namespaces(nil)), 0)
+	equal(t, "pods", len(s.pods), 0)
+}

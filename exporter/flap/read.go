@@ -1,0 +1,173 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Node is what there is to know of a node as of the time of the question.
+type Node struct {
+	Name string
+	// Created is when kubeflap first saw it: its counters began at 0 then.
+	Created time.Time
+	// HeartbeatKnown says that a heartbeat was seen or told of; HeartbeatAge is the time since.
+	HeartbeatKnown bool
+	HeartbeatAge   time.Duration
+	// LongestInterval is the longest of the last ten minutes, the running one included.
+	LongestInterval                              time.Duration
+	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
+	Ready                                        event.Status
+	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
+	Unready                                      time.Duration
+}
+
+// Service is what there is to know of a Service as of the time of the question.
+type Service struct {
+	Namespace, Name              string
+	Created                      time.Time
+	Type                         string
+	Selector                     bool
+	Ready, NotReady, Terminating int
+	TurnedReady, TurnedNotReady  uint64
+	Added, Removed, Bounces      uint64
+	Outages                      uint64
+	OutageTime                   time.Duration
+	// ByHand: it has or had hand-written addresses; the rest speaks of these.
+	ByHand                                 bool
+	ResetsWithSelector, ResetsSelectorless uint64
+	SelectorConflict                       bool
+}
+
+// Namespace is what is counted per namespace.
+type Namespace struct {
+	Name           string
+	InPlaceUpdates uint64
+	SilentRestarts uint64
+}
+
+// Watch is the state of the watch of one resource.
+type Watch struct {
+	Resource event.Kind
+	// Events counts by type.
+	Events [event.Bookmark + 1]uint64
+	// Relists are the lists after the first; Errors the failed lists and watches.
+	Relists, Errors uint64
+	// Synced: the first list is done. Up: the watch works now.
+	Synced, Up bool
+	// Unavailable is why the resource cannot be watched; empty if it can.
+	Unavailable string
+	LastEvent   time.Time
+	Blind       time.Duration
+}
+
+// Nodes appends the nodes as of t to into.
+func (f *Fold) Nodes(t time.Time, into []Node) []Node {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t = f.asOf(t)
+	for _, n := range f.nodes {
+		if n.exists {
+			into = append(into, f.readNode(n, t))
+		}
+	}
+	return into
+}
+
+// asOf lets the time of a question pass; the fold's time may be later already.
+func (f *Fold) asOf(t time.Time) time.Time {
+	f.advance(t)
+	return f.now
+}
+
+func (f *Fold) readNode(n *node, t time.Time) Node {
+	h := &n.heartbeat
+	v := Node{
+		Name: n.name, Created: n.created,
+		HeartbeatKnown: !h.last.IsZero(), HeartbeatAge: t.Sub(h.last), LongestInterval: f.longestInterval(n, t),
+		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
+		Ready: n.ready, Unready: n.unready,
+		TurnedReady:    n.transitions[event.StatusTrue],
+		TurnedNotReady: n.transitions[event.StatusFalse],
+		TurnedUnknown:  n.transitions[event.StatusUnknown],
+	}
+	if n.ready != event.StatusTrue {
+		v.Unready += t.Sub(n.since)
+	}
+	return v
+}
+
+// Services appends the Services as of t to into.
+func (f *Fold) Services(t time.Time, into []Service) []Service {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t = f.asOf(t)
+	for _, s := range f.services {
+		if s.exists {
+			into = append(into, s.read(t))
+		}
+	}
+	return into
+}
+
+func (s *service) read(t time.Time) Service {
+	count := &s.addresses.count
+	return Service{
+		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.selector,
+		Ready: count[stateReady], NotReady: count[stateNotReady], Terminating: count[stateTerminating],
+		TurnedReady: s.flips[0], TurnedNotReady: s.flips[1],
+		Added: s.added, Removed: s.removed, Bounces: s.bounces,
+		Outages: s.outages, OutageTime: s.outageAsOf(t),
+		ByHand:             s.byHand.ever,
+		ResetsWithSelector: s.byHand.resets[true], ResetsSelectorless: s.byHand.resets[false],
+		SelectorConflict: s.inConflict(),
+	}
+}
+
+// Namespaces appends the namespaces that have pods to into.
+func (f *Fold) Namespaces(into []Namespace) []Namespace {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range f.namespaces {
+		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.silentRestarts})
+	}
+	return into
+}
+
+// Watches appends the state of each resource's watch as of t to into.
+func (f *Fold) Watches(t time.Time, into []Watch) []Watch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t = f.asOf(t)
+	for _, k := range event.Kinds() {
+		w := &f.watches[k]
+		v := Watch{
+			Resource: k, Events: w.events, Relists: w.relists, Errors: w.errors,
+			Synced: w.synced && !w.missing, Up: w.up, LastEvent: w.lastEvent, Blind: w.blindAsOf(t),
+		}
+		if w.missing {
+			v.Unavailable = w.reason
+		}
+		into = append(into, v)
+	}
+	return into
+}
+
+// Synced reports whether every resource that can be watched has been listed.
+func (f *Fold) Synced() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range event.Kinds() {
+		if w := &f.watches[k]; !w.synced && !w.missing {
+			return false
+		}
+	}
+	return true
+}
+
+// AddressSource is the resource that address states are read from now.
+func (f *Fold) AddressSource() event.Kind {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.source
+}

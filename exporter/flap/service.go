@@ -1,0 +1,255 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+type serviceKey struct{ namespace, name string }
+
+// service is a Service and its addresses, which may come in either order.
+type service struct {
+	key serviceKey
+	// uid is zero while neither the Service nor an owner reference was seen.
+	uid event.UID
+	// exists: the Service was seen and is there; gone: it was deleted or replaced.
+	exists, gone bool
+	generation   uint32
+	created      time.Time
+	kind         string
+	selector     bool
+
+	addresses addressSet
+	// left are the addresses that left rotation lately, and when.
+	left      map[event.UID]time.Time
+	leftSwept time.Time
+
+	flips          [2]uint64 // to ready, to not ready
+	added, removed uint64
+	bounces        uint64
+	outages        uint64
+	// outageSince is when the running outage began; zero if there is none.
+	outageSince time.Time
+	// outage is the time in finished outages.
+	outage time.Duration
+
+	// holders counts the slices and Endpoints that hold its addresses, managed
+	// their addresses with a targetRef, which only a controller writes.
+	holders, managed int
+	byHand           byHand
+}
+
+func (f *Fold) applyService(e event.Event, o *event.Service) {
+	key := serviceKey{o.Namespace, o.Name}
+	s := f.services[key]
+	if e.Type == event.Deleted {
+		if s != nil && s.uid == o.UID {
+			f.retire(s)
+		}
+		return
+	}
+	if s == nil || s.gone || !s.uid.IsZero() && s.uid != o.UID {
+		s = f.succeed(s, key, o.UID)
+	}
+	s.uid, s.generation = o.UID, f.generation(e)
+	s.kind, s.selector = o.Type, len(o.Selector) > 0
+	if !s.exists {
+		s.exists, s.created = true, e.Seen
+	}
+	f.checkConflict(s, e.Seen)
+}
+
+// succeed makes the Service of a new UID the one of its name. What speaks for
+// no Service in particular (Endpoints, slices without an owner) goes over to it
+// without counting: it is where the new Service begins.
+func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
+	s := f.others[uid]
+	if s == nil {
+		s = &service{key: key, uid: uid}
+	}
+	delete(f.others, uid)
+	f.services[key] = s
+	if old == nil {
+		return s
+	}
+	old.exists, old.gone = false, true
+	if old.holders > 0 {
+		f.inherit(old, s)
+	}
+	return s
+}
+
+func (f *Fold) inherit(old, s *service) {
+	for _, holders := range []map[event.UID]*holder{f.slices, f.endpoints} {
+		for _, h := range holders {
+			if h.service == old && h.owner.IsZero() {
+				f.move(h, s)
+			}
+		}
+	}
+}
+
+// retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
+func (f *Fold) retire(s *service) {
+	s.exists, s.gone = false, true
+	f.forgetServiceIfGone(s)
+}
+
+// forgetServiceIfGone drops a Service that nothing speaks of any more.
+func (f *Fold) forgetServiceIfGone(s *service) {
+	if s.exists || s.holders > 0 {
+		return
+	}
+	if f.services[s.key] == s {
+		delete(f.services, s.key)
+	}
+	if f.others[s.uid] == s {
+		delete(f.others, s.uid)
+	}
+}
+
+// serviceOf finds the Service that a slice or an Endpoints object belongs to: by
+// the owner's UID where it has one, since a Service and its successor of the same
+// name may both have slices for a while.
+func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
+	s := f.services[key]
+	switch {
+	case s == nil:
+		s = &service{key: key, uid: owner}
+		f.services[key] = s
+		return s
+	case owner.IsZero() || s.uid == owner:
+		return s
+	case s.uid.IsZero():
+		s.uid = owner
+		return s
+	}
+	other := f.others[owner]
+	if other == nil {
+		other = &service{key: key, uid: owner}
+		f.others[owner] = other
+	}
+	return other
+}
+
+func (f *Fold) sweepServices(e event.Event) {
+	for _, s := range f.services {
+		if s.exists && s.generation != f.generation(e) {
+			f.retire(s)
+		}
+	}
+}
+
+// shift is what happens to the addresses of one Service by one event.
+type shift struct {
+	*service
+	at time.Time
+	// quiet: it is a baseline, so nothing is counted.
+	quiet bool
+	// truncated: the Endpoints object leaves addresses out, so coming and going tells nothing.
+	truncated bool
+}
+
+// moved counts the change of one address from one state to another.
+func (f *Fold) moved(s shift, a *address, from, to state) {
+	if s.quiet || s.truncated && (from == stateNone || to == stateNone) {
+		return
+	}
+	switch {
+	case !from.stays() && to.stays():
+		s.added++
+		f.reportAddress(s, a, AddressAdded)
+	case from.stays() && !to.stays():
+		s.removed++
+		f.reportAddress(s, a, AddressRemoved)
+	case from == stateNotReady && to == stateReady:
+		s.flips[0]++
+		f.reportAddress(s, a, AddressReady)
+	case from == stateReady && to == stateNotReady:
+		s.flips[1]++
+		f.reportAddress(s, a, AddressNotReady)
+	}
+	switch {
+	case from == stateReady:
+		f.leftRotation(s, a)
+	case to == stateReady:
+		f.backInRotation(s, a)
+	}
+}
+
+func (f *Fold) leftRotation(s shift, a *address) {
+	if s.left == nil {
+		s.left = map[event.UID]time.Time{}
+	}
+	s.left[a.uid] = s.at
+	if s.at.Sub(s.leftSwept) <= f.settings.BounceWindow {
+		return
+	}
+	s.leftSwept = s.at
+	for id, at := range s.left {
+		if s.at.Sub(at) > f.settings.BounceWindow {
+			delete(s.left, id)
+		}
+	}
+}
+
+func (f *Fold) backInRotation(s shift, a *address) {
+	at, ok := s.left[a.uid]
+	if !ok {
+		return
+	}
+	if delete(s.left, a.uid); len(s.left) == 0 {
+		s.left = nil
+	}
+	if away := s.at.Sub(at); away <= f.settings.BounceWindow {
+		s.bounces++
+		x := f.addressFinding(s, a, AddressBounced)
+		x.Duration = away
+		f.reportOf(s.service, x)
+	}
+}
+
+// settleOutage begins or ends an outage, when all addresses of an event have moved.
+func (f *Fold) settleOutage(s shift, readyBefore int) {
+	ready := s.addresses.count[stateReady]
+	switch {
+	case readyBefore > 0 && ready == 0 && !s.quiet:
+		s.outages++
+		s.outageSince = s.at
+		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageStarted})
+	case ready > 0 && !s.outageSince.IsZero():
+		lasted := s.at.Sub(s.outageSince)
+		s.outage += lasted
+		s.outageSince = time.Time{}
+		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted})
+	}
+}
+
+func (s *service) outageAsOf(t time.Time) time.Duration {
+	if s.outageSince.IsZero() {
+		return s.outage
+	}
+	return s.outage + t.Sub(s.outageSince)
+}
+
+func (f *Fold) addressFinding(s shift, a *address, kind FindingKind) Finding {
+	x := Finding{Time: s.at, Kind: kind, IP: a.ip()}
+	if p := f.pods[a.uid]; p != nil {
+		x.Pod, x.Node = p.name, p.node.Value()
+	}
+	return x
+}
+
+func (f *Fold) reportAddress(s shift, a *address, kind FindingKind) {
+	f.reportOf(s.service, f.addressFinding(s, a, kind))
+}
+
+// reportOf reports of a Service; of one that was deleted there is nothing to tell.
+func (f *Fold) reportOf(s *service, x Finding) {
+	if s.gone {
+		return
+	}
+	x.Namespace, x.Service = s.key.namespace, s.key.name
+	f.report(x)
+}

@@ -1,0 +1,113 @@
+package flap
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// tolerance is the longest break of a watch that counts as no break: a watch
+// ends every 5 to 10 minutes by design (client-go, Reflector) and goes on from the
+// same resource version within milliseconds.
+const tolerance = time.Second
+
+// watch is the state of the watch of one resource.
+type watch struct {
+	// generation numbers the lists: objects that the newest did not show are gone.
+	generation uint32
+	synced     bool
+	up         bool
+	missing    bool
+	// downSince is when the watch broke; zero while it works and before the first list.
+	downSince time.Time
+	blind     time.Duration
+	reason    string
+	lastEvent time.Time
+	events    [event.Bookmark + 1]uint64
+	relists   uint64
+	errors    uint64
+}
+
+func (f *Fold) countEvent(e event.Event) {
+	w := &f.watches[e.Kind]
+	if e.Type <= event.Bookmark {
+		w.events[e.Type]++
+		w.lastEvent = e.Seen
+	}
+}
+
+// applyWatch folds an event that speaks of the watch itself.
+func (f *Fold) applyWatch(e event.Event) {
+	w := &f.watches[e.Kind]
+	switch e.Type {
+	case event.Listing:
+		w.generation++
+		if w.synced {
+			w.relists++
+		}
+	case event.Synced:
+		f.synced(e, w)
+	case event.Up:
+		f.watchWorks(e, w)
+	case event.Down:
+		f.watchBroke(e, w)
+	case event.Unavailable:
+		w.missing, w.up, w.reason = true, false, e.Reason
+		if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
+			f.switchSource(event.KindEndpoints)
+		}
+	}
+}
+
+func (f *Fold) synced(e event.Event, w *watch) {
+	f.sweep(e)
+	w.synced, w.missing, w.lastEvent = true, false, e.Seen
+	if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
+		f.switchSource(event.KindEndpointSlice)
+	}
+	f.watchWorks(e, w)
+}
+
+func (f *Fold) watchBroke(e event.Event, w *watch) {
+	w.errorsUnlessNormal(e.Reason)
+	if !w.up {
+		return
+	}
+	w.up, w.reason, w.downSince = false, e.Reason, e.Seen
+	f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
+}
+
+// errorsUnlessNormal counts an error; a watch that the server ended in order has no reason.
+func (w *watch) errorsUnlessNormal(reason string) {
+	if reason != "" {
+		w.errors++
+	}
+}
+
+func (f *Fold) watchWorks(e event.Event, w *watch) {
+	if w.up {
+		return
+	}
+	w.up, w.reason = true, ""
+	if w.downSince.IsZero() {
+		return
+	}
+	gap := e.Seen.Sub(w.downSince)
+	w.blind += gap
+	w.downSince = time.Time{}
+	if gap < tolerance {
+		return
+	}
+	if e.Kind == event.KindLease {
+		f.beats.resume(e.Seen)
+	}
+	f.report(Finding{Time: e.Seen, Kind: WatchWorks, Resource: e.Kind, Duration: gap})
+}
+
+// blindAsOf is the time without a working watch, a running break included.
+func (w *watch) blindAsOf(t time.Time) time.Duration {
+	if w.downSince.IsZero() {
+		return w.blind
+	}
+	return w.blind + t.Sub(w.downSince)
+}

@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// retryWatch is how long the reflector opens a watch again that broke with a server
+// error or on the way, before it lists anew: as long as the API server's own
+// reflectors do (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
+const retryWatch = 30 * time.Second
+
+// follower follows one resource: one reflector and what is around it.
+type follower struct {
+	endpoint
+	log     *slog.Logger
+	sink    func(event.Event)
+	health  health
+	running sync.WaitGroup
+}
+
+func newFollower(e endpoint, w *Watcher) *follower {
+	log := w.log.With("resource", e.kind.String())
+	return &follower{
+		endpoint: e, log: log, sink: w.sink,
+		health: health{kind: e.kind, log: log, sink: w.sink, revived: w.version.revived},
+	}
+}
+
+// run follows the resource until the context ends, and returns when nothing of it is left.
+func (f *follower) run(ctx context.Context) {
+	logger, clock := klogTo(f.log), endingClock{ctx: ctx}
+	reflector := cache.NewReflectorWithOptions(
+		// A reflector uses WatchList unless its ListerWatcher says that it must not
+		// (watchlist.DoesClientNotSupportWatchListSemantics): a plain ListWatch says nothing.
+		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
+		f.expected,
+		&store{resource: f.resource, sink: f.sink, synced: f.health.works},
+		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), Clock: clock},
+	)
+	reflector.WatchListPageSize = pageSize
+	reflector.MaxInternalErrorRetryDuration = retryWatch
+	// This is Reflector.RunWithContext with the same back-off. That logs each error, which
+	// only informers can prevent.
+	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
+	again := backoff.DelayWithReset(clock, 2*time.Minute)
+	_ = again.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
+		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
+			f.health.warn(err) // Down was said when it happened
+		}
+		return false, nil
+	})
+	f.running.Wait()
+}
+
+// endingClock ends all waits with the context: while a WatchList is refused, the
+// reflector waits up to a minute and heeds nothing else (cache.Reflector, watchList).
+type endingClock struct {
+	clock.RealClock
+	ctx context.Context
+}
+
+// After is time.After, and over when the context is.
+func (c endingClock) After(d time.Duration) <-chan time.Time {
+	var once sync.Once
+	over := make(chan time.Time, 1)
+	end := func() { once.Do(func() { over <- time.Now() }) }
+	forget := context.AfterFunc(c.ctx, end)
+	time.AfterFunc(d, func() {
+		forget()
+		end()
+	})
+	return over
+}

@@ -1,0 +1,82 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// health says when the watch of one resource is down and up again, as events and, for
+// what is out of the ordinary, as one line in the log each. All calls come one after
+// the other, from the reflector.
+type health struct {
+	kind event.Kind
+	log  *slog.Logger
+	sink func(event.Event)
+	// revived is told how long the watch was down.
+	revived func(time.Duration)
+
+	// since is when the watch went down, zero while it is not.
+	since time.Time
+	// failing is whether the log says that it fails.
+	failing bool
+}
+
+// failed: a list or the opening of a watch failed.
+func (h *health) failed(ctx context.Context, err error) { h.down(ctx, err) }
+
+// ended: the watch's stream ended, in good order if there is no error. Servers end each
+// watch after 5 to 10 minutes, as the reflector asks them to.
+func (h *health) ended(ctx context.Context, err error) { h.down(ctx, err) }
+
+func (h *health) down(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return // it was stopped, which is no fault
+	}
+	now := time.Now()
+	if h.since.IsZero() {
+		h.since = now
+	}
+	h.sink(event.Event{Seen: now, Kind: h.kind, Type: event.Down, Reason: causeOf(err)})
+	h.warn(err)
+}
+
+func (h *health) warn(err error) {
+	if err == nil || h.failing {
+		return
+	}
+	h.failing = true
+	h.log.Warn("the watch fails, trying again", "cause", causeOf(err), "err", err)
+}
+
+func (h *health) isDown() bool { return !h.since.IsZero() }
+
+func (h *health) downFor() time.Duration {
+	if h.since.IsZero() {
+		return 0
+	}
+	return time.Since(h.since)
+}
+
+// up: the watch goes on from where it was.
+func (h *health) up(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	h.sink(event.Event{Seen: time.Now(), Kind: h.kind, Type: event.Up})
+	h.works()
+}
+
+// works: the watch works, after a list or because it goes on.
+func (h *health) works() {
+	took := h.downFor()
+	if h.failing {
+		h.log.Info("the watch works again", "down", took.Round(time.Millisecond))
+	}
+	if h.isDown() {
+		h.revived(took)
+	}
+	h.since, h.failing = time.Time{}, false
+}

@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// pageSize is what kubectl and client-go's pager use.
+const pageSize = 500
+
+// list is for servers without WatchList (before v1.32, and v1.33): there the reflector
+// falls back to it. It takes page by page and keeps the slim objects only, so
+// that a cluster of any size fits.
+//
+// Reflectors ask for resource version "0", which the server answers from its watch cache and
+// at once, whatever the limit; and with any other version the limit would make it
+// look for exactly that version. So the version is left out: etcd is read in pages, as
+// by kubectl, and the list is current and never older than what was seen before.
+// For one reader, once per relist, that is no burden (the reflector's warning,
+// WatchListPageSize, is of thousands of kubelets that relist together).
+func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	list, err := f.get(&options).Do(ctx).Get()
+	if err != nil {
+		// A page that has expired is not the end: the pager asks for the whole list then.
+		if options.Continue == "" || !isExpired(err) {
+			f.health.failed(ctx, err)
+		}
+		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
+	}
+	return f.slimList(list)
+}
+
+func (f *follower) slimList(list runtime.Object) (runtime.Object, error) {
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, fmt.Errorf("read a list of %s: %w", f.kind, err)
+	}
+	slim := &slimList{ListMeta: metav1.ListMeta{
+		ResourceVersion: accessor.GetResourceVersion(), Continue: accessor.GetContinue(),
+	}}
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		if o := f.slim(object); o != nil {
+			slim.Items = append(slim.Items, slimItem{Object: o})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read a list of %s: %w", f.kind, err)
+	}
+	return slim, nil
+}
+
+// slimList is a page of a list, as the pager wants it.
+type slimList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object
+}
+
+// DeepCopyObject returns the list itself: nothing changes it.
+func (l *slimList) DeepCopyObject() runtime.Object { return l }
+
+// slimItem is a slim object, as the pager wants it.
+type slimItem struct {
+	event.Object
+}
+
+// GetObjectKind returns nothing of use; nobody asks.
+func (slimItem) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the item itself: nothing changes it.
+func (i slimItem) DeepCopyObject() runtime.Object { return i }

@@ -1,0 +1,136 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// access is what a resource's check has shown: all zero if it can be watched.
+type access struct {
+	endpoint
+	// refused are the verbs that are forbidden, by is the server's refusal.
+	refused []string
+	by      error
+	absent  bool
+	// failed is set if the check came to no end.
+	failed error
+}
+
+func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
+
+func (a *access) reason() string {
+	if a.absent {
+		return causeAbsent
+	}
+	return causeForbidden
+}
+
+// preflight asks for all resources at once, until the server has answered for each, and
+// returns an error if what it answered cannot be lived with.
+func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
+	for start, complained := time.Now(), false; ; {
+		all := checkAll(ctx, w.endpoints)
+		err := firstFailure(all)
+		if err == nil {
+			if complained {
+				w.log.Info("the API server answers", "after", time.Since(start).Round(time.Millisecond))
+			}
+			return all, judge(all)
+		}
+		if apierrors.IsUnauthorized(err) {
+			return nil, fmt.Errorf("the API server refuses the credentials: %w", err)
+		}
+		if !complained && ctx.Err() == nil {
+			complained = true
+			w.log.Warn("the API server does not answer, trying again", "cause", causeOf(err), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the API server: %w", ctx.Err())
+		case <-time.After(backoff.Step()):
+		}
+	}
+}
+
+func checkAll(ctx context.Context, endpoints []endpoint) []access {
+	all := make([]access, len(endpoints))
+	var running sync.WaitGroup
+	for i := range endpoints {
+		running.Go(func() { all[i] = check(ctx, endpoints[i]) })
+	}
+	running.Wait()
+	return all
+}
+
+// firstFailure prefers refused credentials: those do not get better.
+func firstFailure(all []access) error {
+	var first error
+	for i := range all {
+		if err := all[i].failed; err != nil && (first == nil || apierrors.IsUnauthorized(err)) {
+			first = err
+		}
+	}
+	return first
+}
+
+// check tries what a reflector does: a short list, and a watch from there. Without the right
+// to list there is no version to watch from, but the right to watch shows all the same.
+func check(ctx context.Context, e endpoint) access {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	a := access{endpoint: e}
+	version, err := tryList(ctx, e)
+	if a.take("list", err) {
+		a.take("watch", tryWatch(ctx, e, version))
+	}
+	return a
+}
+
+// take notes how a verb was answered, and reports whether it is worth while to go on.
+func (a *access) take(verb string, err error) bool {
+	switch {
+	case err == nil:
+		return true
+	case apierrors.IsForbidden(err):
+		a.refused, a.by = append(a.refused, verb), err
+		return true
+	case apierrors.IsNotFound(err):
+		a.absent = true
+	default:
+		a.failed = fmt.Errorf("%s %s: %w", verb, a.kind, err)
+	}
+	return false
+}
+
+// tryList leaves the version open: the watch cache ignores the limit at version "0".
+func tryList(ctx context.Context, e endpoint) (version string, err error) {
+	list, err := e.get(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx).Get()
+	if err != nil {
+		return "0", err //nolint:wrapcheck // take says what was done
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return "0", err //nolint:wrapcheck // take says what was done
+	}
+	return accessor.GetResourceVersion(), nil
+}
+
+func tryWatch(ctx context.Context, e endpoint, version string) error {
+	// Some proxies hold the answer's head back until there is a body, or an end.
+	second := int64(1)
+	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}
+	body, err := e.get(options).MaxRetries(0).Stream(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // take says what was done
+	}
+	_ = body.Close()
+	return nil
+}

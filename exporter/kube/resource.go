@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// resource is what there is to know of a watched resource.
+type resource struct {
+	kind  event.Kind
+	group schema.GroupVersion
+	// namespace is empty for all of them.
+	namespace string
+	// expected is an object of the type that the reflector is to expect.
+	expected runtime.Object
+	// slim makes the slim object; nil of anything that is not of the expected type.
+	slim func(object any) event.Object
+	// without says what is lost if the resource cannot be watched.
+	without string
+}
+
+func resources() []resource {
+	discovery, coordination := discoveryv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion
+	return []resource{
+		{kind: event.KindNode, group: corev1.SchemeGroupVersion, expected: &corev1.Node{}, slim: slimmer(slimNode)},
+		{
+			// kube-system holds Leases too: those of elected leaders, which are no heartbeats.
+			kind: event.KindLease, group: coordination, namespace: corev1.NamespaceNodeLease,
+			expected: &coordinationv1.Lease{}, slim: slimmer(slimLease),
+			without: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
+		},
+		{kind: event.KindPod, group: corev1.SchemeGroupVersion, expected: &corev1.Pod{}, slim: slimmer(slimPod)},
+		{kind: event.KindService, group: corev1.SchemeGroupVersion, expected: &corev1.Service{}, slim: slimmer(slimService)},
+		{
+			kind: event.KindEndpointSlice, group: discovery, expected: &discoveryv1.EndpointSlice{}, slim: slimmer(slimEndpointSlice),
+			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
+		},
+		{
+			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints), //nolint:staticcheck // deprecated, and still what many read
+			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
+		},
+	}
+}
+
+func slimmer[A runtime.Object, S event.Object](slim func(A) S) func(any) event.Object {
+	return func(object any) event.Object {
+		if a, ok := object.(A); ok {
+			return slim(a)
+		}
+		return nil
+	}
+}
+
+// scope is where the resource is watched, in the words of RBAC.
+func (r *resource) scope() string {
+	if r.namespace == "" {
+		return "cluster scope"
+	}
+	return fmt.Sprintf("namespace %q", r.namespace)
+}
+
+// endpoint is a resource and the client for it.
+type endpoint struct {
+	resource
+	client rest.Interface
+	params runtime.ParameterCodec
+}
+
+func (e *endpoint) get(options *metav1.ListOptions) *rest.Request {
+	return e.client.Get().
+		NamespaceIfScoped(e.namespace, e.namespace != "").
+		Resource(e.kind.String()).
+		VersionedParams(options, e.params)
+}

@@ -1,0 +1,154 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+const (
+	// settle is how long a watch that goes on is looked at before it counts as up. The
+	// server says "too old resource version" not with the answer's status but with a first
+	// event (apiserver, cacher.Watch), and that comes at once. Events are not delayed.
+	settle = 100 * time.Millisecond
+	// resumeFor is how long a watch is tried again from where it was, rather than listed
+	// anew. A server remembers little more (etcd is compacted every 5 minutes).
+	resumeFor = 5 * time.Minute
+)
+
+var errNoAnswer = errors.New("the connection ended before an event came")
+
+// watch opens the watch for the reflector, and follows its health.
+func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+	// No retries: client-go would try 10 times before anybody heard of it
+	// (rest.Request, Watch), and the reflector has a back-off of its own.
+	raw, err := f.get(&options).MaxRetries(0).Watch(ctx)
+	if err != nil {
+		return nil, f.openFailed(ctx, err, &options)
+	}
+	s := &stream{Interface: raw, out: make(chan watch.Event), done: make(chan struct{})}
+	s.ended = func(err error) { f.health.ended(ctx, err) }
+	if !initial && f.health.isDown() {
+		if err := s.look(ctx); err != nil && !isExpired(err) {
+			raw.Stop()
+			return nil, f.openFailed(ctx, err, &options)
+		} else if err == nil {
+			f.health.up(ctx)
+		}
+	}
+	f.running.Go(s.relay)
+	return s, nil
+}
+
+// openFailed reports a watch that could not be opened, and returns the error for the reflector.
+func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
+	if options.SendInitialEvents != nil {
+		// So says a server that has no WatchList; the reflector lists instead.
+		if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+			f.health.failed(ctx, err)
+		}
+		return err
+	}
+	f.health.failed(ctx, err)
+	if isTransient(err) && f.health.downFor() < resumeFor {
+		return resumable{err}
+	}
+	return fmt.Errorf("watch %s: %w", f.kind, err)
+}
+
+// resumable makes the reflector try again from where the watch was. By itself it does so
+// only if the connection was refused or the server said 429 (cache.Reflector,
+// isWatchErrorRetriable), and lists anew after a time-out or a 503: but a list hides
+// what happened in the gap, and the server may well still know.
+type resumable struct{ error }
+
+// Unwrap gives the cause, and what the reflector looks for.
+func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
+
+// stream is a watch that tells when and why it ended. The reflector calls Stop as soon as
+// it has seen the end (cache.Reflector, handleAnyWatch), from the same goroutine that hands
+// the events to the store: so the end is told in order, after the last event.
+// Why it ended stands in an event of type Error, which the reflector shows to nobody:
+// to see it the events have to be relayed.
+type stream struct {
+	watch.Interface
+	out   chan watch.Event
+	done  chan struct{}
+	first *watch.Event
+	ended func(error)
+	stop  sync.Once
+
+	lock  sync.Mutex
+	cause error
+}
+
+// ResultChan gives the watch's events.
+func (s *stream) ResultChan() <-chan watch.Event { return s.out }
+
+// Stop ends the watch.
+func (s *stream) Stop() {
+	s.stop.Do(func() {
+		close(s.done)
+		s.Interface.Stop()
+		s.lock.Lock()
+		cause := s.cause
+		s.lock.Unlock()
+		s.ended(cause)
+	})
+}
+
+// look waits for a first event, but not for long, and returns an error if that, or the
+// lack of it, says that the watch does not work.
+func (s *stream) look(ctx context.Context) error {
+	limit := time.NewTimer(settle)
+	defer limit.Stop()
+	select {
+	case <-ctx.Done():
+	case <-limit.C:
+	case first, open := <-s.Interface.ResultChan():
+		if !open {
+			return errNoAnswer
+		}
+		s.first = &first
+		if first.Type == watch.Error {
+			return apierrors.FromObject(first.Object)
+		}
+	}
+	return nil
+}
+
+// relay hands the events on until the watch ends or is stopped.
+func (s *stream) relay() {
+	defer close(s.out)
+	if s.first != nil && !s.hand(*s.first) {
+		return
+	}
+	for e := range s.Interface.ResultChan() {
+		if !s.hand(e) {
+			return
+		}
+	}
+}
+
+func (s *stream) hand(e watch.Event) bool {
+	if e.Type == watch.Error {
+		s.lock.Lock()
+		s.cause = apierrors.FromObject(e.Object)
+		s.lock.Unlock()
+	}
+	select {
+	case s.out <- e:
+		return true
+	case <-s.done:
+		return false
+	}
+}

@@ -1,0 +1,102 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// recheck is how often a resource that could not be watched is tried again.
+const recheck = time.Minute
+
+// Watcher watches a cluster.
+type Watcher struct {
+	log       *slog.Logger
+	sink      func(event.Event)
+	clients   *clients
+	endpoints []endpoint
+	version   serverVersion
+}
+
+// New prepares to watch the cluster that config leads to. The sink gets all events:
+// those of one resource one after the other, those of several resources at once.
+func New(config *rest.Config, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandler = newWarnings(logger)
+	clients, err := newClients(config)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{log: logger, sink: sink, clients: clients}
+	for _, r := range resources() {
+		client, err := clients.forGroup(r.group)
+		if err != nil {
+			return nil, err
+		}
+		w.endpoints = append(w.endpoints, endpoint{resource: r, client: client, params: clients.params})
+	}
+	core, err := clients.forGroup(corev1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	w.version = serverVersion{client: core, log: logger, sink: sink, again: make(chan struct{}, 1)}
+	return w, nil
+}
+
+// Run watches until the context ends. It returns an error only at the start: if
+// credentials are refused, or a right is missing without which there is
+// nothing to tell. A server that cannot be reached is waited for.
+func (w *Watcher) Run(ctx context.Context) error {
+	defer utilnet.CloseIdleConnectionsFor(w.clients.http.Transport)
+	access, err := w.preflight(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.version.read(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { w.version.run(ctx) })
+	for _, a := range access {
+		running.Go(func() { w.follow(ctx, a) })
+	}
+	running.Wait()
+	return nil
+}
+
+// follow follows one resource, from when it can be.
+func (w *Watcher) follow(ctx context.Context, a access) {
+	if !a.granted() {
+		w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
+		w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
+		if !untilGranted(ctx, a.endpoint) {
+			return
+		}
+		w.log.Info("can watch " + a.kind.String() + " now")
+	}
+	newFollower(a.endpoint, w).run(ctx)
+}
+
+// untilGranted waits until the resource can be watched; false if the context ends before.
+func untilGranted(ctx context.Context, e endpoint) bool {
+	tick := time.NewTicker(recheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			if a := check(ctx, e); a.granted() && ctx.Err() == nil {
+				return true
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package metrics declares every metric of kubeflap once and reads its values
+// out of the fold at each scrape. It decides nothing.
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Stability says how much a metric may change: a stable one keeps its name,
+// labels and meaning within a major version.
+type Stability string
+
+// The stabilities.
+const (
+	Stable       Stability = "stable"
+	Experimental Stability = "experimental"
+)
+
+// Metric is the declaration of one metric.
+type Metric struct {
+	Name      string
+	Type      string
+	Labels    []string
+	Help      string
+	Stability Stability
+	// Series says for what there is a series, and when.
+	Series string
+
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+// Catalogue is all metrics, in the order of the reference.
+type Catalogue []*Metric
+
+const (
+	perNode        = "each Node"
+	perService     = "each Service"
+	perResource    = "each watched resource"
+	perNamespace   = "each namespace with pods"
+	whileTold      = "each Node once a heartbeat was seen or told of"
+	withByHand     = "each Service that has or had hand-written addresses"
+	always         = "always"
+	onceKnown      = "once it is known"
+	ofUnavailables = "each resource that cannot be watched"
+)
+
+func gauge(name, help, series string, labels ...string) *Metric {
+	return declare(Metric{Name: name, Type: "gauge", Help: help, Series: series, Labels: labels, kind: prometheus.GaugeValue})
+}
+
+func counter(name, help, series string, labels ...string) *Metric {
+	return declare(Metric{Name: name, Type: "counter", Help: help, Series: series, Labels: labels, kind: prometheus.CounterValue})
+}
+
+func histogram(name, help, series string, labels ...string) *Metric {
+	return declare(Metric{Name: name, Type: "histogram", Help: help, Series: series, Labels: labels})
+}
+
+func declare(m Metric) *Metric {
+	m.Stability = Stable
+	m.desc = prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
+	return &m
+}
+
+// experimental marks a metric that is not in the contract.
+func (m *Metric) experimental() *Metric {
+	m.Stability = Experimental
+	return m
+}
+
+// sample makes one series of a metric. A counter carries the time at which it was 0.
+func (m *Metric) sample(ch chan<- prometheus.Metric, value float64, created time.Time, labels ...string) {
+	if m.kind == prometheus.CounterValue && !created.IsZero() {
+		ch <- prometheus.MustNewConstMetricWithCreatedTimestamp(m.desc, m.kind, value, created, labels...)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
+}
+
+// vec makes a histogram of a declaration, native and classic.
+func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: m.Name, Help: m.Help, Buckets: buckets,
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  100,
+		NativeHistogramMinResetDuration: time.Hour,
+	}, m.Labels)
+}

@@ -1,0 +1,87 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+type nodeMetrics struct {
+	heartbeatAge, intervalMax, heartbeats, late, missed, grace *Metric
+	ready, transitions, unready                                *Metric
+	interval, unreadyDuration                                  *Metric
+	intervals, unreadyDurations                                *prometheus.HistogramVec
+}
+
+// intervalBuckets are close around the 10 s of a healthy kubelet's Lease and
+// around the usual grace periods.
+func intervalBuckets() []float64 {
+	return []float64{1, 5, 9.5, 10.5, 11, 12, 15, 20, 25, 30, 40, 50, 60, 90, 120, 300}
+}
+
+func durationBuckets() []float64 {
+	return []float64{0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800, 3600}
+}
+
+func newNodeMetrics() *nodeMetrics {
+	m := &nodeMetrics{
+		heartbeatAge: gauge("kubeflap_node_heartbeat_age_seconds",
+			"Time since kubeflap saw the node's last heartbeat: its Lease renewed or its status reported.", whileTold, "node"),
+		interval: histogram("kubeflap_node_heartbeat_interval_seconds",
+			"Time between consecutive heartbeats of a node, over all nodes.", always),
+		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
+			"Longest time between heartbeats of the node in the last 10 minutes, the running one included.", whileTold, "node"),
+		heartbeats: counter("kubeflap_node_heartbeats_total",
+			"Heartbeats of the node that the node controller counts as such.", perNode, "node"),
+		late: counter("kubeflap_node_heartbeats_late_total",
+			"Times that the node's next heartbeat was out for more than half of the grace period.", perNode, "node"),
+		missed: counter("kubeflap_node_heartbeats_missed_total",
+			"Times that the node's next heartbeat was out for more than the grace period.", perNode, "node"),
+		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
+			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, and how kubeflap knows it.", onceKnown, "source"),
+		ready: gauge("kubeflap_node_ready",
+			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
+		transitions: counter("kubeflap_node_ready_transitions_total",
+			"Changes of the node's Ready condition to the status.", perNode, "node", "status"),
+		unready: counter("kubeflap_node_unready_seconds_total",
+			"Time during which the node was not Ready, a running episode included.", perNode, "node"),
+		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
+			"Length of a node's stay in a status other than Ready, of those that ended and whose beginning was seen.", "each status but true", "status"),
+	}
+	m.intervals = m.interval.vec(intervalBuckets())
+	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
+	m.intervals.WithLabelValues()
+	m.unreadyDurations.WithLabelValues(event.StatusFalse.String())
+	m.unreadyDurations.WithLabelValues(event.StatusUnknown.String())
+	return m
+}
+
+func (m *nodeMetrics) catalogue() Catalogue {
+	return Catalogue{
+		m.heartbeatAge, m.interval, m.intervalMax, m.heartbeats, m.late, m.missed, m.grace,
+		m.ready, m.transitions, m.unready, m.unreadyDuration,
+	}
+}
+
+func (m *nodeMetrics) collect(ch chan<- prometheus.Metric, n *flap.Node) {
+	if n.HeartbeatKnown {
+		m.heartbeatAge.sample(ch, n.HeartbeatAge.Seconds(), n.Created, n.Name)
+		m.intervalMax.sample(ch, n.LongestInterval.Seconds(), n.Created, n.Name)
+	}
+	m.heartbeats.sample(ch, float64(n.Heartbeats), n.Created, n.Name)
+	m.late.sample(ch, float64(n.LateHeartbeats), n.Created, n.Name)
+	m.missed.sample(ch, float64(n.MissedHeartbeats), n.Created, n.Name)
+	m.ready.sample(ch, boolean(n.Ready == event.StatusTrue), n.Created, n.Name)
+	m.transitions.sample(ch, float64(n.TurnedReady), n.Created, n.Name, event.StatusTrue.String())
+	m.transitions.sample(ch, float64(n.TurnedNotReady), n.Created, n.Name, event.StatusFalse.String())
+	m.transitions.sample(ch, float64(n.TurnedUnknown), n.Created, n.Name, event.StatusUnknown.String())
+	m.unready.sample(ch, n.Unready.Seconds(), n.Created, n.Name)
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+type watchMetrics struct {
+	events, relists, errors, synced, lastEvent, blind, unavailable *Metric
+}
+
+func newWatchMetrics() *watchMetrics {
+	return &watchMetrics{
+		events: counter("kubeflap_watch_events_total",
+			"Events received from the watch of the resource.", perResource, "resource", "type"),
+		relists: counter("kubeflap_watch_relists_total",
+			"Times that the resource was listed again because its watch could not go on.", perResource, "resource"),
+		errors: counter("kubeflap_watch_errors_total",
+			"Failures to list or watch the resource.", perResource, "resource"),
+		synced: gauge("kubeflap_watch_synced",
+			"1 once the resource has been listed, 0 before and while it is unavailable.", perResource, "resource"),
+		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
+			"When the last event or bookmark of the resource was received, in seconds since the epoch.", "each watched resource once it is synced", "resource"),
+		blind: counter("kubeflap_watch_blind_seconds_total",
+			"Time without a working watch of the resource since it was first synced.", perResource, "resource"),
+		unavailable: gauge("kubeflap_watch_unavailable",
+			"1 while the resource cannot be watched because it is absent or forbidden; what needs it is not known.", ofUnavailables, "resource", "reason").experimental(),
+	}
+}
+
+func (m *watchMetrics) catalogue() Catalogue {
+	return Catalogue{m.events, m.relists, m.errors, m.synced, m.lastEvent, m.blind, m.unavailable}
+}
+
+func (m *watchMetrics) collect(ch chan<- prometheus.Metric, w *flap.Watch) {
+	resource := w.Resource.String()
+	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
+		m.events.sample(ch, float64(w.Events[t]), time.Time{}, resource, t.String())
+	}
+	m.relists.sample(ch, float64(w.Relists), time.Time{}, resource)
+	m.errors.sample(ch, float64(w.Errors), time.Time{}, resource)
+	m.synced.sample(ch, boolean(w.Synced), time.Time{}, resource)
+	m.blind.sample(ch, w.Blind.Seconds(), time.Time{}, resource)
+	if !w.LastEvent.IsZero() {
+		m.lastEvent.sample(ch, seconds(w.LastEvent), time.Time{}, resource)
+	}
+	if w.Unavailable != "" {
+		m.unavailable.sample(ch, 1, time.Time{}, resource, w.Unavailable)
+	}
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -1,0 +1,59 @@
+// Package web serves what readers ask for over HTTP: the metrics, the state of
+// the process, and a page that says what there is. It decides nothing.
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/version"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+)
+
+// maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
+const maxScrapes = 10
+
+// Handler serves the metrics of a registry, and on /-/ready whether ready says so.
+func Handler(registry *prometheus.Registry, ready func() bool, logger *slog.Logger) (http.Handler, error) {
+	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
+		Name:        "kubeflap",
+		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
+		Version:     version.Info(),
+		Profiling:   "false",
+		Links: []toolkit.LandingLinks{
+			{Address: "/metrics", Text: "Metrics", Description: "what Prometheus scrapes"},
+			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
+			{Address: "/-/ready", Text: "Ready", Description: "every watch has synced"},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("render the landing page: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /", landing)
+	mux.Handle("GET /metrics", metricsHandler(registry, logger))
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "kubeflap is healthy.")
+	})
+	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if !ready() {
+			http.Error(w, "kubeflap is not ready: not every watch has synced.", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "kubeflap is ready.")
+	})
+	return mux, nil
+}
+
+func metricsHandler(registry *prometheus.Registry, logger *slog.Logger) http.Handler {
+	return promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelError),
+		ErrorHandling:       promhttp.HTTPErrorOnError,
+		Registry:            registry,
+		MaxRequestsInFlight: maxScrapes,
+		EnableOpenMetrics:   true,
+	}))
+}
