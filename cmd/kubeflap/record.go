@@ -37,7 +37,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		defer cancel()
 		r.fail = cancel
 		p.logger.Info("recording", "file", *file)
-		err = errors.Join(watcher.Run(ctx), r.writer.Close())
+		err = errors.Join(watcher.Run(ctx), r.close())
 		p.logger.Info("recorded", "file", *file, "events", r.events)
 		return err
 	}
@@ -59,6 +59,13 @@ type recorder struct {
 	// fail stops the recording: a file that cannot be written is no reason to watch on.
 	// The writer keeps the error and gives it at Close.
 	fail context.CancelFunc
+}
+
+// close ends the recording with the moment at which it ended, so that what was
+// still going on then has its length.
+func (r *recorder) close() error {
+	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
+	return r.writer.Close()
 }
 
 func (r *recorder) record(e event.Event) {

@@ -107,24 +107,28 @@ func (s *addressSet) shift(id event.UID, raw [16]byte, from, to state) (address,
 type entry struct {
 	uid   event.UID
 	state state
-	// order is its place in the object, for the rest of it.
-	order uint16
 }
 
-// entriesOf fills into (reusing its memory) with the addresses of an object,
-// sorted by UID, each once with the best of its states.
-func entriesOf(addresses []event.Address, into []entry) []entry {
+// placed is an entry and its place in the object.
+type placed struct {
+	entry
+	place int32
+}
+
+// sorted fills into (reusing its memory) with entries sorted by UID, each
+// address once with the best of its states.
+func sorted(entries []entry, into []placed) []placed {
 	into = into[:0]
-	for i := range addresses {
-		into = append(into, entry{addresses[i].UID, stateOf(&addresses[i]), uint16(i)})
+	for i, x := range entries {
+		into = append(into, placed{x, int32(i)})
 	}
-	slices.SortFunc(into, func(a, b entry) int {
+	slices.SortFunc(into, func(a, b placed) int {
 		if c := bytes.Compare(a.uid[:], b.uid[:]); c != 0 {
 			return c
 		}
 		return int(a.state) - int(b.state)
 	})
-	return slices.CompactFunc(into, func(a, b entry) bool { return a.uid == b.uid })
+	return slices.CompactFunc(into, func(a, b placed) bool { return a.uid == b.uid })
 }
 
 // rawIP is an address's IP in 16 bytes; zero if it is none.

@@ -45,7 +45,8 @@ type Fold struct {
 	others    map[event.UID]*service
 	slices    map[event.UID]*holder
 	endpoints map[event.UID]*holder
-	scratch   []entry
+	// scratch is memory for sorting, to be used again.
+	scratch struct{ before, after []placed }
 
 	pods       map[event.UID]*pod
 	namespaces map[string]*namespace

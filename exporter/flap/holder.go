@@ -2,7 +2,6 @@ package flap
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -16,8 +15,9 @@ type holder struct {
 	owner event.UID
 	// mirrored: a slice made from Endpoints.
 	mirrored bool
-	// entries are sorted by UID.
-	entries []entry
+	// entries are in the order of the object; repeated: some address is there more than once.
+	entries  []entry
+	repeated bool
 	// byHand counts the addresses without a targetRef, managed those with one.
 	byHand, managed int
 }
@@ -68,29 +68,69 @@ func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
 // hold makes the addresses of an event the holder's.
 func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncated bool) {
 	h.generation = f.generation(e)
-	// An object in etcd has room for some ten thousand addresses.
-	addresses = addresses[:min(len(addresses), math.MaxUint16)]
-	f.scratch = entriesOf(addresses, f.scratch)
 	s := shift{service: h.service, at: e.Seen, quiet: f.first(e), truncated: truncated}
-	if h.kind == f.source {
-		f.merge(s, h.entries, f.scratch, addresses)
+	readyBefore := s.addresses.count[stateReady]
+	if h.sameAddresses(addresses) {
+		f.restate(s, h, addresses)
+	} else {
+		f.replace(s, h, addresses)
 	}
-	h.entries = storeEntries(h.entries, f.scratch)
+	f.settleOutage(s, readyBefore)
 	f.countByHand(s, h, addresses)
 }
 
-// storeEntries copies entries into the holder's own memory, of the right size.
-func storeEntries(held, entries []entry) []entry {
-	if cap(held) < len(entries) || cap(held) > 2*len(entries)+8 {
-		held = make([]entry, 0, len(entries))
+// sameAddresses reports whether the addresses are the holder's, in the same
+// order, as they are in most events: then nothing needs sorting.
+func (h *holder) sameAddresses(addresses []event.Address) bool {
+	if h.repeated || len(addresses) != len(h.entries) {
+		return false
 	}
-	return append(held[:0], entries...)
+	for i := range addresses {
+		if addresses[i].UID != h.entries[i].uid {
+			return false
+		}
+	}
+	return true
+}
+
+// restate gives the holder's addresses new states.
+func (f *Fold) restate(s shift, h *holder, addresses []event.Address) {
+	for i := range addresses {
+		x := &h.entries[i]
+		before := x.state
+		x.state = stateOf(&addresses[i])
+		if before != x.state && h.kind == f.source {
+			f.shiftAddress(s, x.uid, rawIP(addresses[i].IP), before, x.state)
+		}
+	}
+}
+
+// replace gives the holder other addresses.
+func (f *Fold) replace(s shift, h *holder, addresses []event.Address) {
+	f.scratch.before = sorted(h.entries, f.scratch.before)
+	h.entries = storeEntries(h.entries, addresses)
+	f.scratch.after = sorted(h.entries, f.scratch.after)
+	h.repeated = len(f.scratch.after) < len(h.entries)
+	if h.kind == f.source {
+		f.merge(s, f.scratch.before, f.scratch.after, addresses)
+	}
+}
+
+// storeEntries puts the addresses into the holder's own memory, of the right size.
+func storeEntries(held []entry, addresses []event.Address) []entry {
+	if cap(held) < len(addresses) || cap(held) > 2*len(addresses)+8 {
+		held = make([]entry, 0, len(addresses))
+	}
+	held = held[:0]
+	for i := range addresses {
+		held = append(held, entry{addresses[i].UID, stateOf(&addresses[i])})
+	}
+	return held
 }
 
 // merge walks two sorted lists of a holder's addresses, before and after, and
 // moves each address that differs.
-func (f *Fold) merge(s shift, before, after []entry, addresses []event.Address) {
-	readyBefore := s.addresses.count[stateReady]
+func (f *Fold) merge(s shift, before, after []placed, addresses []event.Address) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1
 		switch {
@@ -99,21 +139,20 @@ func (f *Fold) merge(s shift, before, after []entry, addresses []event.Address) 
 		case len(after) > 0:
 			order = bytes.Compare(before[0].uid[:], after[0].uid[:])
 		}
-		switch {
-		case order < 0:
+		if order < 0 {
 			f.shiftAddress(s, before[0].uid, [16]byte{}, before[0].state, stateNone)
 			before = before[1:]
-		case order > 0:
-			f.shiftAddress(s, after[0].uid, rawIP(addresses[after[0].order].IP), stateNone, after[0].state)
-			after = after[1:]
-		default:
-			if before[0].state != after[0].state {
-				f.shiftAddress(s, after[0].uid, rawIP(addresses[after[0].order].IP), before[0].state, after[0].state)
-			}
-			before, after = before[1:], after[1:]
+			continue
 		}
+		from := stateNone
+		if order == 0 {
+			from, before = before[0].state, before[1:]
+		}
+		if to := after[0]; from != to.state {
+			f.shiftAddress(s, to.uid, rawIP(addresses[to.place].IP), from, to.state)
+		}
+		after = after[1:]
 	}
-	f.settleOutage(s, readyBefore)
 }
 
 func (f *Fold) shiftAddress(s shift, id event.UID, raw [16]byte, from, to state) {
@@ -142,19 +181,22 @@ func (f *Fold) move(h *holder, to *service) {
 
 // unmerge takes a holder's addresses out of its Service without counting, remerge puts them in.
 func (f *Fold) unmerge(h *holder) {
-	if h.kind == f.source {
-		f.merge(shift{service: h.service, at: f.now, quiet: true}, h.entries, nil, nil)
-	}
+	f.remerged(h, func(s shift, x placed) { f.shiftAddress(s, x.uid, [16]byte{}, x.state, stateNone) })
 }
 
 func (f *Fold) remerge(h *holder) {
+	f.remerged(h, func(s shift, x placed) { f.shiftAddress(s, x.uid, [16]byte{}, stateNone, x.state) })
+}
+
+func (f *Fold) remerged(h *holder, do func(shift, placed)) {
 	if h.kind != f.source {
 		return
 	}
 	s := shift{service: h.service, at: f.now, quiet: true}
 	readyBefore := s.addresses.count[stateReady]
-	for _, x := range h.entries {
-		f.shiftAddress(s, x.uid, [16]byte{}, stateNone, x.state)
+	f.scratch.before = sorted(h.entries, f.scratch.before)
+	for _, x := range f.scratch.before {
+		do(s, x)
 	}
 	f.settleOutage(s, readyBefore)
 }
@@ -185,11 +227,7 @@ func (f *Fold) dropHolder(e event.Event, holders map[event.UID]*holder, id event
 		return
 	}
 	delete(holders, id)
-	s := shift{service: h.service, at: e.Seen}
-	if h.kind == f.source {
-		f.merge(s, h.entries, nil, nil)
-	}
-	f.countByHand(s, h, nil)
+	f.hold(h, event.Event{Seen: e.Seen, Kind: e.Kind, Type: event.Deleted}, nil, false)
 	h.service.holders--
 	f.forgetServiceIfGone(h.service)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestPod(t *testing.T) {
-	yes, deletion := true, clock(30)
+	yes, deletion := true, apiTime(30)
 	for _, c := range []struct {
 		name string
 		pod  corev1.Pod
@@ -28,7 +28,7 @@ func TestPod(t *testing.T) {
 			Status: corev1.PodStatus{
 				Phase: "Running", Reason: "NodeLost", PodIP: "10.0.0.7", PodIPs: []corev1.PodIP{{IP: "10.0.0.7"}, {IP: "fd00::7"}},
 				Conditions: []corev1.PodCondition{
-					{Type: "Ready", Status: "False", LastTransitionTime: clock(5)},
+					{Type: "Ready", Status: "False", LastTransitionTime: apiTime(5)},
 					{Type: "ContainersReady", Status: "True"},
 					{Type: "DisruptionTarget", Status: "True", Reason: "DeletionByTaintManager"},
 				},
@@ -66,14 +66,14 @@ func TestContainers(t *testing.T) {
 				{Name: "odd"},
 				{
 					Name: "web", Image: "web:1", ContainerID: "containerd://1", Ready: true, RestartCount: 2,
-					State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: clock(3)}},
+					State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: apiTime(3)}},
 					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}},
 				},
 				{Name: "crash", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
 			},
 			InitContainerStatuses: []corev1.ContainerStatus{
 				{Name: "setup", Ready: true},
-				{Name: "mesh", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, StartedAt: clock(1)}}},
+				{Name: "mesh", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, StartedAt: apiTime(1)}}},
 			},
 		},
 	}

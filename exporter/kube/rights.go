@@ -16,6 +16,7 @@ func judge(all []access) error {
 	for i := range all {
 		byKind[all[i].kind] = &all[i]
 	}
+	either := ""
 	var missing []*access
 	for _, kind := range []event.Kind{event.KindNode, event.KindPod, event.KindService} {
 		if !byKind[kind].granted() {
@@ -25,14 +26,15 @@ func judge(all []access) error {
 	slices, endpoints := byKind[event.KindEndpointSlice], byKind[event.KindEndpoints]
 	if !slices.granted() && !endpoints.granted() {
 		missing = append(missing, slices, endpoints)
+		either = "; one of endpointslices and endpoints is enough"
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return missingError(missing)
+	return missingError(missing, either)
 }
 
-func missingError(missing []*access) error {
+func missingError(missing []*access, either string) error {
 	var texts []string
 	user := ""
 	for _, a := range missing {
@@ -41,7 +43,7 @@ func missingError(missing []*access) error {
 			user = refusedUser(a.by)
 		}
 	}
-	text := strings.Join(texts, "; ")
+	text := strings.Join(texts, "; ") + either
 	if user != "" {
 		text += "; grant it to " + user
 	}
@@ -50,15 +52,16 @@ func missingError(missing []*access) error {
 
 // explain says what is missing, in the words of RBAC.
 func (a *access) explain() string {
-	what := fmt.Sprintf("resource %q, API group %q, %s", a.kind, a.group.Group, a.scope())
+	where := fmt.Sprintf("resource %q, API group %q, %s", a.kind, a.group.Group, a.scope())
 	if a.absent {
-		return fmt.Sprintf("cannot watch %s (%s): the API server has no such resource", a.kind, what)
+		return fmt.Sprintf("cannot watch %s (%s): the API server has no such resource", a.kind, where)
 	}
-	texts := make([]string, len(a.refused))
-	for i, verb := range a.refused {
-		texts[i] = fmt.Sprintf("cannot %s %s (verb %q, %s): forbidden", verb, a.kind, verb, what)
+	verbs := fmt.Sprintf("verb %q", a.refused[0])
+	if len(a.refused) > 1 {
+		verbs = fmt.Sprintf("verbs %q and %q", a.refused[0], a.refused[1])
 	}
-	return strings.Join(texts, "; ")
+	return fmt.Sprintf("cannot %s %s (%s, %s): forbidden",
+		strings.Join(a.refused, " and "), a.kind, verbs, where)
 }
 
 // refusedUser is who the server says was refused: `nodes is forbidden: User

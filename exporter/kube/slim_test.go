@@ -17,7 +17,7 @@ const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-func clock(seconds int) metav1.Time {
+func apiTime(seconds int) metav1.Time {
 	// As the decoders have it: in another zone than UTC.
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
 }
@@ -48,7 +48,7 @@ func TestNode(t *testing.T) {
 				NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.36.3", BootID: "b"},
 				Conditions: []corev1.NodeCondition{
 					{Type: "MemoryPressure", Status: "True"},
-					{Type: "Ready", Status: "False", Reason: "KubeletNotReady", Message: "PLEG", LastHeartbeatTime: clock(9), LastTransitionTime: clock(5)},
+					{Type: "Ready", Status: "False", Reason: "KubeletNotReady", Message: "PLEG", LastHeartbeatTime: apiTime(9), LastTransitionTime: apiTime(5)},
 				},
 			},
 		}, event.Node{

@@ -16,10 +16,9 @@ func knownOr(isKnown func(string) bool, word string) string {
 
 func reason(word string) string { return knownOr(isKubernetesReason, word) }
 
-// isKubernetesReason knows the reasons of conditions, pods, containers and of
-// failed requests.
+// isKubernetesReason knows the reasons of conditions, pods and containers.
 func isKubernetesReason(word string) bool {
-	return isConditionReason(word) || isPodReason(word) || isContainerReason(word) || isRequestReason(word)
+	return isConditionReason(word) || isPodReason(word) || isContainerReason(word)
 }
 
 // isConditionReason has those of pkg/kubelet/nodestatus, pkg/kubelet/status and
@@ -67,13 +66,11 @@ func isContainerReason(word string) bool {
 	return false
 }
 
-// isRequestReason has metav1.StatusReason: why a watch is down or unavailable.
-func isRequestReason(word string) bool {
+// isWatchReason has the causes of exporter/kube: why a watch is down or unavailable.
+func isWatchReason(word string) bool {
 	switch word {
-	case "Unauthorized", "Forbidden", "NotFound", "AlreadyExists", "Conflict", "Gone", "Invalid",
-		"ServerTimeout", "StorageReadError", "Timeout", "TooManyRequests", "BadRequest", "MethodNotAllowed",
-		"NotAcceptable", "RequestEntityTooLarge", "UnsupportedMediaType", "InternalError", "Expired",
-		"ServiceUnavailable":
+	case "ended", "expired", "forbidden", "absent", "unauthorized", "throttled", "timeout",
+		"connection refused", "connection lost", "server error", "unreachable", "error":
 		return true
 	}
 	return false

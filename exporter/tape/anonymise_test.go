@@ -168,6 +168,7 @@ func pods() []event.Object {
 		&event.Endpoints{Meta: meta("till"), Writer: "kubectl-edit", Addresses: []event.Address{derived}},
 		&event.Endpoints{Meta: event.Meta{Namespace: "kube-system", Name: "kube-dns"}, Writer: "kubectl-acme"},
 		&event.Endpoints{Meta: event.Meta{Namespace: "default", Name: "till"}},
+		&event.Service{Meta: event.Meta{Namespace: "default", Name: "till"}, Selector: map[string]string{"tier": "front"}},
 		&event.Pod{Meta: event.Meta{Namespace: "kube-system", Name: "etcd-rack7"}, Owner: "Node/rack7"},
 		&event.Pod{Meta: event.Meta{Namespace: "shop", Name: "till-db-0"}, Owner: "AcmeDatabase/till-db"},
 		&event.Cluster{Version: "v1.33.4+acme"},
@@ -193,6 +194,7 @@ func TestPseudonymsKeepTheShape(t *testing.T) {
 {"namespace":"namespace-1","name":"service-1","writer":"kubectl-edit","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true}]}
 {"namespace":"kube-system","name":"kube-dns","writer":"kubectl"}
 {"namespace":"default","name":"service-2"}
+{"namespace":"default","name":"service-2","selector":{"key-2":"value-2"}}
 {"namespace":"kube-system","name":"pod-2","owner":"Node/node-1"}
 {"namespace":"namespace-1","name":"pod-3","owner":"Other/owner-1"}
 {"name":"","version":"v1.33.4"}
@@ -257,7 +259,7 @@ func TestHeaderIsAnonymisedToo(t *testing.T) {
 }
 
 func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
-	for text, want := range map[string]string{"": "", "Expired": "Expired", "dial tcp 192.0.2.1:6443: refused": "Other"} {
+	for text, want := range map[string]string{"": "", "connection lost": "connection lost", "dial tcp 192.0.2.1:6443: refused": "Other"} {
 		ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
 		if ev.Reason != want {
 			t.Errorf("%q became %q", text, ev.Reason)

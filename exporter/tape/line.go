@@ -194,7 +194,7 @@ func plain(err error) error {
 	}
 	const most = 200
 	if text := err.Error(); len(text) > most {
-		return fmt.Errorf("%.*s...", most, text)
+		return fmt.Errorf("%.*s and so on", most, text)
 	}
 	return err
 }

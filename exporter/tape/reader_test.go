@@ -133,7 +133,10 @@ func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range r.Events() {
+	for _, err := range r.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	if got := read(t, r); len(got) != 2 || !got[0].Seen.Equal(noon.Add(2*time.Second)) {

@@ -33,7 +33,7 @@ func TestRecordingIsReadableText(t *testing.T) {
 	}
 	for _, ev := range []event.Event{
 		lease(0.1),
-		{Seen: noon.Add(time.Second), Kind: event.KindPod, Type: event.Down, Reason: "Expired"},
+		{Seen: noon.Add(time.Second), Kind: event.KindPod, Type: event.Down, Reason: "expired"},
 	} {
 		if err := w.Write(ev); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestRecordingIsReadableText(t *testing.T) {
 	}
 	const want = `{"kubeflap":"recording","version":1,"recorded":"2026-03-01T12:00:00Z","kubernetes":"v1.36.3","title":"a <lost> heartbeat","anonymised":false}
 {"seen":"2026-03-01T12:00:00.1Z","kind":"leases","type":"modified","object":{"namespace":"kube-node-lease","name":"node-1","renew":"2026-03-01T12:00:00.05Z","durationSeconds":40}}
-{"seen":"2026-03-01T12:00:01Z","kind":"pods","type":"down","reason":"Expired"}
+{"seen":"2026-03-01T12:00:01Z","kind":"pods","type":"down","reason":"expired"}
 `
 	if got := b.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

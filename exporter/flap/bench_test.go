@@ -1,0 +1,143 @@
+package flap
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// apply measures Apply on events that follow each other in turn.
+func apply(b *testing.B, f *Fold, events ...event.Event) {
+	b.Helper()
+	b.ReportAllocs()
+	at := zero
+	for i := 0; b.Loop(); i++ {
+		e := events[i%len(events)]
+		at = at.Add(time.Millisecond)
+		e.Seen = at
+		f.Apply(e)
+	}
+}
+
+func listed(f *Fold, kind event.Kind, objects ...event.Object) {
+	f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listing})
+	for _, o := range objects {
+		f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listed, Object: o})
+	}
+	f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Synced})
+}
+
+func changed(o event.Object) event.Event {
+	return event.Event{Kind: o.Kind(), Type: event.Modified, Object: o}
+}
+
+// hundred is a slice of 100 addresses, which is as many as the controller puts
+// into one; mark is put before the first.
+func hundred(mark string) *event.EndpointSlice {
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("web-%d", i)
+	}
+	names[0] = mark + names[0]
+	return slice("a", "web", names...)
+}
+
+// 5,000 nodes that renew every 10 s: 500 events a second.
+func BenchmarkLeaseRenewal(b *testing.B) {
+	const count = 5000
+	f := New(grace40, nil)
+	var nodes, leases []event.Object
+	for i := range count {
+		nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), ready, 0))
+		leases = append(leases, lease(fmt.Sprintf("node-%d", i), 0))
+	}
+	listed(f, event.KindNode, nodes...)
+	listed(f, event.KindLease, leases...)
+	b.ReportAllocs()
+	at := zero
+	for i := 0; b.Loop(); i++ {
+		at = at.Add(10 * time.Second / count)
+		l := leases[i%count].(*event.Lease)
+		l.Renew = at
+		f.Apply(event.Event{Seen: at, Kind: event.KindLease, Type: event.Modified, Object: l})
+	}
+}
+
+func BenchmarkPodUnchanged(b *testing.B) {
+	f := New(grace40, nil)
+	p := aPod("web-1", ready, running("app:1", 0), event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
+	listed(f, event.KindPod, p)
+	apply(b, f, changed(p))
+}
+
+func BenchmarkSliceUnchanged(b *testing.B) {
+	f := New(grace40, nil)
+	listed(f, event.KindService, aService("web", true))
+	listed(f, event.KindEndpointSlice, hundred(""))
+	apply(b, f, changed(hundred("")))
+}
+
+func BenchmarkSliceWithAFlip(b *testing.B) {
+	f := New(grace40, nil)
+	listed(f, event.KindService, aService("web", true))
+	listed(f, event.KindEndpointSlice, hundred(""))
+	apply(b, f, changed(hundred("-")), changed(hundred("")))
+}
+
+// bytesPer reports how much memory the fold holds for each of n objects.
+func bytesPer(b *testing.B, what string, n int, fill func(*Fold)) {
+	b.Helper()
+	var kept *Fold
+	for b.Loop() {
+		kept = nil
+		before := heap()
+		kept = New(grace40, nil)
+		fill(kept)
+		b.ReportMetric(float64(heap()-before)/float64(n), "B/"+what)
+	}
+	runtime.KeepAlive(kept)
+}
+
+// heap is the memory in use after a collection; twice, since the first leaves
+// what finalizers and weak pointers still hold.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func BenchmarkBytesPerPod(b *testing.B) {
+	const pods = 30000
+	bytesPer(b, "pod", pods, func(f *Fold) {
+		for i := range pods {
+			p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
+				event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
+			p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i%100)
+			f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Listed, Object: p})
+		}
+	})
+}
+
+func BenchmarkBytesPerAddress(b *testing.B) {
+	const services, addresses = 2000, 15
+	bytesPer(b, "address", services*addresses, func(f *Fold) {
+		for i := range services {
+			s := aService(fmt.Sprintf("service-%d", i), true)
+			names := make([]string, addresses)
+			for j := range names {
+				names[j] = fmt.Sprintf("workload-%d-%d", i, j)
+			}
+			o := slice(fmt.Sprintf("slice-%d", i), s.Name, names...)
+			eps := handWritten(s.Name)
+			eps.Addresses = o.Addresses
+			for _, x := range []event.Object{s, o, eps} {
+				f.Apply(event.Event{Seen: zero, Kind: x.Kind(), Type: event.Listed, Object: x})
+			}
+		}
+	})
+}
