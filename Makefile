@@ -18,7 +18,7 @@ BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
 
-.PHONY: build demo test unit lint check-metrics lab-test lab bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics lab-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -45,6 +45,10 @@ lab-test: build
 # make lab SCENARIO=heartbeat-loss [SAVE=file] [KEEP=1]
 lab: build
 	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(KEEP),--keep)
+
+# Writes what is generated: the references in docs/ and the golden expositions.
+docs:
+	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape -update
 
 # make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
 bench: $(if $(OLD),bin/benchstat)

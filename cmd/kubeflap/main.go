@@ -34,6 +34,9 @@ func run(args []string, out, errOut io.Writer) int {
 	app := kingpin.New("kubeflap", "Counts every change of readiness in a Kubernetes cluster, however brief, and says why.")
 	app.UsageWriter(out).ErrorWriter(errOut)
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
+	// Help and version end the process; here they end run.
+	done := false
+	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
 	for _, register := range []func(*kingpin.Application) (string, command){
 		registerRun, registerReplay, registerRecord, registerDemo,
@@ -45,7 +48,10 @@ func run(args []string, out, errOut io.Writer) int {
 	promslogflag.AddFlags(app, logging)
 
 	name, err := app.Parse(args)
-	if err != nil {
+	switch {
+	case done:
+		return 0
+	case err != nil:
 		fmt.Fprintf(errOut, "kubeflap: %v; see kubeflap --help\n", err)
 		return 2
 	}

@@ -16,7 +16,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cmd := app.Command("record", "Record the events of a live cluster until interrupted.")
 	kubeconfig := addKubeconfigFlag(cmd)
 	file := cmd.Arg("file", "The recording to write; it must not exist. A name that ends in .gz is compressed.").Required().String()
-	title := cmd.Flag("title", "One line for the recording's header.").String()
+	title := cmd.Flag("title", "One line for the recording's header; not in an anonymised one.").String()
 	var duration positiveDuration
 	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(&duration)
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
@@ -26,12 +26,13 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r.writer, err = tape.Create(*file, tape.Header{Recorded: time.Now(), Title: *title, Anonymised: *anonymise})
-		if err != nil {
-			return err
-		}
+		header := tape.Header{Recorded: time.Now(), Title: *title}
 		if *anonymise {
 			r.anonymiser = tape.NewAnonymiser()
+			header = r.anonymiser.Header(header)
+		}
+		if r.writer, err = tape.Create(*file, header); err != nil {
+			return err
 		}
 		ctx, cancel := withOptionalTimeout(p.ctx, time.Duration(duration))
 		defer cancel()

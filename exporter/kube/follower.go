@@ -19,6 +19,13 @@ import (
 // reflectors do (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
 const retryWatch = 30 * time.Second
 
+// retries is the back-off of list and watch: that of cache.Reflector, but never more than 5
+// to 10 seconds, where it has 30 to 60. Those are for thousands of kubelets; here
+// six requests are made, and each second of waiting is one in which flaps are not seen.
+func retries() wait.Backoff {
+	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 5 * time.Second, Steps: 10, Factor: 2, Jitter: 1}
+}
+
 // follower follows one resource: one reflector and what is around it.
 type follower struct {
 	endpoint
@@ -38,21 +45,20 @@ func newFollower(e endpoint, w *Watcher) *follower {
 
 // run follows the resource until the context ends, and returns when nothing of it is left.
 func (f *follower) run(ctx context.Context) {
-	logger, clock := klogTo(f.log), endingClock{ctx: ctx}
+	logger, clock, backoff := klogTo(f.log), endingClock{ctx: ctx}, retries()
 	reflector := cache.NewReflectorWithOptions(
 		// A reflector uses WatchList unless its ListerWatcher says that it must not
 		// (watchlist.DoesClientNotSupportWatchListSemantics): a plain ListWatch says nothing.
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
 		f.expected,
 		&store{resource: f.resource, sink: f.sink, synced: f.health.works},
-		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), Clock: clock},
+		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), Clock: clock, Backoff: &backoff},
 	)
 	reflector.WatchListPageSize = pageSize
 	reflector.MaxInternalErrorRetryDuration = retryWatch
-	// This is Reflector.RunWithContext with the same back-off. That logs each error, which
-	// only informers can prevent.
-	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
-	again := backoff.DelayWithReset(clock, 2*time.Minute)
+	// This is Reflector.RunWithContext, without its log line for each error, which only
+	// informers can turn off.
+	again := retries().DelayWithReset(clock, 2*time.Minute)
 	_ = again.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
 			f.health.warn(err) // Down was said when it happened

@@ -35,7 +35,7 @@ func (a *access) reason() string {
 // preflight asks for all resources at once, until the server has answered for each, and
 // returns an error if what it answered cannot be lived with.
 func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 30 * time.Second}
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	for start, complained := time.Now(), false; ; {
 		all := checkAll(ctx, w.endpoints)
 		err := firstFailure(all)

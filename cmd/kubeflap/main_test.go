@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+const story = "../../exporter/metrics/testdata/story.jsonl"
+
+// kubeflap runs a command line and returns its exit status and what it printed.
+func kubeflap(t *testing.T, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(args, &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+func damaged(t *testing.T, keep int) string {
+	t.Helper()
+	whole, err := os.ReadFile(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	path := filepath.Join(t.TempDir(), "damaged.jsonl")
+	text := strings.Join(lines[:keep], "") + `{"seen":"2026-03-01T12:00:1`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	existing := filepath.Join(t.TempDir(), "existing.jsonl")
+	if err := os.WriteFile(existing, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name   string
+		args   []string
+		status int
+		names  string
+	}{
+		{"an unknown flag", []string{"--frobnicate"}, 2, "--frobnicate"},
+		{"an unknown command", []string{"watch"}, 2, "watch"},
+		{"a grace period that is no duration", []string{"run", "--node-monitor-grace-period=soon"}, 2, `"soon"`},
+		{"a negative bounce window", []string{"run", "--bounce-window=-1s"}, 2, `"-1s"`},
+		{"an unknown source of addresses", []string{"run", "--endpoints.source=dns"}, 2, "dns"},
+		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},
+		{"no recording to replay", []string{"replay"}, 2, "file"},
+		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},
+		{"a recording that is not there", []string{"replay", "--once", nowhere}, 1, nowhere},
+		{"a recording that exists already", []string{"record", existing, "--kubeconfig=" + kubeconfig}, 1, existing},
+		{"two recordings of the same name", []string{"replay", "--once", story, story}, 1, "story"},
+		{"an address that cannot be listened on", []string{"replay", story, "--web.listen-address=256.0.0.1:1"}, 1, "256.0.0.1:1"},
+		{"a web configuration that is not there", []string{"replay", story, "--web.listen-address=127.0.0.1:0", "--web.config.file=" + nowhere}, 1, nowhere},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			status, _, errOut := kubeflap(t, append(c.args, "--log.level=error")...)
+			if status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
+				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
+			}
+		})
+	}
+	if text, _ := os.ReadFile(existing); string(text) != "precious" {
+		t.Errorf("the file that was in the way now holds %q", text)
+	}
+}
+
+const validKubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+`
+
+func TestReplayOncePrintsTheFinalMetrics(t *testing.T) {
+	status, out, errOut := kubeflap(t, "replay", "--once", story)
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errOut)
+	}
+	golden, err := os.ReadFile("../../exporter/metrics/testdata/story.prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out != string(golden) {
+		t.Errorf("the metrics are not those of the story:\n%s", out)
+	}
+}
+
+func TestReplayReadsADamagedRecordingUpToTheDamage(t *testing.T) {
+	path := damaged(t, 40)
+	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", path)
+	if status != 1 {
+		t.Errorf("status %d, want 1", status)
+	}
+	if want := path + ", line 41"; !strings.Contains(errOut, want) {
+		t.Errorf("want an error that names %q, got: %s", want, errOut)
+	}
+	if !strings.Contains(out, `kubeflap_node_ready{node="node-1"} 1`) {
+		t.Errorf("the metrics of what came before the damage are missing:\n%s", out)
+	}
+}
+
+func TestReplayOfSeveralRecordingsTellsTheirClustersApart(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	text, err := os.ReadFile(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", story, other)
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errOut)
+	}
+	for _, cluster := range []string{"story", "other"} {
+		if want := `kubeflap_node_ready{cluster="` + cluster + `",node="node-1"} 1`; !strings.Contains(out, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+}
+
+// The flags are documented by the help text itself.
+func TestFlagReferenceIsFresh(t *testing.T) {
+	var page bytes.Buffer
+	page.WriteString("# Commands and flags\n\nThis page is the help text of each command (`make docs`); a test keeps it fresh.\n")
+	for _, command := range []string{"run", "replay", "record", "demo"} {
+		status, out, errOut := kubeflap(t, "help", command)
+		if status != 0 {
+			t.Fatalf("status %d: %s", status, errOut)
+		}
+		page.WriteString("\n## kubeflap " + command + "\n\n```text\n" + strings.TrimSpace(out) + "\n```\n")
+	}
+	const path = "../../docs/flags.md"
+	if *update {
+		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.String() != string(want) {
+		t.Errorf("%s is out of date: make docs", path)
+	}
+}
