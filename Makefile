@@ -4,15 +4,13 @@ SHELL       := bash
 # Static binaries, and one build of each dependency for all targets but unit.
 export CGO_ENABLED = 0
 
-VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-REVISION  ?= $(shell git rev-parse HEAD 2>/dev/null)
-BRANCH    ?= $(shell git branch --show-current 2>/dev/null)
+git        = $(shell TZ=UTC git $(1) 2>/dev/null)
+VERSION   ?= $(call git,describe --tags --always --dirty)
+X         := -X github.com/prometheus/common/version
 # The commit's date, so that the same commit gives the same binary.
-BUILDDATE ?= $(shell TZ=UTC git log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd 2>/dev/null)
-
-PKG       := github.com/prometheus/common/version
-LDFLAGS   := -s -w -X $(PKG).Version=$(VERSION:v%=%) -X $(PKG).Revision=$(REVISION) \
-             -X $(PKG).Branch=$(BRANCH) -X $(PKG).BuildDate=$(BUILDDATE)
+LDFLAGS    = -s -w $(X).Version=$(VERSION:v%=%) $(X).Revision=$(call git,rev-parse HEAD) \
+             $(X).Branch=$(call git,branch --show-current) \
+             $(X).BuildDate=$(call git,log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd)
 KUBEFLAP  := $(CURDIR)/bin/kubeflap
 BENCH     ?= .
 COUNT     ?= 1

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -74,9 +75,11 @@ func checkAll(ctx context.Context, endpoints []endpoint) []access {
 func firstFailure(all []access) error {
 	var first error
 	for i := range all {
-		if err := all[i].failed; err != nil && (first == nil || apierrors.IsUnauthorized(err)) {
-			first = err
+		err := all[i].failed
+		if err != nil && apierrors.IsUnauthorized(err) {
+			return err
 		}
+		first = cmp.Or(first, err)
 	}
 	return first
 }

@@ -28,6 +28,7 @@ type serverVersion struct {
 	sink   func(event.Event)
 	again  chan struct{}
 	known  string
+	asked  time.Time
 }
 
 // revived is told when a watch works again, and how long it did not.
@@ -48,7 +49,10 @@ func (s *serverVersion) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.again:
-			s.read(ctx)
+			// The six watches come back within seconds of each other.
+			if time.Since(s.asked) >= askAgainAfter {
+				s.read(ctx)
+			}
 		}
 	}
 }
@@ -56,6 +60,7 @@ func (s *serverVersion) run(ctx context.Context) {
 // read asks for the version and, if it is news, sends it on. Without it only a default
 // is less exact, so a failure is no reason to stop.
 func (s *serverVersion) read(ctx context.Context) {
+	s.asked = time.Now()
 	v, err := s.ask(ctx)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +31,15 @@ type buffer struct {
 	services   []flap.Service
 	namespaces []flap.Namespace
 	watches    []flap.Watch
+}
+
+// sort brings nodes and Services into the order of the exposition: the registry
+// sorts every series of a family, and is quick where there is nothing to do.
+func (b *buffer) sort() {
+	slices.SortFunc(b.nodes, func(x, y flap.Node) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(b.services, func(x, y flap.Service) int {
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+	})
 }
 
 // NewCollector makes a Collector that must be given its fold by Read before it
@@ -81,6 +93,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	now := c.now()
 	b.nodes = c.fold.Nodes(now, b.nodes[:0])
 	b.services = c.fold.Services(now, b.services[:0])
+	b.sort()
 	b.namespaces = c.fold.Namespaces(b.namespaces[:0])
 	b.watches = c.fold.Watches(now, b.watches[:0])
 	if g := c.fold.GracePeriod(); g.Period > 0 {

@@ -3,6 +3,8 @@
 package metrics
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +32,8 @@ type Metric struct {
 
 	desc *prometheus.Desc
 	kind prometheus.ValueType
+	// sorted are the places of the labels in the order of their names.
+	sorted []int
 }
 
 // Catalogue is all metrics, in the order of the reference.
@@ -62,6 +66,10 @@ func histogram(name, help, series string, labels ...string) *Metric {
 func declare(m Metric) *Metric {
 	m.Stability = Stable
 	m.desc = prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
+	for i := range m.Labels {
+		m.sorted = append(m.sorted, i)
+	}
+	slices.SortFunc(m.sorted, func(a, b int) int { return strings.Compare(m.Labels[a], m.Labels[b]) })
 	return &m
 }
 
@@ -73,11 +81,9 @@ func (m *Metric) experimental() *Metric {
 
 // sample makes one series of a metric. A counter carries the time at which it was 0.
 func (m *Metric) sample(ch chan<- prometheus.Metric, value float64, created time.Time, labels ...string) {
-	if m.kind == prometheus.CounterValue && !created.IsZero() {
-		ch <- prometheus.MustNewConstMetricWithCreatedTimestamp(m.desc, m.kind, value, created, labels...)
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
+	s := &series{metric: m, value: value, created: created}
+	copy(s.labels[:], labels)
+	ch <- s
 }
 
 // vec makes a histogram of a declaration, native and classic.

@@ -61,7 +61,7 @@ func TestPages(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"the landing page links to the metrics", true, "/", 200, `href="metrics"`},
+		{"the landing page links to the metrics", true, "/", 200, `href="/metrics"`},
 		{"the metrics", true, "/metrics", 200, "interval_seconds_count 1"},
 		{"alive", false, "/-/healthy", 200, "healthy"},
 		{"ready once every watch has synced", true, "/-/ready", 200, "is ready"},

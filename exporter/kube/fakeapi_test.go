@@ -1,0 +1,252 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// fakeAPI speaks as much of the API as a reflector needs, over pipes in memory, so
+// that it runs in a synctest bubble. Tests answer for it by its fields.
+type fakeAPI struct {
+	pipes  chan net.Conn
+	server *http.Server
+
+	lock sync.Mutex
+	// refuse maps "list pods" or "watch pods" to an HTTP status; "" is for all.
+	refuse map[string]int
+	// noWatchList is what a server before v1.27 says to sendInitialEvents.
+	noWatchList bool
+	// down: nobody listens.
+	down  bool
+	conns []net.Conn
+	// expired: what is watched from a version gets a 410.
+	expired bool
+	// objects are in the lists.
+	objects map[string][]string
+	// streams are the last opened watches.
+	streams map[string]*fakeStream
+	// requests are the queries, by "list pods".
+	requests map[string][]string
+}
+
+// fakeStream is one watch, preflights aside.
+type fakeStream struct {
+	lines chan string
+	end   chan struct{}
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	f := &fakeAPI{
+		pipes: make(chan net.Conn), refuse: map[string]int{}, objects: map[string][]string{},
+		streams: map[string]*fakeStream{}, requests: map[string][]string{},
+	}
+	f.server = &http.Server{Handler: f}
+	go func() { _ = f.server.Serve(f) }()
+	t.Cleanup(func() { _ = f.server.Close() })
+	return f
+}
+
+// Accept, Close and Addr make it a net.Listener.
+func (f *fakeAPI) Accept() (net.Conn, error) {
+	conn, open := <-f.pipes
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (f *fakeAPI) Close() error {
+	close(f.pipes)
+	return nil
+}
+
+func (f *fakeAPI) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (f *fakeAPI) config() *rest.Config {
+	return &rest.Config{Host: "http://kube.test", UserAgent: "kubeflap/test", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		f.lock.Lock()
+		down := f.down
+		f.lock.Unlock()
+		if down {
+			return nil, refusedConnection()
+		}
+		ours, theirs := net.Pipe()
+		select {
+		case f.pipes <- theirs:
+			f.set(func() { f.conns = append(f.conns, theirs) })
+			return ours, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+}
+
+// crash breaks all connections and lets no new ones in.
+func (f *fakeAPI) crash() {
+	f.set(func() {
+		f.down = true
+		for _, conn := range f.conns {
+			_ = conn.Close()
+		}
+	})
+}
+
+// set changes how the server answers.
+func (f *fakeAPI) set(change func()) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	change()
+}
+
+func (f *fakeAPI) stream(resource string) *fakeStream {
+	synctest.Wait()
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.streams[resource]
+}
+
+func (s *fakeStream) send(kind, object string) {
+	s.lines <- frame(kind, object)
+	synctest.Wait()
+}
+
+func frame(kind, object string) string {
+	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resource, query := path.Base(r.URL.Path), r.URL.Query()
+	verb := "list"
+	if query.Has("watch") {
+		verb = "watch"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if resource == "endpoints" {
+		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
+	}
+	f.lock.Lock()
+	f.requests[verb+" "+resource] = append(f.requests[verb+" "+resource], r.URL.RawQuery)
+	code := max(f.refuse[verb+" "+resource], f.refuse[""])
+	if f.noWatchList && query.Has("sendInitialEvents") {
+		code = http.StatusUnprocessableEntity
+	}
+	f.lock.Unlock()
+	switch {
+	case code != 0:
+		f.refuseWith(w, code, fmt.Sprintf(`%s is forbidden: User "flap" cannot %s resource %q`, resource, verb, resource))
+	case resource == "version":
+		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+	case verb == "list":
+		f.list(w, resource, query.Get("continue"))
+	case query.Get("timeoutSeconds") == "1":
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	default:
+		f.watch(w, r, resource)
+	}
+}
+
+func (f *fakeAPI) refuseWith(w http.ResponseWriter, code int, message string) {
+	reason := map[int]metav1.StatusReason{
+		401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound,
+		410: metav1.StatusReasonExpired, 422: metav1.StatusReasonInvalid, 503: metav1.StatusReasonServiceUnavailable,
+	}[code]
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(status(code, reason, message))
+}
+
+func status(code int, reason metav1.StatusReason, message string) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   "Failure", Code: int32(code), Reason: reason, Message: message,
+	}
+}
+
+// list answers in pages of one object.
+func (f *fakeAPI) list(w http.ResponseWriter, resource, from string) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	at, next, items := 0, "", ""
+	_, _ = fmt.Sscan(from, &at)
+	if all := f.objects[resource]; at < len(all) {
+		items = all[at]
+		if at+1 < len(all) {
+			next = fmt.Sprint(at + 1)
+		}
+	}
+	fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"10","continue":%q},"items":[%s]}`,
+		apiVersion(resource), kindOf(resource)+"List", next, items)
+}
+
+func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string) {
+	s := &fakeStream{lines: make(chan string), end: make(chan struct{})}
+	f.lock.Lock()
+	f.streams[resource] = s
+	expired, objects := f.expired, f.objects[resource]
+	f.lock.Unlock()
+	write := func(line string) {
+		fmt.Fprint(w, line)
+		w.(http.Flusher).Flush()
+	}
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	switch {
+	case r.URL.Query().Has("sendInitialEvents"):
+		for _, object := range objects {
+			write(frame("ADDED", object))
+		}
+		write(frame("BOOKMARK", bookmark(resource, "20", `"k8s.io/initial-events-end":"true"`)))
+	case expired:
+		text, _ := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
+		write(frame("ERROR", string(text)))
+		return
+	}
+	for {
+		select {
+		case line := <-s.lines:
+			write(line)
+		case <-s.end:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func apiVersion(resource string) string {
+	switch resource {
+	case "leases":
+		return "coordination.k8s.io/v1"
+	case "endpointslices":
+		return "discovery.k8s.io/v1"
+	}
+	return "v1"
+}
+
+func kindOf(resource string) string {
+	return map[string]string{
+		"nodes": "Node", "leases": "Lease", "pods": "Pod", "services": "Service",
+		"endpointslices": "EndpointSlice", "endpoints": "Endpoints",
+	}[resource]
+}
+
+func apiObject(resource, name, version string) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"uid":%q,"resourceVersion":%q}}`,
+		apiVersion(resource), kindOf(resource), name, "uid-"+name, version)
+}
+
+func bookmark(resource, version, annotations string) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":%q,"annotations":{%s}}}`,
+		apiVersion(resource), kindOf(resource), version, annotations)
+}

@@ -1,0 +1,129 @@
+package metrics
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// size is a cluster's.
+type size struct{ nodes, services int }
+
+func sizes() map[string]size {
+	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}}
+}
+
+// cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics.
+func cluster(s size) (*flap.Fold, http.Handler) {
+	c := NewCollector()
+	fold := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
+	c.Read(fold, time.Now)
+	list := func(kind event.Kind, n int, object func(int) event.Object) {
+		fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
+		for i := range n {
+			fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listed, Object: object(i)})
+		}
+		fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Synced})
+	}
+	list(event.KindNode, s.nodes, func(i int) event.Object { return benchNode(i, event.StatusTrue) })
+	list(event.KindLease, s.nodes, func(i int) event.Object {
+		return &event.Lease{Meta: meta("lease", i), Renew: time.Now()}
+	})
+	list(event.KindService, s.services, func(i int) event.Object {
+		return &event.Service{Meta: meta("service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}}
+	})
+	list(event.KindEndpointSlice, s.services, benchSlice)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	return fold, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+func meta(kind string, i int) event.Meta {
+	name := fmt.Sprintf("workload-%d", i)
+	return event.Meta{UID: event.ParseUID(kind + name), Namespace: fmt.Sprintf("namespace-%d", i%50), Name: name}
+}
+
+func benchNode(i int, status event.Status) *event.Node {
+	return &event.Node{Meta: meta("node", i), Ready: &event.Condition{Status: status}}
+}
+
+func benchSlice(i int) event.Object {
+	o := &event.EndpointSlice{Meta: meta("slice", i), Service: meta("", i).Name, Owner: meta("service", i).UID}
+	for j := range 15 {
+		o.Addresses = append(o.Addresses, event.Address{UID: meta("pod", i*15+j).UID, IP: "10.0.0.1", Ready: true})
+	}
+	return o
+}
+
+func BenchmarkScrape(b *testing.B) {
+	for name, s := range sizes() {
+		b.Run(name, func(b *testing.B) {
+			_, handler := cluster(s)
+			b.ReportAllocs()
+			for b.Loop() {
+				response := httptest.NewRecorder()
+				handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+				b.SetBytes(int64(response.Body.Len()))
+			}
+		})
+	}
+}
+
+// From an event received to the end of a scrape that shows it, while 500 events
+// a second come in.
+func BenchmarkEventToMetrics(b *testing.B) {
+	for name, s := range sizes() {
+		b.Run(name, func(b *testing.B) {
+			fold, handler := cluster(s)
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			stop := make(chan struct{})
+			defer close(stop)
+			go renew(fold, s.nodes, stop)
+			var took []time.Duration
+			status := event.StatusTrue
+			for b.Loop() {
+				status = event.StatusTrue + event.StatusFalse - status
+				start := time.Now()
+				fold.Apply(event.Event{Seen: start, Kind: event.KindNode, Type: event.Modified, Object: benchNode(0, status)})
+				response, err := http.Get(server.URL)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, response.Body); err != nil {
+					b.Fatal(err)
+				}
+				response.Body.Close()
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "p99-ms")
+		})
+	}
+}
+
+// renew renews a node's Lease every 2 ms, each in its turn.
+func renew(fold *flap.Fold, nodes int, stop <-chan struct{}) {
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		case now := <-ticker.C:
+			lease := &event.Lease{Meta: meta("lease", i%nodes), Renew: now}
+			fold.Apply(event.Event{Seen: now, Kind: event.KindLease, Type: event.Modified, Object: lease})
+		}
+	}
+}
