@@ -36,9 +36,8 @@ lint: bin/golangci-lint
 check-metrics: build bin/promtool
 	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
 
-lab-test: build
-	cd lab && go test ./... && go build -o $(CURDIR)/bin/lab .
-	for s in $$(bin/lab list | cut -d' ' -f1); do bin/lab run $$s --kubeflap $(KUBEFLAP); done
+lab-test:
+	cd lab && go test -timeout 40m ./...
 
 # make lab SCENARIO=heartbeat-loss [SAVE=file] [KEEP=1]
 lab: build

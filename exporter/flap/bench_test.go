@@ -90,15 +90,13 @@ func BenchmarkSliceWithAFlip(b *testing.B) {
 // bytesPer reports how much memory the fold holds for each of n objects.
 func bytesPer(b *testing.B, what string, n int, fill func(*Fold)) {
 	b.Helper()
-	var kept *Fold
 	for b.Loop() {
-		kept = nil
 		before := heap()
-		kept = New(grace40, nil)
-		fill(kept)
+		f := New(grace40, nil)
+		fill(f)
 		b.ReportMetric(float64(heap()-before)/float64(n), "B/"+what)
+		runtime.KeepAlive(f)
 	}
-	runtime.KeepAlive(kept)
 }
 
 // heap is the memory in use after a collection; twice, since the first leaves

@@ -30,19 +30,23 @@ func TestGracePeriod(t *testing.T) {
 		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, Grace{40 * s, SourceDefault}},
 		{
 			"the controller manager's flag beats the version", 0,
-			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)}, Grace{10 * s, SourceControllerManager},
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
+			Grace{10 * s, SourceControllerManager},
 		},
 		{
 			"without the flag its image's version decides", 0,
-			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)}, Grace{40 * s, SourceControllerManager},
+			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)},
+			Grace{40 * s, SourceControllerManager},
 		},
 		{
 			"of several managers the tightest counts", 0,
-			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)}, Grace{20 * s, SourceControllerManager},
+			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)},
+			Grace{20 * s, SourceControllerManager},
 		},
 		{
 			"kubeflap's own flag beats everything", 90 * s,
-			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)}, Grace{90 * s, SourceFlag},
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
+			Grace{90 * s, SourceFlag},
 		},
 	}
 	for _, c := range cases {

@@ -1,4 +1,3 @@
-//nolint:staticcheck // Endpoints are deprecated, and still what many read and some write
 package kube
 
 import (

@@ -61,19 +61,27 @@ func TestOptionalResources(t *testing.T) {
 		log    string
 	}{
 		{
-			"leases that may not be listed", event.KindLease, map[string]int{"list leases": 403}, "unavailable forbidden",
+			"leases that may not be listed", event.KindLease,
+			map[string]int{"list leases": 403},
+			"unavailable forbidden",
 			`kube-node-lease`,
 		},
 		{
-			"leases that may not be watched", event.KindLease, map[string]int{"watch leases": 403}, "unavailable forbidden",
+			"leases that may not be watched", event.KindLease,
+			map[string]int{"watch leases": 403},
+			"unavailable forbidden",
 			`heartbeats are seen only where`,
 		},
 		{
-			"a cluster of v1.20 without slices", event.KindEndpointSlice, map[string]int{"list endpointslices": 404}, "unavailable absent",
+			"a cluster of v1.20 without slices", event.KindEndpointSlice,
+			map[string]int{"list endpointslices": 404},
+			"unavailable absent",
 			`the API server has no such resource`,
 		},
 		{
-			"no endpoints", event.KindEndpoints, map[string]int{"list endpoints": 403, "watch endpoints": 403}, "unavailable forbidden",
+			"no endpoints", event.KindEndpoints,
+			map[string]int{"list endpoints": 403, "watch endpoints": 403},
+			"unavailable forbidden",
 			`hand-written Endpoints`,
 		},
 	} {

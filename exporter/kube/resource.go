@@ -45,7 +45,7 @@ func resources() []resource {
 			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
 		},
 		{
-			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints), //nolint:staticcheck // deprecated, and still what many read
+			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints),
 			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
 		},
 	}

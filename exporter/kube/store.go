@@ -74,10 +74,10 @@ func (s *store) pass(what event.Type, object any) error {
 
 func (s *store) slimmed(object any) event.Object {
 	switch o := object.(type) {
+	case slimItem: // which has the methods of an event.Object
+		return o.Object
 	case event.Object:
 		return o
-	case slimItem:
-		return o.Object
 	}
 	return s.slim(object)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,6 +58,9 @@ func (s *session) sink(e event.Event) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	text := e.Type.String() + " " + e.Reason
+	if got, want := reflect.TypeOf(e.Object), reflect.TypeOf(event.New(e.Kind)); e.Type.HasObject() && got != want {
+		s.t.Errorf("%s came as %s", e.Kind, got)
+	}
 	if e.Object != nil {
 		text += e.Object.Metadata().Name
 	}
@@ -146,7 +150,8 @@ func TestWatchEnds(t *testing.T) {
 		{
 			"in good order, and goes on where it was",
 			func(s *session) { close(s.api.stream("pods").end) },
-			[]string{"down ended", "up"}, 0, "resourceVersion=22",
+			[]string{"down ended", "up"},
+			0, "resourceVersion=22",
 		},
 		{
 			"and its version has expired: another list",
@@ -154,14 +159,16 @@ func TestWatchEnds(t *testing.T) {
 				s.api.set(func() { s.api.expired = true })
 				close(s.api.stream("pods").end)
 			},
-			[]string{"down ended", "down expired", "listing", "listed a", "synced"}, 1, "sendInitialEvents=true",
+			[]string{"down ended", "down expired", "listing", "listed a", "synced"},
+			1, "sendInitialEvents=true",
 		},
 		{
 			"with an error of the server's, and goes on where it was",
 			func(s *session) {
 				s.api.stream("pods").send("ERROR", `{"apiVersion":"v1","kind":"Status","status":"Failure","code":500,"reason":"InternalError"}`)
 			},
-			[]string{"down server error", "up"}, 1, "resourceVersion=22",
+			[]string{"down server error", "up"},
+			1, "resourceVersion=22",
 		},
 		{
 			"because nobody listens any more, which lasts for 20 seconds",
@@ -170,7 +177,8 @@ func TestWatchEnds(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				s.api.set(func() { s.api.down = false })
 			},
-			[]string{"down ended", "down connection refused", "up"}, 1, "resourceVersion=22",
+			[]string{"down ended", "down connection refused", "up"},
+			1, "resourceVersion=22",
 		},
 		{
 			"and the server is not ready for 20 seconds: the list is not repeated",
@@ -180,7 +188,8 @@ func TestWatchEnds(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				s.api.set(func() { delete(s.api.refuse, "watch pods") })
 			},
-			[]string{"down ended", "down server error", "up"}, 1, "resourceVersion=22",
+			[]string{"down ended", "down server error", "up"},
+			1, "resourceVersion=22",
 		},
 		{
 			"and so does the right to watch",
@@ -190,7 +199,8 @@ func TestWatchEnds(t *testing.T) {
 				time.Sleep(20 * time.Second)
 				s.api.set(func() { clear(s.api.refuse) })
 			},
-			[]string{"down ended", "down forbidden", "listing", "listed a", "synced"}, 1, "sendInitialEvents=true",
+			[]string{"down ended", "down forbidden", "listing", "listed a", "synced"},
+			1, "sendInitialEvents=true",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
