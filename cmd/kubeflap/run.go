@@ -46,6 +46,7 @@ func newWatcher(logger *slog.Logger, kubeconfig string, sink func(event.Event)) 
 	if err != nil {
 		return nil, err
 	}
+	kube.RedirectKlog(logger)
 	return kube.New(config, logger, sink)
 }
 

@@ -87,7 +87,7 @@ func (x Finding) String() string {
 	case PodRestartedSilently:
 		return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Pod)
 	case WatchBroke:
-		return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, firstOf(x.Reason, "ended"))
+		return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, x.Reason)
 	case WatchWorks:
 		return fmt.Sprintf("watch of %s works again, blind for %s", x.Resource, round(x.Duration))
 	}

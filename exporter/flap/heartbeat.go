@@ -93,7 +93,9 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 	case f.first(e):
 		h.saved = l.Renew
 		h.guess(l.Renew, e.Seen)
-	case firstSight || h.saved.Before(l.Renew):
+	case firstSight || n.exists && h.saved.Before(l.Renew):
+		// A new Lease may be seen before its new node; one that is renewed without a
+		// node is what a deleted node left behind.
 		h.saved = l.Renew
 		f.beat(n, e.Seen)
 	}
@@ -122,10 +124,12 @@ func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready != nil {
 		h.reported = ready.Heartbeat
 	}
-	if !f.first(e) {
-		h.guess(e.Seen, e.Seen)
-	} else if ready != nil {
+	switch {
+	case f.first(e) && ready != nil:
 		h.guess(ready.Heartbeat, e.Seen)
+	case !f.first(e) && (h.last.IsZero() || h.guessed):
+		// Its Lease may have been seen before it.
+		h.guess(e.Seen, e.Seen)
 	}
 }
 

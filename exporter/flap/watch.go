@@ -68,19 +68,19 @@ func (f *Fold) synced(e event.Event, w *watch) {
 	f.watchWorks(e, w)
 }
 
+// ended is the reason of a watch that the server closed in order.
+const ended = "ended"
+
 func (f *Fold) watchBroke(e event.Event, w *watch) {
-	w.errorsUnlessNormal(e.Reason)
+	if e.Reason != ended {
+		w.errors++
+	}
 	if !w.up {
 		return
 	}
 	w.up, w.reason, w.downSince = false, e.Reason, e.Seen
-	f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
-}
-
-// errorsUnlessNormal counts an error; a watch that the server ended in order has no reason.
-func (w *watch) errorsUnlessNormal(reason string) {
-	if reason != "" {
-		w.errors++
+	if e.Reason != ended {
+		f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
 	}
 }
 

@@ -79,9 +79,14 @@ func codeOf(err error) int32 {
 // isExpired: before v1.18 servers also said Gone (cache.Reflector, isExpiredError).
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// isTransient reports whether the same request may succeed later: nothing answered, or
-// a server or proxy that had no time for it.
-func isTransient(err error) bool {
-	code := codeOf(err)
-	return code == 0 || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
+// mayPass reports whether the same request may succeed a little later: nothing answered, or
+// a server or proxy that had no time for it, or a server that has just started: until it
+// has read the rules it refuses whom it does not know (plugin/pkg/auth/authorizer/rbac).
+func mayPass(err error) bool {
+	switch code := codeOf(err); code {
+	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= http.StatusInternalServerError
+	}
 }

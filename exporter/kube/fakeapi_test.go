@@ -108,6 +108,12 @@ func (f *fakeAPI) set(change func()) {
 	change()
 }
 
+func (f *fakeAPI) asked(what string) []string {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.requests[what]
+}
+
 func (f *fakeAPI) stream(resource string) *fakeStream {
 	synctest.Wait()
 	f.lock.Lock()

@@ -51,8 +51,7 @@ func writer(entries []metav1.ManagedFieldsEntry, wrote func(*metav1.ManagedField
 	return last.Manager
 }
 
-// owns reports whether the entry has the path. The last key is looked for first, as it
-// is missing from most entries.
+// owns reports whether the entry has the path.
 func owns(entry *metav1.ManagedFieldsEntry, path ...string) bool {
 	raw := entry.FieldsV1.GetRawBytes()
 	for _, key := range path {

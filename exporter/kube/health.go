@@ -24,13 +24,8 @@ type health struct {
 	failing bool
 }
 
-// failed: a list or the opening of a watch failed.
-func (h *health) failed(ctx context.Context, err error) { h.down(ctx, err) }
-
-// ended: the watch's stream ended, in good order if there is no error. Servers end each
-// watch after 5 to 10 minutes, as the reflector asks them to.
-func (h *health) ended(ctx context.Context, err error) { h.down(ctx, err) }
-
+// down: a list or the opening of a watch failed, or a watch's stream ended; in good order if
+// there is no error. Servers end each watch after 5 to 10 minutes, as the reflector asks them to.
 func (h *health) down(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return // it was stopped, which is no fault

@@ -31,7 +31,7 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 	if err != nil {
 		// A page that has expired is not the end: the pager asks for the whole list then.
 		if options.Continue == "" || !isExpired(err) {
-			f.health.failed(ctx, err)
+			f.health.down(ctx, err)
 		}
 		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
 	}

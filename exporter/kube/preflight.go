@@ -33,31 +33,57 @@ func (a *access) reason() string {
 	return causeForbidden
 }
 
+// believeAfter is how long a refusal has to last. A server that has just started refuses
+// everything until it has read the rules (plugin/pkg/auth/authorizer/rbac).
+const believeAfter = 5 * time.Second
+
 // preflight asks for all resources at once, until the server has answered for each, and
 // returns an error if what it answered cannot be lived with.
 func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
+	all, err := w.untilAnswered(ctx)
+	if err != nil || judge(all) == nil {
+		return all, err
+	}
+	if err := sleep(ctx, believeAfter); err != nil {
+		return nil, err
+	}
+	if all, err = w.untilAnswered(ctx); err != nil {
+		return nil, err
+	}
+	return all, judge(all)
+}
+
+func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	for start, complained := time.Now(), false; ; {
 		all := checkAll(ctx, w.endpoints)
 		err := firstFailure(all)
-		if err == nil {
+		switch {
+		case err == nil:
 			if complained {
 				w.log.Info("the API server answers", "after", time.Since(start).Round(time.Millisecond))
 			}
-			return all, judge(all)
-		}
-		if apierrors.IsUnauthorized(err) {
+			return all, nil
+		case apierrors.IsUnauthorized(err):
 			return nil, fmt.Errorf("the API server refuses the credentials: %w", err)
-		}
-		if !complained && ctx.Err() == nil {
+		case !complained && ctx.Err() == nil:
 			complained = true
 			w.log.Warn("the API server does not answer, trying again", "cause", causeOf(err), "err", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the API server: %w", ctx.Err())
-		case <-time.After(backoff.Step()):
+		if err := sleep(ctx, backoff.Step()); err != nil {
+			return nil, err
 		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the API server: %w", ctx.Err())
+	case <-timer.C:
+		return nil
 	}
 }
 

@@ -52,6 +52,17 @@ func TestMissingRights(t *testing.T) {
 	}
 }
 
+func TestServerThatHasJustStarted(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.refuse["list nodes"] = 403
+		s.start()
+		s.api.set(func() { clear(s.api.refuse) })
+		time.Sleep(believeAfter)
+		s.want(event.KindNode, "listing", "synced")
+		s.wantLog(0, "WARN", "")
+	})
+}
+
 func TestOptionalResources(t *testing.T) {
 	for _, c := range []struct {
 		name   string

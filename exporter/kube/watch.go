@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -36,7 +37,7 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		return nil, f.openFailed(ctx, err, &options)
 	}
 	s := &stream{Interface: raw, out: make(chan watch.Event), done: make(chan struct{})}
-	s.ended = func(err error) { f.health.ended(ctx, err) }
+	s.ended = func(err error) { f.health.down(ctx, err) }
 	if !initial && f.health.isDown() {
 		if err := s.look(ctx); err != nil && !isExpired(err) {
 			raw.Stop()
@@ -52,14 +53,15 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 // openFailed reports a watch that could not be opened, and returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
-		// So says a server that has no WatchList; the reflector lists instead.
-		if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
-			f.health.failed(ctx, err)
+		// Two errors make the reflector try again (cache.Reflector, watchList); after any other,
+		// as that of a server without WatchList, it lists, and then that is what fails or not.
+		if utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err) {
+			f.health.down(ctx, err)
 		}
 		return err
 	}
-	f.health.failed(ctx, err)
-	if isTransient(err) && f.health.downFor() < resumeFor {
+	f.health.down(ctx, err)
+	if mayPass(err) && f.health.downFor() < resumeFor {
 		return resumable{err}
 	}
 	return fmt.Errorf("watch %s: %w", f.kind, err)
