@@ -1,0 +1,201 @@
+// Package cluster starts a real Kubernetes control plane with hollow kubelets
+// on loopback, and stops it again without a trace.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// startTimeout is generous: a machine that builds at the same time is slow.
+const startTimeout = 3 * time.Minute
+
+// Options is what a scenario may choose about its cluster.
+type Options struct {
+	// Nodes is the number of hollow kubelets, named node-1, node-2 and so on.
+	Nodes int
+	// ControllerManagerFlags are added to those the lab needs.
+	ControllerManagerFlags []string
+	// ControllerManagerPod adds a pod that shows those flags, as kubeadm's does.
+	ControllerManagerPod bool
+	// Log says what happens; nil is silent.
+	Log *slog.Logger
+}
+
+// Cluster is a running control plane. Its processes may be paused and restarted.
+type Cluster struct {
+	// Kubeconfig is a file for kubectl and kubeflap, with all rights.
+	Kubeconfig string
+	// Config and Client are the same as objects.
+	Config *rest.Config
+	Client kubernetes.Interface
+
+	Etcd, APIServer, ControllerManager *Process
+	// Kubelets are the hollow kubelets by node name.
+	Kubelets map[string]*Process
+
+	options  Options
+	binaries Binaries
+	dir      string
+}
+
+// Start builds the components if needed, starts them and returns when every
+// node is Ready. The caller must call Stop.
+func Start(ctx context.Context, options Options) (*Cluster, error) {
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	binaries, err := Build(ctx, options.Log)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "kubeflap-lab-")
+	if err != nil {
+		return nil, fmt.Errorf("create the cluster's folder: %w", err)
+	}
+	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, fmt.Errorf("start the cluster: %w", err)
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tokens, err := c.writeCredentials()
+	if err != nil {
+		return err
+	}
+	endpoint, err := c.startEtcd()
+	if err != nil {
+		return err
+	}
+	address, err := c.startAPIServer(endpoint)
+	if err != nil {
+		return err
+	}
+	if err := c.connect(ctx, address, tokens); err != nil {
+		return err
+	}
+	if err := c.startControllerManager(ctx); err != nil {
+		return err
+	}
+	for i := range c.options.Nodes {
+		if err := c.startKubelet(NodeName(i)); err != nil {
+			return err
+		}
+	}
+	if err := c.waitReady(ctx); err != nil {
+		return err
+	}
+	c.options.Log.Info("cluster is ready", "nodes", c.options.Nodes, "kubeconfig", c.Kubeconfig,
+		"took", time.Since(begin).Round(time.Millisecond))
+	return nil
+}
+
+// NodeName is the name of the i-th hollow node, counted from 0.
+func NodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
+
+// connect waits for the API server and writes the kubeconfig files, which need
+// the certificate that the server has made for itself by then.
+func (c *Cluster) connect(ctx context.Context, address string, tokens map[string]string) error {
+	certificate := c.path("apiserver", "apiserver.crt")
+	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
+		_, err := os.Stat(certificate)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for user, token := range tokens {
+		if err := writeKubeconfig(c.kubeconfig(user), address, certificate, token); err != nil {
+			return err
+		}
+	}
+	c.Kubeconfig = c.kubeconfig(userAdmin)
+	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	c.Config.QPS = -1
+	c.Config.WarningHandler = rest.NoWarnings{}
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	c.Client = client
+	return c.until(ctx, "the API server", func(ctx context.Context) error {
+		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+}
+
+// until polls, and gives up at once when a process has ended.
+func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err := poll.Until(ctx, startTimeout, what, func(ctx context.Context) error {
+		if err := c.Alive(); err != nil {
+			cancel(err)
+		}
+		return check(ctx)
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+// Alive is nil while every process runs.
+func (c *Cluster) Alive() error {
+	var errs []error
+	for _, p := range c.processes() {
+		errs = append(errs, p.Alive())
+	}
+	return errors.Join(errs...)
+}
+
+// Stop kills every process and removes the data.
+func (c *Cluster) Stop() {
+	for _, p := range c.processes() {
+		p.Stop()
+	}
+	c.removeKubeletLeftovers()
+	if err := os.RemoveAll(c.dir); err != nil {
+		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
+	}
+}
+
+func (c *Cluster) processes() []*Process {
+	var all []*Process
+	for _, p := range c.Kubelets {
+		all = append(all, p)
+	}
+	for _, p := range []*Process{c.ControllerManager, c.APIServer, c.Etcd} {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// LogPath is the file for the output of a further process of the lab's, which
+// goes with the cluster's data.
+func (c *Cluster) LogPath(name string) string { return c.path(name + ".log") }
+
+func (c *Cluster) path(elements ...string) string {
+	return filepath.Join(append([]string{c.dir}, elements...)...)
+}

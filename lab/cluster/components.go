@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func (c *Cluster) startEtcd() (endpoint string, err error) {
+	client, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	peer, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	endpoint = "http://" + client
+	c.Etcd, err = c.run("etcd", "etcd",
+		"--data-dir="+c.path("etcd"),
+		"--listen-client-urls="+endpoint, "--advertise-client-urls="+endpoint,
+		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
+		"--initial-cluster=default=http://"+peer,
+		"--unsafe-no-fsync", "--log-level=warn",
+	)
+	return endpoint, err
+}
+
+func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
+	listen, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	_, port, _ := net.SplitHostPort(listen)
+	key := c.path("service-account.key")
+	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver",
+		"--etcd-servers="+etcd,
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port="+port,
+		"--cert-dir="+c.path("apiserver"),
+		"--token-auth-file="+c.path("tokens.csv"),
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		// Enough addresses for scenarios with thousands of Services.
+		"--service-cluster-ip-range=10.0.0.0/16",
+		// The reconciler refuses a loopback address.
+		"--endpoint-reconciler-type=none",
+		// Pods may be created before the controller manager has made the namespace's account.
+		"--disable-admission-plugins=ServiceAccount",
+	)
+	return "https://" + listen, err
+}
+
+func (c *Cluster) controllerManagerFlags(port string) []string {
+	kubeconfig := c.kubeconfig(userControllerManager)
+	return append([]string{
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--bind-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + c.path("controller-manager"),
+		"--service-account-private-key-file=" + c.path("service-account.key"),
+		"--root-ca-file=" + c.path("apiserver", "apiserver.crt"),
+		// One replica: waiting for the old one's lock would only slow a restart down.
+		"--leader-elect=false",
+	}, c.options.ControllerManagerFlags...)
+}
+
+func (c *Cluster) startControllerManager(ctx context.Context) error {
+	listen, err := freePort()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(listen)
+	flags := c.controllerManagerFlags(port)
+	c.ControllerManager, err = c.run("kube-controller-manager", "kube-controller-manager", flags...)
+	if err != nil || !c.options.ControllerManagerPod {
+		return err
+	}
+	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(flags), metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create the pod that shows the controller manager's flags: %w", err)
+	}
+	return nil
+}
+
+// controllerManagerPod looks like the mirror pod of a static pod, but for the
+// annotation: with it the kubelet would delete the pod, having no manifest.
+func controllerManagerPod(flags []string) *corev1.Pod {
+	const name = "kube-controller-manager"
+	node, no := NodeName(0), false
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name + "-" + node, Namespace: metav1.NamespaceSystem,
+			Labels: map[string]string{"component": name, "tier": "control-plane"},
+		},
+		Spec: corev1.PodSpec{
+			NodeName: node, HostNetwork: true, AutomountServiceAccountToken: &no,
+			PriorityClassName: "system-node-critical",
+			Containers: []corev1.Container{{
+				Name: name, Image: "registry.k8s.io/" + name + ":" + Version,
+				Command: append([]string{name}, flags...),
+			}},
+		},
+	}
+}
+
+// HealthyControllerManager is nil when the controller manager answers; after
+// a restart its controllers are then running.
+func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
+	var port string
+	for _, arg := range c.ControllerManager.args {
+		if _, err := fmt.Sscanf(arg, "--secure-port=%s", &port); err == nil {
+			break
+		}
+	}
+	// The certificate is one the component has made for itself.
+	client := http.Client{
+		Timeout:   time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:"+port+"/healthz", nil)
+	if err != nil {
+		return fmt.Errorf("ask the controller manager: %w", err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the controller manager: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("controller manager says %s", response.Status)
+	}
+	return nil
+}
+
+func (c *Cluster) startKubelet(node string) error {
+	listen, err := freePort()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(listen)
+	c.Kubelets[node], err = c.run(node, "kubemark",
+		"--morph=kubelet", "--name="+node, "--kubeconfig="+c.kubeconfig(userKubelet),
+		"--kubelet-port="+port, "--kubelet-read-only-port=0",
+		// The default asks a container runtime of the machine for its images.
+		"--use-host-image-service=false",
+		"--kube-api-qps=100", "--kube-api-burst=200",
+		"--v=3", // names the files to remove, see removeKubeletLeftovers
+	)
+	return err
+}
+
+// run starts a component with its log in the cluster's folder.
+func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
+	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.path(binary), Args: args})
+}
+
+// removeKubeletLeftovers deletes what hollow kubelets leave in /tmp, whatever
+// TMPDIR says. Only their logs name it.
+func (c *Cluster) removeKubeletLeftovers() {
+	leftover := regexp.MustCompile(`/tmp/(hollow-kubelet\.|kubelet_remote_)[0-9]+(\.sock)?`)
+	for _, kubelet := range c.Kubelets {
+		log, err := os.ReadFile(kubelet.LogPath)
+		if err != nil {
+			continue
+		}
+		for _, path := range leftover.FindAllString(string(log), -1) {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// waitReady waits for the controller manager, and until every hollow node and
+// the controller manager's pod are Ready.
+func (c *Cluster) waitReady(ctx context.Context) error {
+	if err := c.until(ctx, "the controller manager", c.HealthyControllerManager); err != nil {
+		return err
+	}
+	err := c.until(ctx, "Ready nodes", func(ctx context.Context) error {
+		nodes, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list nodes: %w", err)
+		}
+		ready := 0
+		for _, node := range nodes.Items {
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+					ready++
+				}
+			}
+		}
+		if ready < c.options.Nodes {
+			return fmt.Errorf("%d of %d nodes are Ready", ready, c.options.Nodes)
+		}
+		return nil
+	})
+	if err != nil || !c.options.ControllerManagerPod {
+		return err
+	}
+	return c.until(ctx, "the controller manager's pod", func(ctx context.Context) error {
+		pods, err := c.Client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list pods: %w", err)
+		}
+		if len(pods.Items) == 0 || pods.Items[0].Status.Phase != corev1.PodRunning {
+			return fmt.Errorf("not running yet")
+		}
+		return nil
+	})
+}
+
+// freePort is an address on loopback that nothing listens on.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// The users of the cluster. All are in system:masters; the names tell them
+// apart in the server's log.
+const (
+	userAdmin             = "admin"
+	userControllerManager = "system:kube-controller-manager"
+	userKubelet           = "kubelet"
+)
+
+// writeCredentials makes a token for each user and the key that signs the
+// tokens of service accounts.
+func (c *Cluster) writeCredentials() (map[string]string, error) {
+	tokens := map[string]string{}
+	var lines strings.Builder
+	for _, user := range []string{userAdmin, userControllerManager, userKubelet} {
+		tokens[user] = rand.Text()
+		fmt.Fprintf(&lines, "%s,%s,%s,system:masters\n", tokens[user], user, user)
+	}
+	if err := os.WriteFile(c.path("tokens.csv"), []byte(lines.String()), 0o600); err != nil {
+		return nil, fmt.Errorf("write tokens: %w", err)
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, fmt.Errorf("generate the service account key: %w", err)
+	}
+	block := pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	if err := os.WriteFile(c.path("service-account.key"), pem.EncodeToMemory(&block), 0o600); err != nil {
+		return nil, fmt.Errorf("write the service account key: %w", err)
+	}
+	return tokens, nil
+}
+
+func (c *Cluster) kubeconfig(user string) string {
+	return c.path(strings.ReplaceAll(user, ":", "-") + ".kubeconfig")
+}
+
+func writeKubeconfig(path, address, certificate, token string) error {
+	const name = "lab"
+	config := api.NewConfig()
+	config.Clusters[name] = &api.Cluster{Server: address, CertificateAuthority: certificate}
+	config.AuthInfos[name] = &api.AuthInfo{Token: token}
+	config.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// Process is one component: started, paused, restarted and stopped by the lab,
+// with its output in a file.
+type Process struct {
+	// Name is the component's name, as it appears in errors.
+	Name string
+	// LogPath is the file that holds what the component printed.
+	LogPath string
+
+	path string
+	args []string
+	env  []string
+
+	mu     sync.Mutex
+	pid    int
+	exited chan struct{}
+}
+
+// Command describes a program for StartProcess.
+type Command struct {
+	// Path is the program, Args its arguments without the program's name.
+	Path string
+	Args []string
+	// Env is added to the lab's own environment.
+	Env []string
+}
+
+// StartProcess runs a command whose output goes to the file at logPath.
+func StartProcess(name, logPath string, c Command) (*Process, error) {
+	p := &Process{Name: name, LogPath: logPath, path: c.Path, args: c.Args, env: c.Env}
+	return p, p.start()
+}
+
+func (p *Process) start() error {
+	log, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log of %s: %w", p.Name, err)
+	}
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), p.env...)
+	// A group of its own keeps Ctrl-C for the lab, which then stops all in order;
+	// the death signal covers a lab that is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
+	started, exited := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(exited)
+		defer log.Close()
+		// The death signal is sent when the thread that forked ends, so this
+		// thread must live as long as the process.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pid, p.exited = cmd.Process.Pid, exited
+	return nil
+}
+
+// Pause stops the process where it is, as an overloaded machine would.
+func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+
+// Resume continues a paused process.
+func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
+
+// Terminate asks the process to end and waits until it has, or the context ends.
+func (p *Process) Terminate(ctx context.Context) error {
+	if err := p.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.Exited():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("terminate %s: %w", p.Name, ctx.Err())
+	}
+}
+
+// Stop kills the process and whatever it started.
+func (p *Process) Stop() {
+	p.mu.Lock()
+	pid, exited := p.pid, p.exited
+	p.mu.Unlock()
+	select {
+	case <-exited:
+	default:
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+		<-exited
+	}
+}
+
+// Restart kills the process and starts it again with the same arguments.
+func (p *Process) Restart() error {
+	p.Stop()
+	return p.start()
+}
+
+// Exited is closed once the process has ended.
+func (p *Process) Exited() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exited
+}
+
+// Alive is nil while the process runs; the error holds the end of its log.
+func (p *Process) Alive() error {
+	select {
+	case <-p.Exited():
+		return fmt.Errorf("%s has ended, its log %s ends with:\n%s", p.Name, p.LogPath, p.LogTail())
+	default:
+		return nil
+	}
+}
+
+// LogTail is the last lines of the process's output.
+func (p *Process) LogTail() string {
+	const lines = 15
+	data, err := os.ReadFile(p.LogPath)
+	if err != nil {
+		return err.Error()
+	}
+	all := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+}
+
+func (p *Process) signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.exited: // the number may belong to another process by now
+		return nil
+	default:
+	}
+	if err := syscall.Kill(-p.pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("send %s to %s: %w", s, p.Name, err)
+	}
+	return nil
+}

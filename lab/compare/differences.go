@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+// Tolerance is how far two watchers may be apart on a time. Counts must be equal.
+const Tolerance = 0.25
+
+// metrics are those that the recorder counts; of them kubeflap may have no
+// series more and no series less.
+func metrics() []string {
+	return []string{
+		"kubeflap_node_ready_transitions_total",
+		"kubeflap_node_heartbeats_total",
+		"kubeflap_node_heartbeat_age_seconds",
+		"kubeflap_node_heartbeat_interval_max_seconds",
+		"kubeflap_node_heartbeat_interval_seconds_count",
+		"kubeflap_node_heartbeat_interval_seconds_sum",
+		"kubeflap_node_unready_seconds_total",
+		"kubeflap_service_address_flips_total",
+		"kubeflap_service_address_churn_total",
+		"kubeflap_service_addresses",
+		"kubeflap_service_outages_total",
+		"kubeflap_service_address_bounces_total",
+		"kubeflap_service_endpoints_resets_total",
+		"kubeflap_pod_inplace_updates_total",
+		"kubeflap_pod_silent_restarts_total",
+	}
+}
+
+// Difference is one series on which the two disagree; NaN where it is missing.
+type Difference struct {
+	Series      string
+	Truth, Told float64
+}
+
+// Differences lists what kubeflap tells otherwise than the truth.
+func Differences(want, told truth.Counts) []Difference {
+	series := map[string]bool{}
+	for _, counts := range []truth.Counts{want, told} {
+		for s := range counts {
+			if slices.Contains(metrics(), truth.Name(s)) {
+				series[s] = true
+			}
+		}
+	}
+	var all []Difference
+	for s := range series {
+		d := Difference{s, value(want, s), value(told, s)}
+		if !d.agree() {
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Series, b.Series) })
+	return all
+}
+
+func value(c truth.Counts, series string) float64 {
+	if v, ok := c[series]; ok {
+		return v
+	}
+	return math.NaN()
+}
+
+func (d Difference) agree() bool {
+	name := truth.Name(d.Series)
+	switch {
+	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Told > 0):
+		// With which selector values it exists at 0 is not part of the contract.
+		return true
+	case isTime(name):
+		// The sum gathers an error with each interval, but they cancel out: each
+		// interval begins where the one before ended.
+		return math.Abs(d.Truth-d.Told) <= Tolerance
+	default:
+		return d.Truth == d.Told
+	}
+}
+
+// Table writes differences for a person.
+func Table(differences []Difference) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%12s %12s  series\n", "truth", "kubeflap")
+	for _, d := range differences {
+		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Told), d.Series)
+	}
+	return b.String()
+}
+
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return "missing"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.3f", v), ".000")
+}
+
+// Agree scrapes until kubeflap and the truth tell the same, for at most patience:
+// an event may reach one of them a moment earlier.
+func Agree(ctx context.Context, recorder *truth.Recorder, url string, patience time.Duration) error {
+	return poll.Until(ctx, patience, "kubeflap and the truth to agree", func(ctx context.Context) error {
+		return Once(ctx, recorder, url)
+	})
+}
+
+// Once compares a single scrape with the truth.
+func Once(ctx context.Context, recorder *truth.Recorder, url string) error {
+	before, err := recorder.Counts()
+	if err != nil {
+		return err
+	}
+	told, err := Scrape(ctx, url)
+	if err != nil {
+		return err
+	}
+	after, err := recorder.Counts()
+	if err != nil {
+		return err
+	}
+	// What happened during the scrape may be in it or not.
+	differences := Differences(after, told)
+	if len(differences) > 0 && len(Differences(before, told)) > 0 {
+		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+// Package compare reads kubeflap's metrics and holds them against the truth.
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+// accept asks for protobuf, because only there native histograms are shown.
+const accept = `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited`
+
+// Families reads all metrics at a URL.
+func Families(ctx context.Context, url string) ([]*dto.MetricFamily, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fmt.Errorf("scrape %s: %w", url, err)
+	}
+	request.Header.Set("Accept", accept)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("scrape: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("scrape %s: %s", url, response.Status)
+	}
+	decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header))
+	var families []*dto.MetricFamily
+	for {
+		family := &dto.MetricFamily{}
+		err := decoder.Decode(family)
+		if errors.Is(err, io.EOF) {
+			return families, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read metrics: %w", err)
+		}
+		families = append(families, family)
+	}
+}
+
+// Scrape reads all series at a URL, those of histograms as _count and _sum.
+func Scrape(ctx context.Context, url string) (truth.Counts, error) {
+	families, err := Families(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	counts := truth.Counts{}
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			read(counts, family, metric)
+		}
+	}
+	return counts, nil
+}
+
+func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
+	var labels []string
+	for _, pair := range metric.Label {
+		labels = append(labels, pair.GetName(), pair.GetValue())
+	}
+	name := family.GetName()
+	switch family.GetType() {
+	case dto.MetricType_COUNTER:
+		counts[truth.Series(name, labels...)] = metric.GetCounter().GetValue()
+	case dto.MetricType_GAUGE:
+		counts[truth.Series(name, labels...)] = metric.GetGauge().GetValue()
+	case dto.MetricType_HISTOGRAM:
+		counts[truth.Series(name+"_count", labels...)] = float64(metric.GetHistogram().GetSampleCount())
+		counts[truth.Series(name+"_sum", labels...)] = metric.GetHistogram().GetSampleSum()
+	default:
+		counts[truth.Series(name, labels...)] = metric.GetUntyped().GetValue()
+	}
+}
+
+// IsNative reports whether a histogram has native buckets beside the classic ones.
+func IsNative(families []*dto.MetricFamily, name string) bool {
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.Metric {
+			h := metric.GetHistogram()
+			return h.Schema != nil && len(h.Bucket) > 0
+		}
+	}
+	return false
+}
+
+// isTime reports whether a metric is a duration: two watchers never agree on it
+// to the last bit.
+func isTime(name string) bool {
+	return strings.HasSuffix(name, "_seconds") || strings.HasSuffix(name, "_seconds_total") ||
+		strings.HasSuffix(name, "_seconds_sum")
+}

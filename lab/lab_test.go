@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/session"
+)
+
+// TestScenarios holds kubeflap against the truth, to the last transition, in
+// every scenario. Each has a cluster of its own; two run at a time, because they
+// wait more than they work.
+func TestScenarios(t *testing.T) {
+	kubeflap := buildKubeflap(t)
+	// Built before, so that no scenario's time is the compiler's.
+	if _, err := cluster.Build(t.Context(), logger(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenario.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			running := runScenario(t, s, session.Options{Kubeflap: kubeflap, Seed: 1, Log: logger(t)})
+			expectNativeHistogram(t, running)
+		})
+	}
+}
+
+// TestRecording replays nothing, but proves that a recording is written.
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	s, err := scenario.Find("short-flap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "recording")
+	running := runScenario(t, s, session.Options{Kubeflap: buildKubeflap(t), Save: path, Log: logger(t)})
+	if err := running.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	recording, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(recording), "brief") {
+		t.Errorf("the recording of %d bytes does not name the node that flapped", len(recording))
+	}
+}
+
+// runScenario runs a scenario that must go well. The cluster stops with the test.
+func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *session.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	running, err := session.Run(ctx, s, options)
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil {
+		return running
+	}
+	if running.Truth != nil {
+		var dump strings.Builder
+		if err := running.Truth.Dump(&dump); err != nil {
+			t.Error(err)
+		}
+		t.Logf("what happened:\n%s", lastLines(dump.String(), 200))
+	}
+	t.Fatal(err)
+	return nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// expectNativeHistogram checks that intervals come with native and classic buckets.
+func expectNativeHistogram(t *testing.T, running *session.Session) {
+	t.Helper()
+	families, err := compare.Families(t.Context(), running.MetricsURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "kubeflap_node_heartbeat_interval_seconds"
+	if !compare.IsNative(families, name) {
+		t.Errorf("%s is not both native and classic", name)
+	}
+}
+
+func buildKubeflap(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeflap")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/kubeflap")
+	cmd.Dir = ".."
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build kubeflap: %v\n%s", err, output)
+	}
+	return path
+}
+
+func logger(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), nil))
+}

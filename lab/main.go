@@ -1,0 +1,160 @@
+// The lab runs a real Kubernetes control plane on this machine, lets faults
+// happen and compares what kubeflap counts with the truth.
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/session"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	app := kingpin.New("lab", "A real control plane to test kubeflap with.")
+	app.HelpFlag.Short('h')
+	list := app.Command("list", "List the scenarios.")
+	build := app.Command("build", "Build the control plane, which takes some minutes the first time.")
+
+	runs := app.Command("run", "Run a scenario and compare what was counted.")
+	name := runs.Arg("scenario", "One of those listed by `lab list`.").Required().String()
+	var options session.Options
+	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
+	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
+	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
+	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
+	keep := runs.Flag("keep", "Leave the cluster standing until interrupted.").Bool()
+
+	up := app.Command("up", "Start a cluster and leave it standing until interrupted.")
+	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
+
+	command, err := app.Parse(args)
+	if err != nil {
+		return fmt.Errorf("read the command line: %w", err)
+	}
+	options.Log = log
+	switch command {
+	case list.FullCommand():
+		for _, s := range scenario.All() {
+			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
+		}
+		return nil
+	case build.FullCommand():
+		binaries, err := cluster.Build(ctx, log)
+		fmt.Fprintln(out, binaries)
+		return err
+	case up.FullCommand():
+		return stand(ctx, cluster.Options{Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
+	default:
+		return play(ctx, *name, options, show{out: out, dump: *dump, keep: *keep})
+	}
+}
+
+// stand leaves a cluster standing for a person.
+func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
+	c, err := cluster.Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	fmt.Fprintln(out, c.Kubeconfig)
+	<-ctx.Done()
+	return nil
+}
+
+// show is what a person wants to see of a scenario.
+type show struct {
+	out  io.Writer
+	dump string
+	keep bool
+}
+
+// play runs a scenario and prints what was counted.
+func play(ctx context.Context, name string, options session.Options, show show) error {
+	s, err := scenario.Find(name)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	running, failed := session.Run(ctx, s, options)
+	if running.Truth != nil {
+		failed = show.result(running.Truth, failed)
+	}
+	if failed == nil {
+		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), verdict(running))
+	}
+	if show.keep && running.Cluster != nil {
+		options.Log.Info("the cluster stands until interrupted",
+			"kubeconfig", running.Cluster.Kubeconfig, "kubeflap", running.URL, "result", failed)
+		<-ctx.Done()
+	}
+	if err := running.Stop(); failed == nil {
+		failed = err
+	}
+	return failed
+}
+
+func verdict(s *session.Session) string {
+	if s.URL == "" {
+		return "no kubeflap to compare with"
+	}
+	return "kubeflap agrees"
+}
+
+// result prints the counts that are not 0 and writes the dump.
+func (s show) result(recorder *truth.Recorder, failed error) error {
+	counts, err := recorder.Counts()
+	if failed == nil {
+		failed = err
+	}
+	var lines []string
+	for series, value := range counts {
+		if value != 0 && (strings.Contains(series, "_total") || strings.HasSuffix(series, "_count")) {
+			lines = append(lines, fmt.Sprintf("%10s  %s", strings.TrimSuffix(fmt.Sprintf("%.3f", value), ".000"), series))
+		}
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[12:], b[12:]) })
+	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
+	if s.dump == "" {
+		return failed
+	}
+	if err := writeDump(s.dump, recorder); failed == nil {
+		failed = err
+	}
+	return failed
+}
+
+func writeDump(path string, recorder *truth.Recorder) error {
+	var lines bytes.Buffer
+	if err := recorder.Dump(&lines); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, lines.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the dump: %w", err)
+	}
+	return nil
+}

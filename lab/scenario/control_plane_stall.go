@@ -1,0 +1,97 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// stall is the grace period of 12 s and time for the node controller's next look.
+// What it then writes waits in the API server and goes through as soon as etcd
+// answers, before the kubelets' next try. Below the server's limit of 60 s.
+const stall = 20 * time.Second
+
+func controlPlaneStall() Scenario {
+	const nodes = 4
+	return Scenario{
+		Name:    "control-plane-stall",
+		Summary: "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
+		Options: cluster.Options{
+			Nodes: nodes, ControllerManagerPod: true,
+			// The node controller is stuck in its first look that finds a node late: a
+			// node that is not late by then is judged after the stall, when it renews
+			// again. With the default period one look finds nearly always all.
+			ControllerManagerFlags: []string{"--node-monitor-grace-period=12s", "--node-monitor-period=5s"},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, nodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+				func() error { return l.untainted(ctx) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			etcd := l.Cluster.Etcd
+			return allOf(
+				func() error { return l.everyNodeBeats(ctx) },
+				etcd.Pause,
+				func() error { return poll.Sleep(ctx, stall) },
+				etcd.Resume,
+				func() error { return l.counted(ctx, 2, "kubeflap_node_ready_transitions_total", "status", "unknown") },
+				func() error { return l.allWereLate(12 * time.Second) },
+				func() error { return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "to", "not_ready") },
+				func() error {
+					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+			)
+		},
+	}
+}
+
+// everyNodeBeats waits for a heartbeat of each hollow node: the length of an
+// interval is known only when its beginning was seen.
+func (l *Lab) everyNodeBeats(ctx context.Context) error {
+	for node := range l.Cluster.Kubelets {
+		if err := l.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untainted waits until the node controller has taken the taints off the new
+// nodes. Stopped in the middle of that it would judge nobody during the stall.
+func (l *Lab) untainted(ctx context.Context) error {
+	return poll.Until(ctx, patience, "nodes without taints", func(ctx context.Context) error {
+		nodes, err := l.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list nodes: %w", err)
+		}
+		for _, node := range nodes.Items {
+			if len(node.Spec.Taints) > 0 {
+				return fmt.Errorf("%s still has %v", node.Name, node.Spec.Taints)
+			}
+		}
+		return nil
+	})
+}
+
+// allWereLate checks what points at the control plane: no node was in time.
+func (l *Lab) allWereLate(grace time.Duration) error {
+	counts, err := l.Truth.Counts()
+	if err != nil {
+		return err
+	}
+	for node := range l.Cluster.Kubelets {
+		longest := counts.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
+		if longest < grace.Seconds() {
+			return fmt.Errorf("%s was never later than %.1f s", node, longest)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// The two Services of the incident run outside of pods, yet have a selector.
+func outside() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
+
+func endpointsReset() Scenario {
+	return Scenario{
+		Name:    "endpoints-reset",
+		Summary: "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
+		Options: cluster.Options{Nodes: 1, ControllerManagerPod: true},
+		Prepare: prepareEndpointsReset,
+		Run: func(ctx context.Context, l *Lab) error {
+			if err := l.wipeBySelector(ctx); err != nil {
+				return err
+			}
+			return l.wipeByHand(ctx)
+		},
+	}
+}
+
+func prepareEndpointsReset(ctx context.Context, l *Lab) error {
+	for _, name := range outside() {
+		selector := map[string]string{"k8s-app": name} // as in the incident: no pod has it
+		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
+			return err
+		}
+		// The controller answers the new Service with Endpoints of its own; written
+		// before that, ours would be wiped at once.
+		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
+			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return allOf(
+		func() error { return l.namespace(ctx, "shop") },
+		func() error { _, err := l.service(ctx, "shop", "database", nil); return err },
+		func() error { return l.writeEndpoints(ctx, "shop", "database", "192.0.2.1", "192.0.2.2") },
+		func() error { return l.inRotation(ctx, "shop", "database", 2) },
+	)
+}
+
+// wipeBySelector lets the endpoints controller wipe what was written by hand:
+// first by its restart, then by a change of the Service.
+func (l *Lab) wipeBySelector(ctx context.Context) error {
+	const resets = "kubeflap_service_endpoints_resets_total"
+	return allOf(
+		func() error { return l.applyByHand(ctx) },
+		l.Cluster.ControllerManager.Restart,
+		func() error { return l.counted(ctx, 2, resets, "selector", "true") },
+		func() error { return l.applyByHand(ctx) },
+		func() error {
+			for _, name := range outside() {
+				touch := fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now())
+				if err := l.patchService(ctx, metav1.NamespaceSystem, name, touch); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		func() error { return l.counted(ctx, 4, resets, "selector", "true") },
+	)
+}
+
+// applyByHand is the operator's kubectl apply.
+func (l *Lab) applyByHand(ctx context.Context) error {
+	for _, name := range outside() {
+		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wipeByHand empties, rewrites, deletes and recreates the Endpoints of a Service
+// that rightly has no selector. Its slices are mirrored from them.
+func (l *Lab) wipeByHand(ctx context.Context) error {
+	const namespace, name = "shop", "database"
+	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
+	write := func() error { return l.writeEndpoints(ctx, namespace, name, "192.0.2.1", "192.0.2.2") }
+	back := func() error { return l.shows(ctx, 2, "kubeflap_service_addresses", "service", name, "state", "ready") }
+	return allOf(
+		func() error { return l.writeEndpoints(ctx, namespace, name) },
+		func() error { return l.counted(ctx, 1, resets, "service", name, "selector", "false") },
+		func() error { return l.counted(ctx, 1, outages, "service", name) },
+		write, back,
+		func() error {
+			return l.Client.CoreV1().Endpoints(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		},
+		func() error { return l.counted(ctx, 2, resets, "service", name, "selector", "false") },
+		func() error { return l.counted(ctx, 2, outages, "service", name) },
+		write, back,
+	)
+}
+
+// writeEndpoints replaces the addresses of an Endpoints object, or creates it.
+func (l *Lab) writeEndpoints(ctx context.Context, namespace, name string, ips ...string) error {
+	var subsets []corev1.EndpointSubset
+	if len(ips) > 0 {
+		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "http", Port: 80}}}
+		for _, ip := range ips {
+			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: ip})
+		}
+		subsets = append(subsets, subset)
+	}
+	client := l.Client.CoreV1().Endpoints(namespace)
+	object, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		object = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets}
+		_, err = client.Create(ctx, object, metav1.CreateOptions{})
+	} else if err == nil {
+		object.Subsets, object.ResourceVersion = subsets, ""
+		_, err = client.Update(ctx, object, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("write Endpoints %s/%s: %w", namespace, name, err)
+	}
+	return nil
+}

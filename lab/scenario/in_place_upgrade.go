@@ -1,0 +1,111 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// gate is a readiness gate. A hollow kubelet has no probes, so this is how its
+// pods get slow: the real kubelet code turns the gate into Ready at once.
+const gate corev1.PodConditionType = "example.com/in-rotation"
+
+// stagger spreads a batch of four over more than a consumer's window of 2 s.
+const stagger = 700 * time.Millisecond
+
+const batch = 4
+
+func inPlaceUpgrade() Scenario {
+	return Scenario{
+		Name:    "in-place-upgrade",
+		Summary: "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
+		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error {
+					return l.spread(ctx, batch, func(pod *corev1.Pod) {
+						pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
+					})
+				},
+				func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
+				func() error { return l.inRotation(ctx, "shop", "web", batch) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			if err := l.restartSilently(ctx); err != nil {
+				return err
+			}
+			return l.upgradeSlowly(ctx)
+		},
+	}
+}
+
+// restartSilently changes images; the containers restart with Ready True throughout.
+func (l *Lab) restartSilently(ctx context.Context) error {
+	return allOf(
+		func() error { return l.upgrade(ctx, "example.com/app:2") },
+		func() error { return l.counted(ctx, batch, "kubeflap_pod_inplace_updates_total", "namespace", "shop") },
+		func() error { return l.counted(ctx, batch, "kubeflap_pod_silent_restarts_total", "namespace", "shop") },
+	)
+}
+
+// upgradeSlowly is the incident: the image is new while the address is still in;
+// it goes out late, comes back too early, goes out and comes back.
+func (l *Lab) upgradeSlowly(ctx context.Context) error {
+	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
+		return err
+	}
+	for round := range 2 {
+		for _, up := range []bool{false, true} {
+			turn := func(pod string) error { return l.turnGate(ctx, pod, up) }
+			if err := l.eachPod(ctx, stagger, turn); err != nil {
+				return err
+			}
+			to, flips := "not_ready", float64(batch*(round+1))
+			if up {
+				to = "ready"
+			}
+			if err := l.counted(ctx, flips, "kubeflap_service_address_flips_total", "service", "web", "to", to); err != nil {
+				return err
+			}
+		}
+	}
+	return allOf(
+		func() error {
+			return l.counted(ctx, 2*batch, "kubeflap_pod_inplace_updates_total", "namespace", "shop")
+		},
+		func() error {
+			return l.counted(ctx, 2*batch, "kubeflap_service_address_bounces_total", "service", "web")
+		},
+	)
+}
+
+func (l *Lab) upgrade(ctx context.Context, image string) error {
+	return l.eachPod(ctx, 0, func(pod string) error { return l.setImage(ctx, "shop", pod, image) })
+}
+
+func (l *Lab) turnGate(ctx context.Context, pod string, up bool) error {
+	status := corev1.ConditionFalse
+	if up {
+		status = corev1.ConditionTrue
+	}
+	return l.setCondition(ctx, "shop", pod, string(gate), status)
+}
+
+// eachPod does something to each pod of the batch, with a pause after each.
+func (l *Lab) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
+	for i := range batch {
+		if err := do(podName(i)); err != nil {
+			return fmt.Errorf("pod %d of the batch: %w", i+1, err)
+		}
+		if err := poll.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}

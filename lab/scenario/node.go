@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// createNode creates a Ready node without a kubelet, and its Lease.
+func (l *Lab) createNode(ctx context.Context, name string) error {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	node.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+		LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
+	}}
+	created, err := l.Client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create node: %w", err)
+	}
+	// Whether a first Lease is a heartbeat depends on whether the node was there
+	// already, and the two come by two watches.
+	if err := poll.Sleep(ctx, settle); err != nil {
+		return err
+	}
+	seconds, renewed := int32(40), metav1.NowMicro()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: name, UID: created.UID}},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
+	}
+	if _, err := l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, lease, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create lease: %w", err)
+	}
+	return nil
+}
+
+// renewLease sets a Lease's renewTime, as the node's clock shows it.
+func (l *Lab) renewLease(ctx context.Context, name string, clock time.Time) error {
+	patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, clock.UTC().Format(metav1.RFC3339Micro))
+	_, err := l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("renew lease: %w", err)
+	}
+	return nil
+}
+
+// setNodeReady posts a status as a kubelet would when it changes.
+func (l *Lab) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
+	return l.patchNode(ctx, name, readyAs(status))
+}
+
+// readyAs is the Ready condition, written now.
+func readyAs(status corev1.ConditionStatus) string {
+	reason := map[corev1.ConditionStatus]string{
+		corev1.ConditionTrue: "KubeletReady", corev1.ConditionFalse: "KubeletNotReady", corev1.ConditionUnknown: "NodeStatusUnknown",
+	}[status]
+	return fmt.Sprintf(`{"type":"Ready","status":%q,"reason":%q,"lastHeartbeatTime":%[3]s,"lastTransitionTime":%[3]s}`,
+		status, reason, now())
+}
+
+// patchNode writes one condition into a node's status.
+func (l *Lab) patchNode(ctx context.Context, name, condition string) error {
+	patch := `{"status":{"conditions":[` + condition + `]}}`
+	_, err := l.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("patch node: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// container is the one container of each pod.
+const container = "app"
+
+// namespace creates a namespace.
+func (l *Lab) namespace(ctx context.Context, name string) error {
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := l.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace: %w", err)
+	}
+	return nil
+}
+
+// newPod is a pod bound to a node; there is no scheduler.
+func newPod(namespace, name, node, app string) *corev1.Pod {
+	no, grace := false, int64(1)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": app}},
+		Spec: corev1.PodSpec{
+			NodeName:                      node,
+			AutomountServiceAccountToken:  &no,
+			TerminationGracePeriodSeconds: &grace,
+			Containers:                    []corev1.Container{{Name: container, Image: "example.com/app:1"}},
+		},
+	}
+}
+
+func (l *Lab) create(ctx context.Context, pod *corev1.Pod) error {
+	if _, err := l.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create pod: %w", err)
+	}
+	return nil
+}
+
+// service creates a Service, without a selector if that is nil.
+func (l *Lab) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
+	object := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.ServiceSpec{
+			Selector: selector,
+			Ports:    []corev1.ServicePort{{Name: "http", Port: 80}},
+		},
+	}
+	created, err := l.Client.CoreV1().Services(namespace).Create(ctx, object, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("create service: %w", err)
+	}
+	return created, nil
+}
+
+// spread creates the namespace "shop" with the Service "web" and its pods
+// web-1, web-2 and so on, spread over the hollow nodes. change, if any, may alter
+// each pod before it is created.
+func (l *Lab) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
+	if err := l.namespace(ctx, "shop"); err != nil {
+		return err
+	}
+	if _, err := l.service(ctx, "shop", "web", map[string]string{"app": "web"}); err != nil {
+		return err
+	}
+	for i := range pods {
+		pod := newPod("shop", podName(i), cluster.NodeName(i%len(l.Cluster.Kubelets)), "web")
+		if change != nil {
+			change(pod)
+		}
+		if err := l.create(ctx, pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
+
+// inRotation waits until a Service has that many ready addresses.
+func (l *Lab) inRotation(ctx context.Context, namespace, service string, n int) error {
+	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
+	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
+		slices, err := l.Client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: discoveryv1.LabelServiceName + "=" + service,
+		})
+		if err != nil {
+			return fmt.Errorf("list slices: %w", err)
+		}
+		ready := 0
+		for _, slice := range slices.Items {
+			for _, endpoint := range slice.Endpoints {
+				if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
+					ready++
+				}
+			}
+		}
+		if ready != n {
+			return fmt.Errorf("there are %d", ready)
+		}
+		return nil
+	})
+}
+
+// setImage changes a pod's image in place.
+func (l *Lab) setImage(ctx context.Context, namespace, name, image string) error {
+	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image)
+	return l.patchPod(ctx, namespace, name, patch)
+}
+
+// setCondition writes one condition into a pod's status.
+func (l *Lab) setCondition(ctx context.Context, namespace, name, kind string, status corev1.ConditionStatus) error {
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now())
+	return l.patchPod(ctx, namespace, name, patch, "status")
+}
+
+func (l *Lab) patchPod(ctx context.Context, namespace, name, patch string, subresources ...string) error {
+	_, err := l.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	if err != nil {
+		return fmt.Errorf("patch pod: %w", err)
+	}
+	return nil
+}
+
+func (l *Lab) patchService(ctx context.Context, namespace, name, patch string) error {
+	_, err := l.Client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("patch service: %w", err)
+	}
+	return nil
+}
+
+// now is the time as the API writes it, quoted.
+func now() string {
+	text, _ := metav1.Now().MarshalJSON() // a time always has a text
+	return string(text)
+}

@@ -1,0 +1,173 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+const (
+	// steps is how many things the random scenario does.
+	steps = 2000
+	// enough is how many transitions must be seen, or the scenario tested nothing.
+	enough = 2000
+)
+
+func random() Scenario {
+	return Scenario{
+		Name:    "random",
+		Summary: "thousands of random changes to nodes, pods, Services, Endpoints and slices",
+		Options: cluster.Options{ControllerManagerFlags: []string{
+			// Nothing here has a kubelet: the node controller must not interfere.
+			"--node-monitor-grace-period=1h", "--node-startup-grace-period=1h",
+			"--kube-api-qps=1000", "--kube-api-burst=2000",
+			"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
+			"--mirroring-concurrent-service-endpoint-syncs=10",
+		}},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return l.namespace(ctx, chaosNamespace)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			c := newChaos(l)
+			if err := c.populate(ctx); err != nil {
+				return err
+			}
+			for i := range steps {
+				if err := c.step(ctx); err != nil {
+					return fmt.Errorf("step %d: %w", i, err)
+				}
+			}
+			return l.enoughHappened()
+		},
+	}
+}
+
+// chaosNamespace holds everything the random scenario creates.
+const chaosNamespace = "chaos"
+
+// chaos is what the random scenario knows of what it has made.
+type chaos struct {
+	*Lab
+	random   *rand.Rand
+	nodes    []*chaosNode
+	pods     []*chaosPod
+	services []*chaosService
+	// serial makes names and addresses that are never used twice.
+	serial int
+}
+
+func newChaos(l *Lab) *chaos {
+	l.Log.Info("random changes", "seed", l.Seed, "steps", steps)
+	return &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
+}
+
+// populate makes something to work on.
+func (c *chaos) populate(ctx context.Context) error {
+	const nodes, pods, services = 8, 40, 10
+	for i := range nodes {
+		node := &chaosNode{name: fmt.Sprintf("edge-%d", i+1)}
+		c.nodes = append(c.nodes, node)
+		if err := c.makeNode(ctx, node); err != nil {
+			return err
+		}
+	}
+	for range pods {
+		if err := c.addPod(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range services {
+		service := &chaosService{name: fmt.Sprintf("service-%d", i+1)}
+		c.services = append(c.services, service)
+		if err := c.makeService(ctx, service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step does one thing. The weights make readiness flip often and Services come
+// and go seldom.
+func (c *chaos) step(ctx context.Context) error {
+	actions := []struct {
+		weight int
+		do     func(context.Context) error
+	}{
+		{30, c.flipPod},
+		{8, c.flipNode},
+		{8, c.heartbeat},
+		{4, c.addPod},
+		{4, c.removePod},
+		{3, c.changeImage},
+		{3, c.restartContainer},
+		{2, c.relabelPod},
+		{5, c.writeByHand},
+		{5, c.writeSlice},
+		{2, c.changeService},
+		{1, c.recreateService},
+		{1, c.recreateNode},
+	}
+	total := 0
+	for _, a := range actions {
+		total += a.weight
+	}
+	pick := c.random.IntN(total)
+	for _, a := range actions {
+		if pick -= a.weight; pick >= 0 {
+			continue
+		}
+		err := a.do(ctx)
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			return nil // a controller was faster
+		}
+		return err
+	}
+	return nil
+}
+
+// chance is true once in n times.
+func (c *chaos) chance(n int) bool { return c.random.IntN(n) == 0 }
+
+func (c *chaos) next() int {
+	c.serial++
+	return c.serial
+}
+
+// address is an IP that nothing else has.
+func (c *chaos) address() string {
+	n := c.next()
+	return fmt.Sprintf("10.%d.%d.%d", 100+n/65536, n/256%256, n%256)
+}
+
+// enoughHappened fails if the scenario has become harmless.
+func (l *Lab) enoughHappened() error {
+	counts, err := l.Truth.Counts()
+	if err != nil {
+		return err
+	}
+	for _, metric := range []string{
+		"kubeflap_node_ready_transitions_total", "kubeflap_service_address_flips_total",
+		"kubeflap_service_address_churn_total", "kubeflap_pod_inplace_updates_total",
+		"kubeflap_pod_silent_restarts_total",
+	} {
+		if counts.Sum(metric) == 0 {
+			return fmt.Errorf("nothing was counted in %s", metric)
+		}
+	}
+	// The counters of deleted objects are gone, the lines about them are not.
+	if n := l.Truth.Transitions(); n < enough {
+		return fmt.Errorf("only %d transitions were seen, %d are wanted", n, enough)
+	}
+	return nil
+}
+
+// pick is a random element.
+func pick[T any](c *chaos, of []T) T { return of[c.random.IntN(len(of))] }
+
+// clock is the time on a node, whose clock may step back.
+func (n *chaosNode) clock() time.Time { return time.Now().Add(-n.behind) }

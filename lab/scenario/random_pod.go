@@ -1,0 +1,103 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type chaosPod struct {
+	name     string
+	ready    bool
+	restarts int
+	images   int
+	// dying says that it was deleted and a kubelet would be ending it.
+	dying bool
+}
+
+// apps are the values of the label that Services select by.
+func apps() []string { return []string{"red", "green", "blue", "white"} }
+
+// addPod creates a pod and makes it run, as its kubelet would.
+func (c *chaos) addPod(ctx context.Context) error {
+	pod := &chaosPod{name: fmt.Sprintf("pod-%d", c.next()), ready: !c.chance(4)}
+	if err := c.create(ctx, newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps()))); err != nil {
+		return err
+	}
+	c.pods = append(c.pods, pod)
+	ip := c.address()
+	status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[%[2]s],"containerStatuses":[%[3]s]}}`,
+		ip, pod.condition(), pod.container())
+	return c.patchPod(ctx, chaosNamespace, pod.name, status, "status")
+}
+
+func (p *chaosPod) condition() string {
+	status := corev1.ConditionFalse
+	if p.ready {
+		status = corev1.ConditionTrue
+	}
+	return fmt.Sprintf(`{"type":"Ready","status":%q,"lastTransitionTime":%s}`, status, now())
+}
+
+func (p *chaosPod) container() string {
+	return fmt.Sprintf(`{"name":%q,"ready":%t,"restartCount":%d,"image":"x","imageID":"x","state":{"running":{}}}`,
+		container, p.ready, p.restarts)
+}
+
+// flipPod changes a pod's readiness.
+func (c *chaos) flipPod(ctx context.Context) error {
+	pod := pick(c, c.pods)
+	pod.ready = !pod.ready
+	return c.patchPod(ctx, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
+}
+
+// restartContainer restarts a pod's container; sometimes readiness changes with
+// it, so that the restart is not silent.
+func (c *chaos) restartContainer(ctx context.Context) error {
+	pod := pick(c, c.pods)
+	pod.restarts++
+	if c.chance(3) {
+		pod.ready = !pod.ready
+	}
+	status := fmt.Sprintf(`{"status":{"conditions":[%s],"containerStatuses":[%s]}}`, pod.condition(), pod.container())
+	return c.patchPod(ctx, chaosNamespace, pod.name, status, "status")
+}
+
+func (c *chaos) changeImage(ctx context.Context) error {
+	pod := pick(c, c.pods)
+	pod.images++
+	return c.setImage(ctx, chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
+}
+
+// relabelPod moves a pod to another Service.
+func (c *chaos) relabelPod(ctx context.Context) error {
+	patch := fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, pick(c, apps()))
+	return c.patchPod(ctx, chaosNamespace, pick(c, c.pods).name, patch)
+}
+
+// removePod deletes a pod, half of the time as a kubelet sees it: it is
+// terminating first and gone with a later step.
+func (c *chaos) removePod(ctx context.Context) error {
+	const least = 20
+	if len(c.pods) < least {
+		return nil
+	}
+	i := c.random.IntN(len(c.pods))
+	pod := c.pods[i]
+	if !pod.dying && c.chance(2) {
+		pod.dying = true
+		return c.deletePod(ctx, pod.name, 30)
+	}
+	c.pods = append(c.pods[:i], c.pods[i+1:]...)
+	return c.deletePod(ctx, pod.name, 0)
+}
+
+func (c *chaos) deletePod(ctx context.Context, name string, grace int64) error {
+	err := c.Client.CoreV1().Pods(chaosNamespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
+	if err != nil {
+		return fmt.Errorf("delete pod: %w", err)
+	}
+	return nil
+}

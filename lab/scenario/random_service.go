@@ -1,0 +1,223 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// settle is left between changes that reach a watcher by two watches and whose
+// order matters: no watcher can know the order across watches.
+const settle = 100 * time.Millisecond
+
+// settled waits until every watcher has seen what was written at that time.
+func settled(ctx context.Context, written time.Time) error {
+	return poll.Sleep(ctx, time.Until(written.Add(settle)))
+}
+
+type chaosService struct {
+	name     string
+	uid      types.UID
+	selector bool
+	publish  bool
+	// slices are the names of those made by hand.
+	slices []string
+	// written is when something was last written by hand for it.
+	written time.Time
+}
+
+func (c *chaos) makeService(ctx context.Context, service *chaosService) error {
+	service.selector, service.publish, service.slices = !c.chance(3), false, nil
+	var selector map[string]string
+	if service.selector {
+		selector = map[string]string{"app": pick(c, apps())}
+	}
+	created, err := c.service(ctx, chaosNamespace, service.name, selector)
+	if err != nil {
+		return err
+	}
+	service.uid = created.UID
+	return poll.Sleep(ctx, settle)
+}
+
+// changeService changes the selector, adds or removes it, or publishes addresses
+// that are not ready.
+func (c *chaos) changeService(ctx context.Context) error {
+	service := pick(c, c.services)
+	if err := settled(ctx, service.written); err != nil {
+		return err
+	}
+	patch := fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, pick(c, apps()))
+	switch c.random.IntN(4) {
+	case 0:
+		service.publish = !service.publish
+		patch = fmt.Sprintf(`{"spec":{"publishNotReadyAddresses":%t}}`, service.publish)
+	case 1:
+		service.selector = false
+		patch = `{"spec":{"selector":null}}`
+	default:
+		if err := c.takeSelector(ctx, service); err != nil {
+			return err
+		}
+	}
+	if err := c.patchService(ctx, chaosNamespace, service.name, patch); err != nil {
+		return err
+	}
+	return poll.Sleep(ctx, settle)
+}
+
+// takeSelector prepares a Service for a selector. With it the controller would
+// wipe hand-written Endpoints at once, and by two watches nobody could tell which
+// selector they went with.
+func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
+	if service.selector {
+		return nil
+	}
+	service.selector = true
+	if err := c.writeEndpoints(ctx, chaosNamespace, service.name); err != nil {
+		return err
+	}
+	return poll.Sleep(ctx, settle)
+}
+
+// recreateService deletes a Service and makes it anew under the same name, some
+// with the old slices still about. Endpoints carry no UID, so that nobody can tell
+// the old ones from the new: they have to be gone first.
+func (c *chaos) recreateService(ctx context.Context) error {
+	service := pick(c, c.services)
+	if err := settled(ctx, service.written); err != nil {
+		return err
+	}
+	if err := c.Client.CoreV1().Services(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete service: %w", err)
+	}
+	err := poll.Until(ctx, patience, "the Endpoints to go with their Service", func(ctx context.Context) error {
+		list, err := c.Client.CoreV1().Endpoints(chaosNamespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + service.name})
+		if err != nil {
+			return fmt.Errorf("list Endpoints: %w", err)
+		}
+		mirrored, err := c.mirrored(ctx, service.name)
+		if err != nil {
+			return err
+		}
+		if n := len(list.Items) + mirrored; n > 0 {
+			return fmt.Errorf("%d objects are left", n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := poll.Sleep(ctx, settle); err != nil {
+		return err
+	}
+	return c.makeService(ctx, service)
+}
+
+// mirrored is the number of slices that a controller made from Endpoints.
+func (c *chaos) mirrored(ctx context.Context, service string) (int, error) {
+	list, err := c.Client.DiscoveryV1().EndpointSlices(chaosNamespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + service + "," +
+			discoveryv1.LabelManagedBy + "=endpointslicemirroring-controller.k8s.io",
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list slices: %w", err)
+	}
+	return len(list.Items), nil
+}
+
+// writeByHand writes Endpoints by hand, also where a selector makes that a
+// mistake, empties them or deletes them.
+func (c *chaos) writeByHand(ctx context.Context) error {
+	service := pick(c, c.services)
+	service.written = time.Now()
+	if c.chance(5) {
+		err := c.Client.CoreV1().Endpoints(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{})
+		if err != nil {
+			return fmt.Errorf("delete Endpoints: %w", err)
+		}
+		return nil
+	}
+	var ips []string
+	for range c.random.IntN(4) {
+		// From a small set, so that addresses leave and come back.
+		ips = append(ips, fmt.Sprintf("192.0.2.%d", 10*len(ips)+1+c.random.IntN(3)))
+	}
+	return c.writeEndpoints(ctx, chaosNamespace, service.name, ips...)
+}
+
+// writeSlice creates, rewrites or deletes a slice that no controller owns.
+func (c *chaos) writeSlice(ctx context.Context) error {
+	service := pick(c, c.services)
+	service.written = time.Now()
+	client := c.Client.DiscoveryV1().EndpointSlices(chaosNamespace)
+	if len(service.slices) > 2 {
+		name := service.slices[0]
+		service.slices = service.slices[1:]
+		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("delete slice: %w", err)
+		}
+		return nil
+	}
+	slice := c.newSlice(service)
+	if len(service.slices) == 0 || c.chance(3) {
+		if _, err := client.Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create slice: %w", err)
+		}
+		service.slices = append(service.slices, slice.Name)
+		return nil
+	}
+	slice.Name = pick(c, service.slices)
+	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("update slice: %w", err)
+	}
+	return nil
+}
+
+// newSlice is owned by its Service: it goes with it.
+func (c *chaos) newSlice(service *chaosService) *discoveryv1.EndpointSlice {
+	name, port := "http", int32(80)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:   fmt.Sprintf("%s-by-hand-%d", service.name, c.next()),
+			Labels: map[string]string{discoveryv1.LabelServiceName: service.name},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "Service", Name: service.name, UID: service.uid,
+			}},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+	}
+	for i := range c.random.IntN(5) {
+		slice.Endpoints = append(slice.Endpoints, c.newEndpoint(i))
+	}
+	return slice
+}
+
+// newEndpoint has conditions of every kind, missing ones too. Half of them stand
+// for a pod; two slices may then hold the same.
+func (c *chaos) newEndpoint(i int) discoveryv1.Endpoint {
+	endpoint := discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("198.51.100.%d", 10*i+1+c.random.IntN(3))}}
+	if c.chance(2) {
+		uid := types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", 10*i+c.random.IntN(3)))
+		endpoint.TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: chaosNamespace, Name: string(uid), UID: uid}
+	}
+	for _, condition := range []**bool{&endpoint.Conditions.Ready, &endpoint.Conditions.Serving, &endpoint.Conditions.Terminating} {
+		switch c.random.IntN(3) {
+		case 0:
+			yes := true
+			*condition = &yes
+		case 1:
+			no := false
+			*condition = &no
+		}
+	}
+	return endpoint
+}

@@ -1,0 +1,109 @@
+// Package scenario makes the five incidents happen, and a few things more, with
+// real components.
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+// patience is how long a scenario waits for what it expects to happen.
+const patience = 90 * time.Second
+
+// Scenario is one fault and the way back.
+type Scenario struct {
+	Name    string
+	Summary string
+	// Options is the cluster it needs.
+	Options cluster.Options
+	// Prepare creates the objects it needs, before anything is counted.
+	Prepare func(context.Context, *Lab) error
+	// Run makes the fault happen, sees to the recovery and returns an error if
+	// the cluster did not do what it should. Who counts what is not its business,
+	// but it fails when nothing was there to count.
+	Run func(context.Context, *Lab) error
+	// NextScrape demands that the first scrape afterwards tells everything.
+	NextScrape bool
+}
+
+// Lab is what a scenario works on. Truth is nil during Prepare.
+type Lab struct {
+	Cluster *cluster.Cluster
+	Client  kubernetes.Interface
+	Truth   *truth.Recorder
+	Log     *slog.Logger
+	// Seed makes the random scenario repeatable.
+	Seed uint64
+}
+
+// All lists the scenarios, in the order of the incidents.
+func All() []Scenario {
+	return []Scenario{
+		heartbeatLoss(),
+		endpointsReset(),
+		controlPlaneStall(),
+		inPlaceUpgrade(),
+		tightGracePeriod(),
+		shortFlap(),
+		random(),
+	}
+}
+
+// Find returns the scenario of that name.
+func Find(name string) (Scenario, error) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Scenario{}, fmt.Errorf("no scenario %q", name)
+}
+
+// counted waits until the recorder has counted at least n in the series of a
+// metric that carry the labels, and fails if that does not happen.
+func (l *Lab) counted(ctx context.Context, n float64, metric string, labels ...string) error {
+	what := fmt.Sprintf("%v or more of %s%v", n, metric, labels)
+	return poll.Until(ctx, patience, what, func(context.Context) error {
+		counts, err := l.Truth.Counts()
+		if err != nil {
+			return err
+		}
+		if sum := counts.Sum(metric, labels...); sum < n {
+			return fmt.Errorf("only %v so far", sum)
+		}
+		return nil
+	})
+}
+
+// shows waits until a gauge has exactly this value.
+func (l *Lab) shows(ctx context.Context, value float64, metric string, labels ...string) error {
+	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)
+	return poll.Until(ctx, patience, what, func(context.Context) error {
+		counts, err := l.Truth.Counts()
+		if err != nil {
+			return err
+		}
+		if sum := counts.Sum(metric, labels...); sum != value {
+			return fmt.Errorf("it is %v", sum)
+		}
+		return nil
+	})
+}
+
+// allOf runs steps in order up to the first that fails.
+func allOf(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package scenario
+
+import (
+	"context"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+func tightGracePeriod() Scenario {
+	return Scenario{
+		Name:    "tight-grace-period",
+		Summary: "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
+		Options: cluster.Options{
+			Nodes: 3, ControllerManagerPod: true,
+			// A kubelet renews every 10.0 to 10.4 s. The less time passes between two
+			// looks of the node controller, the more often it notices these tenths.
+			ControllerManagerFlags: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=200ms"},
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.counted(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "unknown") },
+				func() error { return l.counted(ctx, 3, "kubeflap_node_ready_transitions_total", "status", "true") },
+			)
+		},
+	}
+}

@@ -1,0 +1,55 @@
+package truth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Counts are values by series, written as Prometheus writes them, with the
+// labels sorted: `name{a="1",b="2"}`.
+type Counts map[string]float64
+
+// Series is the key of one series. Labels are pairs of name and value.
+func Series(name string, labels ...string) string {
+	if len(labels) == 0 {
+		return name
+	}
+	var pairs []string
+	for i := 0; i < len(labels); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("%s=%q", labels[i], labels[i+1]))
+	}
+	slices.Sort(pairs)
+	return name + "{" + strings.Join(pairs, ",") + "}"
+}
+
+// Name is the metric's name in a series' key.
+func Name(series string) string {
+	name, _, _ := strings.Cut(series, "{")
+	return name
+}
+
+// Sum adds up all series of a metric that carry every one of the label pairs.
+func (c Counts) Sum(name string, labels ...string) float64 {
+	var sum float64
+	for series, value := range c {
+		if Name(series) == name && hasLabels(series, labels) {
+			sum += value
+		}
+	}
+	return sum
+}
+
+func hasLabels(series string, labels []string) bool {
+	for i := 0; i < len(labels); i += 2 {
+		pair := fmt.Sprintf("%s=%q", labels[i], labels[i+1])
+		if !strings.Contains(series, "{"+pair) && !strings.Contains(series, ","+pair) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c Counts) set(value float64, name string, labels ...string) {
+	c[Series(name, labels...)] = value
+}

@@ -1,0 +1,197 @@
+package truth
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// intervalWindow is how far back the longest interval looks.
+const intervalWindow = 10 * time.Minute
+
+// heartbeatLine begins the lines that are about no transition.
+const heartbeatLine = "heartbeat of "
+
+type node struct {
+	uid types.UID
+	// ready is Unknown while the node has no Ready condition.
+	ready corev1.ConditionStatus
+	// present says that there is a Ready condition.
+	present bool
+	// reported is the last lastHeartbeatTime that a kubelet gave.
+	reported metav1.Time
+	// savedLease is what the node controller would compare the next renewal with.
+	savedLease *coordinationv1.Lease
+
+	transitions map[corev1.ConditionStatus]int
+	heartbeats  int
+	// last is when the last heartbeat was seen, or where its age starts before
+	// the first one was.
+	last     time.Time
+	finished []interval
+
+	unreadySince time.Time
+	unready      time.Duration
+}
+
+type interval struct {
+	end    time.Time
+	length time.Duration
+}
+
+// intervals of all nodes ever seen.
+type intervals struct {
+	count int
+	sum   time.Duration
+}
+
+func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
+	old := s.nodes[object.Name]
+	if gone {
+		delete(s.nodes, object.Name)
+		return
+	}
+	if old == nil || old.uid != object.UID {
+		s.nodes[object.Name] = s.firstSight(object, seen)
+		return
+	}
+	ready, reported := readyCondition(object)
+	present := hasReady(object)
+	// The node controller saves the present lease together with its own write, and
+	// begins anew when the condition appears or disappears (tryUpdateNodeHealth).
+	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
+		old.savedLease = s.leases[object.Name]
+	}
+	old.present = present
+	if ready != old.ready {
+		old.turn(ready, seen)
+		s.note(seen, "node %s is %s", object.Name, ready)
+	}
+	if !reported.IsZero() && !reported.Equal(&old.reported) {
+		old.reported = reported
+		// It forgets the saved lease then, and takes the present one in its next pass.
+		old.savedLease = s.leases[object.Name]
+		s.beat(old, object.Name, seen)
+	}
+}
+
+func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
+	n := &node{
+		uid: object.UID, last: seen, transitions: map[corev1.ConditionStatus]int{},
+		savedLease: s.leases[object.Name], present: hasReady(object),
+	}
+	n.ready, n.reported = readyCondition(object)
+	if n.ready != corev1.ConditionTrue {
+		n.unreadySince = seen
+	}
+	if s.quiet {
+		n.last = lastBeforeBaseline(n, seen)
+	}
+	return n
+}
+
+// lastBeforeBaseline is what the node's own clock says of a time when nobody was
+// watching. A clock that is ahead must not give a negative age.
+func lastBeforeBaseline(n *node, seen time.Time) time.Time {
+	last := n.reported.Time
+	if n.savedLease != nil && renewed(n.savedLease).After(last) {
+		last = renewed(n.savedLease)
+	}
+	if last.IsZero() || last.After(seen) {
+		return seen
+	}
+	return last
+}
+
+func (s *state) applyLease(lease *coordinationv1.Lease, gone bool, seen time.Time) {
+	if gone {
+		delete(s.leases, lease.Name)
+		return
+	}
+	s.leases[lease.Name] = lease
+	n := s.nodes[lease.Name]
+	if n == nil {
+		return
+	}
+	if n.savedLease == nil || renewed(n.savedLease).Before(renewed(lease)) {
+		n.savedLease = lease
+		s.beat(n, lease.Name, seen)
+	}
+}
+
+func (s *state) beat(n *node, name string, seen time.Time) {
+	length := seen.Sub(n.last)
+	s.note(seen, heartbeatLine+"%s after %s", name, length.Round(time.Millisecond))
+	// An interval lies between two heartbeats that were both seen.
+	if n.heartbeats > 0 {
+		n.finished = append(n.finished, interval{seen, length})
+		s.intervals.count++
+		s.intervals.sum += length
+	}
+	n.heartbeats++
+	n.last = seen
+}
+
+func (n *node) turn(ready corev1.ConditionStatus, seen time.Time) {
+	n.transitions[ready]++
+	switch {
+	case n.ready == corev1.ConditionTrue:
+		n.unreadySince = seen
+	case ready == corev1.ConditionTrue:
+		n.unready += seen.Sub(n.unreadySince)
+	}
+	n.ready = ready
+}
+
+func (n *node) counts(c Counts, name string, now time.Time) {
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown} {
+		c.set(float64(n.transitions[status]), "kubeflap_node_ready_transitions_total",
+			"node", name, "status", strings.ToLower(string(status)))
+	}
+	age := now.Sub(n.last)
+	longest := age // the open interval counts too
+	for _, i := range n.finished {
+		if now.Sub(i.end) <= intervalWindow {
+			longest = max(longest, i.length)
+		}
+	}
+	unready := n.unready
+	if n.ready != corev1.ConditionTrue {
+		unready += now.Sub(n.unreadySince)
+	}
+	c.set(float64(n.heartbeats), "kubeflap_node_heartbeats_total", "node", name)
+	c.set(age.Seconds(), "kubeflap_node_heartbeat_age_seconds", "node", name)
+	c.set(longest.Seconds(), "kubeflap_node_heartbeat_interval_max_seconds", "node", name)
+	c.set(unready.Seconds(), "kubeflap_node_unready_seconds_total", "node", name)
+}
+
+// readyCondition is the node's status and the time its kubelet reported it.
+func readyCondition(object *corev1.Node) (corev1.ConditionStatus, metav1.Time) {
+	for _, condition := range object.Status.Conditions {
+		if condition.Type != corev1.NodeReady {
+			continue
+		}
+		if condition.Reason == "NodeStatusNeverUpdated" {
+			// Written by the node controller in the kubelet's place: no report.
+			return condition.Status, metav1.Time{}
+		}
+		return condition.Status, condition.LastHeartbeatTime
+	}
+	return corev1.ConditionUnknown, metav1.Time{}
+}
+
+func hasReady(object *corev1.Node) bool {
+	return slices.ContainsFunc(object.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
+}
+
+func renewed(lease *coordinationv1.Lease) time.Time {
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return lease.Spec.RenewTime.Time
+}

@@ -1,0 +1,89 @@
+package truth
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+type podCounts struct {
+	inplaceUpdates, silentRestarts int
+}
+
+func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
+	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	old := s.pods[key]
+	if gone {
+		delete(s.pods, key)
+		s.forgetEmptyNamespace(object.Namespace)
+		return
+	}
+	counts := s.podCounts[object.Namespace]
+	if counts == nil {
+		counts = &podCounts{}
+		s.podCounts[object.Namespace] = counts
+	}
+	s.pods[key] = object
+	if old == nil || old.UID != object.UID {
+		return
+	}
+	if old.Status.Phase == corev1.PodRunning && imagesChanged(old, object) {
+		counts.inplaceUpdates++
+		s.note(seen, "pod %s: image changed while running", key)
+	}
+	if podReady(old) && podReady(object) {
+		n := restarts(old, object)
+		counts.silentRestarts += n
+		if n > 0 {
+			s.note(seen, "pod %s: restarted while Ready", key)
+		}
+	}
+}
+
+// forgetEmptyNamespace drops the counts of a namespace with its last pod.
+func (s *state) forgetEmptyNamespace(namespace string) {
+	for key := range s.pods {
+		if key.Namespace == namespace {
+			return
+		}
+	}
+	delete(s.podCounts, namespace)
+}
+
+func imagesChanged(before, after *corev1.Pod) bool {
+	images := map[string]string{}
+	for _, container := range before.Spec.Containers {
+		images[container.Name] = container.Image
+	}
+	for _, container := range after.Spec.Containers {
+		if images[container.Name] != container.Image {
+			return true
+		}
+	}
+	return false
+}
+
+// restarts is the number of containers that restarted between two versions.
+func restarts(before, after *corev1.Pod) int {
+	counts := map[string]int32{}
+	for _, status := range before.Status.ContainerStatuses {
+		counts[status.Name] = status.RestartCount
+	}
+	n := 0
+	for _, status := range after.Status.ContainerStatuses {
+		if was, ok := counts[status.Name]; ok && status.RestartCount > was {
+			n++
+		}
+	}
+	return n
+}
+
+func podReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

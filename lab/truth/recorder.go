@@ -1,0 +1,185 @@
+// Package truth counts what happens in a cluster, independently of kubeflap.
+//
+// It is written from the metric contract alone and shares no code with the
+// exporter. Whole sets are computed anew from the raw objects and compared with
+// the sets before; nothing is clever here, that is its authority.
+package truth
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Recorder watches a cluster and keeps the counts.
+type Recorder struct {
+	mu    sync.Mutex
+	state state
+	err   error
+}
+
+// state is everything known, changed by one goroutine only.
+type state struct {
+	// quiet is set while the baseline is taken: it is remembered, not counted.
+	quiet bool
+	lines []line
+
+	leases    map[string]*coordinationv1.Lease
+	nodes     map[string]*node
+	intervals intervals
+	services  map[types.NamespacedName]*service
+	slices    map[types.NamespacedName]*discoveryv1.EndpointSlice
+	endpoints map[types.NamespacedName]*corev1.Endpoints
+	pods      map[types.NamespacedName]*corev1.Pod
+	// podCounts are by namespace, for those that have pods.
+	podCounts map[string]*podCounts
+}
+
+// line is one thing that was counted, for reading.
+type line struct {
+	seen time.Time
+	text string
+}
+
+func newState() state {
+	return state{
+		leases:    map[string]*coordinationv1.Lease{},
+		nodes:     map[string]*node{},
+		services:  map[types.NamespacedName]*service{},
+		slices:    map[types.NamespacedName]*discoveryv1.EndpointSlice{},
+		endpoints: map[types.NamespacedName]*corev1.Endpoints{},
+		pods:      map[types.NamespacedName]*corev1.Pod{},
+		podCounts: map[string]*podCounts{},
+	}
+}
+
+// Start takes the baseline and returns; from then on every event is counted
+// until the context ends.
+func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
+	r := &Recorder{state: newState()}
+	all := sources(client)
+	r.state.quiet = true
+	for _, source := range all {
+		changes, err := source.baseline(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("take the baseline: %w", err)
+		}
+		for _, c := range changes {
+			r.state.apply(c)
+		}
+	}
+	r.state.quiet = false
+
+	changes := make(chan change, 1024)
+	for _, source := range all {
+		go func() {
+			if err := source.follow(ctx, changes); err != nil {
+				r.fail(err)
+			}
+		}()
+	}
+	go r.fold(ctx, changes)
+	return r, nil
+}
+
+func (r *Recorder) fold(ctx context.Context, changes <-chan change) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-changes:
+			r.mu.Lock()
+			r.state.apply(c)
+			r.mu.Unlock()
+		}
+	}
+}
+
+func (r *Recorder) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+// Counts are the values as of now. The error says that events were missed, so
+// that the counts are no truth any more.
+func (r *Recorder) Counts() (Counts, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.counts(time.Now()), r.err
+}
+
+// Dump writes what was counted, a line each.
+func (r *Recorder) Dump(w io.Writer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.state.lines {
+		if _, err := fmt.Fprintln(w, l.seen.Format("15:04:05.000"), l.text); err != nil {
+			return fmt.Errorf("write the transitions: %w", err)
+		}
+	}
+	return nil
+}
+
+// Transitions is how many have been counted, those of deleted objects included
+// and heartbeats not.
+func (r *Recorder) Transitions() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, l := range r.state.lines {
+		if !strings.HasPrefix(l.text, heartbeatLine) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *state) note(seen time.Time, format string, args ...any) {
+	s.lines = append(s.lines, line{seen, fmt.Sprintf(format, args...)})
+}
+
+func (s *state) apply(c change) {
+	gone := c.kind == watch.Deleted
+	switch object := c.object.(type) {
+	case *coordinationv1.Lease:
+		s.applyLease(object, gone, c.seen)
+	case *corev1.Node:
+		s.applyNode(object, gone, c.seen)
+	case *corev1.Service:
+		s.applyService(object, gone, c.seen)
+	case *discoveryv1.EndpointSlice:
+		s.applySlice(object, gone, c.seen)
+	case *corev1.Endpoints:
+		s.applyEndpoints(object, gone, c.seen)
+	case *corev1.Pod:
+		s.applyPod(object, gone, c.seen)
+	}
+}
+
+func (s *state) counts(now time.Time) Counts {
+	c := Counts{}
+	for name, node := range s.nodes {
+		node.counts(c, name, now)
+	}
+	c.set(float64(s.intervals.count), "kubeflap_node_heartbeat_interval_seconds_count")
+	c.set(s.intervals.sum.Seconds(), "kubeflap_node_heartbeat_interval_seconds_sum")
+	for key, service := range s.services {
+		service.counts(c, key)
+	}
+	for namespace, counts := range s.podCounts {
+		c.set(float64(counts.inplaceUpdates), "kubeflap_pod_inplace_updates_total", "namespace", namespace)
+		c.set(float64(counts.silentRestarts), "kubeflap_pod_silent_restarts_total", "namespace", namespace)
+	}
+	return c
+}

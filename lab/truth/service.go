@@ -1,0 +1,221 @@
+package truth
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// bounceWindow is how soon an address must be back to count as bounced.
+const bounceWindow = 2 * time.Minute
+
+// standing is what an address is to its Service; a higher one wins when
+// several slices hold the address.
+type standing int
+
+const (
+	absent standing = iota
+	terminating
+	notReady
+	ready
+)
+
+// member says whether the address is in the Service; a terminating one has left.
+func (s standing) member() bool { return s == notReady || s == ready }
+
+func (s standing) String() string {
+	return [...]string{"absent", "terminating", "not_ready", "ready"}[s]
+}
+
+type service struct {
+	uid      types.UID
+	selector bool
+
+	addresses map[string]standing
+	// left is when an address lost its readiness or its place.
+	left map[string]time.Time
+	// handMade is how many addresses without a pod hand-made slices hold.
+	handMade int
+
+	flips                            map[standing]int
+	added, removed, outages, bounces int
+	// resets are by whether the Service had a selector, and nil until it has
+	// hand-written addresses.
+	resets map[bool]int
+}
+
+func (s *state) applyService(object *corev1.Service, gone bool, seen time.Time) {
+	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	if gone {
+		delete(s.services, key)
+		return
+	}
+	svc := s.services[key]
+	if svc == nil || svc.uid != object.UID {
+		svc = &service{
+			uid: object.UID, addresses: map[string]standing{}, left: map[string]time.Time{},
+			flips: map[standing]int{}, resets: map[bool]int{},
+		}
+		s.services[key] = svc
+	}
+	svc.selector = len(object.Spec.Selector) > 0
+	s.recompute(key, seen)
+}
+
+func (s *state) applySlice(object *discoveryv1.EndpointSlice, gone bool, seen time.Time) {
+	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	old := s.slices[key]
+	if gone {
+		delete(s.slices, key)
+	} else {
+		s.slices[key] = object
+	}
+	if old != nil {
+		s.recompute(serviceOf(old), seen)
+	}
+	s.recompute(serviceOf(object), seen)
+}
+
+func serviceOf(slice *discoveryv1.EndpointSlice) types.NamespacedName {
+	return types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
+}
+
+// recompute builds the Service's addresses anew and counts the differences.
+func (s *state) recompute(key types.NamespacedName, seen time.Time) {
+	svc := s.services[key]
+	if svc == nil {
+		return
+	}
+	before, after := svc.addresses, s.addressesOf(key, svc.uid)
+	svc.addresses = after
+	handMadeBefore := svc.handMade
+	svc.handMade = s.handMade(key, svc.uid)
+	s.noticeHandWritten(key)
+	if s.quiet {
+		return
+	}
+	if handMadeBefore > 0 && svc.handMade == 0 {
+		svc.resets[svc.selector]++
+		s.note(seen, "service %s: hand-made slices emptied", key)
+	}
+	for id := range union(before, after) {
+		svc.count(id, before[id], after[id], seen)
+		if before[id] != after[id] {
+			s.note(seen, "service %s address %s: %s to %s", key, id, before[id], after[id])
+		}
+	}
+	if readyOnes(before) > 0 && readyOnes(after) == 0 {
+		svc.outages++
+		s.note(seen, "service %s: outage", key)
+	}
+}
+
+func (svc *service) count(id string, before, after standing, seen time.Time) {
+	switch {
+	case before == after:
+	case !before.member() && after.member():
+		svc.added++
+	case before.member() && !after.member():
+		svc.removed++
+	case before.member() && after.member():
+		svc.flips[after]++
+	}
+	if before == ready && after != ready {
+		svc.left[id] = seen
+	}
+	if before != ready && after == ready {
+		if since, ok := svc.left[id]; ok && seen.Sub(since) <= bounceWindow {
+			svc.bounces++
+		}
+		delete(svc.left, id)
+	}
+}
+
+// addressesOf merges all slices of a Service. A slice that belongs to an
+// earlier Service of the same name is not this one's.
+func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]standing {
+	addresses := map[string]standing{}
+	for _, slice := range s.slices {
+		if serviceOf(slice) != key || ownedByAnother(slice, uid) {
+			continue
+		}
+		for _, endpoint := range slice.Endpoints {
+			id := identity(endpoint)
+			addresses[id] = max(addresses[id], standingOf(endpoint.Conditions))
+		}
+	}
+	return addresses
+}
+
+func ownedByAnother(slice *discoveryv1.EndpointSlice, uid types.UID) bool {
+	for _, owner := range slice.OwnerReferences {
+		if owner.Kind == "Service" {
+			return owner.UID != uid
+		}
+	}
+	return false
+}
+
+func identity(endpoint discoveryv1.Endpoint) string {
+	if endpoint.TargetRef != nil && endpoint.TargetRef.UID != "" {
+		return string(endpoint.TargetRef.UID)
+	}
+	return endpoint.Addresses[0]
+}
+
+// standingOf reads missing conditions as the API says: ready, not terminating.
+func standingOf(c discoveryv1.EndpointConditions) standing {
+	switch {
+	case c.Ready == nil || *c.Ready:
+		return ready
+	case c.Terminating == nil || !*c.Terminating:
+		return notReady
+	default:
+		return terminating
+	}
+}
+
+func union(a, b map[string]standing) map[string]bool {
+	all := map[string]bool{}
+	for id := range a {
+		all[id] = true
+	}
+	for id := range b {
+		all[id] = true
+	}
+	return all
+}
+
+func readyOnes(addresses map[string]standing) int { return number(addresses, ready) }
+
+func number(addresses map[string]standing, of standing) int {
+	n := 0
+	for _, s := range addresses {
+		if s == of {
+			n++
+		}
+	}
+	return n
+}
+
+func (svc *service) counts(c Counts, key types.NamespacedName) {
+	set := func(value int, name string, label ...string) {
+		labels := append([]string{"namespace", key.Namespace, "service", key.Name}, label...)
+		c.set(float64(value), "kubeflap_service_"+name, labels...)
+	}
+	for _, state := range []standing{ready, notReady, terminating} {
+		set(number(svc.addresses, state), "addresses", "state", state.String())
+	}
+	for _, to := range []standing{ready, notReady} {
+		set(svc.flips[to], "address_flips_total", "to", to.String())
+	}
+	set(svc.added, "address_churn_total", "change", "added")
+	set(svc.removed, "address_churn_total", "change", "removed")
+	set(svc.outages, "outages_total")
+	set(svc.bounces, "address_bounces_total")
+	for selector, n := range svc.resets {
+		set(n, "endpoints_resets_total", "selector", map[bool]string{true: "true", false: "false"}[selector])
+	}
+}

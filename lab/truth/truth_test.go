@@ -1,0 +1,176 @@
+package truth
+
+import (
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// at is a moment of the test's time.
+func at(seconds int) time.Time { return time.Unix(1_000_000+int64(seconds), 0) }
+
+// world folds objects by hand, in place of the watches.
+type world struct {
+	state
+	now int
+}
+
+func newWorld(baseline ...runtime.Object) *world {
+	w := &world{state: newState()}
+	w.quiet = true
+	for _, object := range baseline {
+		w.see(object)
+	}
+	w.quiet = false
+	return w
+}
+
+func (w *world) see(object runtime.Object)  { w.apply(change{at(w.now), watch.Modified, object}) }
+func (w *world) lose(object runtime.Object) { w.apply(change{at(w.now), watch.Deleted, object}) }
+
+func (w *world) expect(t *testing.T, want float64, name string, labels ...string) {
+	t.Helper()
+	series := Series(name, labels...)
+	if got, ok := w.counts(at(w.now))[series]; !ok || got != want {
+		t.Errorf("%s is %v (there: %t), want %v", series, got, ok, want)
+	}
+}
+
+func aNode(status corev1.ConditionStatus, heartbeat int) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "1"},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: status, LastHeartbeatTime: metav1.NewTime(at(heartbeat))},
+		}},
+	}
+}
+
+func aLease(renewed int) *coordinationv1.Lease {
+	t := metav1.NewMicroTime(at(renewed))
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: coordinationv1.LeaseSpec{RenewTime: &t}}
+}
+
+func aService(uid types.UID) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "s", UID: uid},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "s"}},
+	}
+}
+
+// aSlice has the given conditions for its only address.
+func aSlice(name string, ready, terminating bool) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "s"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Service", UID: "1"}},
+		},
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses:  []string{"192.0.2.1"},
+			TargetRef:  &corev1.ObjectReference{UID: "pod"},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Terminating: &terminating},
+		}},
+	}
+}
+
+const heartbeats = "kubeflap_node_heartbeats_total"
+
+func TestClockThatStepsBackRenewsInVain(t *testing.T) {
+	w := newWorld(aLease(0), aNode(corev1.ConditionTrue, 0))
+	w.now = 10
+	w.see(aLease(10))
+	w.see(aLease(5))
+	w.see(aLease(10))
+	w.expect(t, 1, heartbeats, "node", "n")
+	w.see(aNode(corev1.ConditionTrue, 1)) // any report counts, and the old clock is forgotten
+	w.see(aLease(11))
+	w.expect(t, 3, heartbeats, "node", "n")
+}
+
+func TestAgeStartsFromTheRenewalButIsNeverNegative(t *testing.T) {
+	behind := &world{state: newState(), now: 20}
+	behind.quiet = true
+	behind.see(aLease(15))
+	behind.see(aNode(corev1.ConditionTrue, 12))
+	behind.expect(t, 5, "kubeflap_node_heartbeat_age_seconds", "node", "n")
+	ahead := &world{state: newState(), now: 20}
+	ahead.quiet = true
+	ahead.see(aLease(99))
+	ahead.see(aNode(corev1.ConditionTrue, 12))
+	ahead.expect(t, 0, "kubeflap_node_heartbeat_age_seconds", "node", "n")
+}
+
+func TestAbsentReadyConditionIsUnknown(t *testing.T) {
+	w := newWorld(aNode(corev1.ConditionTrue, 0))
+	w.now = 5
+	bare := aNode(corev1.ConditionTrue, 0)
+	bare.Status.Conditions = nil
+	w.see(bare)
+	w.now = 8
+	w.see(aNode(corev1.ConditionTrue, 0))
+	w.expect(t, 1, "kubeflap_node_ready_transitions_total", "node", "n", "status", "unknown")
+	w.expect(t, 1, "kubeflap_node_ready_transitions_total", "node", "n", "status", "true")
+	w.expect(t, 3, "kubeflap_node_unready_seconds_total", "node", "n")
+}
+
+func TestTerminatingIsRemovedOnce(t *testing.T) {
+	w := newWorld(aService("1"), aSlice("x", true, false))
+	w.see(aSlice("x", false, true))
+	w.lose(aSlice("x", false, true))
+	w.expect(t, 1, "kubeflap_service_address_churn_total", "namespace", "a", "service", "s", "change", "removed")
+	w.expect(t, 0, "kubeflap_service_address_flips_total", "namespace", "a", "service", "s", "to", "not_ready")
+	w.expect(t, 1, "kubeflap_service_outages_total", "namespace", "a", "service", "s")
+}
+
+func TestPublishedTerminatingAddressIsReady(t *testing.T) {
+	w := newWorld(aService("1"), aSlice("x", true, true))
+	w.expect(t, 1, "kubeflap_service_addresses", "namespace", "a", "service", "s", "state", "ready")
+}
+
+func TestMoveBetweenSlicesIsNoLoss(t *testing.T) {
+	w := newWorld(aService("1"), aSlice("x", true, false))
+	w.see(aSlice("y", true, false))
+	w.lose(aSlice("x", true, false))
+	w.expect(t, 0, "kubeflap_service_address_churn_total", "namespace", "a", "service", "s", "change", "removed")
+	w.expect(t, 0, "kubeflap_service_outages_total", "namespace", "a", "service", "s")
+}
+
+func TestBounceIsBackWithinTwoMinutes(t *testing.T) {
+	w := newWorld(aService("1"), aSlice("x", true, false))
+	w.see(aSlice("x", false, false))
+	w.now = 120
+	w.see(aSlice("x", true, false))
+	w.see(aSlice("x", false, false))
+	w.now = 241
+	w.see(aSlice("x", true, false))
+	w.expect(t, 1, "kubeflap_service_address_bounces_total", "namespace", "a", "service", "s")
+	w.expect(t, 2, "kubeflap_service_address_flips_total", "namespace", "a", "service", "s", "to", "ready")
+}
+
+func TestRecreatedServiceStartsAtZeroWithoutTheOldSlices(t *testing.T) {
+	w := newWorld(aService("1"), aSlice("x", true, false))
+	w.see(aSlice("x", false, false))
+	w.lose(aService("1"))
+	w.see(aService("2"))
+	w.expect(t, 0, "kubeflap_service_address_flips_total", "namespace", "a", "service", "s", "to", "not_ready")
+	w.expect(t, 0, "kubeflap_service_addresses", "namespace", "a", "service", "s", "state", "not_ready")
+}
+
+func TestResetIsKnownByTheSelector(t *testing.T) {
+	written := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "s"},
+		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.1"}}}},
+	}
+	w := newWorld(aService("1"), written)
+	w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
+	w.see(&corev1.Endpoints{ObjectMeta: written.ObjectMeta})
+	w.see(written)
+	w.lose(written)
+	w.expect(t, 2, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
+}
