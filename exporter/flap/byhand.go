@@ -38,7 +38,7 @@ func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
 	}
 	h.managed = len(addresses) - written
 	s.service.takeHolder(h)
-	if now := s.byHand.of(h.kind); before > 0 && now == 0 && !s.quiet && !s.gone {
+	if now := s.byHand.of(h.kind); before > 0 && now == 0 && !s.quiet && s.exists {
 		f.reset(s, before)
 	}
 	if s.managed > 0 {
@@ -83,7 +83,7 @@ func (f *Fold) reset(s shift, count int) {
 		s.byHand.resets = map[bool]uint64{}
 	}
 	s.byHand.resets[s.selector]++
-	s.byHand.wiped = s.selector
+	s.byHand.wiped = s.selector && s.managed == 0
 	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: s.selector})
 }
 

@@ -78,3 +78,24 @@ func TestDeletedServiceIsNoReset(t *testing.T) {
 	equal(t, "reported resets", s.count(EndpointsReset), 0)
 	equal(t, "Services left behind", len(s.services)+len(s.endpoints), 0)
 }
+
+func TestHandWrittenEndpointsOutliveTheirService(t *testing.T) {
+	second := aService("db", true)
+	second.UID = id("second")
+	s := newStory(t, grace40).starts(aService("db", true), handWritten("db", "192.0.2.1"))
+	s.at(10).modified(handWritten("db")).modified(handWritten("db", "192.0.2.1"))
+	s.at(20).deleted(aService("db", true)).added(second)
+	v := s.service("db")
+	equal(t, "by hand", v.ByHand, true)
+	equal(t, "conflict", v.SelectorConflict, true)
+	equal(t, "resets: it is another Service", v.ResetsWithSelector, 0)
+	s.at(30).modified(handWritten("db"))
+	equal(t, "resets of its own", s.service("db").ResetsWithSelector, 1)
+}
+
+func TestHandWrittenEndpointsThatARelistLacksAreAReset(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("db", false), handWritten("db", "192.0.2.1"))
+	s.at(10).lists(event.KindEndpoints)
+	equal(t, "resets", s.service("db").ResetsSelectorless, 1)
+	equal(t, "Endpoints left behind", len(s.endpoints), 0)
+}

@@ -40,11 +40,13 @@ type Fold struct {
 	nodes map[string]*node
 
 	services map[serviceKey]*service
-	// others are Services known only by slices that name them as their owner
-	// while f.services holds another Service of that name.
-	others    map[event.UID]*service
+	// others are Services known only by slices that name them as their owner: not
+	// seen yet, or replaced by another of their name.
+	others    map[ownedKey]*service
 	slices    map[event.UID]*holder
 	endpoints map[event.UID]*holder
+	// pasts are the Services as they were before the list of slices that is coming in.
+	pasts map[*service]*past
 	// scratch is memory for sorting, to be used again.
 	scratch struct{ before, after []placed }
 
@@ -65,7 +67,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		grace:      newGraceFinder(settings.GracePeriod),
 		nodes:      map[string]*node{},
 		services:   map[serviceKey]*service{},
-		others:     map[event.UID]*service{},
+		others:     map[ownedKey]*service{},
 		slices:     map[event.UID]*holder{},
 		endpoints:  map[event.UID]*holder{},
 		pods:       map[event.UID]*pod{},
@@ -146,6 +148,7 @@ func (f *Fold) sweep(e event.Event) {
 		f.sweepServices(e)
 	case event.KindEndpointSlice:
 		sweepMap(f.slices, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.slices, id) })
+		f.compareWithPast(e)
 	case event.KindEndpoints:
 		sweepMap(f.endpoints, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.endpoints, id) })
 	}

@@ -45,6 +45,7 @@ type graceFinder struct {
 	// node controller's Unknown; samples counts them.
 	shortest time.Duration
 	samples  int
+	sampled  time.Time
 }
 
 func newGraceFinder(flag time.Duration) graceFinder {
@@ -94,11 +95,16 @@ func (g *graceFinder) contradicts(period time.Duration) bool {
 	return g.shortest < period-time.Second || g.samples >= 3 && g.shortest > period+monitorSlack
 }
 
-func (g *graceFinder) sample(d time.Duration) {
+// sample takes one observation. Nodes that are lost together, within a minute,
+// are one: what made the first wait made all wait.
+func (g *graceFinder) sample(d time.Duration, t time.Time) {
 	if g.samples == 0 || d < g.shortest {
 		g.shortest = d
 	}
-	g.samples++
+	if g.samples == 0 || t.Sub(g.sampled) > time.Minute {
+		g.samples++
+		g.sampled = t
+	}
 }
 
 // defaultOf is the default of a Kubernetes version such as "v1.31.4+k3s1"; a

@@ -94,3 +94,48 @@ func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 	equal(t, "late with 12 s", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
 }
+
+// lost is a story of three nodes that send their last heartbeat at 10 s.
+func lost(t *testing.T) *story {
+	s := newStory(t, Settings{}).added(server("v1.36.3"))
+	s.starts(aNode("a", ready, -100), aNode("b", ready, -100), aNode("c", ready, -100),
+		lease("a", 0), lease("b", 0), lease("c", 0))
+	return s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
+}
+
+func TestNodesLostTogetherAreOneObservation(t *testing.T) {
+	// A controller manager that took over gave each of them a new grace period.
+	s := lost(t)
+	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
+	s.at(130.1).modified(unknownSince("c", 130.1))
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
+	s := lost(t)
+	s.at(30).watch(event.Down, event.KindNode)
+	s.at(130).watch(event.Up, event.KindNode)
+	s.modified(unknownSince("a", 65), unknownSince("b", 65), unknownSince("c", 65))
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestUnknownMeasuresNothingUnlessTheLastHeartbeatWasSeenToBeTheLast(t *testing.T) {
+	quick := func(before func(*story)) Grace {
+		s := newStory(t, Settings{}).added(server("v1.36.3"))
+		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+		before(s)
+		s.modified(unknownSince("node-1", 60))
+		return s.GracePeriod()
+	}
+	byDefault := Grace{50 * time.Second, SourceDefault}
+	equal(t, "it was told of by the first list", quick(func(s *story) { s.at(20) }), byDefault)
+	equal(t, "the watch of Leases is broken", quick(func(s *story) {
+		s.at(10).modified(lease("node-1", 10)).watch(event.Down, event.KindLease)
+		s.at(40)
+	}), byDefault)
+	equal(t, "the watch of Leases delivered it late", quick(func(s *story) {
+		s.at(10).watch(event.Down, event.KindLease)
+		s.at(40).watch(event.Up, event.KindLease).modified(lease("node-1", 10))
+		s.at(60)
+	}), byDefault)
+}

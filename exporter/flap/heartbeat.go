@@ -19,9 +19,6 @@ type heartbeatWatch struct {
 	nextDue time.Time
 }
 
-// catchUp is how long the missed events of a broken watch may take to come in.
-const catchUp = 2 * time.Second
-
 func (h *heartbeatWatch) resume(t time.Time) {
 	h.resumed, h.measured = t, t.Add(catchUp)
 	h.nextDue = time.Time{}
@@ -84,20 +81,20 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 	n := f.nodeNamed(l.Name)
 	n.leaseGeneration = f.generation(e)
 	h := &n.heartbeat
-	firstSight := !n.hasLease
 	n.hasLease, h.shown = true, l.Renew
-	if h.since.IsZero() {
-		h.since = e.Seen
-	}
 	switch {
 	case f.first(e):
 		h.saved = l.Renew
 		h.guess(l.Renew, e.Seen)
-	case firstSight || n.exists && h.saved.Before(l.Renew):
-		// A new Lease may be seen before its new node; one that is renewed without a
-		// node is what a deleted node left behind.
+	case !h.saved.Before(l.Renew):
+	case n.exists || e.Type == event.Added:
+		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
 		f.beat(n, e.Seen)
+	default:
+		// Renewed without a node, it is what a deleted node left behind, or the
+		// node has not been seen yet: where its first interval starts is then a guess.
+		h.guessed = true
 	}
 }
 
@@ -118,9 +115,8 @@ func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	f.beats.nextDue = time.Time{}
-	if h.since.IsZero() {
-		h.since = e.Seen
-	}
+	h.saved = h.shown
+	h.since = e.Seen
 	if ready != nil {
 		h.reported = ready.Heartbeat
 	}
@@ -179,16 +175,20 @@ func (f *Fold) countLateOf(n *node, t time.Time) {
 		return
 	}
 	h := &n.heartbeat
+	since := h.since
+	if first := f.watches[event.KindLease].synchronised; first.After(since) {
+		since = first
+	}
 	if mark := base.Add(f.beats.grace / 2); !h.late && t.After(mark) {
 		h.late = true
-		if mark.After(h.since) {
+		if mark.After(since) {
 			h.lates++
 			f.report(Finding{Time: mark, Kind: HeartbeatLate, Node: n.name, Duration: f.beats.grace / 2})
 		}
 	}
 	if mark := base.Add(f.beats.grace); !h.missed && t.After(mark) {
 		h.missed = true
-		if mark.After(h.since) {
+		if mark.After(since) {
 			h.misses++
 			f.report(Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace})
 		}
@@ -211,7 +211,8 @@ func (f *Fold) longestInterval(n *node, t time.Time) time.Duration {
 
 func (f *Fold) forgetLease(name string) {
 	if n := f.nodes[name]; n != nil {
-		n.hasLease = false
+		// The node controller keeps the one that it holds.
+		n.hasLease, n.heartbeat.shown = false, time.Time{}
 		f.forgetNodeIfGone(n)
 	}
 }

@@ -144,11 +144,13 @@ func TestRenewalsThatABrokenWatchDeliversAllAtOnceAreNoIntervals(t *testing.T) {
 func TestWatchThatEndsInOrderIsNoBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
-	s.at(12).watch(event.Down, event.KindLease)
+	s.Apply(event.Event{Seen: clock(12), Kind: event.KindLease, Type: event.Down, Reason: ended})
 	s.at(12.05).watch(event.Up, event.KindLease)
 	s.at(35).modified(lease("node-1", 35))
 	equal(t, "late", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 25)
+	equal(t, "errors", s.Watches(s.now, nil)[1].Errors, 0)
+	equal(t, "reported breaks", s.count(WatchBroke), 0)
 }
 
 func TestLongestIntervalIsForgottenAfterTenMinutes(t *testing.T) {
@@ -178,4 +180,104 @@ func TestNodeThatWasLateBeforeKubeflapStartedIsNotCounted(t *testing.T) {
 	equal(t, "late", s.node("node-1").LateHeartbeats, 0)
 	equal(t, "missed", s.node("node-1").MissedHeartbeats, 0)
 	equal(t, "age", seconds(s.node("node-1").HeartbeatAge), 410)
+}
+
+func TestHeartbeatsBeforeANodeIsThereAreNotItsOwn(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(5).deleted(aNode("node-1", ready, 0))
+	for _, at := range []float64{10, 20, 30, 70} {
+		s.at(at).modified(lease("node-1", at))
+	}
+	equal(t, "intervals of a node that is not there", s.count(HeartbeatSeen), 0)
+	again := aNode("node-1", ready, 75)
+	again.UID = id("another")
+	s.at(75).added(again)
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
+	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 0)
+}
+
+func TestUnknownThatOnlyARelistShowsTakesOverTheLeaseToo(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10-3600))
+	s.at(20).watch(event.Down, event.KindNode)
+	s.at(50).lists(event.KindNode, unknownSince("node-1", 45))
+	s.at(60).modified(lease("node-1", 60-3600))
+	equal(t, "renewal after the Unknown", s.node("node-1").Heartbeats, 1)
+}
+
+func TestNodeCreatedAgainTakesOverTheLeaseThatSteppedBack(t *testing.T) {
+	again := aNode("node-1", ready, 20)
+	again.UID, again.Ready.Heartbeat = id("another"), clock(20-3600)
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10-3600))
+	s.at(20).deleted(aNode("node-1", ready, 0)).added(again)
+	s.at(30).modified(lease("node-1", 30-3600))
+	equal(t, "renewal after it was created again", s.node("node-1").Heartbeats, 1)
+}
+
+func TestLeaseCreatedAgainBehindTheOneThatIsHeldRenewsInVain(t *testing.T) {
+	// The node controller keeps the Lease it has seen, also when that is deleted.
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(20).deleted(lease("node-1", 10)).added(lease("node-1", 20-3600))
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 1)
+}
+
+func TestNothingIsLateBeforeTheLeasesCanBeSeen(t *testing.T) {
+	s := newStory(t, grace40)
+	s.watch(event.Unavailable, event.KindLease)
+	s.lists(event.KindNode, aNode("node-1", unknown, 230))
+	s.at(300).lists(event.KindLease, lease("node-1", 180))
+	s.at(301)
+	equal(t, "late", s.node("node-1").LateHeartbeats, 0)
+	equal(t, "missed", s.node("node-1").MissedHeartbeats, 0)
+}
+
+func TestTimeThatAQuestionLetPassDoesNotGoBack(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(15)
+	equal(t, "age", seconds(s.node("node-1").HeartbeatAge), 5)
+	s.at(12).modified(lease("node-1", 12))
+	s.at(20)
+	equal(t, "age of a heartbeat that came in behind the question", seconds(s.node("node-1").HeartbeatAge), 5)
+	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 5)
+}
+
+func TestNodeThatJoinsWhileTheWatchOfNodesIsBrokenIsNotLate(t *testing.T) {
+	s := newStory(t, grace40).starts()
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(20).added(lease("node-1", 20))
+	for _, at := range []float64{30, 40, 50, 60, 70, 80} {
+		s.at(at).modified(lease("node-1", at))
+	}
+	s.at(85).lists(event.KindNode, aNode("node-1", ready, 20))
+	s.at(86)
+	n := s.node("node-1")
+	equal(t, "late", n.LateHeartbeats, 0)
+	equal(t, "missed", n.MissedHeartbeats, 0)
+	equal(t, "age is short", n.HeartbeatAge < 10*time.Second, true)
+}
+
+func TestLeaseThatARelistLacksLeavesNothingBehind(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).lists(event.KindLease).deleted(aNode("node-1", ready, 0))
+	equal(t, "records", len(s.nodes), 0)
+}
+
+func TestLongestIntervalIsForgottenAlsoWhileNothingIsSeen(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(40).modified(lease("node-1", 40))
+	s.at(42).watch(event.Down, event.KindLease)
+	s.at(641)
+	equal(t, "longest: what was seen of the running one", seconds(s.node("node-1").LongestInterval), 2)
+}
+
+func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
+	var w window
+	for i := range 1000 {
+		w.add(clock(float64(10*i)), time.Hour-time.Duration(i)*time.Second)
+	}
+	equal(t, "samples of ten minutes", len(w.samples), 61)
 }

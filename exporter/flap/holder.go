@@ -2,6 +2,7 @@ package flap
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -15,6 +16,8 @@ type holder struct {
 	owner event.UID
 	// mirrored: a slice made from Endpoints.
 	mirrored bool
+	// truncated: it left addresses out when it was last seen.
+	truncated bool
 	// entries are in the order of the object; repeated: some address is there more than once.
 	entries  []entry
 	repeated bool
@@ -32,20 +35,24 @@ func (f *Fold) applySlice(e event.Event, o *event.EndpointSlice) {
 		return
 	}
 	h := f.slices[o.UID]
-	if o.Service == "" {
-		// It speaks for no Service (any more).
-		f.dropHolder(e, f.slices, o.UID)
-		return
-	}
 	key := serviceKey{o.Namespace, o.Service}
+	if h != nil && h.service.key != key {
+		// It was given to another Service, or to none.
+		f.dropHolder(e, f.slices, o.UID)
+		h = nil
+	}
 	switch {
+	case o.Service == "":
+		return
 	case h == nil:
 		h = &holder{kind: event.KindEndpointSlice, owner: o.Owner}
 		f.slices[o.UID] = h
 		f.attach(h, f.serviceOf(key, o.Owner))
-	case h.service.key != key || h.owner != o.Owner:
+	case h.owner != o.Owner:
 		h.owner = o.Owner
-		f.move(h, f.serviceOf(key, o.Owner))
+		if s := f.serviceOf(key, o.Owner); s != h.service {
+			f.move(h, s)
+		}
 	}
 	h.mirrored = o.ManagedBy == mirroringController
 	f.hold(h, e, o.Addresses, false)
@@ -68,14 +75,18 @@ func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
 // hold makes the addresses of an event the holder's.
 func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncated bool) {
 	h.generation = f.generation(e)
-	s := shift{service: h.service, at: e.Seen, quiet: f.first(e), truncated: truncated}
+	f.remember(h, e)
+	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated}
+	h.truncated = truncated
 	readyBefore := s.addresses.count[stateReady]
 	if h.sameAddresses(addresses) {
 		f.restate(s, h, addresses)
 	} else {
 		f.replace(s, h, addresses)
 	}
-	f.settleOutage(s, readyBefore)
+	if !f.relisting(e) {
+		f.settleOutage(s, readyBefore)
+	}
 	f.countByHand(s, h, addresses)
 }
 
@@ -164,16 +175,22 @@ func (f *Fold) shiftAddress(s shift, id event.UID, raw [16]byte, from, to state)
 
 func (f *Fold) attach(h *holder, s *service) {
 	h.service = s
-	s.holders++
+	s.holders = append(s.holders, h)
+}
+
+// detach takes a holder away from its Service, which goes if it was the last to speak for it.
+func (f *Fold) detach(h *holder) {
+	s := h.service
+	i := slices.Index(s.holders, h)
+	s.holders = slices.Delete(s.holders, i, i+1)
+	f.forgetServiceIfGone(s)
 }
 
 // move hands a holder over to another Service, where what it holds is a baseline.
 func (f *Fold) move(h *holder, to *service) {
 	f.unmerge(h)
-	from := h.service
-	from.holders--
-	from.forgetHolder(h)
-	f.forgetServiceIfGone(from)
+	h.service.forgetHolder(h)
+	f.detach(h)
 	f.attach(h, to)
 	f.remerge(h)
 	to.takeHolder(h)
@@ -227,7 +244,6 @@ func (f *Fold) dropHolder(e event.Event, holders map[event.UID]*holder, id event
 		return
 	}
 	delete(holders, id)
-	f.hold(h, event.Event{Seen: e.Seen, Kind: e.Kind, Type: event.Deleted}, nil, false)
-	h.service.holders--
-	f.forgetServiceIfGone(h.service)
+	f.hold(h, event.Event{Seen: e.Seen, Kind: h.kind, Type: e.Type}, nil, false)
+	f.detach(h)
 }

@@ -22,7 +22,9 @@ type node struct {
 	created                     time.Time
 	heartbeat                   heartbeat
 
-	ready event.Status
+	// posted: there is a Ready condition.
+	posted bool
+	ready  event.Status
 	// transition is Ready's lastTransitionTime.
 	transition time.Time
 	// since is from when on Ready is known to be as it is; sinceSeen says that
@@ -44,13 +46,13 @@ func (f *Fold) nodeNamed(name string) *node {
 }
 
 func (f *Fold) applyNode(e event.Event, o *event.Node) {
-	n := f.nodeNamed(o.Name)
 	if e.Type == event.Deleted {
-		if n.uid == o.UID {
+		if n := f.nodes[o.Name]; n != nil && n.uid == o.UID {
 			f.forgetNode(n)
 		}
 		return
 	}
+	n := f.nodeNamed(o.Name)
 	if n.exists && n.uid != o.UID {
 		// Deleted and created again while nobody looked.
 		f.forgetNode(n)
@@ -69,7 +71,7 @@ func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
 	n.uid, n.exists, n.created = o.UID, true, e.Seen
 	n.since, n.sinceSeen = e.Seen, e.Type == event.Added
 	if o.Ready != nil {
-		n.ready, n.transition = o.Ready.Status, o.Ready.Transition
+		n.posted, n.ready, n.transition = true, o.Ready.Status, o.Ready.Transition
 	}
 	f.firstHeartbeat(n, e, o.Ready)
 }
@@ -80,14 +82,20 @@ func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
 	if ready != nil {
 		c = *ready
 	}
-	moved := !n.transition.Equal(c.Transition)
+	if posted := ready != nil; posted != n.posted {
+		// The node controller begins anew with the node, and forgets the Lease it holds (tryUpdateNodeHealth).
+		n.posted = posted
+		n.heartbeat.saved = n.heartbeat.shown
+	}
+	moved := !n.transition.IsZero() && !c.Transition.IsZero() && !n.transition.Equal(c.Transition)
 	n.transition = c.Transition
 	switch {
 	case c.Status != n.ready:
-		if c.Reason == reasonUnknown && e.Type == event.Modified {
-			f.observeGrace(n, e.Seen)
+		if c.Reason == reasonUnknown {
+			f.takenForLost(n, e)
 		}
 		f.turn(n, c.Status, e.Seen)
+		n.sinceSeen = e.Type == event.Modified
 	case moved && e.Type == event.Listed:
 		f.turnedUnseen(n, e.Seen)
 	}
@@ -128,16 +136,17 @@ func (f *Fold) turnedUnseen(n *node, t time.Time) {
 	f.report(Finding{Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String()})
 }
 
-// observeGrace measures the grace period by the node controller's own act: it
+// takenForLost folds the node controller's Unknown. With that write it takes over
+// the newest Lease (tryUpdateNodeHealth). And it measures the grace period: that
 // lies between the last heartbeat and the Unknown, the controller's slack included.
-// The controller takes over the newest Lease with that write (tryUpdateNodeHealth).
-func (f *Fold) observeGrace(n *node, t time.Time) {
+func (f *Fold) takenForLost(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
-	if h.guessed || h.last.IsZero() || h.last.Before(f.beats.measured) || f.blindToHeartbeats() {
+	seenLive := e.Type == event.Modified && f.watches[event.KindNode].live(e.Seen) && !f.blindToHeartbeats()
+	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(f.beats.measured) {
 		return
 	}
-	f.grace.sample(t.Sub(h.last))
+	f.grace.sample(e.Seen.Sub(h.last), e.Seen)
 	f.graceChanged()
 }
 

@@ -115,3 +115,60 @@ func TestNodeCreatedAgainUnderItsNameStartsAtZero(t *testing.T) {
 		equal(t, "nodes: the one that the list lacks is gone", len(s.Nodes(s.now, nil)), 1)
 	})
 }
+
+func TestFirstReadyConditionThatOnlyARelistShowsIsNoPair(t *testing.T) {
+	fresh := aNode("node-1", unknown, 0)
+	fresh.Ready = nil
+	never := aNode("node-1", unknown, 60)
+	never.Ready.Reason = reasonNeverUpdated
+	s := newStory(t, grace40).starts(fresh)
+	s.at(50).watch(event.Down, event.KindNode)
+	s.at(70).lists(event.KindNode, never)
+	n := s.node("node-1")
+	equal(t, "transitions", n.TurnedReady+n.TurnedUnknown+n.TurnedNotReady, 0)
+}
+
+func TestEpisodeWhoseBeginningOnlyARelistShowsIsNotComplete(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(60).lists(event.KindNode, aNode("node-1", notReady, 12))
+	s.at(61).modified(aNode("node-1", ready, 61))
+	last := s.findings[len(s.findings)-1]
+	equal(t, "kind", last.Kind, NodeReadyChanged)
+	equal(t, "complete", last.Complete, false)
+}
+
+func TestDeletionOfAnUnknownNodeLeavesNothingBehind(t *testing.T) {
+	s := newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0))
+	equal(t, "records", len(s.nodes), 0)
+}
+
+func TestReadyConditionThatAppearsMakesTheLeaseThatSteppedBackCount(t *testing.T) {
+	bare := aNode("node-1", unknown, 0)
+	bare.Ready = nil
+	never := unknownSince("node-1", 60)
+	never.Ready.Reason = reasonNeverUpdated
+	s := newStory(t, grace40).starts(bare, lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10-3600))
+	s.at(60).modified(never)
+	s.at(70).modified(lease("node-1", 70-3600))
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 1)
+}
+
+func TestWatchesAreCountedAndToldOfWhileTheyAreBroken(t *testing.T) {
+	nodes := func(s *story) Watch { return s.Watches(s.now, nil)[0] }
+	s := newStory(t, grace40)
+	equal(t, "synced before the first list", s.Synced(), false)
+	s.starts()
+	equal(t, "synced", s.Synced(), true)
+	equal(t, "relists", nodes(s).Relists, 0)
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(25)
+	equal(t, "blind while it is broken", seconds(nodes(s).Blind), 15)
+	equal(t, "up", nodes(s).Up, false)
+	s.at(30).lists(event.KindNode)
+	s.at(99)
+	equal(t, "blind", seconds(nodes(s).Blind), 20)
+	equal(t, "relists in the end", nodes(s).Relists, 1)
+	equal(t, "up in the end", nodes(s).Up, true)
+}

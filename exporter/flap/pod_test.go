@@ -52,3 +52,32 @@ func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
 	equal(t, "namespaces", len(s.Namespaces(nil)), 0)
 	equal(t, "pods", len(s.pods), 0)
 }
+
+func TestRelistOfPodsProvesNothing(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).watch(event.Down, event.KindPod)
+	s.at(60).lists(event.KindPod, aPod("web-1", ready, running("app:2", 1)))
+	equal(t, "counted", s.inShop(), Namespace{Name: "shop"})
+	s.at(61).modified(aPod("web-1", ready, running("app:2", 2)))
+	equal(t, "counted from then on", s.inShop(), Namespace{Name: "shop", SilentRestarts: 1})
+}
+
+func TestRestartThatEndsNotReadyIsNotSilent(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).modified(aPod("web-1", notReady, running("app:1", 1)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}
+
+func TestContainersAreToldApartByTheirNames(t *testing.T) {
+	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0), sidecar))
+	s.at(10).modified(aPod("web-1", ready, sidecar, running("app:1", 0)))
+	equal(t, "in another order", s.inShop(), Namespace{Name: "shop"})
+}
+
+func TestRestartsThatFallAreNoRestart(t *testing.T) {
+	// A runtime that lost its state counts anew.
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 4)))
+	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -8,36 +9,48 @@ import (
 
 type serviceKey struct{ namespace, name string }
 
+// ownedKey is a Service as a slice names it: by its label and its owner's UID.
+type ownedKey struct {
+	serviceKey
+	uid event.UID
+}
+
 // service is a Service and its addresses, which may come in either order.
 type service struct {
 	key serviceKey
-	// uid is zero while neither the Service nor an owner reference was seen.
+	// uid is zero if there is no such Service, only slices and Endpoints of its name.
 	uid event.UID
-	// exists: the Service was seen and is there; gone: it was deleted or replaced.
-	exists, gone bool
-	generation   uint32
-	created      time.Time
-	kind         string
-	selector     bool
+	// exists: the Service was seen and is there.
+	exists     bool
+	generation uint32
+	created    time.Time
+	kind       string
+	selector   bool
 
 	addresses addressSet
 	// left are the addresses that left rotation lately, and when.
 	left      map[event.UID]time.Time
 	leftSwept time.Time
 
+	addressCounts
+	// outageSince is when the running outage began; zero if there is none.
+	outageSince time.Time
+
+	// holders are the slices and Endpoints that hold its addresses, managed counts
+	// their addresses with a targetRef, which only a controller writes.
+	holders []*holder
+	managed int
+	byHand  byHand
+}
+
+// addressCounts is what is counted of a Service's addresses.
+type addressCounts struct {
 	flips          [2]uint64 // to ready, to not ready
 	added, removed uint64
 	bounces        uint64
 	outages        uint64
-	// outageSince is when the running outage began; zero if there is none.
-	outageSince time.Time
 	// outage is the time in finished outages.
 	outage time.Duration
-
-	// holders counts the slices and Endpoints that hold its addresses, managed
-	// their addresses with a targetRef, which only a controller writes.
-	holders, managed int
-	byHand           byHand
 }
 
 func (f *Fold) applyService(e event.Event, o *event.Service) {
@@ -49,63 +62,54 @@ func (f *Fold) applyService(e event.Event, o *event.Service) {
 		}
 		return
 	}
-	if s == nil || s.gone || !s.uid.IsZero() && s.uid != o.UID {
+	if s == nil || !s.exists || s.uid != o.UID {
 		s = f.succeed(s, key, o.UID)
-	}
-	s.uid, s.generation = o.UID, f.generation(e)
-	s.kind, s.selector = o.Type, len(o.Selector) > 0
-	if !s.exists {
 		s.exists, s.created = true, e.Seen
 	}
+	s.generation = f.generation(e)
+	s.kind, s.selector = o.Type, len(o.Selector) > 0
 	f.checkConflict(s, e.Seen)
 }
 
-// succeed makes the Service of a new UID the one of its name. What speaks for
-// no Service in particular (Endpoints, slices without an owner) goes over to it
-// without counting: it is where the new Service begins.
+// succeed makes the Service of a new UID the one of its name, with what its own
+// slices have told of it already. What speaks for no Service in particular (Endpoints,
+// slices without an owner) goes over to it without counting: it is where the new
+// Service begins.
 func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
-	s := f.others[uid]
+	s := f.others[ownedKey{key, uid}]
 	if s == nil {
 		s = &service{key: key, uid: uid}
 	}
-	delete(f.others, uid)
+	delete(f.others, ownedKey{key, uid})
 	f.services[key] = s
 	if old == nil {
 		return s
 	}
-	old.exists, old.gone = false, true
-	if old.holders > 0 {
-		f.inherit(old, s)
+	old.exists = false
+	for _, h := range slices.Clone(old.holders) {
+		if h.owner.IsZero() {
+			f.move(h, s)
+		}
 	}
 	return s
 }
 
-func (f *Fold) inherit(old, s *service) {
-	for _, holders := range []map[event.UID]*holder{f.slices, f.endpoints} {
-		for _, h := range holders {
-			if h.service == old && h.owner.IsZero() {
-				f.move(h, s)
-			}
-		}
-	}
-}
-
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
-	s.exists, s.gone = false, true
+	s.exists = false
 	f.forgetServiceIfGone(s)
 }
 
 // forgetServiceIfGone drops a Service that nothing speaks of any more.
 func (f *Fold) forgetServiceIfGone(s *service) {
-	if s.exists || s.holders > 0 {
+	if s.exists || len(s.holders) > 0 {
 		return
 	}
 	if f.services[s.key] == s {
 		delete(f.services, s.key)
 	}
-	if f.others[s.uid] == s {
-		delete(f.others, s.uid)
+	if owned := (ownedKey{s.key, s.uid}); f.others[owned] == s {
+		delete(f.others, owned)
 	}
 }
 
@@ -114,23 +118,21 @@ func (f *Fold) forgetServiceIfGone(s *service) {
 // name may both have slices for a while.
 func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
 	s := f.services[key]
-	switch {
-	case s == nil:
-		s = &service{key: key, uid: owner}
-		f.services[key] = s
-		return s
-	case owner.IsZero() || s.uid == owner:
-		return s
-	case s.uid.IsZero():
-		s.uid = owner
+	if owner.IsZero() {
+		if s == nil {
+			s = &service{key: key}
+			f.services[key] = s
+		}
 		return s
 	}
-	other := f.others[owner]
-	if other == nil {
-		other = &service{key: key, uid: owner}
-		f.others[owner] = other
+	if s != nil && s.uid == owner {
+		return s
 	}
-	return other
+	owned := ownedKey{key, owner}
+	if f.others[owned] == nil {
+		f.others[owned] = &service{key: key, uid: owner}
+	}
+	return f.others[owned]
 }
 
 func (f *Fold) sweepServices(e event.Event) {
@@ -147,13 +149,14 @@ type shift struct {
 	at time.Time
 	// quiet: it is a baseline, so nothing is counted.
 	quiet bool
-	// truncated: the Endpoints object leaves addresses out, so coming and going tells nothing.
-	truncated bool
+	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
+	wasTruncated, truncated bool
 }
 
 // moved counts the change of one address from one state to another.
 func (f *Fold) moved(s shift, a *address, from, to state) {
-	if s.quiet || s.truncated && (from == stateNone || to == stateNone) {
+	// What a truncated object did not show may have been there, and may be still.
+	if s.quiet || from == stateNone && s.wasTruncated || to == stateNone && s.truncated {
 		return
 	}
 	switch {
@@ -245,9 +248,9 @@ func (f *Fold) reportAddress(s shift, a *address, kind FindingKind) {
 	f.reportOf(s.service, f.addressFinding(s, a, kind))
 }
 
-// reportOf reports of a Service; of one that was deleted there is nothing to tell.
+// reportOf reports of a Service; of one that is not there there is nothing to tell.
 func (f *Fold) reportOf(s *service, x Finding) {
-	if s.gone {
+	if !s.exists {
 		return
 	}
 	x.Namespace, x.Service = s.key.namespace, s.key.name

@@ -259,3 +259,201 @@ func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testin
 	equal(t, "the Service", s.service("web"), before)
 	equal(t, "findings", len(s.findings), 0)
 }
+
+func TestServiceSeenLastHasAllThatCameBeforeIt(t *testing.T) {
+	second := aService("web", true)
+	second.UID = id("second")
+	owned := func(name, address string) *event.EndpointSlice {
+		o := slice(name, "web", address)
+		o.Owner = second.UID
+		return o
+	}
+	unowned := slice("c", "web", "web-3")
+	unowned.Owner = event.UID{}
+	cases := map[string]struct {
+		events func(*story)
+		ready  int
+	}{
+		"a slice, then Endpoints, after all of the old one is gone": {func(s *story) {
+			s.added(owned("b", "web-1")).deleted(slice("a", "web", "web-0"), aService("web", true)).added(handWritten("web"))
+		}, 1},
+		"two slices, one before and one after all of the old one is gone": {func(s *story) {
+			s.added(owned("b", "web-1")).deleted(slice("a", "web", "web-0"), aService("web", true)).added(owned("c", "web-2"))
+		}, 2},
+		"a slice that only later names it as its owner": {func(s *story) {
+			s.deleted(slice("a", "web", "web-0"), aService("web", true)).added(unowned).modified(owned("c", "web-3"))
+		}, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-0"))
+			s.at(10)
+			c.events(s)
+			s.added(second)
+			equal(t, "ready", s.service("web").Ready, c.ready)
+		})
+	}
+}
+
+func TestAddressThatIsInAnotherSliceAfterARelistStayed(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), slice("b", "web"))
+	s.at(10).watch(event.Down, event.KindEndpointSlice)
+	s.at(60).lists(event.KindEndpointSlice, slice("a", "web"), slice("b", "web", "web-1"))
+	v := s.service("web")
+	equal(t, "churn", v.Added+v.Removed, 0)
+	equal(t, "bounces", v.Bounces, 0)
+	equal(t, "outages", v.Outages, 0)
+}
+
+func TestAddressThatARelistLacksIsOnlyRemoved(t *testing.T) {
+	web1 := func(name, state string) *event.EndpointSlice { return slice(name, "web", state+"web-1") }
+	relists := map[string][]event.Object{
+		"both slices emptied, the ready one listed first": {slice("a", "web"), slice("b", "web")},
+		"both slices emptied, the ready one listed last":  {slice("b", "web"), slice("a", "web")},
+		"the ready slice gone":                            {slice("b", "web")},
+		"the other slice gone":                            {slice("a", "web")},
+		"both gone":                                       {},
+	}
+	for name, list := range relists {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), web1("a", ""), web1("b", "-"))
+			s.at(10).watch(event.Down, event.KindEndpointSlice)
+			s.at(60).lists(event.KindEndpointSlice, list...)
+			v := s.service("web")
+			equal(t, "removed", v.Removed, 1)
+			equal(t, "turned not ready", v.TurnedNotReady, 0)
+		})
+	}
+}
+
+func TestServiceThatARelistShowsReadyByAnotherAddressHadNoOutage(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), slice("b", "web", "-web-2"))
+	s.at(10).watch(event.Down, event.KindEndpointSlice)
+	s.at(60).lists(event.KindEndpointSlice, slice("a", "web", "-web-1"), slice("b", "web", "web-2"))
+	v := s.service("web")
+	equal(t, "turned ready", v.TurnedReady, 1)
+	equal(t, "turned not ready", v.TurnedNotReady, 1)
+	equal(t, "outages", v.Outages, 0)
+}
+
+func TestEndpointsThatAreTruncatedNoMoreShowAddressesThatWereThere(t *testing.T) {
+	endpoints := func(truncated bool, addresses ...string) *event.Endpoints {
+		o := handWritten("web")
+		o.Truncated = truncated
+		for i, a := range addresses {
+			o.Addresses = append(o.Addresses, addressOf(a, i))
+		}
+		return o
+	}
+	s := newStory(t, Settings{AddressSource: event.KindEndpoints})
+	s.starts(aService("web", true), endpoints(true, "web-1", "web-2"))
+	s.at(10).modified(endpoints(false, "web-1", "web-3"))
+	equal(t, "added: it may have been left out before", s.service("web").Added, 0)
+	equal(t, "removed: nothing is left out now", s.service("web").Removed, 1)
+}
+
+func TestWhatHappenedBeforeAServiceWasThereIsNotItsOwn(t *testing.T) {
+	unowned := func(addresses ...string) *event.EndpointSlice {
+		o := slice("a", "db", addresses...)
+		o.Owner = event.UID{}
+		return o
+	}
+	s := newStory(t, grace40).starts(unowned("db-1"), handWritten("db", "192.0.2.1"))
+	s.at(10).modified(unowned("-db-1"), handWritten("db"))
+	equal(t, "findings about a Service that is not there", len(s.findings), 0)
+	s.at(100).added(aService("db", false))
+	s.at(101)
+	v := s.service("db")
+	equal(t, "turned not ready", v.TurnedNotReady, 0)
+	equal(t, "outages", v.Outages, 0)
+	equal(t, "outage time", v.OutageTime, 0)
+	equal(t, "resets", v.ResetsSelectorless, 0)
+}
+
+func TestSlicesLeftOfADeletedServiceAreNoNewsOfItsSuccessor(t *testing.T) {
+	left := slice("a", "web", "web-1")
+	left.Owner = id("first")
+	s := newStory(t, grace40).starts(aService("web", true), slice("b", "web", "web-2"), left)
+	s.at(10).deleted(left)
+	equal(t, "ready", s.service("web").Ready, 1)
+	equal(t, "findings", len(s.findings), 0)
+}
+
+func TestSliceThatIsGivenToAnotherServiceIsALossForTheFirst(t *testing.T) {
+	o := slice("a", "web", "web-1")
+	o.Owner = event.UID{}
+	given := slice("a", "api", "web-1")
+	given.Owner = event.UID{}
+	s := newStory(t, grace40).starts(aService("web", false), aService("api", false), o)
+	s.at(10).modified(given)
+	equal(t, "removed", s.service("web").Removed, 1)
+	equal(t, "outages", s.service("web").Outages, 1)
+	equal(t, "ready at the other", s.service("api").Ready, 1)
+}
+
+func TestSliceThatNamesTheServiceOfAnotherNameAsItsOwnerIsNotOfThatService(t *testing.T) {
+	crossed := slice("a", "api", "web-1")
+	crossed.Owner = id("service/web")
+	s := newStory(t, grace40).starts(aService("api", true), crossed)
+	s.at(10).added(aService("web", true))
+	equal(t, "ready", s.service("web").Ready, 0)
+}
+
+func TestDeletionOfTheOldServiceThatComesLateLeavesTheNewOne(t *testing.T) {
+	second := aService("web", true)
+	second.UID = id("second")
+	s := newStory(t, grace40).starts(aService("web", true))
+	s.at(10).lists(event.KindService, second).deleted(aService("web", true))
+	equal(t, "Services", len(s.Services(s.now, nil)), 1)
+}
+
+func TestServiceThatARelistLacksIsGone(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), aService("api", true))
+	s.at(10).lists(event.KindService, aService("api", true))
+	equal(t, "Services", len(s.Services(s.now, nil)), 1)
+	equal(t, "Services left behind", len(s.services), 1)
+}
+
+func TestAddressThatASliceHasTwiceIsOne(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "-web-1"))
+	equal(t, "ready", s.service("web").Ready, 1)
+	equal(t, "not ready", s.service("web").NotReady, 0)
+	s.at(10).modified(slice("a", "web", "-web-1"))
+	equal(t, "turned not ready", s.service("web").TurnedNotReady, 1)
+	s.at(11).modified(slice("a", "web"))
+	equal(t, "removed", s.service("web").Removed, 1)
+}
+
+func TestSliceThatSpeaksForNoServiceAnyMoreIsALoss(t *testing.T) {
+	unlabelled := slice("a", "", "web-1")
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
+	s.at(10).modified(unlabelled)
+	equal(t, "removed", s.service("web").Removed, 1)
+	equal(t, "slices", len(s.slices), 0)
+}
+
+func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
+	fresh := slice("b", "web", "web-1")
+	fresh.Owner = id("second")
+	s := newStory(t, grace40).starts(aService("web", true))
+	s.at(10).added(fresh).deleted(fresh, aService("web", true))
+	equal(t, "Services left behind", len(s.services)+len(s.others)+len(s.slices), 0)
+}
+
+func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
+	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).
+		starts(aService("web", true), slice("a", "web", "web-1", "web-2", "web-3"))
+	s.at(10).modified(slice("a", "web", "web-2", "web-3"))
+	s.at(20).modified(slice("a", "web", "web-3"))
+	s.at(45).modified(slice("a", "web"))
+	equal(t, "remembered leavers", len(s.services[serviceKey{"shop", "web"}].left), 2)
+}
+
+func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {
+	s := newStory(t, Settings{AddressSource: event.KindEndpointSlice})
+	s.watch(event.Unavailable, event.KindEndpointSlice)
+	equal(t, "source", s.AddressSource(), event.KindEndpointSlice)
+	s = newStory(t, Settings{AddressSource: event.KindEndpoints})
+	s.lists(event.KindEndpointSlice)
+	equal(t, "source", s.AddressSource(), event.KindEndpoints)
+}

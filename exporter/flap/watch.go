@@ -17,9 +17,13 @@ type watch struct {
 	generation uint32
 	synced     bool
 	up         bool
-	missing    bool
+	// synchronised is when the first list was complete.
+	synchronised time.Time
+	missing      bool
 	// downSince is when the watch broke; zero while it works and before the first list.
+	// resumed is when it worked again, after its first list or a break.
 	downSince time.Time
+	resumed   time.Time
 	blind     time.Duration
 	reason    string
 	lastEvent time.Time
@@ -61,6 +65,9 @@ func (f *Fold) applyWatch(e event.Event) {
 
 func (f *Fold) synced(e event.Event, w *watch) {
 	f.sweep(e)
+	if !w.synced {
+		w.synchronised = e.Seen
+	}
 	w.synced, w.missing, w.lastEvent = true, false, e.Seen
 	if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
 		f.switchSource(event.KindEndpointSlice)
@@ -90,6 +97,7 @@ func (f *Fold) watchWorks(e event.Event, w *watch) {
 	}
 	w.up, w.reason = true, ""
 	if w.downSince.IsZero() {
+		w.resumed = e.Seen
 		return
 	}
 	gap := e.Seen.Sub(w.downSince)
@@ -98,11 +106,21 @@ func (f *Fold) watchWorks(e event.Event, w *watch) {
 	if gap < tolerance {
 		return
 	}
+	w.resumed = e.Seen
 	if e.Kind == event.KindLease {
 		f.beats.resume(e.Seen)
 	}
 	f.report(Finding{Time: e.Seen, Kind: WatchWorks, Resource: e.Kind, Duration: gap})
 }
+
+// live reports whether events arrive when they happen: a watch that was broken
+// first delivers what it had missed, all at once.
+func (w *watch) live(t time.Time) bool {
+	return w.up && !t.Before(w.resumed.Add(catchUp))
+}
+
+// catchUp is how long the missed events of a broken watch may take to come in.
+const catchUp = 2 * time.Second
 
 // blindAsOf is the time without a working watch, a running break included.
 func (w *watch) blindAsOf(t time.Time) time.Duration {

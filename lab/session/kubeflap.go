@@ -37,7 +37,7 @@ func (s *Session) startKubeflap(ctx context.Context) error {
 	if s.options.Save == "" {
 		return nil
 	}
-	record, err := s.start("kubeflap-record", "record", s.options.Save, "--kubeconfig="+s.Cluster.Kubeconfig)
+	record, err := s.start("kubeflap-record", "record", s.options.Save, "--title="+s.title, "--kubeconfig="+s.Cluster.Kubeconfig)
 	if err != nil {
 		return err
 	}

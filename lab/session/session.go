@@ -42,6 +42,7 @@ type Session struct {
 	URL string
 
 	options  Options
+	title    string
 	kubeflap []*cluster.Process
 	cancel   context.CancelFunc
 }
@@ -50,7 +51,7 @@ type Session struct {
 // The caller must call Stop, even after an error: what is still there may tell why.
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	session := &Session{options: options, cancel: cancel}
+	session := &Session{options: options, title: s.Summary, cancel: cancel}
 	clusterOptions := s.Options
 	clusterOptions.Log = options.Log
 	c, err := cluster.Start(ctx, clusterOptions)

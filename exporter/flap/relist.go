@@ -1,0 +1,74 @@
+package flap
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// past is a Service as it was before a list of the slices came in. The list comes
+// slice by slice, and an address may be in another one than before: only the whole list tells.
+type past struct {
+	addresses []address
+	ready     int
+	byHand    int
+}
+
+// relisting reports whether e is part of a list of slices that is not the first.
+func (f *Fold) relisting(e event.Event) bool {
+	return e.Kind == event.KindEndpointSlice && f.watches[e.Kind].synced && (e.Type == event.Listed || e.Type == event.Synced)
+}
+
+// remember keeps how a Service was before the list that e is part of.
+func (f *Fold) remember(h *holder, e event.Event) {
+	if !f.relisting(e) || f.pasts[h.service] != nil {
+		return
+	}
+	if f.pasts == nil {
+		f.pasts = map[*service]*past{}
+	}
+	s := h.service
+	f.pasts[s] = &past{slices.Clone(s.addresses.list), s.addresses.count[stateReady], s.byHand.slices}
+}
+
+// compareWithPast counts what a list shows to have changed, when it is complete.
+func (f *Fold) compareWithPast(e event.Event) {
+	pasts := f.pasts
+	f.pasts = nil
+	for s, before := range pasts {
+		shift := shift{service: s, at: e.Seen}
+		if f.source == event.KindEndpointSlice {
+			f.compareAddresses(shift, before.addresses)
+			f.settleOutage(shift, before.ready)
+		}
+		if before.byHand > 0 && s.byHand.slices == 0 && s.exists {
+			f.reset(shift, before.byHand)
+		}
+		f.checkConflict(s, e.Seen)
+	}
+}
+
+func (f *Fold) compareAddresses(s shift, before []address) {
+	now := s.addresses.list
+	for len(before) > 0 || len(now) > 0 {
+		order := -1
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(now) > 0:
+			order = bytes.Compare(before[0].uid[:], now[0].uid[:])
+		}
+		var a address
+		was, is := stateNone, stateNone
+		if order <= 0 {
+			a, was, before = before[0], before[0].state(), before[1:]
+		}
+		if order >= 0 {
+			a, is, now = now[0], now[0].state(), now[1:]
+		}
+		if was != is {
+			f.moved(s, &a, was, is)
+		}
+	}
+}
