@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -51,11 +52,16 @@ func openIncidents() ([]recording, error) {
 	return all, nil
 }
 
+// renewal is how often a kubelet renews its Lease: half of a grace period that is
+// below twice that is over in every interval, which is nothing to tell.
+const renewal = 10 * time.Second
+
 // printFindings prints what there is to see, one line each.
 func printFindings(out io.Writer) func(flap.Finding) {
 	return func(x flap.Finding) {
-		if x.Kind != flap.HeartbeatSeen {
-			fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)
+		if x.Kind == flap.HeartbeatSeen || x.Kind == flap.HeartbeatLate && x.Duration <= renewal {
+			return
 		}
+		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)
 	}
 }

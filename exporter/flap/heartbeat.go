@@ -1,6 +1,9 @@
 package flap
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -46,7 +49,7 @@ type heartbeat struct {
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
 func (f *Fold) beat(n *node, t time.Time) {
-	f.countLateOf(n, t)
+	f.reportLate(f.lateOf(nil, n, t))
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(f.beats.measured) && !f.blindToHeartbeats() {
 		interval := t.Sub(h.last)
@@ -138,13 +141,26 @@ func (f *Fold) countLate(t time.Time) {
 		return
 	}
 	next := t.Add(f.beats.grace / 2)
+	var late []Finding
 	for _, n := range f.nodes {
-		f.countLateOf(n, t)
+		late = f.lateOf(late, n, t)
 		if due := f.due(n); !due.Before(t) && due.Before(next) {
 			next = due
 		}
 	}
 	f.beats.nextDue = next
+	f.reportLate(late)
+}
+
+// reportLate reports in the order in which the marks were passed, whatever the
+// order of the map.
+func (f *Fold) reportLate(late []Finding) {
+	slices.SortFunc(late, func(a, b Finding) int {
+		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Node, b.Node))
+	})
+	for _, x := range late {
+		f.report(x)
+	}
 }
 
 // due is when the next mark of a node's running interval is passed; zero if none is left.
@@ -167,12 +183,12 @@ func (f *Fold) intervalStart(n *node) time.Time {
 	return f.beats.resumed
 }
 
-// countLateOf counts the marks that the node's running interval has passed by t,
-// at the moments at which it passed them.
-func (f *Fold) countLateOf(n *node, t time.Time) {
+// lateOf counts the marks that the node's running interval has passed by t, and
+// appends a finding for each, with the moment at which it passed it.
+func (f *Fold) lateOf(found []Finding, n *node, t time.Time) []Finding {
 	base := f.intervalStart(n)
 	if !n.exists || base.IsZero() || f.beats.grace == 0 || f.blindToHeartbeats() {
-		return
+		return found
 	}
 	h := &n.heartbeat
 	since := h.since
@@ -183,16 +199,17 @@ func (f *Fold) countLateOf(n *node, t time.Time) {
 		h.late = true
 		if mark.After(since) {
 			h.lates++
-			f.report(Finding{Time: mark, Kind: HeartbeatLate, Node: n.name, Duration: f.beats.grace / 2})
+			found = append(found, Finding{Time: mark, Kind: HeartbeatLate, Node: n.name, Duration: f.beats.grace / 2})
 		}
 	}
 	if mark := base.Add(f.beats.grace); !h.missed && t.After(mark) {
 		h.missed = true
 		if mark.After(since) {
 			h.misses++
-			f.report(Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace})
+			found = append(found, Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace})
 		}
 	}
+	return found
 }
 
 // longestInterval is the longest of the last ten minutes, the running one
