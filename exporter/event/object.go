@@ -164,7 +164,9 @@ type EndpointSlice struct {
 	// Owner is the UID of the owning Service, zero if the slice has no such owner.
 	Owner UID `json:"owner,omitzero"`
 	// ManagedBy is the label endpointslice.kubernetes.io/managed-by.
-	ManagedBy string    `json:"managedBy,omitempty"`
+	ManagedBy string `json:"managedBy,omitempty"`
+	// Writer is the field manager that last wrote the endpoints.
+	Writer    string    `json:"writer,omitempty"`
 	Addresses []Address `json:"addresses,omitempty"`
 }
 

@@ -39,11 +39,20 @@ func stateOf(a *event.Address) state {
 // from one to another, and for each IP family, there are several.
 type address struct {
 	uid event.UID
-	// raw is its IP in 16 bytes; zero for a host name.
-	raw [16]byte
+	origin
 	// in counts the slices that give it each state.
 	in [stateCount]uint16
 }
+
+// origin is what is known of an address besides its state.
+type origin struct {
+	// raw is its IP in 16 bytes; zero for a host name.
+	raw [16]byte
+	// byHand: it has no targetRef.
+	byHand bool
+}
+
+func originOf(a *event.Address) origin { return origin{rawIP(a.IP), a.ByHand} }
 
 // state is the best that any slice gives it.
 func (a *address) state() state {
@@ -77,21 +86,21 @@ func (s *addressSet) find(id event.UID) (int, bool) {
 
 // shift moves one holder's part of an address from one state to another and
 // returns the address and its merged states before and after.
-func (s *addressSet) shift(id event.UID, raw [16]byte, from, to state) (address, state, state) {
+func (s *addressSet) shift(id event.UID, from origin, was, is state) (address, state, state) {
 	i, found := s.find(id)
 	if !found {
-		s.list = slices.Insert(s.list, i, address{uid: id, raw: raw})
+		s.list = slices.Insert(s.list, i, address{uid: id})
 	}
 	a := &s.list[i]
-	if raw != ([16]byte{}) {
-		a.raw = raw
+	if from != (origin{}) {
+		a.origin = from
 	}
 	before := a.state()
-	if from != stateNone {
-		a.in[from]--
+	if was != stateNone {
+		a.in[was]--
 	}
-	if to != stateNone {
-		a.in[to]++
+	if is != stateNone {
+		a.in[is]++
 	}
 	after := a.state()
 	s.count[before]--

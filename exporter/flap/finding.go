@@ -28,19 +28,26 @@ const (
 	AddressAdded
 	AddressRemoved
 	// AddressReady, AddressNotReady: an address that stayed changed its readiness.
+	// One that was ready before it was removed or not ready was lost, for Cause.
 	AddressReady
 	AddressNotReady
 	// AddressBounced: an address is ready again, Duration after it left rotation.
 	AddressBounced
 	// OutageStarted: the last ready address of the Service was lost.
 	OutageStarted
-	// OutageEnded: the Service has a ready address again, after Duration.
+	// OutageEnded: the Service has a ready address again, after Duration without, for Cause.
 	OutageEnded
 	// EndpointsReset: the hand-written addresses of the Service (Count) were
 	// wiped; Selector tells whether it has a selector.
 	EndpointsReset
 	// SelectorConflict: the Service has a selector and hand-written addresses (Count).
 	SelectorConflict
+	// PodReadyChanged: Pod's Ready went From To, for Cause; of one that recovers the cause of what it recovers from.
+	PodReadyChanged
+	// PodReadyWasStale: Pod's Ready was True for Duration after its container was to be replaced, or had ended.
+	PodReadyWasStale
+	// AddressFollowedPod: an address turned To (ready, not_ready) Duration after its Pod did.
+	AddressFollowedPod
 	// PodUpdatedInPlace: the image of a running Pod's container changed.
 	PodUpdatedInPlace
 	// PodRestartedSilently: a container of Pod restarted and Ready stayed True.
@@ -61,6 +68,8 @@ type Finding struct {
 	IP        netip.Addr
 	From, To  string
 	Duration  time.Duration
+	// Cause is CauseUnknown where there is none to tell, too.
+	Cause     Cause
 	Complete  bool
 	Heartbeat time.Duration
 	Count     int
@@ -82,6 +91,10 @@ func (x Finding) String() string {
 		return x.nodeReadyChanged()
 	case NodeTurnedUnseen:
 		return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.From)
+	case PodReadyChanged:
+		return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Pod, x.From, x.To, x.because())
+	case PodReadyWasStale:
+		return fmt.Sprintf("pod %s/%s: Ready was True for %s after its container was replaced or ended", x.Namespace, x.Pod, round(x.Duration))
 	case PodUpdatedInPlace:
 		return fmt.Sprintf("pod %s/%s: image changed in place", x.Namespace, x.Pod)
 	case PodRestartedSilently:
@@ -111,17 +124,19 @@ func (x Finding) ofService() string {
 	case AddressAdded:
 		return x.address() + " added"
 	case AddressRemoved:
-		return x.address() + " removed"
+		return x.address() + " removed" + x.because()
 	case AddressReady:
 		return x.address() + " is ready"
 	case AddressNotReady:
-		return x.address() + " is not ready"
+		return x.address() + " is not ready" + x.because()
 	case AddressBounced:
 		return fmt.Sprintf("%s is back in rotation after %s", x.address(), round(x.Duration))
 	case OutageStarted:
 		return "no ready address left"
 	case OutageEnded:
-		return fmt.Sprintf("has a ready address again after %s without any", round(x.Duration))
+		return fmt.Sprintf("has a ready address again after %s without any%s", round(x.Duration), x.because())
+	case AddressFollowedPod:
+		return fmt.Sprintf("%s turned %s %s after its pod", x.address(), x.To, round(x.Duration))
 	case EndpointsReset:
 		if x.Selector {
 			return fmt.Sprintf("hand-written addresses wiped (%d): the Service has a selector that matches no pod; remove the selector", x.Count)
@@ -131,6 +146,13 @@ func (x Finding) ofService() string {
 		return fmt.Sprintf("hand-written addresses (%d) and a selector: the endpoints controller will wipe them", x.Count)
 	}
 	return fmt.Sprintf("finding %d", x.Kind)
+}
+
+func (x Finding) because() string {
+	if x.Cause == CauseUnknown {
+		return ""
+	}
+	return ": " + x.Cause.String()
 }
 
 func (x Finding) address() string {

@@ -6,6 +6,9 @@
 package flap
 
 import (
+	"bytes"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,12 +49,18 @@ type Fold struct {
 	slices    map[event.UID]*holder
 	endpoints map[event.UID]*holder
 	// pasts are the Services as they were before the list of slices that is coming in.
-	pasts map[*service]*past
+	pasts []*past
 	// scratch is memory for sorting, to be used again.
 	scratch struct{ before, after []placed }
 
 	pods       map[event.UID]*pod
 	namespaces map[string]*namespace
+
+	// losses wait for their cause, in the order in which they happened.
+	losses []*loss
+	// departed are pods that are gone, for a while.
+	departed      map[event.UID]departure
+	departedSwept time.Time
 }
 
 // New makes an empty fold. report is called for each Finding, in order, while
@@ -72,6 +81,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		endpoints:  map[event.UID]*holder{},
 		pods:       map[event.UID]*pod{},
 		namespaces: map[string]*namespace{},
+		departed:   map[event.UID]departure{},
 	}
 	if f.source == 0 {
 		f.source = event.KindEndpointSlice
@@ -127,6 +137,7 @@ func (f *Fold) advance(t time.Time) {
 	}
 	f.now = t
 	f.countLate(t)
+	f.settleOverdue(t)
 }
 
 // first reports whether e is of the first list of its resource: what that
@@ -156,11 +167,16 @@ func (f *Fold) sweep(e event.Event) {
 
 func (f *Fold) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
 
-// sweepMap calls drop for each entry that is of an older generation.
+// sweepMap calls drop for each entry that is of an older generation, in the order
+// of their UIDs: the same events give the same findings, in the same order.
 func sweepMap[V any](m map[event.UID]V, generation uint32, of func(V) uint32, drop func(event.UID)) {
-	for id, v := range m {
-		if of(v) != generation {
+	for _, id := range sortedIDs(m) {
+		if of(m[id]) != generation {
 			drop(id)
 		}
 	}
+}
+
+func sortedIDs[V any](m map[event.UID]V) []event.UID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
 }

@@ -95,27 +95,25 @@ func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
 }
 
-// lost is a story of three nodes that send their last heartbeat at 10 s.
-func lost(t *testing.T) *story {
+func TestNodesLostTogetherAreOneObservation(t *testing.T) {
+	// A controller manager that took over gave each of them a new grace period.
 	s := newStory(t, Settings{}).added(server("v1.36.3"))
 	s.starts(aNode("a", ready, -100), aNode("b", ready, -100), aNode("c", ready, -100),
 		lease("a", 0), lease("b", 0), lease("c", 0))
-	return s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
-}
-
-func TestNodesLostTogetherAreOneObservation(t *testing.T) {
-	// A controller manager that took over gave each of them a new grace period.
-	s := lost(t)
+	s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
 	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
 	s.at(130.1).modified(unknownSince("c", 130.1))
 	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
 }
 
 func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
-	s := lost(t)
-	s.at(30).watch(event.Down, event.KindNode)
-	s.at(130).watch(event.Up, event.KindNode)
-	s.modified(unknownSince("a", 65), unknownSince("b", 65), unknownSince("c", 65))
+	s := newStory(t, Settings{}).added(server("v1.36.3")).starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	for _, at := range []float64{200, 400, 600} {
+		s.at(at).modified(lease("node-1", at))
+		s.at(at+20).watch(event.Down, event.KindNode)
+		s.at(at+120).watch(event.Up, event.KindNode).modified(unknownSince("node-1", at+55))
+		s.at(at + 130).modified(aNode("node-1", ready, at+130))
+	}
 	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
 }
 

@@ -41,6 +41,9 @@ type heartbeat struct {
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
+	// renewed is when the Lease was last renewed, offBeat when it last was at
+	// another time than every 10 s, posted when the status was last reported.
+	renewed, offBeat, posted time.Time
 	// late and missed say that the running interval has been counted as such.
 	late, missed         bool
 	total, lates, misses uint64
@@ -94,6 +97,7 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
 		f.beat(n, e.Seen)
+		n.noteRenewal(e.Seen)
 	default:
 		// Renewed without a node, it is what a deleted node left behind, or the
 		// node has not been seen yet: where its first interval starts is then a guess.
@@ -110,7 +114,38 @@ func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	}
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
+	n.heartbeat.posted = e.Seen
 	f.beat(n, e.Seen)
+	n.noteStart()
+}
+
+// A kubelet that starts renews its Lease and reports its status at once (kubelet,
+// fastStatusUpdateOnce; lease controller, Run): off the beat of its Lease, and
+// both within seconds. Of themselves they are 10 s and 5 minutes apart.
+const (
+	beatFrom      = 9500 * time.Millisecond
+	beatTo        = 11500 * time.Millisecond
+	startedWithin = 5 * time.Second
+)
+
+func (n *node) noteRenewal(t time.Time) {
+	h := &n.heartbeat
+	if !h.renewed.IsZero() && (t.Sub(h.renewed) < beatFrom || t.Sub(h.renewed) > beatTo) {
+		h.offBeat = t
+	}
+	h.renewed = t
+	n.noteStart()
+}
+
+func (n *node) noteStart() {
+	h := &n.heartbeat
+	if h.offBeat.IsZero() || h.posted.IsZero() || h.offBeat.Sub(h.posted).Abs() > startedWithin {
+		return
+	}
+	n.kubeletStarted = h.offBeat
+	if h.posted.After(h.offBeat) {
+		n.kubeletStarted = h.posted
+	}
 }
 
 // firstHeartbeat is where a node's first interval starts: at the last heartbeat it tells of

@@ -14,6 +14,8 @@ type holder struct {
 	generation uint32
 	// owner is the UID of the Service that it names as its owner; zero if it names none.
 	owner event.UID
+	// writer is a hash of the field manager that wrote the addresses when it was first seen.
+	writer uint64
 	// mirrored: a slice made from Endpoints.
 	mirrored bool
 	// truncated: it left addresses out when it was last seen.
@@ -55,6 +57,7 @@ func (f *Fold) applySlice(e event.Event, o *event.EndpointSlice) {
 		}
 	}
 	h.mirrored = o.ManagedBy == mirroringController
+	f.noteWriter(h, e, o.Writer)
 	f.hold(h, e, o.Addresses, false)
 }
 
@@ -69,7 +72,20 @@ func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
 		f.endpoints[o.UID] = h
 		f.attach(h, f.serviceOf(serviceKey{o.Namespace, o.Name}, event.UID{}))
 	}
+	f.noteWriter(h, e, o.Writer)
 	f.hold(h, e, o.Addresses, o.Truncated)
+}
+
+// noteWriter notes that someone else than before wrote a slice or Endpoints
+// object, or deleted it: who edits what a controller keeps.
+func (f *Fold) noteWriter(h *holder, e event.Event, writer string) {
+	is := hashOf(writer)
+	if h.writer != 0 && h.writer != is && e.Type == event.Modified && h.kind == f.source {
+		h.service.edited = e.Seen
+	}
+	if h.writer == 0 {
+		h.writer = is
+	}
 }
 
 // hold makes the addresses of an event the holder's.
@@ -78,14 +94,14 @@ func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncat
 	f.remember(h, e)
 	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated}
 	h.truncated = truncated
-	readyBefore := s.addresses.count[stateReady]
+	readyBefore, lossesBefore := s.addresses.count[stateReady], len(f.losses)
 	if h.sameAddresses(addresses) {
 		f.restate(s, h, addresses)
 	} else {
 		f.replace(s, h, addresses)
 	}
 	if !f.relisting(e) {
-		f.settleOutage(s, readyBefore)
+		f.settle(s, readyBefore, lossesBefore)
 	}
 	f.countByHand(s, h, addresses)
 }
@@ -111,7 +127,7 @@ func (f *Fold) restate(s shift, h *holder, addresses []event.Address) {
 		before := x.state
 		x.state = stateOf(&addresses[i])
 		if before != x.state && h.kind == f.source {
-			f.shiftAddress(s, x.uid, rawIP(addresses[i].IP), before, x.state)
+			f.shiftAddress(s, x.uid, originOf(&addresses[i]), before, x.state)
 		}
 	}
 }
@@ -151,7 +167,7 @@ func (f *Fold) merge(s shift, before, after []placed, addresses []event.Address)
 			order = bytes.Compare(before[0].uid[:], after[0].uid[:])
 		}
 		if order < 0 {
-			f.shiftAddress(s, before[0].uid, [16]byte{}, before[0].state, stateNone)
+			f.shiftAddress(s, before[0].uid, origin{}, before[0].state, stateNone)
 			before = before[1:]
 			continue
 		}
@@ -160,17 +176,18 @@ func (f *Fold) merge(s shift, before, after []placed, addresses []event.Address)
 			from, before = before[0].state, before[1:]
 		}
 		if to := after[0]; from != to.state {
-			f.shiftAddress(s, to.uid, rawIP(addresses[to.place].IP), from, to.state)
+			f.shiftAddress(s, to.uid, originOf(&addresses[to.place]), from, to.state)
 		}
 		after = after[1:]
 	}
 }
 
-func (f *Fold) shiftAddress(s shift, id event.UID, raw [16]byte, from, to state) {
-	a, before, after := s.addresses.shift(id, raw, from, to)
+func (f *Fold) shiftAddress(s shift, id event.UID, from origin, was, is state) address {
+	a, before, after := s.addresses.shift(id, from, was, is)
 	if before != after {
 		f.moved(s, &a, before, after)
 	}
+	return a
 }
 
 func (f *Fold) attach(h *holder, s *service) {
@@ -188,50 +205,63 @@ func (f *Fold) detach(h *holder) {
 
 // move hands a holder over to another Service, where what it holds is a baseline.
 func (f *Fold) move(h *holder, to *service) {
-	f.unmerge(h)
+	origins := f.unmerge(h)
 	h.service.forgetHolder(h)
 	f.detach(h)
 	f.attach(h, to)
-	f.remerge(h)
+	f.remerge(h, origins)
 	to.takeHolder(h)
 }
 
-// unmerge takes a holder's addresses out of its Service without counting, remerge puts them in.
-func (f *Fold) unmerge(h *holder) {
-	f.remerged(h, func(s shift, x placed) { f.shiftAddress(s, x.uid, [16]byte{}, x.state, stateNone) })
+// unmerge takes a holder's addresses out of its Service without counting, and
+// returns where they come from, in the order of their UIDs. remerge puts them in.
+func (f *Fold) unmerge(h *holder) (origins []origin) {
+	f.eachMerged(h, func(s shift, x placed, _ int) {
+		a := f.shiftAddress(s, x.uid, origin{}, x.state, stateNone)
+		origins = append(origins, a.origin)
+	})
+	return origins
 }
 
-func (f *Fold) remerge(h *holder) {
-	f.remerged(h, func(s shift, x placed) { f.shiftAddress(s, x.uid, [16]byte{}, stateNone, x.state) })
+func (f *Fold) remerge(h *holder, origins []origin) {
+	f.eachMerged(h, func(s shift, x placed, i int) {
+		var from origin
+		if i < len(origins) {
+			from = origins[i]
+		}
+		f.shiftAddress(s, x.uid, from, stateNone, x.state)
+	})
 }
 
-func (f *Fold) remerged(h *holder, do func(shift, placed)) {
+// eachMerged calls do for each of a holder's addresses, if it is of the source that is read.
+func (f *Fold) eachMerged(h *holder, do func(s shift, x placed, i int)) {
 	if h.kind != f.source {
 		return
 	}
 	s := shift{service: h.service, at: f.now, quiet: true}
-	readyBefore := s.addresses.count[stateReady]
+	readyBefore, lossesBefore := s.addresses.count[stateReady], len(f.losses)
 	f.scratch.before = sorted(h.entries, f.scratch.before)
-	for _, x := range f.scratch.before {
-		do(s, x)
+	for i, x := range f.scratch.before {
+		do(s, x, i)
 	}
-	f.settleOutage(s, readyBefore)
+	f.settle(s, readyBefore, lossesBefore)
 }
 
 // switchSource reads the address states from the other resource from now on.
+// Where they come from is told by the next event of each.
 func (f *Fold) switchSource(to event.Kind) {
 	if f.source == to {
 		return
 	}
-	for _, holders := range []map[event.UID]*holder{f.slices, f.endpoints} {
-		for _, h := range holders {
-			f.unmerge(h)
-		}
-	}
+	f.eachHolder(func(h *holder) { f.unmerge(h) })
 	f.source = to
+	f.eachHolder(func(h *holder) { f.remerge(h, nil) })
+}
+
+func (f *Fold) eachHolder(do func(*holder)) {
 	for _, holders := range []map[event.UID]*holder{f.slices, f.endpoints} {
-		for _, h := range holders {
-			f.remerge(h)
+		for _, id := range sortedIDs(holders) {
+			do(holders[id])
 		}
 	}
 }
@@ -244,6 +274,9 @@ func (f *Fold) dropHolder(e event.Event, holders map[event.UID]*holder, id event
 		return
 	}
 	delete(holders, id)
+	if e.Type == event.Deleted && h.kind == f.source {
+		h.service.edited = e.Seen
+	}
 	f.hold(h, event.Event{Seen: e.Seen, Kind: h.kind, Type: e.Type}, nil, false)
 	f.detach(h)
 }

@@ -285,7 +285,10 @@ func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
 		t.endpoints = found[0]
 	}
 	now := t.endpoints
-	return before != nil && now != nil && before.UID == now.UID && before.Truncated, now != nil && now.Truncated
+	if before == nil || now == nil || before.UID != now.UID {
+		return false, false
+	}
+	return before.Truncated, now.Truncated
 }
 
 func (t *tally) move(at time.Time, a event.UID, from, to string) {
@@ -1068,7 +1071,7 @@ func TestFoldCountsWhatTheObviousModelCounts(t *testing.T) {
 		{"Endpoints cannot be read", 0, event.KindEndpoints},
 	}
 	for _, w := range worlds {
-		for seed := range uint64(6) {
+		for seed := range uint64(3) {
 			t.Run(fmt.Sprint(w.name, ", seed ", seed), func(t *testing.T) {
 				compareWithModel(t, seed, w.source, w.absent)
 			})
@@ -1086,8 +1089,8 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 		}
 		c.something()
 		m.now = c.now
-		c.same(step, "Services", linesOf(f.Services(c.now, nil)), linesOf(m.readServices()))
-		c.same(step, "namespaces", linesOf(f.Namespaces(nil)), linesOf(m.readNamespaces()))
+		c.same(step, "Services", linesOf(withoutCauses(f.Services(c.now, nil))), linesOf(m.readServices()))
+		c.same(step, "namespaces", linesOf(withoutTransitions(f.Namespaces(nil))), linesOf(m.readNamespaces()))
 		if step%5 == 0 {
 			c.same(step, "nodes", linesOf(f.Nodes(c.now, nil)), linesOf(m.readNodes()))
 		}
@@ -1114,4 +1117,38 @@ func (c *cluster) same(step int, what string, got, want []string) {
 		c.t.Logf("%6.1f %s %s %s", e.Seen.Sub(zero).Seconds(), e.Type, e.Kind, object)
 	}
 	c.t.Fatalf("%s after step %d:\ngot\n%s\nwant\n%s", what, step, strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// The model knows no causes: they have stories of their own.
+func withoutCauses(all []Service) []Service {
+	for i := range all {
+		all[i].Losses, all[i].LastLoss, all[i].LastCause = [numCauses]uint32{}, time.Time{}, CauseUnknown
+	}
+	return all
+}
+
+func withoutTransitions(all []Namespace) []Namespace {
+	for i := range all {
+		all[i].Transitions = [3][numCauses]uint64{}
+	}
+	return all
+}
+
+func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
+	for seed := range uint64(4) {
+		var told [2][]Finding
+		var folds [2]func(event.Event)
+		for i := range folds {
+			folds[i] = New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow}, func(x Finding) { told[i] = append(told[i], x) }).Apply
+		}
+		c := newCluster(t, seed, 0, folds[0], folds[1])
+		for range 2000 {
+			c.something()
+		}
+		for i := range told[0] {
+			if i >= len(told[1]) || told[0][i] != told[1][i] {
+				t.Fatalf("seed %d: finding %d is %s, and again %s", seed, i, told[0][i], told[1][i])
+			}
+		}
+	}
 }

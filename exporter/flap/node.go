@@ -22,6 +22,11 @@ type node struct {
 	created                     time.Time
 	heartbeat                   heartbeat
 
+	// restartsFlap: its kubelet is of a version whose restart flaps its pods;
+	// kubeletStarted is when it seems to have started last.
+	restartsFlap   bool
+	kubeletStarted time.Time
+
 	// posted: there is a Ready condition.
 	posted bool
 	ready  event.Status
@@ -59,6 +64,7 @@ func (f *Fold) applyNode(e event.Event, o *event.Node) {
 		n = f.nodeNamed(o.Name)
 	}
 	n.generation = f.generation(e)
+	n.restartsFlap = restartsFlap(o.KubeletVersion)
 	if !n.exists {
 		f.firstSight(n, e, o)
 		return

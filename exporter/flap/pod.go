@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"time"
 	"unique"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -18,11 +19,21 @@ type pod struct {
 	ready      event.Status
 	running    bool
 	containers []container
+
+	// everReady: it has been Ready since it was seen; what comes before is its start.
+	everReady bool
+	// cause is why it is not Ready, while it is not; leaving is why it goes, once it does.
+	cause, leaving Cause
+	// turned is when Ready last changed, updated when an image did in place, ended
+	// when a container's end was seen with Ready still True; zero if never.
+	turned, updated, ended time.Time
 }
 
 type container struct {
 	name, image text
-	restarts    int32
+	// id is a hash of the container's ID.
+	id       uint64
+	restarts int32
 }
 
 // namespace counts what is counted per namespace; it lives as long as a pod does in it.
@@ -31,26 +42,88 @@ type namespace struct {
 	pods           int
 	inPlaceUpdates uint64
 	silentRestarts uint64
+	// transitions counts changes of Ready by the status that it took and the cause.
+	transitions [3][numCauses]uint64
 }
 
 func (f *Fold) applyPod(e event.Event, o *event.Pod) {
+	p := f.pods[o.UID]
 	if e.Type == event.Deleted {
+		if p != nil {
+			p.leaving = leavingOf(o)
+		}
 		f.forgetPod(o.UID)
 		return
 	}
 	f.noteControllerManager(o)
-	p := f.pods[o.UID]
 	if p == nil {
 		f.addPod(e, o)
 		return
 	}
 	p.generation = f.generation(e)
+	p.leaving = leavingOf(o)
 	ready := readyOf(o)
 	// A relist shows that an image changed, not that the pod was running when it did.
 	if e.Type == event.Modified && p.running {
 		f.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
 	}
+	if ready != p.ready {
+		f.turnPod(p, e, o)
+	}
 	f.setPod(p, o)
+	f.settleLossesOf(o.UID)
+}
+
+// leavingOf is why a pod goes: what makes the endpoints controllers take its
+// address out for good (endpointslice, ShouldPodBeInEndpoints). CauseUnknown if it stays.
+func leavingOf(o *event.Pod) Cause {
+	c := &podChange{now: o}
+	switch {
+	case completed(c):
+		return CausePodCompleted
+	case evicted(c) && (o.Phase == "Failed" || deleted(c)):
+		return CausePodEvicted
+	case deleted(c):
+		return CausePodDeleted
+	case o.Phase == "Failed":
+		return CauseContainerExit
+	}
+	return CauseUnknown
+}
+
+// turnPod folds a change of Ready. A pod's first Ready is where its story begins.
+func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
+	from, to := p.ready, readyOf(o)
+	if from == event.StatusTrue {
+		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen}
+		p.cause = c.cause()
+		f.observeStale(p, e.Seen)
+	}
+	if p.everReady {
+		p.namespace.transitions[to][p.cause]++
+		x := p.finding(e, PodReadyChanged)
+		x.From, x.To, x.Cause = from.String(), to.String(), p.cause
+		f.report(x)
+	}
+	if to == event.StatusTrue {
+		p.everReady, p.cause = true, CauseUnknown
+	}
+	p.turned, p.ended = e.Seen, time.Time{}
+}
+
+// observeStale measures for how long Ready was True after the container that it
+// speaks of was to be replaced, or had ended.
+func (f *Fold) observeStale(p *pod, t time.Time) {
+	since := p.ended
+	if p.cause == CauseInPlaceUpdate {
+		since = p.updated
+	} else if p.cause != CauseContainerExit {
+		return
+	}
+	if since.IsZero() {
+		since = t
+	}
+	f.report(Finding{Time: t, Kind: PodReadyWasStale, Namespace: p.namespace.name, Pod: p.name, Duration: t.Sub(since)})
 }
 
 func (f *Fold) addPod(e event.Event, o *event.Pod) {
@@ -60,9 +133,11 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 		f.namespaces[o.Namespace] = ns
 	}
 	ns.pods++
-	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e)}
+	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o)}
 	f.pods[o.UID] = p
 	f.setPod(p, o)
+	p.everReady = p.ready == event.StatusTrue
+	f.settleLossesOf(o.UID)
 }
 
 func (f *Fold) setPod(p *pod, o *event.Pod) {
@@ -75,7 +150,7 @@ func (f *Fold) setPod(p *pod, o *event.Pod) {
 		c := &p.containers[i]
 		setText(&c.name, o.Containers[i].Name)
 		setText(&c.image, o.Containers[i].Image)
-		c.restarts = o.Containers[i].Restarts
+		c.restarts, c.id = o.Containers[i].Restarts, hashOf(o.Containers[i].ID)
 	}
 }
 
@@ -90,12 +165,16 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 			continue
 		}
 		updated = updated || before.image.Value() != c.Image
+		if c.State == "terminated" && stayedReady && p.ended.IsZero() {
+			p.ended = e.Seen
+		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.silentRestarts++
 			f.report(p.finding(e, PodRestartedSilently))
 		}
 	}
 	if updated {
+		p.updated = e.Seen
 		p.namespace.inPlaceUpdates++
 		f.report(p.finding(e, PodUpdatedInPlace))
 	}
@@ -124,6 +203,8 @@ func (f *Fold) forgetPod(id event.UID) {
 		return
 	}
 	delete(f.pods, id)
+	f.depart(id, p, f.now)
+	f.settleLossesOf(id)
 	if p.namespace.pods--; p.namespace.pods == 0 {
 		delete(f.namespaces, p.namespace.name)
 	}

@@ -33,6 +33,10 @@ type Service struct {
 	Added, Removed, Bounces      uint64
 	Outages                      uint64
 	OutageTime                   time.Duration
+	// Losses counts ready addresses that were lost, by Cause; LastLoss is when the last one was, by LastCause.
+	Losses    [numCauses]uint32
+	LastLoss  time.Time
+	LastCause Cause
 	// ByHand: it has or had hand-written addresses; the rest speaks of these.
 	ByHand                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
@@ -44,6 +48,8 @@ type Namespace struct {
 	Name           string
 	InPlaceUpdates uint64
 	SilentRestarts uint64
+	// Transitions counts changes of pods' Ready by the status that it took and by Cause.
+	Transitions [3][numCauses]uint64
 }
 
 // Watch is the state of the watch of one resource.
@@ -118,6 +124,7 @@ func (s *service) read(t time.Time) Service {
 		TurnedReady: s.flips[0], TurnedNotReady: s.flips[1],
 		Added: s.added, Removed: s.removed, Bounces: s.bounces,
 		Outages: s.outages, OutageTime: s.outageAsOf(t),
+		Losses: s.losses, LastLoss: s.lastLoss, LastCause: s.lastCause,
 		ByHand:             s.byHand.ever,
 		ResetsWithSelector: s.byHand.resets[true], ResetsSelectorless: s.byHand.resets[false],
 		SelectorConflict: s.inConflict(),
@@ -129,7 +136,7 @@ func (f *Fold) Namespaces(into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range f.namespaces {
-		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.silentRestarts})
+		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.silentRestarts, n.transitions})
 	}
 	return into
 }

@@ -10,6 +10,7 @@ import (
 // past is a Service as it was before a list of the slices came in. The list comes
 // slice by slice, and an address may be in another one than before: only the whole list tells.
 type past struct {
+	service   *service
 	addresses []address
 	ready     int
 	byHand    int
@@ -22,30 +23,29 @@ func (f *Fold) relisting(e event.Event) bool {
 
 // remember keeps how a Service was before the list that e is part of.
 func (f *Fold) remember(h *holder, e event.Event) {
-	if !f.relisting(e) || f.pasts[h.service] != nil {
+	s := h.service
+	if !f.relisting(e) || s.remembered == f.generation(e) {
 		return
 	}
-	if f.pasts == nil {
-		f.pasts = map[*service]*past{}
-	}
-	s := h.service
-	f.pasts[s] = &past{slices.Clone(s.addresses.list), s.addresses.count[stateReady], s.byHand.slices}
+	s.remembered = f.generation(e)
+	f.pasts = append(f.pasts, &past{s, slices.Clone(s.addresses.list), s.addresses.count[stateReady], s.byHand.slices})
 }
 
 // compareWithPast counts what a list shows to have changed, when it is complete.
 func (f *Fold) compareWithPast(e event.Event) {
 	pasts := f.pasts
 	f.pasts = nil
-	for s, before := range pasts {
-		shift := shift{service: s, at: e.Seen}
+	for _, before := range pasts {
+		s := shift{service: before.service, at: e.Seen}
+		lossesBefore := len(f.losses)
 		if f.source == event.KindEndpointSlice {
-			f.compareAddresses(shift, before.addresses)
-			f.settleOutage(shift, before.ready)
+			f.compareAddresses(s, before.addresses)
+			f.settle(s, before.ready, lossesBefore)
 		}
 		if before.byHand > 0 && s.byHand.slices == 0 && s.exists {
-			f.reset(shift, before.byHand)
+			f.reset(s, before.byHand)
 		}
-		f.checkConflict(s, e.Seen)
+		f.checkConflict(s.service, e.Seen)
 	}
 }
 

@@ -23,9 +23,15 @@ type service struct {
 	// exists: the Service was seen and is there.
 	exists     bool
 	generation uint32
+	// remembered is the newest list of slices before which its past was kept.
+	remembered uint32
 	created    time.Time
 	kind       string
 	selector   bool
+	// choice is a hash of what chooses its addresses, changed when that last changed;
+	// edited is when someone wrote or deleted what its controller keeps.
+	choice          uint64
+	changed, edited time.Time
 
 	addresses addressSet
 	// left are the addresses that left rotation lately, and when.
@@ -35,6 +41,7 @@ type service struct {
 	addressCounts
 	// outageSince is when the running outage began; zero if there is none.
 	outageSince time.Time
+	outageCause Cause
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
@@ -51,6 +58,11 @@ type addressCounts struct {
 	outages        uint64
 	// outage is the time in finished outages.
 	outage time.Duration
+	// losses counts ready addresses that were lost, by cause; lastLoss is when the
+	// last one was, by lastCause.
+	losses    [numCauses]uint32
+	lastLoss  time.Time
+	lastCause Cause
 }
 
 func (f *Fold) applyService(e event.Event, o *event.Service) {
@@ -68,7 +80,30 @@ func (f *Fold) applyService(e event.Event, o *event.Service) {
 	}
 	s.generation = f.generation(e)
 	s.kind, s.selector = o.Type, len(o.Selector) > 0
+	s.noteChoice(e, o)
 	f.checkConflict(s, e.Seen)
+}
+
+// noteChoice notes when a Service begins to choose other pods. A change may
+// explain losses that were seen before it.
+func (s *service) noteChoice(e event.Event, o *event.Service) {
+	choice := choiceOf(o)
+	if s.choice != 0 && s.choice != choice {
+		s.changed = e.Seen
+	}
+	s.choice = choice
+}
+
+// choiceOf is a hash of the selector and publishNotReadyAddresses, whatever the order of the map; never 0.
+func choiceOf(o *event.Service) uint64 {
+	choice := uint64(2)
+	if o.PublishNotReady {
+		choice = 4
+	}
+	for key, value := range o.Selector {
+		choice += hashOf(key+"="+value) << 1
+	}
+	return choice | 1
 }
 
 // succeed makes the Service of a new UID the one of its name, with what its own
@@ -159,26 +194,54 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	if s.quiet || from == stateNone && s.wasTruncated || to == stateNone && s.truncated {
 		return
 	}
+	var kind FindingKind
 	switch {
 	case !from.stays() && to.stays():
 		s.added++
-		f.reportAddress(s, a, AddressAdded)
+		kind = AddressAdded
 	case from.stays() && !to.stays():
 		s.removed++
-		f.reportAddress(s, a, AddressRemoved)
-	case from == stateNotReady && to == stateReady:
-		s.flips[0]++
-		f.reportAddress(s, a, AddressReady)
-	case from == stateReady && to == stateNotReady:
-		s.flips[1]++
-		f.reportAddress(s, a, AddressNotReady)
-	}
-	switch {
-	case from == stateReady:
-		f.leftRotation(s, a)
+		kind = AddressRemoved
 	case to == stateReady:
+		s.flips[0]++
+		kind = AddressReady
+	case from == stateReady:
+		s.flips[1]++
+		kind = AddressNotReady
+	default: // what is terminating vanishes
+		return
+	}
+	if from == stateReady {
+		f.leftRotation(s, a)
+		f.lose(s, a, kind)
+	} else {
+		f.reportAddress(s, a, kind)
+	}
+	if to == stateReady {
 		f.backInRotation(s, a)
 	}
+	f.observePropagation(s, a, from, to)
+}
+
+// propagationLimit is after how long an address's change is not put down to its pod's any more.
+const propagationLimit = time.Minute
+
+// observePropagation measures from a pod's change of Ready to that of its address.
+func (f *Fold) observePropagation(s shift, a *address, from, to state) {
+	p := f.pods[a.uid]
+	if p == nil || p.turned.IsZero() || s.at.Sub(p.turned) > propagationLimit {
+		return
+	}
+	is := p.ready == event.StatusTrue
+	if is != (to == stateReady) || is == (from == stateReady) {
+		return
+	}
+	x := f.addressFinding(s, a, AddressFollowedPod)
+	x.To, x.Duration = "not_ready", s.at.Sub(p.turned)
+	if is {
+		x.To = "ready"
+	}
+	f.reportOf(s.service, x)
 }
 
 func (f *Fold) leftRotation(s shift, a *address) {
@@ -213,19 +276,25 @@ func (f *Fold) backInRotation(s shift, a *address) {
 	}
 }
 
-// settleOutage begins or ends an outage, when all addresses of an event have moved.
-func (f *Fold) settleOutage(s shift, readyBefore int) {
+// settle draws the sum when all addresses of an event have moved: the causes of
+// the losses that are known by now, and an outage that began or ended.
+func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
 	ready := s.addresses.count[stateReady]
-	switch {
-	case readyBefore > 0 && ready == 0 && !s.quiet:
+	began := readyBefore > 0 && ready == 0 && !s.quiet
+	if began {
 		s.outages++
-		s.outageSince = s.at
+		s.outageSince, s.outageCause = s.at, CauseUnknown
+		f.blameLastLoss(s.service)
+	}
+	f.settleLossesFrom(lossesBefore)
+	switch {
+	case began:
 		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageStarted})
 	case ready > 0 && !s.outageSince.IsZero():
 		lasted := s.at.Sub(s.outageSince)
 		s.outage += lasted
 		s.outageSince = time.Time{}
-		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted})
+		f.endOutage(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted})
 	}
 }
 

@@ -418,10 +418,9 @@ func TestAddressThatASliceHasTwiceIsOne(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "-web-1"))
 	equal(t, "ready", s.service("web").Ready, 1)
 	equal(t, "not ready", s.service("web").NotReady, 0)
-	s.at(10).modified(slice("a", "web", "-web-1"))
-	equal(t, "turned not ready", s.service("web").TurnedNotReady, 1)
-	s.at(11).modified(slice("a", "web"))
+	s.at(10).modified(slice("a", "web", "~web-1"))
 	equal(t, "removed", s.service("web").Removed, 1)
+	equal(t, "turned not ready on the way", s.service("web").TurnedNotReady, 0)
 }
 
 func TestSliceThatSpeaksForNoServiceAnyMoreIsALoss(t *testing.T) {
@@ -456,4 +455,17 @@ func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {
 	s = newStory(t, Settings{AddressSource: event.KindEndpoints})
 	s.lists(event.KindEndpointSlice)
 	equal(t, "source", s.AddressSource(), event.KindEndpoints)
+}
+
+func TestFindingsNameTheAddressWhoeverCameFirst(t *testing.T) {
+	mirror := func(addresses ...event.Address) *event.EndpointSlice {
+		o := slice("mirror", "db")
+		o.Owner, o.ManagedBy, o.Addresses = event.UID{}, mirroringController, addresses
+		return o
+	}
+	s := newStory(t, grace40)
+	s.lists(event.KindEndpointSlice, mirror(handWritten("db", "192.0.2.1").Addresses...)).lists(event.KindService, aService("db", false))
+	s.at(10).modified(mirror())
+	equal(t, "first finding", s.findings[0].Kind, AddressRemoved)
+	equal(t, "its address", s.findings[0].IP.String(), "192.0.2.1")
 }

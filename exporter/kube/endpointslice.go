@@ -14,6 +14,7 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 		Service:   slice.Labels[discoveryv1.LabelServiceName],
 		Owner:     owningService(slice.OwnerReferences),
 		ManagedBy: slice.Labels[discoveryv1.LabelManagedBy],
+		Writer:    endpointsWriter(slice.ManagedFields),
 	}
 	if len(slice.Endpoints) > 0 {
 		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))

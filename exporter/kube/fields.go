@@ -37,6 +37,12 @@ func subsetsWriter(entries []metav1.ManagedFieldsEntry) string {
 	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry, "f:subsets") })
 }
 
+// endpointsWriter is the manager that last wrote a slice's endpoints: they are one
+// field, an atomic list.
+func endpointsWriter(entries []metav1.ManagedFieldsEntry) string {
+	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry, "f:endpoints") })
+}
+
 func writer(entries []metav1.ManagedFieldsEntry, wrote func(*metav1.ManagedFieldsEntry) bool) string {
 	var last *metav1.ManagedFieldsEntry
 	for i := range entries {

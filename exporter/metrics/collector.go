@@ -75,7 +75,11 @@ func (c *Collector) Observe(x flap.Finding) {
 			c.nodes.unreadyDurations.WithLabelValues(x.From).Observe(x.Duration.Seconds())
 		}
 	case flap.OutageEnded:
-		c.services.outageDurations.WithLabelValues(causeUnknown).Observe(x.Duration.Seconds())
+		c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Duration.Seconds())
+	case flap.AddressFollowedPod:
+		c.services.propagations.WithLabelValues(x.To).Observe(x.Duration.Seconds())
+	case flap.PodReadyWasStale:
+		c.pods.stales.WithLabelValues().Observe(x.Duration.Seconds())
 	}
 }
 
@@ -115,4 +119,6 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.nodes.intervals.Collect(ch)
 	c.nodes.unreadyDurations.Collect(ch)
 	c.services.outageDurations.Collect(ch)
+	c.services.propagations.Collect(ch)
+	c.pods.stales.Collect(ch)
 }

@@ -5,27 +5,44 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
 type podMetrics struct {
-	inPlaceUpdates, silentRestarts *Metric
+	transitions, inPlaceUpdates, silentRestarts, stale *Metric
+	stales                                             *prometheus.HistogramVec
 }
 
 func newPodMetrics() *podMetrics {
-	return &podMetrics{
+	m := &podMetrics{
+		transitions: counter("kubeflap_pod_ready_transitions_total",
+			"Changes of pods' Ready to the status, after a pod's first Ready, by cause; of one to true the cause of what the pod recovers from.",
+			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
+		stale: histogram("kubeflap_pod_stale_ready_seconds",
+			"Time from an in-place change of a container's image, or from a container's end, to the pod's Ready turning from True.", always),
 		inPlaceUpdates: counter("kubeflap_pod_inplace_updates_total",
 			"Updates that changed a container's image in a running pod.", perNamespace, "namespace"),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
 			"Containers that restarted while their pod's Ready stayed True.", perNamespace, "namespace"),
 	}
+	m.stales = m.stale.vec(durationBuckets())
+	m.stales.WithLabelValues()
+	return m
 }
 
 func (m *podMetrics) catalogue() Catalogue {
-	return Catalogue{m.inPlaceUpdates, m.silentRestarts}
+	return Catalogue{m.transitions, m.inPlaceUpdates, m.silentRestarts, m.stale}
 }
 
 func (m *podMetrics) collect(ch chan<- prometheus.Metric, n *flap.Namespace) {
 	m.inPlaceUpdates.sample(ch, float64(n.InPlaceUpdates), time.Time{}, n.Name)
 	m.silentRestarts.sample(ch, float64(n.SilentRestarts), time.Time{}, n.Name)
+	for status, byCause := range n.Transitions {
+		for cause, count := range byCause {
+			if count > 0 {
+				m.transitions.sample(ch, float64(count), time.Time{}, n.Name, event.Status(status).String(), flap.Cause(cause).String())
+			}
+		}
+	}
 }

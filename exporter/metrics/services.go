@@ -12,12 +12,14 @@ type serviceMetrics struct {
 	addresses, flips, churn, bounces *Metric
 	outages, outageTime, info        *Metric
 	resets, conflict                 *Metric
+	losses, lastLoss, propagation    *Metric
 	outageDuration                   *Metric
-	outageDurations                  *prometheus.HistogramVec
+	outageDurations, propagations    *prometheus.HistogramVec
 }
 
-// causeUnknown is the cause of what no rule has attributed.
-const causeUnknown = "unknown"
+func propagationBuckets() []float64 {
+	return []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+}
 
 func newServiceMetrics() *serviceMetrics {
 	m := &serviceMetrics{
@@ -43,14 +45,22 @@ func newServiceMetrics() *serviceMetrics {
 			"1, with the Service's type, whether it has a selector, and the resource its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
-	m.outageDurations.WithLabelValues(causeUnknown)
+	m.losses = counter("kubeflap_service_address_losses_total",
+		"Ready addresses that the Service lost (not ready or removed), by cause.", "each Service and cause once it occurred", "namespace", "service", "cause")
+	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
+		"When the Service lost a ready address last, in seconds since the epoch, and by which cause.", "each Service that ever lost one", "namespace", "service", "cause")
+	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
+		"Time from a pod's change of Ready to that of its address, both as seen.", always, "to")
+	m.propagations = m.propagation.vec(propagationBuckets())
+	m.propagations.WithLabelValues("ready")
+	m.propagations.WithLabelValues("not_ready")
 	return m
 }
 
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
-		m.addresses, m.flips, m.churn, m.bounces, m.outages, m.outageTime, m.outageDuration,
-		m.resets, m.conflict, m.info,
+		m.addresses, m.flips, m.churn, m.bounces, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
+		m.resets, m.conflict, m.propagation, m.info,
 	}
 }
 
@@ -69,6 +79,18 @@ func (m *serviceMetrics) collect(ch chan<- prometheus.Metric, s *flap.Service, s
 	m.info.sample(ch, 1, created, namespace, name, s.Type, strconv.FormatBool(s.Selector), source)
 	if s.ByHand {
 		m.collectByHand(ch, s)
+	}
+	if !s.LastLoss.IsZero() {
+		m.collectLosses(ch, s)
+	}
+}
+
+func (m *serviceMetrics) collectLosses(ch chan<- prometheus.Metric, s *flap.Service) {
+	m.lastLoss.sample(ch, seconds(s.LastLoss), s.Created, s.Namespace, s.Name, s.LastCause.String())
+	for cause, n := range s.Losses {
+		if n > 0 {
+			m.losses.sample(ch, float64(n), s.Created, s.Namespace, s.Name, flap.Cause(cause).String())
+		}
 	}
 }
 

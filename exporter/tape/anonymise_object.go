@@ -68,6 +68,7 @@ func (a *Anonymiser) slice(s event.EndpointSlice) *event.EndpointSlice {
 	s.Meta = a.meta("slice", s.Meta)
 	s.Owner = a.uid(s.Owner)
 	s.ManagedBy = a.managerName(s.ManagedBy)
+	s.Writer = a.managerName(s.Writer)
 	s.Addresses = each(s.Addresses, a.address)
 	return &s
 }
