@@ -27,6 +27,8 @@ type pod struct {
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True; zero if never.
 	turned, updated, ended time.Time
+	// services are those that have been seen to hold it.
+	services []*service
 }
 
 type container struct {
@@ -71,6 +73,8 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 		f.turnPod(p, e, o)
 	}
 	f.setPod(p, o)
+	f.noteStuck(o.UID, p, o, e.Seen)
+	f.doubtServicesOf(p, e.Seen)
 	f.settleLossesOf(o.UID)
 }
 
@@ -137,6 +141,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 	f.pods[o.UID] = p
 	f.setPod(p, o)
 	p.everReady = p.ready == event.StatusTrue
+	f.noteStuck(o.UID, p, o, e.Seen)
 	f.settleLossesOf(o.UID)
 }
 
@@ -203,6 +208,8 @@ func (f *Fold) forgetPod(id event.UID) {
 		return
 	}
 	delete(f.pods, id)
+	delete(f.stuck, id)
+	f.doubtServicesOf(p, f.now)
 	f.depart(id, p, f.now)
 	f.settleLossesOf(id)
 	if p.namespace.pods--; p.namespace.pods == 0 {

@@ -28,6 +28,7 @@ type service struct {
 	created    time.Time
 	kind       string
 	selector   bool
+	publish    bool
 	// choice is a hash of what chooses its addresses, changed when that last changed;
 	// edited is when someone wrote or deleted what its controller keeps.
 	choice          uint64
@@ -48,6 +49,13 @@ type service struct {
 	holders []*holder
 	managed int
 	byHand  byHand
+
+	// consumers gather the changes of its addresses; nil until there is one.
+	consumers *[numWindows]consumer
+	// disputed are the addresses on whose readiness Endpoints, slices and pods
+	// disagree, and since when; doubted: they are to be compared.
+	disputed map[event.UID]time.Time
+	doubted  bool
 }
 
 // addressCounts is what is counted of a Service's addresses.
@@ -77,9 +85,10 @@ func (f *Fold) applyService(e event.Event, o *event.Service) {
 	if s == nil || !s.exists || s.uid != o.UID {
 		s = f.succeed(s, key, o.UID)
 		s.exists, s.created = true, e.Seen
+		f.movedIn(s)
 	}
 	s.generation = f.generation(e)
-	s.kind, s.selector = o.Type, len(o.Selector) > 0
+	s.kind, s.selector, s.publish = o.Type, len(o.Selector) > 0, o.PublishNotReady
 	s.noteChoice(e, o)
 	f.checkConflict(s, e.Seen)
 }
@@ -120,7 +129,7 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 	if old == nil {
 		return s
 	}
-	old.exists = false
+	f.end(old)
 	for _, h := range slices.Clone(old.holders) {
 		if h.owner.IsZero() {
 			f.move(h, s)
@@ -131,8 +140,15 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
-	s.exists = false
+	f.end(s)
 	f.forgetServiceIfGone(s)
+}
+
+func (f *Fold) end(s *service) {
+	if s.exists {
+		s.exists = false
+		f.movedOut(s)
+	}
 }
 
 // forgetServiceIfGone drops a Service that nothing speaks of any more.
@@ -211,6 +227,9 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	default: // what is terminating vanishes
 		return
 	}
+	if (from == stateReady) != (to == stateReady) {
+		f.gather(s, a.uid, from == stateReady)
+	}
 	if from == stateReady {
 		f.leftRotation(s, a)
 		f.lose(s, a, kind)
@@ -287,6 +306,7 @@ func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
 		f.blameLastLoss(s.service)
 	}
 	f.settleLossesFrom(lossesBefore)
+	f.closeWindows(s.at)
 	switch {
 	case began:
 		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageStarted})

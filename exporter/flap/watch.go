@@ -69,6 +69,7 @@ func (f *Fold) synced(e event.Event, w *watch) {
 		w.synchronised = e.Seen
 	}
 	w.synced, w.missing, w.lastEvent = true, false, e.Seen
+	f.doubtAll(e.Seen)
 	if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
 		f.switchSource(event.KindEndpointSlice)
 	}

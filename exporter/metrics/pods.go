@@ -11,6 +11,7 @@ import (
 
 type podMetrics struct {
 	transitions, inPlaceUpdates, silentRestarts, stale *Metric
+	misreported                                        *Metric
 	stales                                             *prometheus.HistogramVec
 }
 
@@ -26,13 +27,16 @@ func newPodMetrics() *podMetrics {
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
 			"Containers that restarted while their pod's Ready stayed True.", perNamespace, "namespace"),
 	}
+	m.misreported = gauge("kubeflap_pods_misreported",
+		"Pods whose Ready says what is not so: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (the node's heartbeat is out for longer than the grace period).",
+		"each namespace and kind that has such pods", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()
 	return m
 }
 
 func (m *podMetrics) catalogue() Catalogue {
-	return Catalogue{m.transitions, m.inPlaceUpdates, m.silentRestarts, m.stale}
+	return Catalogue{m.transitions, m.inPlaceUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
 func (m *podMetrics) collect(ch chan<- prometheus.Metric, n *flap.Namespace) {
