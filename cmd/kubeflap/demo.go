@@ -17,7 +17,7 @@ import (
 func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five real incidents, recorded on a real control plane; no cluster needed.")
 	pace := speed(10)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(&pace)
+	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(named{&pace, "speed"})
 	fold := addFoldFlags(cmd)
 	web := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
@@ -59,7 +59,8 @@ const renewal = 10 * time.Second
 // printFindings prints what there is to see, one line each.
 func printFindings(out io.Writer) func(flap.Finding) {
 	return func(x flap.Finding) {
-		if x.Kind == flap.HeartbeatSeen || x.Kind == flap.HeartbeatLate && x.Duration <= renewal {
+		switch {
+		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
 			return
 		}
 		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)

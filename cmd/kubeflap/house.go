@@ -55,11 +55,11 @@ func addFoldFlags(cmd *kingpin.CmdClause) *foldFlags {
 	f := &foldFlags{}
 	cmd.Flag("node-monitor-grace-period",
 		"The kube-controller-manager's flag of this name. 0s finds it out: from its pod, from what is seen, or by the server's version.").
-		Default("0s").SetValue((*positiveDuration)(&f.settings.GracePeriod))
+		Default("0s").SetValue(named{(*positiveDuration)(&f.settings.GracePeriod), "node-monitor-grace-period"})
 	cmd.Flag("bounce-window", "How soon an address must be back in rotation to count as a bounce.").
-		Default("2m").SetValue((*positiveDuration)(&f.settings.BounceWindow))
+		Default("2m").SetValue(named{(*positiveDuration)(&f.settings.BounceWindow), "bounce-window"})
 	cmd.Flag("endpoints.source", "Where the states of addresses are read from: auto takes EndpointSlices where the cluster has them, else Endpoints.").
-		Default(sourceAuto).EnumVar(&f.source, sourceAuto, sourceEndpointSlices, sourceEndpoints)
+		Default(sourceAuto).SetValue(named{choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}}, "endpoints.source"})
 	return f
 }
 

@@ -21,9 +21,9 @@ import (
 
 func registerReplay(app *kingpin.Application) (string, command) {
 	cmd := app.Command("replay", "Read recordings and serve the metrics of the clusters that they are of, at their time.")
-	files := cmd.Arg("file", "A recording. Of several each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
+	files := cmd.Arg("file", "A recording. Several are played one after the other; each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
 	pace := speed(1)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(&pace)
+	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(named{&pace, "speed"})
 	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
 	fold := addFoldFlags(cmd)
 	web := addWebFlags(cmd)
@@ -35,7 +35,12 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), fold.parsed(), func(string) func(flap.Finding) { return logFindings(p.logger) })
+		r := newReplay(recordings, float64(pace), fold.parsed(), func(cluster string) func(flap.Finding) {
+			if cluster == "" {
+				return logFindings(p.logger)
+			}
+			return logFindings(p.logger.With(clusterLabel, cluster))
+		})
 		if *once {
 			return r.printFinal(p)
 		}
@@ -148,9 +153,8 @@ func (r *replay) serve(p program, web *toolkit.FlagConfig, registry *prometheus.
 	return errors.Join(group.Wait(), failure)
 }
 
-func (r *replay) synced() bool {
-	return !slices.ContainsFunc(r.houses, func(h *house) bool { return !h.fold.Synced() })
-}
+// synced reports whether the first recording has begun: the others come after it.
+func (r *replay) synced() bool { return r.houses[0].fold.Synced() }
 
 // now is a recorded time as the terminal shows it.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

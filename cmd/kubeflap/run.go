@@ -63,19 +63,3 @@ func letTimePass(ctx context.Context, fold *flap.Fold, now func() time.Time) err
 		}
 	}
 }
-
-// logFindings logs each finding in one line: what touches a node or a whole
-// Service for everyone, single addresses and pods for those who look closer.
-func logFindings(logger *slog.Logger) func(flap.Finding) {
-	return func(x flap.Finding) {
-		level := slog.LevelInfo
-		switch x.Kind {
-		case flap.HeartbeatSeen:
-			return
-		case flap.HeartbeatLate, flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady,
-			flap.AddressBounced, flap.PodUpdatedInPlace, flap.PodRestartedSilently:
-			level = slog.LevelDebug
-		}
-		logger.Log(context.Background(), level, x.String(), "at", x.Time.UTC().Format(time.RFC3339Nano))
-	}
-}

@@ -136,12 +136,11 @@ func (f *Fold) podAgrees(s *service, id event.UID, ready bool) bool {
 }
 
 func (p *pod) isIn(s *service) {
-	for _, known := range p.services {
-		if known == s {
-			return
-		}
+	if slices.Contains(p.services, s) {
+		return
 	}
-	p.services = append(p.services, s)
+	// Services come and go over a pod that stays.
+	p.services = append(slices.DeleteFunc(p.services, func(known *service) bool { return !known.exists }), s)
 }
 
 // doubtServicesOf puts the Services of a pod that changed in doubt.

@@ -33,9 +33,10 @@ const (
 	AddressNotReady
 	// AddressBounced: an address is ready again, Duration after it left rotation.
 	AddressBounced
-	// OutageStarted: the last ready address of the Service was lost.
+	// OutageStarted: the last ready address of the Service was lost, for Cause.
 	OutageStarted
-	// OutageEnded: the Service has a ready address again, after Duration without, for Cause.
+	// OutageEnded: the Service has a ready address again, after Duration without, for
+	// Cause; Complete says that both were seen when they happened.
 	OutageEnded
 	// EndpointsReset: the hand-written addresses of the Service (Count) were
 	// wiped; Selector tells whether it has a selector.
@@ -132,7 +133,7 @@ func (x Finding) ofService() string {
 	case AddressBounced:
 		return fmt.Sprintf("%s is back in rotation after %s", x.address(), round(x.Duration))
 	case OutageStarted:
-		return "no ready address left"
+		return "no ready address left" + x.because()
 	case OutageEnded:
 		return fmt.Sprintf("has a ready address again after %s without any%s", round(x.Duration), x.because())
 	case AddressFollowedPod:

@@ -223,7 +223,8 @@ func (f *Fold) forgetPod(id event.UID) {
 
 // noteControllerManager takes the grace period from a kube-controller-manager's pod.
 func (f *Fold) noteControllerManager(o *event.Pod) {
-	if o.ControllerManager == nil || f.grace.managers[o.UID] == *o.ControllerManager {
+	// Others may run pods that look like one, for their own clusters or to mislead.
+	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || f.grace.managers[o.UID] == *o.ControllerManager {
 		return
 	}
 	f.grace.managers[o.UID] = *o.ControllerManager

@@ -96,7 +96,7 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: n.created,
-		HeartbeatKnown: !h.last.IsZero(), HeartbeatAge: t.Sub(h.last), LongestInterval: f.longestInterval(n, t),
+		HeartbeatKnown: !h.last.IsZero() && !f.watches[event.KindLease].missing, HeartbeatAge: t.Sub(h.last), LongestInterval: f.longestInterval(n, t),
 		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
 		Ready: n.ready, Unready: n.unready,
 		TurnedReady:    n.transitions[event.StatusTrue],

@@ -43,6 +43,8 @@ type service struct {
 	// outageSince is when the running outage began; zero if there is none.
 	outageSince time.Time
 	outageCause Cause
+	// outageSeen: it was seen to begin when it did.
+	outageSeen bool
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
@@ -248,7 +250,11 @@ const propagationLimit = time.Minute
 // observePropagation measures from a pod's change of Ready to that of its address.
 func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 	p := f.pods[a.uid]
-	if p == nil || p.turned.IsZero() || s.at.Sub(p.turned) > propagationLimit {
+	if p == nil || !p.turned.After(s.created) || !p.turned.After(s.changed) || s.at.Sub(p.turned) > propagationLimit {
+		return
+	}
+	// What a broken watch delivers late took no time that could be measured.
+	if !f.watches[f.source].live(s.at) || !f.watches[event.KindPod].live(p.turned) {
 		return
 	}
 	is := p.ready == event.StatusTrue
@@ -267,7 +273,8 @@ func (f *Fold) leftRotation(s shift, a *address) {
 	if s.left == nil {
 		s.left = map[event.UID]time.Time{}
 	}
-	s.left[a.uid] = s.at
+	// After a break of the watch it may have left any time since that began.
+	s.left[a.uid] = f.watches[f.source].notBefore(s.at)
 	if s.at.Sub(s.leftSwept) <= f.settings.BounceWindow {
 		return
 	}
@@ -299,22 +306,19 @@ func (f *Fold) backInRotation(s shift, a *address) {
 // the losses that are known by now, and an outage that began or ended.
 func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
 	ready := s.addresses.count[stateReady]
-	began := readyBefore > 0 && ready == 0 && !s.quiet
-	if began {
+	live := f.watches[f.source].live(s.at)
+	if readyBefore > 0 && ready == 0 && !s.quiet {
 		s.outages++
-		s.outageSince, s.outageCause = s.at, CauseUnknown
+		s.outageSince, s.outageCause, s.outageSeen = s.at, CauseUnknown, live
 		f.blameLastLoss(s.service)
 	}
 	f.settleLossesFrom(lossesBefore)
 	f.closeWindows(s.at)
-	switch {
-	case began:
-		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageStarted})
-	case ready > 0 && !s.outageSince.IsZero():
+	if ready > 0 && !s.outageSince.IsZero() {
 		lasted := s.at.Sub(s.outageSince)
 		s.outage += lasted
 		s.outageSince = time.Time{}
-		f.endOutage(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted})
+		f.endOutage(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted, Complete: live && s.outageSeen})
 	}
 }
 

@@ -81,6 +81,9 @@ func (c *Collector) Observe(x flap.Finding) {
 			c.nodes.unreadyDurations.WithLabelValues(x.From).Observe(x.Duration.Seconds())
 		}
 	case flap.OutageEnded:
+		if !x.Complete {
+			return
+		}
 		c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Duration.Seconds())
 	case flap.AddressFollowedPod:
 		c.services.propagations.WithLabelValues(x.To).Observe(x.Duration.Seconds())

@@ -48,7 +48,7 @@ func newNodeMetrics() *nodeMetrics {
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time during which the node was not Ready, a running episode included.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Length of a node's stay in a status other than Ready, of those that ended and whose beginning was seen.", "each status but true", "status"),
+			"Length of a node's stay in a status other than Ready, of those that ended and were seen from beginning to end; a node's start is none.", "each status but true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
 		"Smallest time of the last 10 minutes from a Lease's renewTime to kubeflap seeing it: kubeflap's clock less the node's, plus the fastest delivery.",

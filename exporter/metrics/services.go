@@ -37,7 +37,7 @@ func newServiceMetrics() *serviceMetrics {
 		outageTime: counter("kubeflap_service_outage_seconds_total",
 			"Time in outages of the Service, a running one included.", perService, "namespace", "service"),
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
-			"Length of a Service's outage, of those that ended.", "each cause that ended one", "cause"),
+			"Length of a Service's outage, of those that ended and were seen from beginning to end.", "each cause that ended one", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
 			"Times that the Service's hand-written addresses went from one or more to none, by whether it had a selector then.", withByHand, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
