@@ -93,6 +93,9 @@ func (x Finding) String() string {
 	case NodeTurnedUnseen:
 		return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.From)
 	case PodReadyChanged:
+		if x.To == event.StatusTrue.String() {
+			return fmt.Sprintf("pod %s/%s: Ready again after %s", x.Namespace, x.Pod, x.Cause)
+		}
 		return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Pod, x.From, x.To, x.because())
 	case PodReadyWasStale:
 		return fmt.Sprintf("pod %s/%s: Ready was True for %s after its container was replaced or ended", x.Namespace, x.Pod, round(x.Duration))
