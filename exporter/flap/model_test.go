@@ -707,6 +707,9 @@ func (n *Namespace) compare(old, p *event.Pod) {
 	}
 	if updated {
 		n.InPlaceUpdates++
+		if p.Gates == 0 {
+			n.UngatedUpdates++
+		}
 	}
 }
 
@@ -1078,6 +1081,7 @@ func (c *cluster) podDoes() {
 		Meta:  event.Meta{UID: uid, Namespace: fmt.Sprint("space-", len(name)%2+int(uid[0])%2), Name: name},
 		Phase: []string{"Pending", "Running", "Running"}[c.IntN(3)],
 		Ready: &event.Condition{Status: event.Status(c.IntN(3))},
+		Gates: int(uid[1]) % 2,
 	}
 	for _, i := range c.Perm(2) {
 		again.Containers = append(again.Containers, event.Container{

@@ -18,6 +18,8 @@ type pod struct {
 	generation uint32
 	ready      event.Status
 	running    bool
+	// gated: it has a readiness gate, which a pod gets when it is made or never.
+	gated      bool
 	containers []container
 
 	// everReady: it has been Ready since it was seen; what comes before is its start.
@@ -43,6 +45,8 @@ type namespace struct {
 	name           string
 	pods           int
 	inPlaceUpdates uint64
+	// ungatedUpdates are those of pods without a readiness gate.
+	ungatedUpdates uint64
 	silentRestarts uint64
 	// transitions counts changes of Ready by the status that it took and the cause.
 	transitions [3][numCauses]uint64
@@ -137,7 +141,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 		f.namespaces[o.Namespace] = ns
 	}
 	ns.pods++
-	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o)}
+	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o), gated: o.Gates > 0}
 	f.pods[o.UID] = p
 	f.setPod(p, o)
 	p.everReady = p.ready == event.StatusTrue
@@ -181,6 +185,9 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 	if updated {
 		p.updated = e.Seen
 		p.namespace.inPlaceUpdates++
+		if !p.gated {
+			p.namespace.ungatedUpdates++
+		}
 		f.report(p.finding(e, PodUpdatedInPlace))
 	}
 }

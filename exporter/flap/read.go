@@ -53,6 +53,8 @@ type Service struct {
 type Namespace struct {
 	Name           string
 	InPlaceUpdates uint64
+	// UngatedUpdates are the in-place updates of pods without a readiness gate.
+	UngatedUpdates uint64
 	SilentRestarts uint64
 	// Transitions counts changes of pods' Ready by the status that it took and by Cause.
 	Transitions [3][numCauses]uint64
@@ -144,7 +146,7 @@ func (f *Fold) Namespaces(into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range f.namespaces {
-		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.silentRestarts, n.transitions})
+		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.transitions})
 	}
 	return into
 }
