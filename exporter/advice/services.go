@@ -115,7 +115,7 @@ func hidingWindow(bounces map[time.Duration]uint64) string {
 	}
 	for _, window := range windows {
 		if bounces[window] == 0 {
-			return fmt.Sprintf("until then a consumer that gathers changes for %s would not have seen them bounce", window)
+			return fmt.Sprintf("until then let what reads the Endpoints gather changes for %s, which would have hidden the bounces", window)
 		}
 	}
 	return fmt.Sprintf("gathering changes for %s does not hide it", windows[len(windows)-1])
