@@ -94,9 +94,7 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s.losses[cause]++
 	s.lastLoss, s.lastCause = l.finding.Time, cause
 	l.finding.Cause = cause
-	if p := f.podOf(l.uid); p != nil {
-		l.finding.Pod, l.finding.Node = p.name, p.node.Value()
-	}
+	l.finding.takePod(f.podOf(l.uid))
 	f.reportOf(s, l.finding)
 	switch {
 	case l.outage && l.over.Kind == 0:
