@@ -28,7 +28,7 @@ const (
 	AddressAdded
 	AddressRemoved
 	// AddressReady, AddressNotReady: an address that stayed changed its readiness.
-	// One that was ready before it was removed or not ready was lost, for Cause.
+	// One that was ready before (From) it was removed or not ready was lost, for Cause.
 	AddressReady
 	AddressNotReady
 	// AddressBounced: an address is ready again, Duration after it left rotation.
