@@ -58,3 +58,18 @@ func (r *record) news(t time.Time) NoticeKind {
 	}
 	return 0
 }
+
+// Rest tells, when nothing more will come, how the incidents stand whose end has not been told.
+func (l *Log) Rest(t time.Time) []Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	var all []Notice
+	for _, r := range l.shown {
+		if !r.told.ended {
+			r.told = told{started: true, ended: true, story: r.story, state: r.state(l.now)}
+			all = append(all, Notice{Ended, r.snapshot(l, l.now)})
+		}
+	}
+	return all
+}

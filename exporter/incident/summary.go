@@ -95,7 +95,7 @@ func (r *record) effectOf(x *Incident) string {
 		switch {
 		case r.wiped:
 			return "it has had none since"
-		case r.resets > 0:
+		case r.resets > 0 && r.cause == flap.CauseEndpointsReset:
 			return "they are back"
 		case x.State == StatePending:
 			return "nothing is lost yet"
