@@ -84,13 +84,15 @@ func (l *Log) lostAddress(x flap.Finding) {
 func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 	end(&a.span, x.Time)
 	switch {
+	case goesOnPurpose(x.Cause):
+		return
 	case x.Kind == flap.AddressNotReady:
 		a.isOut = true
 		r.out[key] = x.Time
 		if r.harmless {
 			l.remind(x.Time.Add(quiet))
 		}
-	case leavesForGood(x.Cause):
+	case x.Cause == flap.CauseContainerExit:
 		return
 	default:
 		a.away = true
@@ -101,8 +103,9 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 	a.span = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
 }
 
-func leavesForGood(c flap.Cause) bool {
-	return c == flap.CausePodDeleted || c == flap.CausePodEvicted || c == flap.CausePodCompleted || c == flap.CauseContainerExit
+// goesOnPurpose: the pod goes for good, and nobody waits for it.
+func goesOnPurpose(c flap.Cause) bool {
+	return c == flap.CausePodDeleted || c == flap.CausePodEvicted || c == flap.CausePodCompleted
 }
 
 func (l *Log) addressBack(x flap.Finding) {

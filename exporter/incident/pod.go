@@ -103,7 +103,7 @@ func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
 		r.add(note)
 	}
 	p.notes = nil
-	if !p.down.IsZero() && p.span == nil && !leavesForGood(x.Cause) {
+	if !p.down.IsZero() && p.span == nil && !goesOnPurpose(x.Cause) {
 		p.span = r.span(LanePod, x.Namespace+"/"+x.Pod, p.down)
 	}
 }

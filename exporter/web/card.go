@@ -18,17 +18,28 @@ func cardOf(x *found, detailed bool) card {
 	c := card{
 		found: x, Cluster: x.cluster, Detailed: detailed, Link: "/flaps?" + link.Encode(),
 		StateText: stateText(x), ScopeText: strings.ReplaceAll(string(x.Scope), "_", " "),
-		Where: x.Subject, When: moment(x.Start), Lasted: length(lasted(x)),
+		Where: whereOf(x), When: moment(x.Start), Lasted: length(lasted(x)),
 		Timeline: draw(x, !detailed),
-	}
-	if x.Namespace != "" {
-		c.Where = x.Namespace + "/" + x.Subject
 	}
 	c.Figures = figuresOf(x)
 	if detailed {
 		c.takeDetails(x)
 	}
 	return c
+}
+
+// whereOf names what an incident is of, where its scope does not say it already.
+func whereOf(x *found) string {
+	kind, name, ofKind := strings.Cut(x.Subject, "/")
+	switch {
+	case x.Scope == incident.ScopeControlPlane && x.Subject == "control plane":
+		return ""
+	case ofKind:
+		return kind + " " + x.Namespace + "/" + name
+	case x.Namespace != "":
+		return x.Namespace + "/" + x.Subject
+	}
+	return x.Subject
 }
 
 func stateText(x *found) string {

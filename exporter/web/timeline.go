@@ -48,7 +48,7 @@ func laneText(l incident.Lane) string {
 	case incident.LaneHeartbeat:
 		return "no heartbeat"
 	case incident.LaneNode:
-		return "node not Ready"
+		return "not Ready"
 	case incident.LanePod:
 		return "pod not Ready"
 	case incident.LaneConflict:
