@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -81,10 +82,15 @@ func draw(x *found, inList bool) *timeline {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
+	// In a list nobody looks at what is finer.
+	finest := until.Sub(from) / 400
+	if inList {
+		finest = until.Sub(from) / 50
+	}
 	scale := func(t time.Time) float64 { return 100 * float64(t.Sub(from)) / float64(until.Sub(from)) }
 	t := &timeline{Height: len(rows)*rowHeight + axis, Bottom: len(rows)*rowHeight + axis - 7, Alt: "Timeline: " + x.Summary}
 	for i := range rows {
-		rows[i].place(i, scale)
+		rows[i].place(i, scale, finest)
 	}
 	t.Rows = rows
 	t.Ticks = []tick{
@@ -122,20 +128,26 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
 }
 
 // place puts a row where it belongs. Stretches that overlap are one bar.
-func (r *timelineRow) place(i int, scale func(time.Time) float64) {
+func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
-	merged := union(r.spans)
+	merged := union(r.spans, 0)
 	var total time.Duration
-	for n, s := range merged {
+	for _, s := range merged {
 		total += s.to.Sub(s.from)
-		if n >= maxBars {
-			continue
+	}
+	for n, s := range union(r.spans, finest) {
+		if n == maxBars {
+			break
 		}
 		at, wide := scale(s.from), scale(s.to)-scale(s.from)
 		// What is brief must be seen, too.
 		wide = max(wide, 0.6)
 		at = min(at, 100-wide)
-		r.Bars = append(r.Bars, bar{fmt.Sprintf("%.2f%%", at), fmt.Sprintf("%.2f%%", wide), clock(s.from) + ", " + length(s.to.Sub(s.from))})
+		b := bar{X: percent(at), Width: percent(wide)}
+		if r.name != "" {
+			b.Title = clock(s.from) + ", " + length(s.to.Sub(s.from))
+		}
+		r.Bars = append(r.Bars, b)
 	}
 	r.Label = laneText(r.lane) + " " + length(total)
 	if r.name != "" {
@@ -149,11 +161,14 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64) {
 	}
 }
 
-func union(spans []span) []span {
+func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
+
+// union joins stretches that are no further apart than a gap.
+func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span
 	for _, s := range spans {
-		if n := len(all); n > 0 && !s.from.After(all[n-1].to) {
+		if n := len(all); n > 0 && !s.from.After(all[n-1].to.Add(gap)) {
 			if s.to.After(all[n-1].to) {
 				all[n-1].to = s.to
 			}
