@@ -45,7 +45,7 @@ lab: build
 
 # Writes what is generated: the references in docs/ and the golden expositions.
 docs:
-	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape -update
+	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
 
 # make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
 bench: $(if $(OLD),bin/benchstat)

@@ -106,12 +106,12 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 }
 
 // readRecording gives the metrics as they are at a recording's end.
-func readRecording(ctx context.Context, file string, settings flap.Settings) ([]*dto.MetricFamily, error) {
+func readRecording(ctx context.Context, file string, fold flap.Settings) ([]*dto.MetricFamily, error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, settings, func(string) func(flap.Finding) { return func(flap.Finding) {} })
+	r := newReplay(recordings, 0, settings{fold: fold, incidents: 1}, deaf)
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func readRecording(ctx context.Context, file string, settings flap.Settings) ([]
 
 // observe watches a live cluster and gives the metrics after a while.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
-	h := newHouse(a.fold.parsed(), time.Now, func(flap.Finding) {})
+	h := newHouse(settings{fold: a.fold.parsed(), incidents: 1}, time.Now, deaf(""))
 	watcher, err := newWatcher(p.logger, *a.kubeconfig, h.fold.Apply)
 	if err != nil {
 		return nil, err

@@ -5,11 +5,13 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/tape"
 	"github.com/kubeflap/kubeflap/exporter/tape/incidents"
 )
@@ -18,16 +20,17 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five real incidents, recorded on a real control plane; no cluster needed.")
 	pace := speed(10)
 	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(named{&pace, "speed"})
-	fold := addFoldFlags(cmd)
-	web := addWebFlags(cmd)
+	house := addHouseFlags(cmd)
+	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		recordings, err := openIncidents()
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), fold.parsed(), func(string) func(flap.Finding) { return printFindings(p.out) })
-		r.before = func(rec recording) { fmt.Fprintf(p.out, "\n== %s: %s\n", rec.cluster, rec.Header().Title) }
-		return r.serve(p, web, newRegistry())
+		out := &lockedWriter{out: p.out}
+		r := newReplay(recordings, float64(pace), house.parsed(), func(string) listener { return listener{printFindings(out), printIncident(out)} })
+		r.before = func(rec recording) { fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, rec.Header().Title) }
+		return r.serve(p, listen, newRegistry())
 	}
 }
 
@@ -65,4 +68,32 @@ func printFindings(out io.Writer) func(flap.Finding) {
 		}
 		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)
 	}
+}
+
+// printIncident prints one line when an incident begins or turns out to be
+// another one, and one more with the remedy at its end, or the recording's.
+func printIncident(out io.Writer) func(incident.Notice) {
+	return func(n incident.Notice) {
+		x := &n.Incident
+		switch {
+		case n.Kind != incident.Ended:
+			fmt.Fprintf(out, ">>> INCIDENT %s %s: %s\n", x.Scope, x.Cause, x.Summary)
+		case x.End.IsZero():
+			fmt.Fprintf(out, "<<< STILL %s: %s Remedy: %s\n", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
+		default:
+			fmt.Fprintf(out, "<<< OVER after %s: %s Remedy: %s\n", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)
+		}
+	}
+}
+
+// lockedWriter is written to by what happens and by what the passing of time brings.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -8,24 +9,89 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// house is the way through: what comes in at fold.Apply can be read from collector.
+// house is the way through: what comes in at fold.Apply can be read from collector and incidents.
 type house struct {
 	fold      *flap.Fold
 	collector *metrics.Collector
+	incidents *incident.Log
+	now       func() time.Time
+	listener  listener
 }
 
-// newHouse makes a house whose answers are as of now(). report gets each finding too.
-func newHouse(settings flap.Settings, now func() time.Time, report func(flap.Finding)) *house {
-	collector := metrics.NewCollector()
-	fold := flap.New(settings, func(x flap.Finding) {
-		collector.Observe(x)
-		report(x)
+// listener is told of each finding, and of incidents that begin, change and end.
+type listener struct {
+	finding  func(flap.Finding)
+	incident func(incident.Notice)
+}
+
+// settings are those of a house.
+type settings struct {
+	fold      flap.Settings
+	incidents int
+}
+
+// deaf listens to nothing.
+func deaf(string) listener {
+	return listener{func(flap.Finding) {}, func(incident.Notice) {}}
+}
+
+// newHouse makes a house whose answers are as of now().
+func newHouse(settings settings, now func() time.Time, listener listener) *house {
+	h := &house{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, listener: listener}
+	h.fold = flap.New(settings.fold, func(x flap.Finding) {
+		h.collector.Observe(x)
+		h.incidents.Observe(x)
+		listener.finding(x)
+		// Most findings by far, and none that begins an incident.
+		if x.Kind != flap.HeartbeatSeen {
+			h.tellNews(x.Time)
+		}
 	})
-	collector.Read(fold, now)
-	return &house{fold, collector}
+	h.collector.Read(h.fold, now)
+	return h
+}
+
+func (h *house) tellNews(t time.Time) {
+	for _, notice := range h.incidents.News(t) {
+		h.listener.incident(notice)
+	}
+}
+
+// tellRest tells of the incidents that have not ended when nothing more will come.
+func (h *house) tellRest() {
+	for _, notice := range h.incidents.Rest(h.now()) {
+		h.listener.incident(notice)
+	}
+}
+
+// letTimePass lets the house find what becomes late, or is over, by the mere passing of time.
+func (h *house) letTimePass(ctx context.Context) error {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			t := h.now()
+			h.fold.Advance(t)
+			h.tellNews(t)
+		}
+	}
+}
+
+// cluster is what the pages read of the house.
+func (h *house) cluster(name string) web.Cluster {
+	return web.Cluster{Name: name, Incidents: func() ([]incident.Incident, time.Time) {
+		t := h.now()
+		h.fold.Advance(t)
+		return h.incidents.Incidents(t), t
+	}}
 }
 
 // clusterLabel tells apart several clusters in one /metrics, as Prometheus users do.
@@ -38,6 +104,21 @@ func (h *house) registerAs(registry prometheus.Registerer, cluster string) {
 	}
 	registry.MustRegister(h.collector)
 }
+
+// houseFlags are the flags of a house's settings.
+type houseFlags struct {
+	fold      *foldFlags
+	incidents int
+}
+
+func addHouseFlags(cmd *kingpin.CmdClause) *houseFlags {
+	h := &houseFlags{fold: addFoldFlags(cmd)}
+	cmd.Flag("incidents.size", "How many incidents are kept, the newest.").
+		Default("500").SetValue(named{(*positiveInt)(&h.incidents), "incidents.size"})
+	return h
+}
+
+func (h *houseFlags) parsed() settings { return settings{h.fold.parsed(), h.incidents} }
 
 // foldFlags are the flags of the fold's settings.
 type foldFlags struct {

@@ -15,8 +15,8 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 func registerReplay(app *kingpin.Application) (string, command) {
@@ -25,8 +25,8 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	pace := speed(1)
 	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(named{&pace, "speed"})
 	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
-	fold := addFoldFlags(cmd)
-	web := addWebFlags(cmd)
+	house := addHouseFlags(cmd)
+	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
 			pace = 0
@@ -35,16 +35,16 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), fold.parsed(), func(cluster string) func(flap.Finding) {
+		r := newReplay(recordings, float64(pace), house.parsed(), func(cluster string) listener {
 			if cluster == "" {
-				return logFindings(p.logger)
+				return logTo(p.logger)
 			}
-			return logFindings(p.logger.With(clusterLabel, cluster))
+			return logTo(p.logger.With(clusterLabel, cluster))
 		})
 		if *once {
 			return r.printFinal(p)
 		}
-		return r.serve(p, web, newRegistry())
+		return r.serve(p, listen, newRegistry())
 	}
 }
 
@@ -84,13 +84,13 @@ type replay struct {
 	before func(recording)
 }
 
-// newReplay makes the replay; reporter gives what a cluster's findings go to.
-func newReplay(recordings []recording, speed float64, settings flap.Settings, reporter func(cluster string) func(flap.Finding)) *replay {
+// newReplay makes the replay; listen gives who is told of a cluster's findings and incidents.
+func newReplay(recordings []recording, speed float64, settings settings, listen func(cluster string) listener) *replay {
 	r := &replay{recordings: recordings, before: func(recording) {}}
 	for _, recording := range recordings {
 		clock := tape.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
-		r.houses = append(r.houses, newHouse(settings, clock.Now, reporter(recording.cluster)))
+		r.houses = append(r.houses, newHouse(settings, clock.Now, listen(recording.cluster)))
 	}
 	return r
 }
@@ -104,6 +104,7 @@ func (r *replay) play(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
+		r.houses[i].tellRest()
 		failures = append(failures, err, recording.Close())
 	}
 	return errors.Join(failures...)
@@ -134,7 +135,7 @@ func (r *replay) printFinal(p program) error {
 
 // serve plays while it serves, and goes on serving what was reached. What was
 // wrong with a recording is said when it is met, and is the exit status in the end.
-func (r *replay) serve(p program, web *toolkit.FlagConfig, registry *prometheus.Registry) error {
+func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *prometheus.Registry) error {
 	r.register(registry)
 	group, ctx := errgroup.WithContext(p.ctx)
 	var failure error
@@ -146,10 +147,12 @@ func (r *replay) serve(p program, web *toolkit.FlagConfig, registry *prometheus.
 		}
 		return nil
 	})
+	var clusters []web.Cluster
 	for i := range r.houses {
-		group.Go(func() error { return letTimePass(ctx, r.houses[i].fold, r.clocks[i].Now) })
+		clusters = append(clusters, r.houses[i].cluster(r.recordings[i].cluster))
+		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
 	}
-	group.Go(func() error { return serve(ctx, p, web, registry, r.synced) })
+	group.Go(func() error { return serve(ctx, p, listen, pages{registry, r.synced, clusters}) })
 	return errors.Join(group.Wait(), failure)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -10,17 +9,18 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/kube"
+	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
 	kubeconfig := addKubeconfigFlag(cmd)
-	fold := addFoldFlags(cmd)
-	web := addWebFlags(cmd)
+	house := addHouseFlags(cmd)
+	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
-		h := newHouse(fold.parsed(), time.Now, logFindings(p.logger))
+		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
 		watcher, err := newWatcher(p.logger, *kubeconfig, h.fold.Apply)
 		if err != nil {
 			return err
@@ -30,8 +30,10 @@ func registerRun(app *kingpin.Application) (string, command) {
 		p.logger.Info("kubeflap starts", "version", version.Info())
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
-		group.Go(func() error { return letTimePass(ctx, h.fold, time.Now) })
-		group.Go(func() error { return serve(ctx, p, web, registry, h.fold.Synced) })
+		group.Go(func() error { return h.letTimePass(ctx) })
+		group.Go(func() error {
+			return serve(ctx, p, listen, pages{registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
+		})
 		return group.Wait()
 	}
 }
@@ -50,16 +52,22 @@ func newWatcher(logger *slog.Logger, kubeconfig string, sink func(event.Event)) 
 	return kube.New(config, logger, sink)
 }
 
-// letTimePass lets the fold find what becomes late by the mere passing of time.
-func letTimePass(ctx context.Context, fold *flap.Fold, now func() time.Time) error {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			fold.Advance(now())
+// logTo logs findings and incidents.
+func logTo(logger *slog.Logger) listener { return listener{logFindings(logger), logIncident(logger)} }
+
+// logIncident logs an incident's start and, with all that is to know, its end.
+func logIncident(logger *slog.Logger) func(incident.Notice) {
+	return func(n incident.Notice) {
+		x := &n.Incident
+		about := []any{"id", x.ID, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
+		if n.Kind != incident.Ended {
+			logger.Info("incident: "+x.Summary, about...)
+			return
 		}
+		logger.Info("incident ended", append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds(),
+			"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
+			"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy)...)
 	}
 }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

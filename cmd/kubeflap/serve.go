@@ -36,9 +36,16 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-// serve serves a registry until ctx ends, then lets running scrapes finish.
-func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, registry *prometheus.Registry, ready func() bool) error {
-	handler, err := web.Handler(registry, ready, p.logger)
+// pages are what is served.
+type pages struct {
+	registry *prometheus.Registry
+	ready    func() bool
+	clusters []web.Cluster
+}
+
+// serve serves the pages until ctx ends, then lets running scrapes finish.
+func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
+	handler, err := web.Handler(pages.registry, pages.ready, pages.clusters, p.logger)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,22 @@ func (d *positiveDuration) Set(s string) error {
 // String implements kingpin.Value.
 func (d *positiveDuration) String() string { return time.Duration(*d).String() }
 
+// positiveInt is a flag that takes a whole number above 0.
+type positiveInt int
+
+// Set implements kingpin.Value.
+func (n *positiveInt) Set(s string) error {
+	parsed, err := strconv.Atoi(s)
+	if err != nil || parsed < 1 {
+		return fmt.Errorf("%q is no whole number above 0", s)
+	}
+	*n = positiveInt(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (n *positiveInt) String() string { return strconv.Itoa(int(*n)) }
+
 // speed is a flag that takes a number above 0.
 type speed float64
 

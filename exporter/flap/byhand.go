@@ -99,8 +99,11 @@ func (f *Fold) checkConflict(s *service, t time.Time) {
 		s.byHand.wiped = false
 	}
 	conflict := s.exists && s.inConflict()
-	if conflict && !s.byHand.conflict {
+	switch {
+	case conflict && !s.byHand.conflict:
 		f.reportOf(s, Finding{Time: t, Kind: SelectorConflict, Count: s.byHand.endpoints})
+	case !conflict && s.byHand.conflict:
+		f.reportOf(s, Finding{Time: t, Kind: SelectorConflictEnded})
 	}
 	s.byHand.conflict = conflict
 }

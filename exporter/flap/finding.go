@@ -24,11 +24,11 @@ const (
 	NodeReadyChanged
 	// NodeTurnedUnseen: Node's Ready was From, To and From again while the watch was broken.
 	NodeTurnedUnseen
-	// AddressAdded, AddressRemoved: an address came to or left the Service.
+	// AddressAdded, AddressRemoved: an address came to (To is ready or not_ready) or left the Service.
 	AddressAdded
 	AddressRemoved
 	// AddressReady, AddressNotReady: an address that stayed changed its readiness.
-	// One that was ready before it was removed or not ready was lost, for Cause.
+	// One that was ready before (From) it was removed or not ready was lost, for Cause.
 	AddressReady
 	AddressNotReady
 	// AddressBounced: an address is ready again, Duration after it left rotation.
@@ -53,6 +53,11 @@ const (
 	PodUpdatedInPlace
 	// PodRestartedSilently: a container of Pod restarted and Ready stayed True.
 	PodRestartedSilently
+	// SelectorConflictEnded: the Service has no selector any more, or no hand-written addresses.
+	SelectorConflictEnded
+	// NodeRemoved, ServiceRemoved: the object was deleted.
+	NodeRemoved
+	ServiceRemoved
 	// WatchBroke, WatchWorks: the watch of Resource broke (Reason), works again (after Duration).
 	WatchBroke
 	WatchWorks
@@ -66,9 +71,13 @@ type Finding struct {
 	Namespace string
 	Service   string
 	Pod       string
-	IP        netip.Addr
-	From, To  string
-	Duration  time.Duration
+	// Owner is the controller of Pod ("ReplicaSet/web-5d4"), empty if it has none.
+	Owner string
+	IP    netip.Addr
+	// Address identifies the address, whatever its IP.
+	Address  event.UID
+	From, To string
+	Duration time.Duration
 	// Cause is CauseUnknown where there is none to tell, too.
 	Cause     Cause
 	Complete  bool
@@ -103,6 +112,8 @@ func (x Finding) String() string {
 		return fmt.Sprintf("pod %s/%s: image changed in place", x.Namespace, x.Pod)
 	case PodRestartedSilently:
 		return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Pod)
+	case NodeRemoved:
+		return fmt.Sprintf("node %s: removed", x.Node)
 	case WatchBroke:
 		return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, x.Reason)
 	case WatchWorks:
@@ -148,6 +159,10 @@ func (x Finding) ofService() string {
 		return fmt.Sprintf("hand-written addresses wiped (%d)", x.Count)
 	case SelectorConflict:
 		return fmt.Sprintf("hand-written addresses (%d) and a selector: the endpoints controller will wipe them", x.Count)
+	case SelectorConflictEnded:
+		return "selector and hand-written addresses are in conflict no more"
+	case ServiceRemoved:
+		return "removed"
 	}
 	return fmt.Sprintf("finding %d", x.Kind)
 }

@@ -35,7 +35,9 @@ type departure struct {
 
 // lose begins to look for the cause of a lost address.
 func (f *Fold) lose(s shift, a *address, kind FindingKind) {
-	f.losses = append(f.losses, &loss{service: s.service, uid: a.uid, byHand: a.byHand, finding: f.addressFinding(s, a, kind)})
+	x := f.addressFinding(s, a, kind)
+	x.From = readiness(stateReady)
+	f.losses = append(f.losses, &loss{service: s.service, uid: a.uid, byHand: a.byHand, finding: x})
 }
 
 // blameLastLoss makes the cause of the last loss that of the outage that began with it.
@@ -94,9 +96,7 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s.losses[cause]++
 	s.lastLoss, s.lastCause = l.finding.Time, cause
 	l.finding.Cause = cause
-	if p := f.podOf(l.uid); p != nil {
-		l.finding.Pod, l.finding.Node = p.name, p.node.Value()
-	}
+	l.finding.takePod(f.podOf(l.uid))
 	f.reportOf(s, l.finding)
 	if !l.outage {
 		return

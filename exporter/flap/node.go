@@ -1,6 +1,8 @@
 package flap
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -164,6 +166,7 @@ func (f *Fold) takenForLost(n *node, e event.Event) {
 
 // forgetNode drops a Node and all that was counted of it; its Lease stays if there is one.
 func (f *Fold) forgetNode(n *node) {
+	f.report(Finding{Time: f.now, Kind: NodeRemoved, Node: n.name})
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	f.forgetNodeIfGone(n)
@@ -176,9 +179,14 @@ func (f *Fold) forgetNodeIfGone(n *node) {
 }
 
 func (f *Fold) sweepNodes(e event.Event) {
+	var gone []*node
 	for _, n := range f.nodes {
 		if n.exists && n.generation != f.generation(e) {
-			f.forgetNode(n)
+			gone = append(gone, n)
 		}
+	}
+	slices.SortFunc(gone, func(a, b *node) int { return strings.Compare(a.name, b.name) })
+	for _, n := range gone {
+		f.forgetNode(n)
 	}
 }

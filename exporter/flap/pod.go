@@ -15,6 +15,7 @@ type pod struct {
 	name       string
 	namespace  *namespace
 	node       text
+	owner      text
 	generation uint32
 	ready      event.Status
 	running    bool
@@ -152,6 +153,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 func (f *Fold) setPod(p *pod, o *event.Pod) {
 	p.ready, p.running = readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
+	setText(&p.owner, o.Owner)
 	if len(p.containers) != len(o.Containers) {
 		p.containers = make([]container, len(o.Containers))
 	}
@@ -193,7 +195,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 }
 
 func (p *pod) finding(e event.Event, kind FindingKind) Finding {
-	return Finding{Time: e.Seen, Kind: kind, Namespace: p.namespace.name, Pod: p.name, Node: p.node.Value()}
+	return Finding{Time: e.Seen, Kind: kind, Namespace: p.namespace.name, Pod: p.name, Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
 // container finds a container by name; it is nearly always where it was.

@@ -1,7 +1,9 @@
 package flap
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -142,6 +144,7 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
+	f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 	f.end(s)
 	f.forgetServiceIfGone(s)
 }
@@ -189,10 +192,17 @@ func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
 }
 
 func (f *Fold) sweepServices(e event.Event) {
+	var gone []*service
 	for _, s := range f.services {
 		if s.exists && s.generation != f.generation(e) {
-			f.retire(s)
+			gone = append(gone, s)
 		}
+	}
+	slices.SortFunc(gone, func(a, b *service) int {
+		return cmp.Or(strings.Compare(a.key.namespace, b.key.namespace), strings.Compare(a.key.name, b.key.name))
+	})
+	for _, s := range gone {
+		f.retire(s)
 	}
 }
 
@@ -236,7 +246,11 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 		f.leftRotation(s, a)
 		f.lose(s, a, kind)
 	} else {
-		f.reportAddress(s, a, kind)
+		x := f.addressFinding(s, a, kind)
+		if kind == AddressAdded {
+			x.To = readiness(to)
+		}
+		f.reportOf(s.service, x)
 	}
 	if to == stateReady {
 		f.backInRotation(s, a)
@@ -262,10 +276,7 @@ func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 		return
 	}
 	x := f.addressFinding(s, a, AddressFollowedPod)
-	x.To, x.Duration = "not_ready", s.at.Sub(p.turned)
-	if is {
-		x.To = "ready"
-	}
+	x.To, x.Duration = readiness(to), s.at.Sub(p.turned)
 	f.reportOf(s.service, x)
 }
 
@@ -330,15 +341,24 @@ func (s *service) outageAsOf(t time.Time) time.Duration {
 }
 
 func (f *Fold) addressFinding(s shift, a *address, kind FindingKind) Finding {
-	x := Finding{Time: s.at, Kind: kind, IP: a.ip()}
-	if p := f.pods[a.uid]; p != nil {
-		x.Pod, x.Node = p.name, p.node.Value()
-	}
+	x := Finding{Time: s.at, Kind: kind, IP: a.ip(), Address: a.uid}
+	x.takePod(f.podOf(a.uid))
 	return x
 }
 
-func (f *Fold) reportAddress(s shift, a *address, kind FindingKind) {
-	f.reportOf(s.service, f.addressFinding(s, a, kind))
+// takePod says whose address it is; p may be nil.
+func (x *Finding) takePod(p *pod) {
+	if p != nil {
+		x.Pod, x.Node, x.Owner = p.name, p.node.Value(), p.owner.Value()
+	}
+}
+
+// readiness is a state as Finding.To has it.
+func readiness(s state) string {
+	if s == stateReady {
+		return "ready"
+	}
+	return "not_ready"
 }
 
 // reportOf reports of a Service; of one that is not there there is nothing to tell.

@@ -16,14 +16,16 @@ import (
 // maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
 const maxScrapes = 10
 
-// Handler serves the metrics of a registry, and on /-/ready whether ready says so.
-func Handler(registry *prometheus.Registry, ready func() bool, logger *slog.Logger) (http.Handler, error) {
+// Handler serves the metrics of a registry, the incidents of clusters, and on /-/ready whether ready says so.
+func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
 		Version:     version.Info(),
 		Profiling:   "false",
 		Links: []toolkit.LandingLinks{
+			{Address: "/flaps", Text: "Incidents", Description: "what lost readiness, why, and what to do"},
+			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "the same for programs"},
 			{Address: "/metrics", Text: "Metrics", Description: "what Prometheus scrapes"},
 			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
 			{Address: "/-/ready", Text: "Ready", Description: "every watch has synced"},
@@ -32,7 +34,14 @@ func Handler(registry *prometheus.Registry, ready func() bool, logger *slog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("render the landing page: %w", err)
 	}
+	flaps, err := flapsHandler(clusters, logger)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
+	mux.Handle("GET /flaps", flaps)
+	mux.HandleFunc("GET /flaps.css", styleHandler)
+	mux.HandleFunc("GET /api/v1/incidents", apiHandler(clusters))
 	mux.Handle("GET /", landing)
 	mux.Handle("GET /metrics", metricsHandler(registry, logger))
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,224 @@
+package incident
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// replacedWithin is how soon a Service that chooses other pods must have as many
+// ready addresses as it lost for that to be a switch and no loss.
+const replacedWithin = 10 * time.Second
+
+type addressKey struct {
+	serviceKey
+	id event.UID
+}
+
+// address is an address that left rotation lately, or came back before its loss was told.
+type address struct {
+	record *record
+	// isOut: it is in the Service and not ready; away: it was taken out of the Service.
+	isOut, away bool
+	losses      int
+	// at is when it last changed, back when it last came back.
+	at, back time.Time
+	span     *Span
+}
+
+func keyOfAddress(x flap.Finding) addressKey { return addressKey{keyOfService(x), x.Address} }
+
+func (l *Log) observeAddress(x flap.Finding) {
+	switch {
+	case x.Kind == flap.AddressNotReady || x.Kind == flap.AddressRemoved && x.From == "ready":
+		l.lostAddress(x)
+	case x.Kind == flap.AddressRemoved:
+		l.addressGone(x)
+	case x.Kind == flap.AddressReady || x.Kind == flap.AddressBounced || x.To == "ready":
+		l.addressBack(x)
+	}
+}
+
+// lostAddress takes in the loss of a ready address. It comes in up to a second
+// late, maybe after the address is back.
+func (l *Log) lostAddress(x flap.Finding) {
+	r := l.recordOfLoss(x)
+	key := keyOfAddress(x)
+	a := l.addresses[key]
+	if a == nil {
+		a = &address{}
+		l.addresses[key] = a
+	}
+	if a.record == nil || a.record.root() != r {
+		a.record, a.losses = r, 0
+	}
+	a.losses++
+	if a.at.Before(x.Time) {
+		a.at = x.Time
+	}
+	r.lost++
+	r.byCause[x.Cause]++
+	if x.Node != "" {
+		r.addNode(x.Node)
+	}
+	r.effectOn(key.serviceKey).lost++
+	r.noteChange(key, x.Time, false)
+	l.takePodNotes(r, x, a)
+	r.add(fact{at: x.Time, stage: stageLost, service: key.serviceKey, first: nameOf(x)})
+	l.takeOut(r, a, key, x)
+	if a.losses == 2 {
+		r.again++
+		l.show(r)
+	}
+	l.claimFor(key.serviceKey, r, x.Time)
+	l.touched(r, x.Time)
+	if a.back.After(x.Time) {
+		l.putBack(a, key, a.back)
+	}
+}
+
+// takeOut keeps what must come back for the incident to end: an address that
+// stayed. One that was removed may never come back.
+func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
+	end(&a.span, x.Time)
+	switch {
+	case goesOnPurpose(x.Cause):
+		return
+	case x.Kind == flap.AddressNotReady:
+		a.isOut = true
+		r.out[key] = x.Time
+		if r.harmless {
+			l.remind(x.Time.Add(quiet))
+		}
+	case x.Cause == flap.CauseContainerExit:
+		return
+	default:
+		a.away = true
+	}
+	if r.harmless && r.cause == flap.CauseServiceChanged {
+		l.remind(r.start.Add(replacedWithin))
+	}
+	a.span = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
+}
+
+// goesOnPurpose: the pod goes for good, and nobody waits for it.
+func goesOnPurpose(c flap.Cause) bool {
+	return c == flap.CausePodDeleted || c == flap.CausePodEvicted || c == flap.CausePodCompleted
+}
+
+func (l *Log) addressBack(x flap.Finding) {
+	key := keyOfAddress(x)
+	if x.Kind != flap.AddressBounced {
+		l.serviceGained(key.serviceKey, x.Time)
+	}
+	a := l.addresses[key]
+	if a == nil {
+		if x.Kind == flap.AddressBounced {
+			l.addresses[key] = &address{at: x.Time, back: x.Time}
+		}
+		return
+	}
+	a.at = x.Time
+	if x.Kind == flap.AddressBounced {
+		a.back = x.Time
+	}
+	if a.record != nil {
+		l.putBack(a, key, x.Time)
+	}
+}
+
+// putBack brings an address back into rotation; of what is back already it does nothing.
+func (l *Log) putBack(a *address, key addressKey, t time.Time) {
+	r := a.record.root()
+	if !a.isOut && !a.away {
+		return
+	}
+	r.bounces++
+	r.effectOn(key.serviceKey).bounces++
+	if a.away && r.harmless && r.cause == flap.CauseServiceChanged {
+		l.show(r)
+	}
+	a.isOut, a.away = false, false
+	delete(r.out, key)
+	end(&a.span, t)
+	r.noteChange(key, t, true)
+	r.add(fact{at: t, stage: stageBack, service: key.serviceKey})
+	l.touched(r, t)
+}
+
+// addressGone: an address that was not ready has left the Service: nobody waits for it.
+func (l *Log) addressGone(x flap.Finding) {
+	key := keyOfAddress(x)
+	a := l.addresses[key]
+	if a == nil || !a.isOut {
+		return
+	}
+	r := a.record.root()
+	a.isOut, a.at = false, x.Time
+	delete(r.out, key)
+	end(&a.span, x.Time)
+	r.add(fact{at: x.Time, stage: stageGone, service: key.serviceKey, first: nameOf(x)})
+	l.touched(r, x.Time)
+}
+
+// recordOfLoss is the incident that a lost address belongs to: what its cause follows.
+func (l *Log) recordOfLoss(x flap.Finding) *record {
+	s := subject{story: storyWorkload, namespace: x.Namespace, name: workloadOf(x), cause: x.Cause}
+	switch x.Cause {
+	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
+		if x.Node != "" {
+			return l.recordOfNodesPod(x)
+		}
+		s.story, s.name = storyService, x.Service
+	case flap.CauseEndpointsReset, flap.CauseManualWrite, flap.CauseServiceChanged:
+		s.story, s.name = storyService, x.Service
+	case flap.CauseUnknown:
+		if x.Pod == "" {
+			s.story, s.name = storyService, x.Service
+		}
+	}
+	return l.begin(s, x.Time)
+}
+
+// recordOfNodesPod is the incident of the node that a pod was lost with.
+func (l *Log) recordOfNodesPod(x flap.Finding) *record {
+	n := l.nodeNamed(x.Node)
+	gap := time.Duration(0)
+	if x.Cause != flap.CauseNodeHeartbeatLost {
+		gap = normalInterval + 1
+	}
+	r := l.follow(n, x.Time, gap)
+	r.unknown = r.unknown || x.Cause == flap.CauseNodeHeartbeatLost
+	return r
+}
+
+// safeAlphabet is what Kubernetes makes the hash of a pod template from (apimachinery, rand.SafeEncodeString).
+const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// workloadOf names a pod's workload. A Deployment's roll-outs each have a ReplicaSet of their own,
+// named after it. Without an owner it is the pods of a Service.
+func workloadOf(x flap.Finding) string {
+	if x.Owner == "" {
+		return "Service/" + x.Service
+	}
+	name, ofReplicaSet := strings.CutPrefix(x.Owner, "ReplicaSet/")
+	i := strings.LastIndexByte(name, '-')
+	if !ofReplicaSet || i < 1 || len(name)-i < 6 || strings.Trim(name[i+1:], safeAlphabet) != "" {
+		return x.Owner
+	}
+	return "Deployment/" + name[:i]
+}
+
+func nameOf(x flap.Finding) string {
+	switch {
+	case x.Pod != "" && x.IP.IsValid():
+		return x.IP.String() + ", pod " + x.Pod
+	case x.Pod != "":
+		return "pod " + x.Pod
+	case x.IP.IsValid():
+		return x.IP.String()
+	}
+	return ""
+}

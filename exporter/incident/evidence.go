@@ -1,0 +1,249 @@
+package incident
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// stage is a link of the chain of evidence.
+type stage uint8
+
+const (
+	stageLast stage = iota + 1
+	stageLate
+	stageMissed
+	stageUnknown
+	stageNotReady
+	stageUnseen
+	stageUpdated
+	stageSilent
+	stageStale
+	stagePods
+	stageConflict
+	stageReset
+	stageLost
+	stageOutage
+	stageHeartbeat
+	stageBack
+	stageGone
+	stageOutageOver
+	stageReady
+	stageDefused
+	stageNodeRemoved
+	stageServiceRemoved
+	stageBlind
+	stageSees
+)
+
+// fact is one thing that was seen, maybe several times.
+type fact struct {
+	at, until time.Time
+	stage     stage
+	service   serviceKey
+	// first names what it was seen of first, count is of how many; names are those,
+	// to count a node that flaps once.
+	first string
+	count int
+	names map[string]struct{}
+	// number and longest are what the sentence needs.
+	number  int
+	longest time.Duration
+}
+
+const (
+	// alike is within what time facts of a kind become one, lookBack among how many.
+	alike    = 15 * time.Second
+	lookBack = 8
+)
+
+// add adds a fact to the chain, or to one that is like it: thirty pods of a node
+// are one link, not thirty.
+func (r *record) add(f fact) {
+	f.count = max(f.count, 1)
+	if f.until.Before(f.at) {
+		f.until = f.at
+	}
+	for _, x := range r.evidence.newest(lookBack) {
+		if f.service != (serviceKey{}) && x.service == f.service && x.stage == opposites[f.stage] {
+			break
+		}
+		if x.stage != f.stage || x.service != f.service || f.at.Sub(x.until) > alike || x.at.Sub(f.until) > alike {
+			continue
+		}
+		if f.at.Before(x.at) {
+			x.at, x.first = f.at, f.first
+		}
+		if f.until.After(x.until) {
+			x.until = f.until
+		}
+		x.countIn(f)
+		x.number = max(x.number, f.number)
+		x.longest = max(x.longest, f.longest)
+		return
+	}
+	r.evidence.add(&f)
+}
+
+// opposites: what is lost after it came back is a round of its own.
+var opposites = [...]stage{
+	stageLost: stageBack, stageBack: stageLost, stageOutage: stageOutageOver, stageOutageOver: stageOutage, stageSees: 0,
+}
+
+// maxNames bounds the names of one fact; over that each counts as another one.
+const maxNames = 200
+
+func (f *fact) countIn(more fact) {
+	if f.service != (serviceKey{}) || len(f.names) >= maxNames {
+		f.count += more.count
+		return
+	}
+	if f.names == nil {
+		f.names = map[string]struct{}{f.first: {}}
+	}
+	f.names[more.first] = struct{}{}
+	for name := range more.names {
+		f.names[name] = struct{}{}
+	}
+	f.count = len(f.names)
+}
+
+func (r *record) chain() []Evidence {
+	facts := r.evidence.all()
+	slices.SortStableFunc(facts, func(a, b *fact) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.stage, b.stage))
+	})
+	all := make([]Evidence, 0, len(facts))
+	for _, f := range facts {
+		all = append(all, Evidence{f.at, f.until, f.count, f.sentence()})
+	}
+	return all
+}
+
+// sentence says what was seen.
+func (f *fact) sentence() string {
+	if f.service != (serviceKey{}) {
+		return f.ofService()
+	}
+	if f.stage >= stageUpdated && f.stage <= stagePods {
+		return f.ofPods()
+	}
+	d := length(f.longest)
+	switch f.stage {
+	case stageBlind:
+		return "kubeflap's own watch of " + f.first + " broke: what happened then was not seen"
+	case stageSees:
+		return "kubeflap's watch of " + f.first + " works again after " + d
+	case stageLast:
+		return f.nodes() + ": last heartbeat"
+	case stageLate:
+		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", f.nodes(), d)
+	case stageMissed:
+		return fmt.Sprintf("%s: no heartbeat for %s, the whole grace period", f.nodes(), d)
+	case stageUnknown:
+		s := f.nodes() + ": the node controller turned Ready from True to Unknown"
+		if f.longest > 0 {
+			s += ", last heartbeat " + d + " before"
+		}
+		return s
+	case stageNotReady:
+		return f.nodes() + ": the kubelet itself reports Ready=False"
+	case stageUnseen:
+		return f.nodes() + ": Ready turned Unknown and back while the watch was broken"
+	case stageHeartbeat:
+		return fmt.Sprintf("%s: heartbeat again, after %s", f.nodes(), d)
+	case stageReady:
+		return fmt.Sprintf("%s: Ready again after %s", f.nodes(), d)
+	case stageNodeRemoved:
+		return f.nodes() + ": the Node was deleted"
+	}
+	return ""
+}
+
+func (f *fact) nodes() string {
+	if f.count == 1 {
+		return f.first
+	}
+	return fmt.Sprintf("%d nodes (%s first)", f.count, f.first)
+}
+
+func (f *fact) ofPods() string {
+	pods := "pod " + f.first
+	if f.count > 1 {
+		pods = fmt.Sprintf("%d pods (%s first)", f.count, f.first)
+	}
+	switch f.stage {
+	case stageUpdated:
+		return pods + ": image changed in place, Ready still True"
+	case stageSilent:
+		return pods + ": a container restarted and Ready stayed True"
+	case stageStale:
+		return fmt.Sprintf("%s: Ready had stayed True for up to %s after the container was to be replaced, or had ended", pods, length(f.longest))
+	}
+	return pods + ": Ready turned from True to False"
+}
+
+func (f *fact) ofService() string {
+	s := f.service.String()
+	d := length(f.longest)
+	first := ""
+	if f.first != "" {
+		first = " (" + f.first + ")"
+		if f.count > 1 {
+			first = " (" + f.first + " first)"
+		}
+	}
+	switch f.stage {
+	case stageConflict:
+		return fmt.Sprintf("%s has a selector and %s by hand", s, count(f.number, "address written", "addresses written"))
+	case stageReset:
+		return fmt.Sprintf("%s: all %s were wiped%s", s, count(f.number, "hand-written address", "hand-written addresses"), times(f.count))
+	case stageLost:
+		return fmt.Sprintf("%s lost %s%s", s, count(f.count, "ready address", "ready addresses"), first)
+	case stageOutage:
+		return s + " has no ready address left" + times(f.count)
+	case stageBack:
+		return fmt.Sprintf("%s: %s back in rotation", s, count(f.count, "address is", "addresses are"))
+	case stageGone:
+		return fmt.Sprintf("%s: %s that was not ready left it%s", s, count(f.count, "address", "addresses"), first)
+	case stageOutageOver:
+		return s + " has a ready address again, after " + d + " without any" + times(f.count)
+	case stageDefused:
+		return s + ": selector and hand-written addresses are in conflict no more"
+	case stageServiceRemoved:
+		return s + " was deleted"
+	}
+	return ""
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func times(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", %d times", n)
+}
+
+// length is a duration as people read it: three digits or so.
+func length(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%gs", d.Round(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}

@@ -1,0 +1,377 @@
+package incident
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
+	s := newTale(t)
+	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").turns("node-1", "true", "unknown")
+	s.at(50.1).loses(flap.CauseNodeHeartbeatLost, "pod-1", "pod-2")
+	s.at(55)
+	x := s.only()
+	x.is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
+
+	s.at(60).returns(50, "node-1").turns("node-1", "unknown", "true")
+	equal(t, "state with addresses out", s.only().State, StateRunning)
+	s.at(65).regains("pod-1", "pod-2")
+	s.at(66)
+	x = s.only()
+	x.is(t, StateRecovered, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	equal(t, "start", x.Start, zero.Add(seconds(50)))
+	equal(t, "end", x.End, zero.Add(seconds(65)))
+	equal(t, "lost", x.Lost, 2)
+	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
+	if !strings.Contains(x.Remedy, "Set --node-monitor-grace-period to 100s; it is 40s, and the longest interval was 50s") {
+		t.Error(x.Remedy)
+	}
+	equal(t, "state after a while", s.at(65+121).only().State, StateEnded)
+}
+
+func TestWhatFlapsAgainSoonIsTheSameIncidentAndLaterAnotherOne(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").at(52).returns(42, "node-1")
+	first := s.only().ID
+	s.at(150).misses(40, "node-1").at(152).returns(42, "node-1")
+	equal(t, "the same", s.only().ID, first)
+	s.at(300).misses(40, "node-1")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	equal(t, "running on top", all[0].State, StateRunning)
+	equal(t, "the first has ended", all[1].ID, first)
+}
+
+func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
+	s.at(50).misses(40, "node-1")
+	first := s.only().ID
+	s.at(53).misses(40, "node-2")
+	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
+	s.at(55).misses(40, "node-3")
+	x := s.only()
+	x.is(t, StateRunning, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "control plane")
+	equal(t, "it keeps the ID of the first", x.ID, first)
+	equal(t, "and knows the others'", len(x.Also), 2)
+
+	s.at(58).misses(40, "node-4")
+	equal(t, "another joins", len(s.only().Nodes), 4)
+	s.at(80).returns(70, "node-1", "node-2", "node-3")
+	equal(t, "one is still out", s.only().State, StateRunning)
+	s.at(81).returns(63, "node-4")
+	x = s.only()
+	equal(t, "all are back", x.End, s.now)
+	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "Set --node-monitor-grace-period") {
+		t.Error(x.Remedy)
+	}
+}
+
+func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	for i := range 10 {
+		s.at(0).beats(fmt.Sprintf("node-%d", i))
+	}
+	s.at(50).misses(40, "node-1", "node-2", "node-3")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 3)
+	equal(t, "scope", all[0].Scope, ScopeNode)
+}
+
+func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3")
+	s.at(50).misses(40, "node-1").at(95).misses(40, "node-2").at(140).misses(40, "node-3")
+	equal(t, "incidents", len(s.Incidents(s.now)), 3)
+}
+
+func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
+	s := newTale(t)
+	for i := range 3 {
+		n := fmt.Sprintf("node-%d", i)
+		s.at(10*float64(i)+10).misses(10, n).turns(n, "true", "unknown")
+		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, "unknown", "true")
+	}
+	x := s.only()
+	x.is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+	equal(t, "nodes", len(x.Nodes), 3)
+	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
+	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
+	for _, want := range []string{"40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("%q is not in: %s", want, x.Remedy)
+		}
+	}
+}
+
+func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
+	s := newTale(t)
+	s.at(5).beats("node-1", "node-2", "node-3")
+	s.at(15).misses(10, "node-1").turns("node-1", "true", "unknown")
+	s.at(40)
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	all[0].is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	all[1].is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+}
+
+func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4").at(50).misses(40, "node-1").at(600)
+	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
+		t.Error(x.Remedy)
+	}
+	s.tell(flap.Finding{Kind: flap.NodeRemoved, Node: "node-1"})
+	equal(t, "removed, it is over", s.only().State, StateRecovered)
+}
+
+func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
+	newTale(t).at(1).turns("node-1", "unknown", "false").at(20).turns("node-1", "false", "true").none()
+}
+
+func TestHealthyOperationsAreNoIncidents(t *testing.T) {
+	cases := []struct {
+		name string
+		tell func(*tale)
+	}{
+		{"a roll-out that replaces pods", func(s *tale) {
+			s.at(1).adds("new-1").at(2).removes(flap.CausePodDeleted, "pod-1").at(3).adds("new-2").at(4).removes(flap.CausePodDeleted, "pod-2")
+		}},
+		{"a scale-down", func(s *tale) { s.at(1).removes(flap.CausePodDeleted, "pod-1", "pod-2") }},
+		{"a drain", func(s *tale) { s.at(1).removes(flap.CausePodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
+		{"completed pods", func(s *tale) { s.at(1).loses(flap.CausePodCompleted, "pod-1") }},
+		{"a roll-out in place that takes each address out once", func(s *tale) {
+			for i := range 100 {
+				pod := fmt.Sprintf("pod-%d", i)
+				s.at(float64(10*i)).loses(flap.CauseInPlaceUpdate, pod).at(float64(10*i + 15)).regains(pod)
+			}
+		}},
+		{"an address taken out by a readiness gate for a while", func(s *tale) { s.at(1).loses(flap.CauseReadinessGate, "pod-1").at(60).regains("pod-1") }},
+		{"a switch from blue to green", func(s *tale) {
+			s.at(1).adds("green-1", "green-2").at(1).removes(flap.CauseServiceChanged, "pod-1", "pod-2")
+		}},
+		{"a first start", func(s *tale) { s.at(1).adds("pod-1").beats("node-1").turns("node-1", "false", "true") }},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newTale(t)
+			c.tell(s)
+			for range 5 {
+				s.now = s.now.Add(time.Minute)
+				s.none()
+			}
+		})
+	}
+}
+
+func TestLossesFollowTheWorkload(t *testing.T) {
+	s := newTale(t)
+	s.at(1).tell(flap.Finding{Kind: flap.PodReadyChanged, Namespace: "shop", Pod: "pod-1", Node: "node-1", From: "true", To: "false", Cause: flap.CauseProbeFailed})
+	s.at(1.1).loses(flap.CauseProbeFailed, "pod-1").at(2).loses(flap.CauseProbeFailed, "pod-2")
+	x := s.only()
+	x.is(t, StateRunning, ScopeWorkload, flap.CauseProbeFailed, "Deployment/web")
+	equal(t, "summary", x.Summary, "Readiness probes failed in pods of Deployment shop/web; shop/web lost 2 ready addresses.")
+	equal(t, "evidence", x.Evidence[0].Text, "pod shop/pod-1: Ready turned from True to False")
+	s.at(5).regains("pod-1", "pod-2")
+	equal(t, "end", s.only().End, s.now)
+}
+
+func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseContainerExit, "pod-1").web(flap.OutageStarted, 0)
+	s.at(4)
+	equal(t, "the running outage counts", s.only().OutageTime, 3*time.Second)
+	s.at(6).regains("pod-1").web(flap.OutageEnded, 5)
+	x := s.only()
+	equal(t, "outage", x.OutageTime, 5*time.Second)
+	equal(t, "end", x.End, s.now)
+}
+
+func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
+	s := newTale(t)
+	s.at(1).web(flap.OutageStarted, 0)
+	s.at(1.2).regains("pod-1")
+	late := ofWeb(flap.AddressRemoved, "pod-1", flap.CauseManualWrite)
+	late.Time = zero.Add(seconds(1))
+	s.Observe(late)
+	s.web(flap.OutageEnded, 0.2)
+	x := s.only()
+	x.is(t, StateRecovered, ScopeService, flap.CauseManualWrite, "web")
+	equal(t, "outages", x.Outages, 1)
+	equal(t, "came back", x.Bounces, 1)
+	equal(t, "end", x.End, s.now)
+}
+
+func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
+	s := newTale(t)
+	s.at(1).web(flap.OutageStarted, 0).at(10)
+	s.only().is(t, StateRunning, ScopeService, flap.CauseUnknown, "web")
+	s.tell(flap.Finding{Kind: flap.ServiceRemoved, Namespace: "shop", Service: "web"})
+	equal(t, "removed with its Service", s.only().State, StateRecovered)
+}
+
+func TestARollOutThatTakesAllAddressesIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).removes(flap.CausePodDeleted, "pod-1").at(2).removes(flap.CausePodDeleted, "pod-2").web(flap.OutageStarted, 0)
+	x := s.only()
+	x.is(t, StateRunning, ScopeWorkload, flap.CausePodDeleted, "Deployment/web")
+	equal(t, "what went before counts", x.Lost, 2)
+	equal(t, "start", x.Start, zero.Add(seconds(1)))
+}
+
+func TestARollOutInPlaceThatDoesNotComeBackIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseInPlaceUpdate, "pod-1").at(60).none()
+	s.at(125)
+	s.only().is(t, StateRunning, ScopeWorkload, flap.CauseInPlaceUpdate, "Deployment/web")
+}
+
+func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
+	s := newTale(t)
+	web := flap.Finding{Namespace: "shop", Service: "web", Count: 3, Selector: true}
+	tell := func(kind flap.FindingKind) {
+		web.Kind = kind
+		s.tell(web)
+	}
+	s.at(1)
+	tell(flap.SelectorConflict)
+	s.at(100000)
+	x := s.only()
+	x.is(t, StatePending, ScopeService, flap.CauseEndpointsReset, "web")
+	tell(flap.EndpointsReset)
+	equal(t, "state", s.only().State, StateRunning)
+	equal(t, "the same", s.only().ID, x.ID)
+	s.at(100010).adds("10.0.0.1")
+	equal(t, "written again, it will be wiped again", s.only().State, StatePending)
+	s.at(100020)
+	tell(flap.SelectorConflictEnded)
+	x = s.only()
+	x.is(t, StateRecovered, ScopeService, flap.CauseEndpointsReset, "web")
+	if !strings.HasPrefix(x.Remedy, "Remove the selector of Service shop/web") {
+		t.Error(x.Remedy)
+	}
+}
+
+func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).removes(flap.CauseServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
+	s.at(13)
+	s.only().is(t, StateRecovered, ScopeService, flap.CauseServiceChanged, "web")
+}
+
+func TestAKubeletRestartIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseKubeletRestart, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, flap.CauseKubeletRestart, "node-1")
+}
+
+func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).turns("node-1", "true", "false").at(2).loses(flap.CauseNodeNotReady, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, flap.CauseNodeNotReady, "node-1")
+}
+
+func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
+	for _, cause := range flap.Causes() {
+		t.Run(cause.String(), func(t *testing.T) {
+			s := newTale(t)
+			s.at(1).loses(cause, "pod-1").web(flap.OutageStarted, 0).at(2)
+			x := s.only()
+			equal(t, "cause", x.Cause.String(), cause.String())
+			if strings.Contains(x.Summary+x.Remedy, "%!") || len(x.Remedy) < 40 || len(x.Summary) < 30 {
+				t.Errorf("summary %q, remedy %q", x.Summary, x.Remedy)
+			}
+		})
+	}
+}
+
+func TestTheNewestIncidentsAreKept(t *testing.T) {
+	s := newTale(t)
+	for i := range 25 {
+		x := ofWeb(flap.AddressNotReady, "pod-1", flap.CauseProbeFailed)
+		x.Service = fmt.Sprintf("web-%d", i)
+		x.Owner = ""
+		s.at(float64(i)).tell(x)
+	}
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 10)
+	equal(t, "newest first", all[0].Subject, "Service/web-24")
+}
+
+func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1").misses(40, "node-1").loses(flap.CauseNodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
+	s.at(20).removes(flap.CausePodDeleted, "pod-2")
+	s.at(2000).Incidents(s.now)
+	equal(t, "left", len(s.active)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods), 0)
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	s := newTale(t)
+	for i := range 1000 {
+		s.at(float64(40*i)).loses(flap.CauseProbeFailed, "pod-1").at(float64(40*i + 20)).regains("pod-1")
+	}
+	x := s.only()
+	equal(t, "evidence and what is left out", len(x.Evidence)+x.EvidenceLeftOut, 2000)
+	equal(t, "evidence", len(x.Evidence), 36)
+	equal(t, "timeline", len(x.Timeline), 96)
+}
+
+func TestItDoesNotMatterHowOftenAnyoneAsks(t *testing.T) {
+	tell := func(ask bool) []Incident {
+		s := newTale(t)
+		for i := range 400 {
+			at := float64(i) * 7
+			pod := fmt.Sprintf("pod-%d", i%5)
+			s.at(at).loses(flap.Causes()[i%len(flap.Causes())], pod)
+			if i%3 == 0 {
+				s.at(at+2).misses(10, fmt.Sprintf("node-%d", i%4))
+			}
+			s.at(at+4).regains(pod).returns(10.5, fmt.Sprintf("node-%d", i%4))
+			for j := 0; ask && j < 20; j++ {
+				s.Incidents(s.now.Add(time.Duration(j) * 100 * time.Millisecond))
+			}
+		}
+		return s.Incidents(s.now)
+	}
+	if a, b := tell(false), tell(true); !reflect.DeepEqual(a, b) {
+		t.Errorf("unlike:%s\n----%s", summaries(a), summaries(b))
+	}
+}
+
+func TestNewsTellsOfAStartAChangeAndAnEndOnce(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3")
+	s.at(50).misses(40, "node-1")
+	kinds := func() (all []NoticeKind) {
+		for _, n := range s.News(s.now) {
+			all = append(all, n.Kind)
+		}
+		return all
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want []NoticeKind
+	}{
+		{"start", func() {}, []NoticeKind{Started}},
+		{"nothing new", func() {}, nil},
+		{"of the control plane", func() { s.at(51).misses(40, "node-2", "node-3") }, []NoticeKind{Changed}},
+		{"recovered, but it may flap again", func() { s.at(60).returns(50, "node-1", "node-2", "node-3") }, nil},
+		{"end", func() { s.at(181) }, []NoticeKind{Ended}},
+		{"nothing more", func() { s.at(500) }, nil},
+	} {
+		step.do()
+		if got := kinds(); !reflect.DeepEqual(got, step.want) {
+			t.Errorf("%s: got %v, want %v", step.what, got, step.want)
+		}
+	}
+}

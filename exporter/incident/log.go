@@ -1,0 +1,167 @@
+// Package incident groups what the fold finds into incidents: what belongs
+// together, what it hit, the evidence and the remedy.
+//
+// Like the fold it reads no clock: time comes in with the findings and the
+// questions, so the same findings give the same incidents at any speed.
+package incident
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+const (
+	// quiet is how long everything must stay recovered: what flaps again before is the same incident.
+	quiet = 2 * time.Minute
+	// lag is how late a finding may come in behind a later one: a loss waits a
+	// second for its cause. What becomes due by the passing of time waits as long.
+	lag = time.Second
+	// sweepEvery is how often what was remembered for a while is forgotten.
+	sweepEvery = time.Minute
+	// nodeMemory is how long a node counts as one that sends heartbeats after it was last heard of.
+	nodeMemory = 10 * time.Minute
+)
+
+// Log is the incidents of a cluster. It is safe for concurrent use.
+type Log struct {
+	mu   sync.Mutex
+	size int
+	// now is the time of the newest finding or question; due is when the next thing
+	// happens by the mere passing of time, zero if nothing will.
+	now, due time.Time
+	swept    time.Time
+	// grace is the grace period in force, 0 while no heartbeat was late.
+	grace time.Duration
+
+	// active are the incidents that may still grow, by what they follow; shown
+	// are those to be told of, the active ones included.
+	active map[string]*record
+	shown  []*record
+
+	nodes map[string]*node
+	// marks are the nodes that were lost lately, in order.
+	marks     []mark
+	services  map[serviceKey]*service
+	addresses map[addressKey]*address
+	pods      map[podKey]*pod
+}
+
+// New makes an empty log that keeps the newest incidents, size of them.
+func New(size int) *Log {
+	return &Log{
+		size: max(size, 1), active: map[string]*record{}, nodes: map[string]*node{},
+		services: map[serviceKey]*service{}, addresses: map[addressKey]*address{}, pods: map[podKey]*pod{},
+	}
+}
+
+// Observe takes in a finding. It is quick: the fold is locked meanwhile.
+func (l *Log) Observe(x flap.Finding) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(x.Time)
+	switch x.Kind {
+	case flap.HeartbeatSeen, flap.HeartbeatLate, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.NodeRemoved:
+		l.observeNode(x)
+	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced:
+		l.observeAddress(x)
+	case flap.OutageStarted:
+		l.outageStarted(x)
+	case flap.OutageEnded:
+		l.outageEnded(x)
+	case flap.EndpointsReset:
+		l.reset(x)
+	case flap.SelectorConflict:
+		l.conflict(x)
+	case flap.SelectorConflictEnded:
+		l.conflictEnded(x)
+	case flap.ServiceRemoved:
+		l.serviceRemoved(x)
+	case flap.PodReadyChanged, flap.PodReadyWasStale, flap.PodUpdatedInPlace, flap.PodRestartedSilently:
+		l.observePod(x)
+	case flap.WatchBroke, flap.WatchWorks:
+		l.observeWatch(x)
+	}
+}
+
+// Incidents are the incidents as of t, newest first, those that go on on top. They
+// are copies.
+func (l *Log) Incidents(t time.Time) []Incident {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	t = l.now
+	all := make([]Incident, 0, len(l.shown))
+	for _, r := range l.shown {
+		all = append(all, r.snapshot(l, t))
+	}
+	slices.SortStableFunc(all, func(a, b Incident) int {
+		return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// find returns the active incident of a key; one that has been quiet for long enough by t is none.
+func (l *Log) find(key string, t time.Time) *record {
+	r := l.active[key]
+	if r != nil && r.quietBy(t) {
+		l.settle(r)
+		return nil
+	}
+	return r
+}
+
+// begin returns the active incident of a key, or begins one.
+func (l *Log) begin(s subject, t time.Time) *record {
+	if r := l.find(s.key(), t); r != nil {
+		return r
+	}
+	r := newRecord(s, t)
+	l.active[s.key()] = r
+	if !r.harmless {
+		l.show(r)
+	}
+	return r
+}
+
+// show makes an incident one to be told of; the oldest ones make room, ended ones first.
+func (l *Log) show(r *record) {
+	r.harmless = false
+	if r.isShown {
+		return
+	}
+	r.isShown = true
+	l.shown = append(l.shown, r)
+	if len(l.shown) <= l.size {
+		return
+	}
+	oldest := slices.IndexFunc(l.shown, func(r *record) bool { return r.settled })
+	if oldest < 0 {
+		oldest = 0
+		l.settle(l.shown[0])
+	}
+	l.shown = slices.Delete(l.shown, oldest, oldest+1)
+}
+
+// settle ends an incident for good: what comes now is another one.
+func (l *Log) settle(r *record) {
+	r.settled = true
+	if l.active[r.key()] == r {
+		delete(l.active, r.key())
+	}
+}
+
+// touched draws the sum after a change at t: whether everything has recovered.
+func (l *Log) touched(r *record, t time.Time) {
+	switch {
+	case r.isOpen():
+		r.recovered = time.Time{}
+	case t.After(r.recovered):
+		r.recovered = t
+		l.remind(t.Add(quiet))
+	}
+}

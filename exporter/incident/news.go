@@ -1,0 +1,75 @@
+package incident
+
+import "time"
+
+// NoticeKind is what a Notice tells.
+type NoticeKind uint8
+
+// The kinds of Notice.
+const (
+	// Started: an incident has begun.
+	Started NoticeKind = iota + 1
+	// Changed: it turned out to be of another scope, or what was pending has happened.
+	Changed
+	// Ended: everything that it hit has recovered and stayed so.
+	Ended
+)
+
+// Notice tells of an incident that began, changed or ended.
+type Notice struct {
+	Kind     NoticeKind
+	Incident Incident
+}
+
+// told is what of an incident has been told.
+type told struct {
+	started, ended bool
+	story          story
+	state          State
+}
+
+// News tells what has happened to the incidents since it was last asked, as of t.
+func (l *Log) News(t time.Time) []Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	var all []Notice
+	for _, r := range l.shown {
+		if kind := r.news(l.now); kind != 0 {
+			all = append(all, Notice{kind, r.snapshot(l, l.now)})
+		}
+	}
+	return all
+}
+
+func (r *record) news(t time.Time) NoticeKind {
+	was := r.told
+	state := r.state(t)
+	r.told = told{started: true, ended: was.ended || state == StateEnded, story: r.story, state: state}
+	switch {
+	case !was.started:
+		// If it has ended as well, that is told next time.
+		r.told.ended = false
+		return Started
+	case r.told.ended && !was.ended:
+		return Ended
+	case was.story != r.story, was.state == StatePending && state == StateRunning:
+		return Changed
+	}
+	return 0
+}
+
+// Rest tells, when nothing more will come, how the incidents stand whose end has not been told.
+func (l *Log) Rest(t time.Time) []Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	var all []Notice
+	for _, r := range l.shown {
+		if !r.told.ended {
+			r.told = told{started: true, ended: true, story: r.story, state: r.state(l.now)}
+			all = append(all, Notice{Ended, r.snapshot(l, l.now)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,193 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+const (
+	// normalInterval is the longest interval of a kubelet that is in time: it
+	// renews its Lease every 10 s, with a jitter of 4 % and the time of the request.
+	normalInterval = 11500 * time.Millisecond
+	// oneBeatLost is an interval in which at most one heartbeat was lost.
+	oneBeatLost = 20 * time.Second
+	// fewest is how many nodes must be lost together to blame what they have in common.
+	fewest = 3
+	// usualGrace is taken while the grace period is not known.
+	usualGrace = 50 * time.Second
+)
+
+// node is what the log remembers of a node.
+type node struct {
+	name string
+	// seen is when it was last heard of, late when it last was late.
+	seen, late time.Time
+	// missed: its heartbeat is out since gapFrom.
+	missed  bool
+	gapFrom time.Time
+	// notReady: its Ready is not True, after it was.
+	notReady bool
+	record   *record
+	// gap and unready are the running spans in record.
+	gap, unready *Span
+	// marked is when it was last counted as lost.
+	marked time.Time
+}
+
+// mark is a node that was lost.
+type mark struct {
+	at   time.Time
+	node *node
+}
+
+func (l *Log) nodeNamed(name string) *node {
+	n := l.nodes[name]
+	if n == nil {
+		n = &node{name: name}
+		l.nodes[name] = n
+	}
+	return n
+}
+
+func (l *Log) observeNode(x flap.Finding) {
+	n := l.nodeNamed(x.Node)
+	n.seen = x.Time
+	switch x.Kind {
+	case flap.HeartbeatSeen:
+		l.heartbeat(n, x)
+	case flap.HeartbeatLate:
+		l.grace = 2 * x.Duration
+		n.late = x.Time
+	case flap.HeartbeatMissed:
+		l.grace = x.Duration
+		l.missedHeartbeat(n, x)
+	case flap.NodeReadyChanged:
+		if x.To == "true" {
+			l.turnedReady(n, x)
+		} else {
+			l.turnedNotReady(n, x)
+		}
+	case flap.NodeTurnedUnseen:
+		l.turnedUnseen(n, x)
+	case flap.NodeRemoved:
+		l.nodeRemoved(n, x)
+	}
+}
+
+func (l *Log) heartbeat(n *node, x flap.Finding) {
+	r := n.live(x.Time)
+	if r == nil {
+		n.missed = false
+		return
+	}
+	if n.missed && r.story == storyGrace && x.Duration > oneBeatLost {
+		r = l.outgrow(n, n.gapFrom.Add(oneBeatLost))
+	}
+	r.longest = max(r.longest, x.Duration)
+	if !n.missed {
+		return
+	}
+	n.missed = false
+	r.add(fact{at: x.Time, stage: stageHeartbeat, first: n.name, longest: x.Duration})
+	end(&n.gap, x.Time)
+	l.closeNode(r, n, x.Time)
+}
+
+func (l *Log) missedHeartbeat(n *node, x flap.Finding) {
+	if n.missed {
+		// The heartbeat between was none whose interval is known.
+		end(&n.gap, x.Time.Add(-x.Duration))
+	}
+	n.missed, n.gapFrom = true, x.Time.Add(-x.Duration)
+	r := l.lose(n, x.Time, x.Duration)
+	l.openGap(r, n, x.Time)
+	r.add(fact{at: x.Time, stage: stageMissed, first: n.name, longest: x.Duration})
+}
+
+// openGap tells of a node's heartbeat that is out.
+func (l *Log) openGap(r *record, n *node, t time.Time) {
+	r.unknown = true
+	r.openNodes[n.name] = struct{}{}
+	r.add(fact{at: n.gapFrom, stage: stageLast, first: n.name})
+	if n.late.After(n.gapFrom) && r.story != storyGrace {
+		r.add(fact{at: n.late, stage: stageLate, first: n.name, longest: n.late.Sub(n.gapFrom)})
+	}
+	n.gap = r.span(LaneHeartbeat, n.name, n.gapFrom)
+	l.touched(r, t)
+	if r.story == storyGrace {
+		l.remind(n.gapFrom.Add(oneBeatLost))
+	}
+}
+
+func (l *Log) turnedNotReady(n *node, x flap.Finding) {
+	unknown := x.To == "unknown"
+	if x.From != "true" && !n.notReady {
+		// A new node that starts.
+		return
+	}
+	n.notReady = true
+	var r *record
+	if unknown {
+		r = l.lose(n, x.Time, x.Heartbeat)
+		r.unknown = true
+	} else {
+		r = l.follow(n, x.Time, normalInterval+1)
+	}
+	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Heartbeat > 0 {
+		r.add(fact{at: x.Time.Add(-x.Heartbeat), stage: stageLast, first: n.name})
+	}
+	r.turned++
+	r.openNodes[n.name] = struct{}{}
+	end(&n.unready, x.Time)
+	n.unready = r.span(LaneNode, n.name, x.Time)
+	stage := stageNotReady
+	if unknown {
+		stage = stageUnknown
+	}
+	r.add(fact{at: x.Time, stage: stage, first: n.name, longest: x.Heartbeat})
+	l.touched(r, x.Time)
+}
+
+func (l *Log) turnedReady(n *node, x flap.Finding) {
+	r := n.live(x.Time)
+	if !n.notReady || r == nil {
+		n.notReady = false
+		return
+	}
+	n.notReady = false
+	r.add(fact{at: x.Time, stage: stageReady, first: n.name, longest: x.Duration})
+	end(&n.unready, x.Time)
+	l.closeNode(r, n, x.Time)
+}
+
+func (l *Log) turnedUnseen(n *node, x flap.Finding) {
+	if x.From != "true" {
+		return
+	}
+	r := l.lose(n, x.Time, 0)
+	r.unknown = true
+	r.turned++
+	r.add(fact{at: x.Time, stage: stageUnseen, first: n.name})
+	l.touched(r, x.Time)
+}
+
+func (l *Log) nodeRemoved(n *node, x flap.Finding) {
+	delete(l.nodes, n.name)
+	r := n.live(x.Time)
+	if r == nil || !n.missed && !n.notReady {
+		return
+	}
+	n.missed, n.notReady = false, false
+	end(&n.gap, x.Time)
+	end(&n.unready, x.Time)
+	r.add(fact{at: x.Time, stage: stageNodeRemoved, first: n.name})
+	l.closeNode(r, n, x.Time)
+}
+
+func (l *Log) closeNode(r *record, n *node, t time.Time) {
+	if !n.missed && !n.notReady {
+		delete(r.openNodes, n.name)
+		l.touched(r, t)
+	}
+}

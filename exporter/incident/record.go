@@ -1,0 +1,235 @@
+package incident
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// story is how an incident is told: its scope, and what the remedy speaks of.
+type story uint8
+
+const (
+	storyNode story = iota + 1
+	storyControlPlane
+	// storyGrace: nothing is late but by the grace period, which is as short as the heartbeat.
+	storyGrace
+	storyWorkload
+	storyService
+)
+
+// subject is what an incident follows.
+type subject struct {
+	story           story
+	namespace, name string
+	cause           flap.Cause
+}
+
+// key tells incidents apart. A node's causes follow from each other and are one
+// incident, the others each have their own remedy.
+func (s subject) key() string {
+	switch s.story {
+	case storyNode:
+		return "node/" + s.name
+	case storyControlPlane:
+		return "control plane"
+	case storyGrace:
+		return "grace period"
+	case storyWorkload:
+		return "workload/" + s.namespace + "/" + s.name + "/" + s.cause.String()
+	}
+	return "service/" + s.namespace + "/" + s.name + "/" + s.cause.String()
+}
+
+const (
+	maxNodes    = 100
+	maxServices = 50
+	maxAliases  = 20
+	maxChanges  = 400
+)
+
+// record is an incident while it grows.
+type record struct {
+	subject
+	id    string
+	also  []string
+	start time.Time
+	// recovered is when everything had recovered; zero while it has not.
+	recovered time.Time
+	// harmless: nothing speaks for harm yet, a roll-out looks like that.
+	harmless, isShown, settled bool
+	// into is the incident that this one turned out to be part of.
+	into *record
+	told told
+
+	// What has not recovered: nodes, addresses and since when they are out, outages;
+	// conflict is a time bomb that has not gone off, wiped one that has.
+	openNodes       map[string]struct{}
+	out             map[addressKey]time.Time
+	openOutages     int
+	conflict, wiped bool
+	bomb, wipe      *Span
+
+	nodes           []string
+	nodesLeftOut    int
+	nodesKnown      int
+	services        []*effect
+	servicesLeftOut int
+	lost            int
+	bounces, turned int
+	outages, resets int
+	outageTime      time.Duration
+	byCause         map[flap.Cause]int
+	unknown         bool
+	longest, stale  time.Duration
+	again           int
+	changes         []change
+
+	evidence bounded[*fact]
+	spans    bounded[*Span]
+}
+
+// effect is what an incident did to a Service.
+type effect struct {
+	key                    serviceKey
+	lost, bounces, outages int
+	outageTime             time.Duration
+	down                   time.Time
+}
+
+func newRecord(s subject, t time.Time) *record {
+	r := &record{
+		subject: s, id: idOf(s.key(), t), start: t,
+		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{}, byCause: map[flap.Cause]int{},
+		evidence: newBounded[*fact](12, 24), spans: newBounded[*Span](24, 72),
+	}
+	switch s.cause {
+	case flap.CausePodDeleted, flap.CausePodEvicted, flap.CausePodCompleted,
+		flap.CauseInPlaceUpdate, flap.CauseReadinessGate, flap.CauseServiceChanged:
+		r.harmless = true
+	}
+	return r
+}
+
+// idOf makes an ID that sorts by time and goes into a URL as it is.
+func idOf(key string, t time.Time) string {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	return fmt.Sprintf("%s-%08x", strings.Replace(t.UTC().Format("20060102-150405.000"), ".", "", 1), h.Sum32())
+}
+
+func (r *record) root() *record {
+	for r.into != nil {
+		r = r.into
+	}
+	return r
+}
+
+// ongoing: something harmful has not recovered.
+func (r *record) ongoing() bool {
+	return len(r.openNodes) > 0 || len(r.out) > 0 || r.openOutages > 0 || r.wiped
+}
+
+func (r *record) isOpen() bool { return r.ongoing() || r.conflict }
+
+// quietBy reports whether it is over for good by t.
+func (r *record) quietBy(t time.Time) bool {
+	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > quiet
+}
+
+func (r *record) state(t time.Time) State {
+	switch {
+	case r.settled && r.isOpen():
+		// Pushed out by newer ones.
+		return StateEnded
+	case r.ongoing():
+		return StateRunning
+	case r.conflict:
+		return StatePending
+	case r.quietBy(t):
+		return StateEnded
+	}
+	return StateRecovered
+}
+
+func (r *record) addNode(name string) {
+	if slices.Contains(r.nodes, name) {
+		return
+	}
+	if len(r.nodes) == maxNodes {
+		r.nodesLeftOut++
+		return
+	}
+	r.nodes = append(r.nodes, name)
+}
+
+// effectOn is what it did to a Service; of what is over the limit only the sum is kept.
+func (r *record) effectOn(key serviceKey) *effect {
+	for _, e := range r.services {
+		if e.key == key {
+			return e
+		}
+	}
+	e := &effect{key: key}
+	if len(r.services) == maxServices {
+		r.servicesLeftOut++
+	} else {
+		r.services = append(r.services, e)
+	}
+	return e
+}
+
+// merge makes this incident part of another.
+func (l *Log) merge(r, into *record) {
+	r.into = into
+	if into.start.After(r.start) {
+		into.start = r.start
+	}
+	if len(into.also) < maxAliases {
+		into.also = append(into.also, r.id)
+	}
+	for name := range r.openNodes {
+		into.openNodes[name] = struct{}{}
+	}
+	for key, since := range r.out {
+		into.out[key] = since
+	}
+	for _, name := range r.nodes {
+		into.addNode(name)
+	}
+	into.takeCounts(r)
+	for _, f := range r.evidence.all() {
+		into.add(*f)
+	}
+	for _, s := range r.spans.all() {
+		into.spans.add(s)
+	}
+	l.settle(r)
+	if i := slices.Index(l.shown, r); i >= 0 {
+		l.shown = slices.Delete(l.shown, i, i+1)
+	}
+	l.touched(into, r.recovered)
+}
+
+func (r *record) takeCounts(from *record) {
+	r.openOutages += from.openOutages
+	r.lost, r.bounces = r.lost+from.lost, r.bounces+from.bounces
+	r.outages, r.turned, r.outageTime = r.outages+from.outages, r.turned+from.turned, r.outageTime+from.outageTime
+	r.unknown = r.unknown || from.unknown
+	r.longest = max(r.longest, from.longest)
+	for cause, n := range from.byCause {
+		r.byCause[cause] += n
+	}
+	for _, e := range from.services {
+		sum := r.effectOn(e.key)
+		sum.lost, sum.bounces, sum.outages = sum.lost+e.lost, sum.bounces+e.bounces, sum.outages+e.outages
+		sum.outageTime += e.outageTime
+		if sum.down.IsZero() {
+			sum.down = e.down
+		}
+	}
+}

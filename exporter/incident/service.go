@@ -1,0 +1,198 @@
+package incident
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// claimWithin is how long an outage waits for the loss that it began with.
+const claimWithin = 3 * time.Second
+
+type serviceKey struct{ namespace, name string }
+
+func keyOfService(x flap.Finding) serviceKey { return serviceKey{x.Namespace, x.Service} }
+
+// String is the Service as sentences have it.
+func (k serviceKey) String() string { return k.namespace + "/" + k.name }
+
+// service is what the log remembers of a Service that lost addresses.
+type service struct {
+	// lossAt is when it last lost one, to which incident.
+	lossAt time.Time
+	loss   *record
+	// outage is since when it has no ready address, zero if it has; record is
+	// the incident that this belongs to, nil until it is known.
+	outage time.Time
+	record *record
+	span   *Span
+	// gained counts the ready addresses that came to it around gainedAt.
+	gained   int
+	gainedAt time.Time
+}
+
+func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == nil }
+
+func (l *Log) serviceOf(key serviceKey) *service {
+	s := l.services[key]
+	if s == nil {
+		s = &service{}
+		l.services[key] = s
+	}
+	return s
+}
+
+// claimFor notes a loss; an outage that began with it belongs to its incident.
+func (l *Log) claimFor(key serviceKey, r *record, t time.Time) {
+	s := l.serviceOf(key)
+	if !t.Before(s.lossAt) {
+		s.lossAt, s.loss = t, r
+	}
+	if s.unclaimed() && s.outage.Equal(t) {
+		l.beginOutage(key, s, r)
+	}
+}
+
+func (l *Log) outageStarted(x flap.Finding) {
+	key := keyOfService(x)
+	s := l.serviceOf(key)
+	s.outage, s.record, s.span = x.Time, nil, nil
+	if s.loss != nil && s.lossAt.Equal(x.Time) {
+		l.beginOutage(key, s, s.loss.root())
+		return
+	}
+	l.remind(x.Time.Add(claimWithin))
+}
+
+func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
+	s.record = r
+	l.show(r)
+	r.outages++
+	r.openOutages++
+	e := r.effectOn(key)
+	e.outages++
+	e.down = s.outage
+	s.span = r.span(LaneOutage, key.String(), s.outage)
+	r.add(fact{at: s.outage, stage: stageOutage, service: key})
+	l.touched(r, s.outage)
+}
+
+// claim gives an outage that no loss explains an incident of its own.
+func (l *Log) claim(key serviceKey, s *service, cause flap.Cause) {
+	if s.unclaimed() {
+		subject := subject{story: storyService, namespace: key.namespace, name: key.name, cause: cause}
+		l.beginOutage(key, s, l.begin(subject, s.outage))
+	}
+}
+
+func (l *Log) outageEnded(x flap.Finding) {
+	key := keyOfService(x)
+	s := l.serviceOf(key)
+	if s.outage.IsZero() {
+		s.outage = x.Time.Add(-x.Duration)
+	}
+	l.claim(key, s, x.Cause)
+	l.endOutage(key, s, x.Time, stageOutageOver)
+}
+
+func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
+	r := s.record.root()
+	lasted := t.Sub(s.outage)
+	r.openOutages--
+	r.outageTime += lasted
+	e := r.effectOn(key)
+	e.outageTime += lasted
+	e.down = time.Time{}
+	end(&s.span, t)
+	r.add(fact{at: t, stage: how, service: key, longest: lasted})
+	s.outage, s.record = time.Time{}, nil
+	r.rewritten(t)
+	l.touched(r, t)
+}
+
+// rewritten: what was wiped is there again, or is not wanted any more.
+func (r *record) rewritten(t time.Time) {
+	r.wiped = false
+	end(&r.wipe, t)
+}
+
+// reset takes in the wipe of hand-written addresses.
+func (l *Log) reset(x flap.Finding) {
+	cause := flap.CauseManualWrite
+	if x.Selector {
+		cause = flap.CauseEndpointsReset
+	}
+	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: cause}, x.Time)
+	r.resets++
+	r.effectOn(keyOfService(x))
+	if x.Selector && !r.wiped {
+		r.wiped = true
+		r.wipe = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
+	}
+	r.add(fact{at: x.Time, stage: stageReset, service: keyOfService(x), number: x.Count})
+	l.touched(r, x.Time)
+}
+
+func bomb(x flap.Finding) subject {
+	return subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: flap.CauseEndpointsReset}
+}
+
+func (l *Log) conflict(x flap.Finding) {
+	r := l.begin(bomb(x), x.Time)
+	r.conflict = true
+	r.effectOn(keyOfService(x))
+	r.add(fact{at: x.Time, stage: stageConflict, service: keyOfService(x), number: x.Count})
+	r.bomb = r.span(LaneConflict, x.Namespace+"/"+x.Service, x.Time)
+	l.touched(r, x.Time)
+}
+
+func (l *Log) conflictEnded(x flap.Finding) {
+	r := l.find(bomb(x).key(), x.Time)
+	if r == nil || !r.conflict {
+		return
+	}
+	r.conflict = false
+	r.rewritten(x.Time)
+	end(&r.bomb, x.Time)
+	r.add(fact{at: x.Time, stage: stageDefused, service: keyOfService(x)})
+	l.touched(r, x.Time)
+}
+
+// serviceGained: a ready address came to the Service.
+func (l *Log) serviceGained(key serviceKey, t time.Time) {
+	s := l.serviceOf(key)
+	if t.Sub(s.gainedAt) > replacedWithin {
+		s.gained = 0
+	}
+	s.gained++
+	s.gainedAt = t
+	wipe := subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
+	if r := l.active[wipe.key()]; r != nil && r.wiped {
+		r.rewritten(t)
+		l.touched(r, t)
+	}
+}
+
+// serviceRemoved ends what waits for a Service that is not there any more.
+func (l *Log) serviceRemoved(x flap.Finding) {
+	key := keyOfService(x)
+	if s := l.services[key]; s != nil {
+		if s.record != nil && !s.outage.IsZero() {
+			l.endOutage(key, s, x.Time, stageServiceRemoved)
+		}
+		delete(l.services, key)
+	}
+	for k, a := range l.addresses {
+		if k.serviceKey != key {
+			continue
+		}
+		if a.isOut {
+			r := a.record.root()
+			delete(r.out, k)
+			end(&a.span, x.Time)
+			l.touched(r, x.Time)
+		}
+		delete(l.addresses, k)
+	}
+	l.conflictEnded(x)
+}

@@ -1,0 +1,115 @@
+package incident
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// snapshot is the incident as of t.
+func (r *record) snapshot(l *Log, t time.Time) Incident {
+	x := Incident{
+		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(t), Cause: r.mainCause(), Scope: r.scope(),
+		Namespace: r.namespace, Subject: r.name,
+		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: r.nodesLeftOut, ServicesLeftOut: r.servicesLeftOut,
+		Lost: r.lost, Bounces: r.bounces, Outages: r.outages, OutageTime: r.outageTime, Turned: r.turned,
+		EvidenceLeftOut: r.evidence.leftOut, SpansLeftOut: r.spans.leftOut,
+	}
+	if x.State == StateRecovered || x.State == StateEnded {
+		x.End = r.recovered
+		if x.End.IsZero() {
+			x.End = t
+		}
+	}
+	for _, e := range r.services {
+		s := Service{e.key.namespace, e.key.name, e.lost, e.bounces, e.outages, e.outageTime, !e.down.IsZero()}
+		if s.Down && t.After(e.down) {
+			s.OutageTime += t.Sub(e.down)
+			x.OutageTime += t.Sub(e.down)
+		}
+		x.Services = append(x.Services, s)
+	}
+	slices.SortFunc(x.Services, func(a, b Service) int {
+		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	x.Evidence = r.chain()
+	x.Timeline = r.timeline(x.End)
+	x.Numbers = r.numbers(l.grace, t)
+	x.Summary = r.summary(&x)
+	x.Remedy = r.remedy(&x)
+	return x
+}
+
+func (r *record) scope() Scope {
+	switch r.story {
+	case storyNode:
+		return ScopeNode
+	case storyControlPlane, storyGrace:
+		return ScopeControlPlane
+	case storyWorkload:
+		return ScopeWorkload
+	}
+	return ScopeService
+}
+
+// mainCause: a node's causes follow from each other. Unknown outdoes the others,
+// else what cost most addresses.
+func (r *record) mainCause() flap.Cause {
+	if r.story == storyWorkload || r.story == storyService || r.unknown {
+		return r.cause
+	}
+	main := flap.CauseNodeNotReady
+	for _, cause := range flap.Causes() {
+		if n, ok := r.byCause[cause]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
+			main = cause
+		}
+	}
+	return main
+}
+
+const (
+	// A grace period is recommended between these: below a minute a kubelet's bad
+	// moment is a lost node, above two a lost node keeps its traffic for too long.
+	leastGrace = 60 * time.Second
+	mostGrace  = 120 * time.Second
+)
+
+func (r *record) numbers(grace time.Duration, t time.Time) Numbers {
+	var n Numbers
+	switch r.story {
+	case storyNode, storyControlPlane, storyGrace:
+		n.GracePeriod, n.LongestInterval = grace, r.longestBy(t)
+	}
+	switch {
+	case r.story == storyNode && r.mainCause() == flap.CauseNodeHeartbeatLost:
+		n.RecommendedGracePeriod = recommended(n.LongestInterval)
+	case r.story == storyGrace:
+		n.RecommendedGracePeriod = usualGrace
+	case r.cause == flap.CauseInPlaceUpdate:
+		n.Windows = r.windows()
+	}
+	return n
+}
+
+// longestBy is the longest interval between two heartbeats, a running one included.
+func (r *record) longestBy(t time.Time) time.Duration {
+	longest := r.longest
+	for _, s := range r.spans.all() {
+		if s.Lane == LaneHeartbeat && s.End.IsZero() {
+			longest = max(longest, t.Sub(s.Start))
+		}
+	}
+	return longest
+}
+
+// recommended is twice the longest interval seen, so that one as long and a beat
+// lost are survived, in steps of 10 s.
+func recommended(longest time.Duration) time.Duration {
+	const step = 10 * time.Second
+	d := (2*longest + step - 1) / step * step
+	return min(max(d, leastGrace), mostGrace)
+}

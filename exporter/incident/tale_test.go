@@ -1,0 +1,154 @@
+package incident
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// tale tells a log findings at exact times, in seconds since the start.
+type tale struct {
+	*Log
+	t   *testing.T
+	now time.Time
+}
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newTale(t *testing.T) *tale { return &tale{New(10), t, zero} }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (s *tale) at(t float64) *tale {
+	s.now = zero.Add(seconds(t))
+	return s
+}
+
+func (s *tale) tell(x flap.Finding) *tale {
+	x.Time = s.now
+	s.Observe(x)
+	return s
+}
+
+// beats lets nodes send heartbeats 10 s after the ones before.
+func (s *tale) beats(nodes ...string) *tale {
+	for _, n := range nodes {
+		s.tell(flap.Finding{Kind: flap.HeartbeatSeen, Node: n, Duration: seconds(10)})
+	}
+	return s
+}
+
+// misses lets the grace period pass without a heartbeat, the half of it before.
+func (s *tale) misses(grace float64, nodes ...string) *tale {
+	now := s.now
+	for _, n := range nodes {
+		s.now = now.Add(-seconds(grace / 2))
+		s.tell(flap.Finding{Kind: flap.HeartbeatLate, Node: n, Duration: seconds(grace / 2)})
+	}
+	s.now = now
+	for _, n := range nodes {
+		s.tell(flap.Finding{Kind: flap.HeartbeatMissed, Node: n, Duration: seconds(grace)})
+	}
+	return s
+}
+
+func (s *tale) returns(after float64, nodes ...string) *tale {
+	for _, n := range nodes {
+		s.tell(flap.Finding{Kind: flap.HeartbeatSeen, Node: n, Duration: seconds(after)})
+	}
+	return s
+}
+
+func (s *tale) turns(node, from, to string) *tale {
+	return s.tell(flap.Finding{Kind: flap.NodeReadyChanged, Node: node, From: from, To: to, Duration: time.Minute})
+}
+
+// ofWeb is a finding about an address of shop/web: pod-1, of the Deployment web, on node-1.
+func ofWeb(kind flap.FindingKind, pod string, cause flap.Cause) flap.Finding {
+	x := flap.Finding{
+		Kind: kind, Namespace: "shop", Service: "web", Pod: pod, Node: "node-1", Owner: "ReplicaSet/web-5d4f6c7b89",
+		IP: netip.MustParseAddr("10.0.0.1"), Address: event.ParseUID(pod), Cause: cause,
+	}
+	if kind == flap.AddressNotReady || kind == flap.AddressRemoved {
+		x.From = "ready"
+	}
+	return x
+}
+
+func (s *tale) loses(cause flap.Cause, pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(ofWeb(flap.AddressNotReady, p, cause))
+	}
+	return s
+}
+
+func (s *tale) removes(cause flap.Cause, pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(ofWeb(flap.AddressRemoved, p, cause))
+	}
+	return s
+}
+
+func (s *tale) regains(pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(ofWeb(flap.AddressReady, p, flap.CauseUnknown))
+		s.tell(ofWeb(flap.AddressBounced, p, flap.CauseUnknown))
+	}
+	return s
+}
+
+func (s *tale) adds(pods ...string) *tale {
+	for _, p := range pods {
+		x := ofWeb(flap.AddressAdded, p, flap.CauseUnknown)
+		x.To = "ready"
+		s.tell(x)
+	}
+	return s
+}
+
+func (s *tale) web(kind flap.FindingKind, duration float64) *tale {
+	return s.tell(flap.Finding{Kind: kind, Namespace: "shop", Service: "web", Duration: seconds(duration)})
+}
+
+// only returns the one incident that there is as of now.
+func (s *tale) only() Incident {
+	s.t.Helper()
+	all := s.Incidents(s.now)
+	if len(all) != 1 {
+		s.t.Fatalf("%d incidents, want 1: %s", len(all), summaries(all))
+	}
+	return all[0]
+}
+
+func (s *tale) none() {
+	s.t.Helper()
+	if all := s.Incidents(s.now); len(all) > 0 {
+		s.t.Fatalf("%d incidents, want none: %s", len(all), summaries(all))
+	}
+}
+
+func summaries(all []Incident) string {
+	text := ""
+	for _, x := range all {
+		text += "\n" + string(x.State) + " " + x.Summary
+	}
+	return text
+}
+
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func (x Incident) is(t *testing.T, state State, scope Scope, cause flap.Cause, subject string) {
+	t.Helper()
+	equal(t, "state", x.State, state)
+	equal(t, "scope", x.Scope, scope)
+	equal(t, "cause", x.Cause.String(), cause.String())
+	equal(t, "subject", x.Subject, subject)
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// The answer of /api/v1/incidents. Fields may be added; none is removed or changes its meaning.
+type apiAnswer struct {
+	AsOf      time.Time     `json:"as_of"`
+	Incidents []apiIncident `json:"incidents"`
+}
+
+type apiIncident struct {
+	ID              string        `json:"id"`
+	Also            []string      `json:"also,omitempty"`
+	Cluster         string        `json:"cluster,omitempty"`
+	State           string        `json:"state"`
+	Start           time.Time     `json:"start"`
+	End             *time.Time    `json:"end"`
+	DurationSeconds float64       `json:"duration_seconds"`
+	Cause           string        `json:"cause"`
+	Scope           string        `json:"scope"`
+	Namespace       string        `json:"namespace,omitempty"`
+	Subject         string        `json:"subject"`
+	Summary         string        `json:"summary"`
+	Remedy          string        `json:"remedy"`
+	Nodes           []string      `json:"nodes"`
+	NodesLeftOut    int           `json:"nodes_left_out,omitempty"`
+	NodeTransitions int           `json:"node_transitions"`
+	Services        []apiService  `json:"services"`
+	ServicesLeftOut int           `json:"services_left_out,omitempty"`
+	AddressesLost   int           `json:"addresses_lost"`
+	AddressesBack   int           `json:"addresses_back"`
+	Outages         int           `json:"outages"`
+	OutageSeconds   float64       `json:"outage_seconds"`
+	Numbers         apiNumbers    `json:"numbers"`
+	Evidence        []apiEvidence `json:"evidence"`
+	EvidenceLeftOut int           `json:"evidence_left_out,omitempty"`
+	Timeline        []apiSpan     `json:"timeline"`
+	SpansLeftOut    int           `json:"timeline_left_out,omitempty"`
+}
+
+type apiService struct {
+	Namespace     string  `json:"namespace"`
+	Service       string  `json:"service"`
+	AddressesLost int     `json:"addresses_lost"`
+	AddressesBack int     `json:"addresses_back"`
+	Outages       int     `json:"outages"`
+	OutageSeconds float64 `json:"outage_seconds"`
+	Down          bool    `json:"down"`
+}
+
+type apiNumbers struct {
+	GracePeriod            float64     `json:"grace_period_seconds,omitempty"`
+	LongestInterval        float64     `json:"longest_heartbeat_interval_seconds,omitempty"`
+	RecommendedGracePeriod float64     `json:"recommended_grace_period_seconds,omitempty"`
+	Windows                []apiWindow `json:"consumer_windows,omitempty"`
+}
+
+type apiWindow struct {
+	Seconds float64 `json:"seconds"`
+	Bounces int     `json:"bounces"`
+}
+
+type apiEvidence struct {
+	Time  time.Time `json:"time"`
+	Until time.Time `json:"until"`
+	Count int       `json:"count"`
+	Text  string    `json:"text"`
+}
+
+type apiSpan struct {
+	Lane  string     `json:"lane"`
+	Name  string     `json:"name"`
+	Start time.Time  `json:"start"`
+	End   *time.Time `json:"end"`
+}
+
+type apiError struct {
+	Error string `json:"error"`
+}
+
+func apiHandler(clusters []Cluster) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, err := parseQuery(r.URL.Query())
+		if err != nil {
+			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
+			return
+		}
+		all, asOf := find(clusters, &q)
+		answer := apiAnswer{AsOf: asOf.UTC(), Incidents: make([]apiIncident, 0, len(all))}
+		for i := range all {
+			answer.Incidents = append(answer.Incidents, toAPI(&all[i]))
+		}
+		writeJSON(w, http.StatusOK, answer)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, answer any) {
+	secure(w.Header())
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	// A reader who has gone away is no fault of ours.
+	_ = encoder.Encode(answer)
+}
+
+func toAPI(x *found) apiIncident {
+	a := apiIncident{
+		ID: x.ID, Also: x.Also, Cluster: x.cluster, State: string(x.State), Start: x.Start.UTC(), End: timeOrNull(x.End),
+		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(), Scope: string(x.Scope),
+		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
+		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned,
+		Services: []apiService{}, ServicesLeftOut: x.ServicesLeftOut,
+		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
+		Numbers:  toAPINumbers(&x.Numbers),
+		Evidence: []apiEvidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []apiSpan{}, SpansLeftOut: x.SpansLeftOut,
+	}
+	for _, s := range x.Services {
+		a.Services = append(a.Services, apiService{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down})
+	}
+	for _, e := range x.Evidence {
+		a.Evidence = append(a.Evidence, apiEvidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})
+	}
+	for _, s := range x.Timeline {
+		a.Timeline = append(a.Timeline, apiSpan{string(s.Lane), s.Name, s.Start.UTC(), timeOrNull(s.End)})
+	}
+	return a
+}
+
+func toAPINumbers(n *incident.Numbers) apiNumbers {
+	a := apiNumbers{
+		GracePeriod: n.GracePeriod.Seconds(), LongestInterval: n.LongestInterval.Seconds(),
+		RecommendedGracePeriod: n.RecommendedGracePeriod.Seconds(),
+	}
+	for _, w := range n.Windows {
+		a.Windows = append(a.Windows, apiWindow{w.Length.Seconds(), w.Bounces})
+	}
+	return a
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// lasted is how long an incident lasted, or has lasted.
+func lasted(x *found) time.Duration {
+	over := x.End
+	if over.IsZero() {
+		over = x.asOf
+	}
+	return max(over.Sub(x.Start), 0)
+}

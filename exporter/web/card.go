@@ -1,0 +1,127 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+func cardOf(x *found, detailed bool) card {
+	link := url.Values{"id": {x.ID}}
+	if x.cluster != "" {
+		link.Set("cluster", x.cluster)
+	}
+	c := card{
+		found: x, Cluster: x.cluster, Detailed: detailed, Link: "/flaps?" + link.Encode(),
+		StateText: stateText(x), ScopeText: strings.ReplaceAll(string(x.Scope), "_", " "),
+		Where: whereOf(x), When: moment(x.Start), Lasted: length(lasted(x)),
+		Timeline: draw(x, !detailed),
+	}
+	c.Figures = figuresOf(x)
+	if detailed {
+		c.takeDetails(x)
+	}
+	return c
+}
+
+// whereOf names what an incident is of, where its scope does not say it already.
+func whereOf(x *found) string {
+	kind, name, ofKind := strings.Cut(x.Subject, "/")
+	switch {
+	case x.Scope == incident.ScopeControlPlane && x.Subject == "control plane":
+		return ""
+	case ofKind:
+		return kind + " " + x.Namespace + "/" + name
+	case x.Namespace != "":
+		return x.Namespace + "/" + x.Subject
+	}
+	return x.Subject
+}
+
+func stateText(x *found) string {
+	ago := length(x.asOf.Sub(x.End)) + " ago"
+	switch x.State {
+	case incident.StateRunning:
+		return "running for " + length(lasted(x))
+	case incident.StatePending:
+		return "about to happen"
+	case incident.StateRecovered:
+		return "recovered " + ago
+	}
+	return "ended " + ago
+}
+
+func figuresOf(x *found) []figure {
+	var all []figure
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			all = append(all, figure{"1", one})
+		case n > 1:
+			all = append(all, figure{strconv.Itoa(n), many})
+		}
+	}
+	if x.OutageTime > 0 {
+		all = append(all, figure{length(x.OutageTime), "without any ready address"})
+	}
+	add(x.Lost, "ready address lost", "ready addresses lost")
+	add(len(x.Services)+x.ServicesLeftOut, "Service", "Services")
+	add(len(x.Nodes)+x.NodesLeftOut, "node", "nodes")
+	if n := x.Numbers.LongestInterval; n > 0 {
+		all = append(all, figure{length(n), "longest heartbeat interval"})
+	}
+	if n := x.Numbers.GracePeriod; n > 0 {
+		all = append(all, figure{length(n), "grace period"})
+	}
+	return all
+}
+
+func (c *card) takeDetails(x *found) {
+	for _, e := range x.Evidence {
+		row := evidenceRow{Time: clock(e.Time), Text: e.Text}
+		if e.Until.Sub(e.Time) >= 100*time.Millisecond {
+			row.Until = "within " + length(e.Until.Sub(e.Time))
+		}
+		c.Evidence = append(c.Evidence, row)
+	}
+	for _, s := range x.Services {
+		link := url.Values{"namespace": {s.Namespace}, "service": {s.Name}}
+		row := effectRow{
+			Link: "/flaps?" + link.Encode(), Name: s.Namespace + "/" + s.Name,
+			Lost: strconv.Itoa(s.Lost), Back: strconv.Itoa(s.Bounces), Outages: strconv.Itoa(s.Outages), Without: "-",
+		}
+		if s.Outages > 0 {
+			row.Without = length(s.OutageTime)
+		}
+		if s.Down {
+			row.Without += ", still"
+		}
+		c.Effects = append(c.Effects, row)
+	}
+}
+
+// moment is a time as the page shows it, clock one of the same day.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
+
+// length is a duration as people read it.
+func length(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", max(d, 0).Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%d min %02d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}

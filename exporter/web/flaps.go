@@ -1,0 +1,160 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+//go:embed page
+var files embed.FS
+
+// flapsPage is what the template of /flaps gets.
+type flapsPage struct {
+	Query      query
+	From, To   string
+	AsOf       string
+	Error      string
+	Cards      []card
+	Running    int
+	Pending    int
+	Causes     []string
+	Clusters   []string
+	Namespaces []string
+	Services   []string
+	Nodes      []string
+	Filtered   bool
+	// One: one incident was asked for, so it is shown with its evidence.
+	One bool
+}
+
+// card is an incident as the page shows it.
+type card struct {
+	*found
+	Link, Cluster, StateText, ScopeText, Where string
+	When, Lasted                               string
+	Figures                                    []figure
+	Timeline                                   *timeline
+	Evidence                                   []evidenceRow
+	Effects                                    []effectRow
+	Detailed                                   bool
+}
+
+type figure struct{ Value, What string }
+
+type evidenceRow struct{ Time, Until, Text string }
+
+type effectRow struct{ Link, Name, Lost, Back, Outages, Without string }
+
+func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
+	page, err := template.ParseFS(files, "page/flaps.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the page of incidents: %w", err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusOK
+		q, err := parseQuery(r.URL.Query())
+		view := flapsPage{Query: q}
+		switch {
+		case err != nil:
+			status = http.StatusBadRequest
+			view = flapsPage{Error: capital(err.Error())}
+		default:
+			view = viewOf(clusters, q)
+			if q.ID != "" && len(view.Cards) == 0 {
+				status = http.StatusNotFound
+			}
+		}
+		var text bytes.Buffer
+		if err := page.Execute(&text, view); err != nil {
+			logger.Error("the page of incidents could not be made", "err", err)
+			http.Error(w, "The page could not be made; the log says why.", http.StatusInternalServerError)
+			return
+		}
+		secure(w.Header())
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		// A reader who has gone away is no fault of ours.
+		_, _ = w.Write(text.Bytes())
+	}), nil
+}
+
+// secure lets a browser load nothing but the page's own style, and run nothing:
+// names from the cluster are anyone's input.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+}
+
+func styleHandler(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-cache")
+	http.ServeFileFS(w, r, files, "page/flaps.css")
+}
+
+func viewOf(clusters []Cluster, q query) flapsPage {
+	view := flapsPage{Query: q, From: formText(q.From), To: formText(q.To), Filtered: !q.isEmpty()}
+	all, asOf := find(clusters, &q)
+	view.AsOf = moment(asOf)
+	view.One = q.ID != "" || len(all) == 1
+	for _, c := range flap.Causes() {
+		view.Causes = append(view.Causes, c.String())
+	}
+	for _, c := range clusters {
+		if c.Name != "" {
+			view.Clusters = append(view.Clusters, c.Name)
+		}
+	}
+	for i := range all {
+		switch all[i].State {
+		case incident.StateRunning:
+			view.Running++
+		case incident.StatePending:
+			view.Pending++
+		}
+		view.Cards = append(view.Cards, cardOf(&all[i], view.One))
+	}
+	view.suggest(all)
+	return view
+}
+
+// maxSuggestions bounds what the fields of the filter suggest.
+const maxSuggestions = 200
+
+func (p *flapsPage) suggest(all []found) {
+	namespaces, services, nodes := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for i := range all {
+		for _, s := range all[i].Services {
+			namespaces[s.Namespace], services[s.Name] = true, true
+		}
+		for _, n := range all[i].Nodes {
+			nodes[n] = true
+		}
+	}
+	first := func(m map[string]bool) []string {
+		names := slices.Sorted(maps.Keys(m))
+		return names[:min(len(names), maxSuggestions)]
+	}
+	p.Namespaces, p.Services, p.Nodes = first(namespaces), first(services), first(nodes)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func formText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(formTime)
+}

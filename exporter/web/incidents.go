@@ -1,0 +1,54 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// Cluster is where the incidents of one cluster come from.
+type Cluster struct {
+	// Name is empty where there is only one cluster.
+	Name string
+	// Incidents are those as of now, and when that is.
+	Incidents func() ([]incident.Incident, time.Time)
+}
+
+// found is an incident, where and as of when.
+type found struct {
+	cluster string
+	asOf    time.Time
+	incident.Incident
+}
+
+// find collects the incidents that are asked for: what goes on first, then the newest.
+func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
+	for _, c := range clusters {
+		incidents, now := c.Incidents()
+		if now.After(asOf) {
+			asOf = now
+		}
+		for _, x := range incidents {
+			if q.matches(c.Name, &x) {
+				all = append(all, found{c.Name, now, x})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	})
+	return all, asOf
+}
+
+func order(s incident.State) int {
+	switch s {
+	case incident.StateRunning:
+		return 0
+	case incident.StatePending:
+		return 1
+	}
+	return 2
+}

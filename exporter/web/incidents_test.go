@@ -1,0 +1,241 @@
+package web
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
+
+// lostNode is a log with one incident: node-1 is lost, and with it an address of shop/web.
+func lostNode(service string) *incident.Log {
+	log := incident.New(10)
+	for _, x := range []flap.Finding{
+		{Time: at(0), Kind: flap.HeartbeatSeen, Node: "node-2", Duration: 10 * time.Second},
+		{Time: at(0), Kind: flap.HeartbeatSeen, Node: "node-3", Duration: 10 * time.Second},
+		{Time: at(40), Kind: flap.HeartbeatMissed, Node: "node-1", Duration: 40 * time.Second},
+		{Time: at(41), Kind: flap.NodeReadyChanged, Node: "node-1", From: "true", To: "unknown", Heartbeat: 41 * time.Second},
+		{
+			Time: at(41.1), Kind: flap.AddressNotReady, Namespace: "shop", Service: service, Pod: "web-1", Node: "node-1",
+			From: "ready", Cause: flap.CauseNodeHeartbeatLost,
+		},
+		{Time: at(41.1), Kind: flap.OutageStarted, Namespace: "shop", Service: service},
+		{Time: at(48), Kind: flap.HeartbeatSeen, Node: "node-1", Duration: 48 * time.Second},
+		{Time: at(48.2), Kind: flap.NodeReadyChanged, Node: "node-1", From: "unknown", To: "true", Duration: 7200 * time.Millisecond},
+	} {
+		log.Observe(x)
+	}
+	return log
+}
+
+func clusterOf(name string, log *incident.Log, now time.Time) Cluster {
+	return Cluster{Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now }}
+}
+
+// serverOf serves the incidents of clusters.
+func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
+	t.Helper()
+	handler, err := Handler(prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestFiltersOfTheURL(t *testing.T) {
+	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("api"), at(60)))
+	cases := []struct {
+		name, query string
+		incidents   int
+	}{
+		{"all", "", 2},
+		{"a Service", "?namespace=shop&service=web", 1},
+		{"a Service elsewhere", "?namespace=bank&service=web", 0},
+		{"a namespace", "?namespace=shop", 2},
+		{"a node", "?node=node-1", 2},
+		{"another node", "?node=node-2", 0},
+		{"a cause", "?cause=node_heartbeat_lost", 2},
+		{"another cause", "?cause=probe_failed", 0},
+		{"a cluster", "?cluster=two", 1},
+		{"before", "?to=2026-03-01T12:00:39Z", 0},
+		{"from a time at which it ran", "?from=2026-03-01T12:00:59Z", 2},
+		{"in seconds", "?from=1772366400&to=1772366460", 2},
+		{"as a form sends it", "?namespace=&service=web&node=&cause=&from=2026-03-01T12:00&to=", 1},
+		{"an ID", "?id=20260301-120040000-ef14ebfa", 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, body := get(t, s, "/api/v1/incidents"+c.query, nil)
+			var answer struct{ Incidents []struct{ ID string } }
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if len(answer.Incidents) != c.incidents {
+				t.Errorf("%d incidents, want %d", len(answer.Incidents), c.incidents)
+			}
+			_, page := get(t, s, "/flaps"+c.query, nil)
+			if n := strings.Count(page, "<article"); n != c.incidents {
+				t.Errorf("%d incidents on the page, want %d", n, c.incidents)
+			}
+		})
+	}
+}
+
+func TestAnIDShowsOneIncidentWithItsEvidence(t *testing.T) {
+	log := lostNode("web")
+	s := serverOf(t, clusterOf("", log, at(60)))
+	response, page := get(t, s, "/flaps?id="+log.Incidents(at(60))[0].ID, nil)
+	if response.StatusCode != 200 {
+		t.Fatal(response.Status)
+	}
+	for _, want := range []string{
+		"<h3>What happened</h3>", "node-1: no heartbeat for 40s, the whole grace period", "shop/web has no ready address left",
+		"Remedy", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing in:\n%s", want, page)
+		}
+	}
+}
+
+func TestBadParametersAreOneClear400(t *testing.T) {
+	s := serverOf(t)
+	cases := []struct{ name, query, says string }{
+		{"mistyped", "srevice=web", "unknown parameter"},
+		{"twice", "node=a&node=b", "parameter node is there 2 times"},
+		{"too long", "node=" + strings.Repeat("n", 300), "longer than 253 bytes"},
+		{"no cause", "cause=magic", "is none of unknown, node_heartbeat_lost"},
+		{"no time", "from=yesterday", "is no time such as"},
+		{"backwards", "from=20&to=10", "parameter to is before from"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, path := range []string{"/flaps?", "/api/v1/incidents?"} {
+				response, body := get(t, s, path+c.query, nil)
+				if response.StatusCode != 400 || !strings.Contains(strings.ToLower(body), c.says) {
+					t.Errorf("%s: %s, want 400 with %q:\n%s", path, response.Status, c.says, body)
+				}
+			}
+		})
+	}
+}
+
+func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
+	s := serverOf(t, clusterOf("", incident.New(1), at(0)))
+	response, page := get(t, s, "/flaps?id=gone", nil)
+	if response.StatusCode != 404 || !strings.Contains(page, "There is no incident with this ID") {
+		t.Errorf("%s:\n%s", response.Status, page)
+	}
+	response, page = get(t, s, "/flaps", nil)
+	if response.StatusCode != 200 || !strings.Contains(page, "No incidents") {
+		t.Errorf("%s:\n%s", response.Status, page)
+	}
+}
+
+func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
+	const hostile = `"><script>alert(1)</script><a href="javascript:x`
+	s := serverOf(t, clusterOf(hostile, lostNode(hostile), at(60)))
+	for _, path := range []string{"/flaps", "/flaps?namespace=shop&cluster=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E%3Ca+href%3D%22javascript%3Ax", "/flaps?node=%22%3E%3Cscript%3E"} {
+		_, page := get(t, s, path, nil)
+		if strings.Contains(page, "<script") || strings.Contains(page, `"javascript:`) || strings.Contains(page, "style=") {
+			t.Errorf("%s lets a name out of its place:\n%s", path, page)
+		}
+	}
+}
+
+func TestThePageLoadsNothingFromElsewhereAndRunsNothing(t *testing.T) {
+	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
+	response, page := get(t, s, "/flaps", nil)
+	policy := response.Header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || response.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("headers %v", response.Header)
+	}
+	if strings.Contains(page, "http://") || strings.Contains(page, "https://") || strings.Contains(page, "<script") || strings.Contains(page, " onclick") {
+		t.Errorf("not on its own:\n%s", page)
+	}
+	response, style := get(t, s, "/flaps.css", nil)
+	if response.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(style, "prefers-color-scheme: dark") {
+		t.Errorf("%v:\n%.200s", response.Header, style)
+	}
+}
+
+// The example of the API's documentation is a real answer.
+func TestAPIDocumentationIsFresh(t *testing.T) {
+	const path, begin, end = "../../docs/api.md", "```json\n", "```\n"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(page), begin)
+	_, tail, closed := strings.Cut(rest, "\n"+end)
+	if !found || !closed {
+		t.Fatalf("%s has no example", path)
+	}
+	_, body := get(t, serverOf(t, clusterOf("", lostNode("web"), at(60))), "/api/v1/incidents?namespace=shop&service=web", nil)
+	want := head + begin + strings.TrimSpace(body) + "\n" + end + tail
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(page) {
+		t.Errorf("%s is out of date: make docs", path)
+	}
+}
+
+// many is a log full of incidents with as much evidence as they may have.
+func many(n int) *incident.Log {
+	log := incident.New(n)
+	for i := range n {
+		for j := range 40 {
+			t := float64(i*10) + float64(j)/20
+			x := flap.Finding{
+				Time: at(t), Kind: flap.AddressNotReady, From: "ready", Namespace: "shop", Service: fmt.Sprintf("web-%d", i),
+				Pod: "web", Node: fmt.Sprintf("node-%d", j), Owner: "StatefulSet/web", Cause: flap.CauseProbeFailed,
+			}
+			x.Owner += fmt.Sprint(i)
+			log.Observe(x)
+			x.Kind, x.Time = flap.AddressReady, at(t+0.02)
+			log.Observe(x)
+		}
+	}
+	return log
+}
+
+func BenchmarkPageWith500Incidents(b *testing.B) {
+	log := many(500)
+	handler, err := Handler(prometheus.NewRegistry(), func() bool { return true },
+		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range []string{"/flaps", "/api/v1/incidents"} {
+		b.Run(path, func(b *testing.B) {
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
+				b.ReportMetric(float64(w.Body.Len()), "bytes")
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// maxParameter bounds a parameter: Kubernetes names have at most 253 bytes.
+const maxParameter = 253
+
+// query is what the URL asks for; what is empty does not filter.
+type query struct {
+	Cluster, Namespace, Service, Node, Cause, ID string
+	From, To                                     time.Time
+}
+
+// parameters are those that a URL may have, where each goes.
+func (q *query) parameters() map[string]func(string) error {
+	text := func(into *string) func(string) error {
+		return func(s string) error {
+			*into = s
+			return nil
+		}
+	}
+	return map[string]func(string) error{
+		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
+		"id": text(&q.ID), "cause": q.setCause,
+		"from": func(s string) (err error) { q.From, err = parseTime(s); return err },
+		"to":   func(s string) (err error) { q.To, err = parseTime(s); return err },
+	}
+}
+
+// parseQuery reads the parameters of a URL. An unknown one is an error: mistyped, it
+// would show everything.
+func parseQuery(values url.Values) (query, error) {
+	var q query
+	known := q.parameters()
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		set, ok := known[name]
+		switch {
+		case !ok:
+			return q, fmt.Errorf("unknown parameter %.40q: there are cause, cluster, from, id, namespace, node, service, to", name)
+		case len(values[name]) > 1:
+			return q, fmt.Errorf("parameter %s is there %d times", name, len(values[name]))
+		case len(values[name][0]) > maxParameter:
+			return q, fmt.Errorf("parameter %s is longer than %d bytes", name, maxParameter)
+		case values[name][0] == "":
+			continue
+		}
+		if err := set(values[name][0]); err != nil {
+			return q, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
+		return q, fmt.Errorf("parameter to is before from")
+	}
+	return q, nil
+}
+
+func (q *query) setCause(s string) error {
+	var all []string
+	for _, c := range flap.Causes() {
+		if c.String() == s {
+			q.Cause = s
+			return nil
+		}
+		all = append(all, c.String())
+	}
+	return fmt.Errorf("%.40q is none of %s", s, strings.Join(all, ", "))
+}
+
+// formTime is what a browser's field for date and time sends; it is taken for UTC.
+const formTime = "2006-01-02T15:04"
+
+func parseTime(s string) (time.Time, error) {
+	if seconds, err := strconv.ParseInt(s, 10, 64); err == nil && seconds >= 0 && seconds < 1<<35 {
+		return time.Unix(seconds, 0).UTC(), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, formTime, "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%.40q is no time such as 2026-03-01T12:00:00Z or 1772366400", s)
+}
+
+// matches reports whether an incident is asked for. Where its lists are cut off,
+// what is left out may match.
+func (q *query) matches(cluster string, x *incident.Incident) bool {
+	switch {
+	case q.Cluster != "" && q.Cluster != cluster:
+		return false
+	case q.ID != "" && q.ID != x.ID && !slices.Contains(x.Also, q.ID):
+		return false
+	case q.Cause != "" && q.Cause != x.Cause.String():
+		return false
+	case !q.To.IsZero() && x.Start.After(q.To):
+		return false
+	case !q.From.IsZero() && !x.End.IsZero() && x.End.Before(q.From):
+		return false
+	case q.Node != "" && x.NodesLeftOut == 0 && !slices.Contains(x.Nodes, q.Node):
+		return false
+	}
+	return q.matchesService(x)
+}
+
+func (q *query) matchesService(x *incident.Incident) bool {
+	if q.Namespace == "" && q.Service == "" || x.ServicesLeftOut > 0 {
+		return true
+	}
+	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
+		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Name)
+	})
+}
+
+// isEmpty reports that nothing is filtered.
+func (q *query) isEmpty() bool { return *q == query{} }
