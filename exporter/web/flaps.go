@@ -33,7 +33,9 @@ type flapsPage struct {
 	Namespaces []string
 	Services   []string
 	Nodes      []string
-	Filtered   bool
+	// Active are the filters in force, in words.
+	Active   []string
+	Filtered bool
 	// One: one incident was asked for, so it is shown with its evidence.
 	One bool
 }
@@ -106,6 +108,7 @@ func styleHandler(w http.ResponseWriter, r *http.Request) {
 
 func viewOf(clusters []Cluster, q query) flapsPage {
 	view := flapsPage{Query: q, From: formText(q.From), To: formText(q.To), Filtered: !q.isEmpty()}
+	view.Active = q.active()
 	all, asOf := find(clusters, &q)
 	view.AsOf = moment(asOf)
 	view.One = q.ID != "" || len(all) == 1
