@@ -56,7 +56,7 @@ type figure struct{ Value, What string }
 
 type evidenceRow struct{ Time, Until, Text string }
 
-type effectRow struct{ Link, Name, Lost, Back, Outages, Without string }
+type effectRow struct{ Link, Name, Text string }
 
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	page, err := template.ParseFS(files, "page/flaps.html")
