@@ -19,8 +19,8 @@ import (
 func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five real incidents, recorded on a real control plane; no cluster needed.")
 	pace := speed(10)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(&pace)
-	fold := addFoldFlags(cmd)
+	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(named{&pace, "speed"})
+	house := addHouseFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		recordings, err := openIncidents()
@@ -28,7 +28,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 			return err
 		}
 		out := &lockedWriter{out: p.out}
-		r := newReplay(recordings, float64(pace), fold.parsed(), listener{printFindings(out), printIncident(out)})
+		r := newReplay(recordings, float64(pace), house.parsed(), func(string) listener { return listener{printFindings(out), printIncident(out)} })
 		r.before = func(rec recording) { fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, rec.Header().Title) }
 		return r.serve(p, listen, newRegistry())
 	}
@@ -62,7 +62,8 @@ const renewal = 10 * time.Second
 // printFindings prints what there is to see, one line each.
 func printFindings(out io.Writer) func(flap.Finding) {
 	return func(x flap.Finding) {
-		if x.Kind == flap.HeartbeatSeen || x.Kind == flap.HeartbeatLate && x.Duration <= renewal {
+		switch {
+		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
 			return
 		}
 		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)

@@ -35,6 +35,11 @@ type settings struct {
 	incidents int
 }
 
+// deaf listens to nothing.
+func deaf(string) listener {
+	return listener{func(flap.Finding) {}, func(incident.Notice) {}}
+}
+
 // newHouse makes a house whose answers are as of now().
 func newHouse(settings settings, now func() time.Time, listener listener) *house {
 	h := &house{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, listener: listener}
@@ -100,11 +105,25 @@ func (h *house) registerAs(registry prometheus.Registerer, cluster string) {
 	registry.MustRegister(h.collector)
 }
 
+// houseFlags are the flags of a house's settings.
+type houseFlags struct {
+	fold      *foldFlags
+	incidents int
+}
+
+func addHouseFlags(cmd *kingpin.CmdClause) *houseFlags {
+	h := &houseFlags{fold: addFoldFlags(cmd)}
+	cmd.Flag("incidents.size", "How many incidents are kept, the newest.").
+		Default("500").SetValue(named{(*positiveInt)(&h.incidents), "incidents.size"})
+	return h
+}
+
+func (h *houseFlags) parsed() settings { return settings{h.fold.parsed(), h.incidents} }
+
 // foldFlags are the flags of the fold's settings.
 type foldFlags struct {
-	settings  flap.Settings
-	source    string
-	incidents int
+	settings flap.Settings
+	source   string
 }
 
 const (
@@ -117,22 +136,21 @@ func addFoldFlags(cmd *kingpin.CmdClause) *foldFlags {
 	f := &foldFlags{}
 	cmd.Flag("node-monitor-grace-period",
 		"The kube-controller-manager's flag of this name. 0s finds it out: from its pod, from what is seen, or by the server's version.").
-		Default("0s").SetValue((*positiveDuration)(&f.settings.GracePeriod))
+		Default("0s").SetValue(named{(*positiveDuration)(&f.settings.GracePeriod), "node-monitor-grace-period"})
 	cmd.Flag("bounce-window", "How soon an address must be back in rotation to count as a bounce.").
-		Default("2m").SetValue((*positiveDuration)(&f.settings.BounceWindow))
+		Default("2m").SetValue(named{(*positiveDuration)(&f.settings.BounceWindow), "bounce-window"})
 	cmd.Flag("endpoints.source", "Where the states of addresses are read from: auto takes EndpointSlices where the cluster has them, else Endpoints.").
-		Default(sourceAuto).EnumVar(&f.source, sourceAuto, sourceEndpointSlices, sourceEndpoints)
-	cmd.Flag("incidents.size", "How many incidents are kept, the newest.").Default("500").SetValue((*positiveInt)(&f.incidents))
+		Default(sourceAuto).SetValue(named{choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}}, "endpoints.source"})
 	return f
 }
 
-func (f *foldFlags) parsed() settings {
-	s := settings{f.settings, f.incidents}
+func (f *foldFlags) parsed() flap.Settings {
+	settings := f.settings
 	switch f.source {
 	case sourceEndpointSlices:
-		s.fold.AddressSource = event.KindEndpointSlice
+		settings.AddressSource = event.KindEndpointSlice
 	case sourceEndpoints:
-		s.fold.AddressSource = event.KindEndpoints
+		settings.AddressSource = event.KindEndpoints
 	}
-	return s
+	return settings
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,6 +30,12 @@ type program struct {
 // command is a subcommand with its flags parsed.
 type command func(program) error
 
+// exitStatus ends the program with a status of its own and nothing to complain about.
+type exitStatus int
+
+// Error implements error.
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
 // run parses the arguments, runs the command that they name, and returns the exit status.
 func run(args []string, out, errOut io.Writer) int {
 	app := kingpin.New("kubeflap", "Counts every change of readiness in a Kubernetes cluster, however brief, and says why.")
@@ -39,7 +46,7 @@ func run(args []string, out, errOut io.Writer) int {
 	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerReplay, registerRecord, registerDemo,
+		registerRun, registerReplay, registerRecord, registerDemo, registerAdvise,
 	} {
 		name, c := register(app)
 		commands[name] = c
@@ -60,7 +67,12 @@ func run(args []string, out, errOut io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	p := program{ctx: ctx, logger: promslog.New(logging), out: out}
-	if err := commands[name](p); err != nil {
+	err = commands[name](p)
+	var status exitStatus
+	switch {
+	case errors.As(err, &status):
+		return int(status)
+	case err != nil:
 		fmt.Fprintf(errOut, "kubeflap: %v\n", err)
 		return 1
 	}

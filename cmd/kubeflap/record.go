@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -18,10 +20,10 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	file := cmd.Arg("file", "The recording to write; it must not exist. A name that ends in .gz is compressed.").Required().String()
 	title := cmd.Flag("title", "One line for the recording's header; not in an anonymised one.").String()
 	var duration positiveDuration
-	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(&duration)
+	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(named{&duration, "duration"})
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
-		r := recorder{}
+		r := recorder{file: *file}
 		watcher, err := newWatcher(p.logger, *kubeconfig, r.record)
 		if err != nil {
 			return err
@@ -38,9 +40,11 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		defer cancel()
 		r.fail = cancel
 		p.logger.Info("recording", "file", *file)
-		err = errors.Join(watcher.Run(ctx), r.close())
+		if err := r.finish(watcher.Run(ctx)); err != nil {
+			return err
+		}
 		p.logger.Info("recorded", "file", *file, "events", r.events)
-		return err
+		return nil
 	}
 }
 
@@ -56,17 +60,24 @@ type recorder struct {
 	mu         sync.Mutex
 	writer     *tape.Writer
 	anonymiser *tape.Anonymiser
+	file       string
 	events     int
-	// fail stops the recording: a file that cannot be written is no reason to watch on.
-	// The writer keeps the error and gives it at Close.
+	// listed: a first list is complete, so there is something in the recording.
+	listed bool
+	// fail stops the recording at err: a file that cannot be written is no reason to watch on.
 	fail context.CancelFunc
+	err  error
 }
 
-// close ends the recording with the moment at which it ended, so that what was
-// still going on then has its length.
-func (r *recorder) close() error {
+// finish ends the recording with the moment at which it ended, so that what was
+// still going on then has its length. A file with nothing in it would only be in the way.
+func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
-	return r.writer.Close()
+	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))
+	if r.listed {
+		return err
+	}
+	return errors.Join(cmp.Or(err, errors.New("nothing was recorded: the API server listed nothing")), os.Remove(r.file))
 }
 
 func (r *recorder) record(e event.Event) {
@@ -75,8 +86,11 @@ func (r *recorder) record(e event.Event) {
 	if r.anonymiser != nil {
 		e = r.anonymiser.Event(e)
 	}
-	r.events++
 	if err := r.writer.Write(e); err != nil {
+		r.err = cmp.Or(r.err, err)
 		r.fail()
+		return
 	}
+	r.events++
+	r.listed = r.listed || e.Type == event.Synced
 }

@@ -21,11 +21,11 @@ import (
 
 func registerReplay(app *kingpin.Application) (string, command) {
 	cmd := app.Command("replay", "Read recordings and serve the metrics of the clusters that they are of, at their time.")
-	files := cmd.Arg("file", "A recording. Of several each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
+	files := cmd.Arg("file", "A recording. Several are played one after the other; each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
 	pace := speed(1)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(&pace)
+	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(named{&pace, "speed"})
 	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
-	fold := addFoldFlags(cmd)
+	house := addHouseFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
@@ -35,7 +35,12 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), fold.parsed(), logTo(p.logger))
+		r := newReplay(recordings, float64(pace), house.parsed(), func(cluster string) listener {
+			if cluster == "" {
+				return logTo(p.logger)
+			}
+			return logTo(p.logger.With(clusterLabel, cluster))
+		})
 		if *once {
 			return r.printFinal(p)
 		}
@@ -79,12 +84,13 @@ type replay struct {
 	before func(recording)
 }
 
-func newReplay(recordings []recording, speed float64, settings settings, listener listener) *replay {
+// newReplay makes the replay; listen gives who is told of a cluster's findings and incidents.
+func newReplay(recordings []recording, speed float64, settings settings, listen func(cluster string) listener) *replay {
 	r := &replay{recordings: recordings, before: func(recording) {}}
-	for range recordings {
+	for _, recording := range recordings {
 		clock := tape.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
-		r.houses = append(r.houses, newHouse(settings, clock.Now, listener))
+		r.houses = append(r.houses, newHouse(settings, clock.Now, listen(recording.cluster)))
 	}
 	return r
 }
@@ -150,9 +156,8 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 	return errors.Join(group.Wait(), failure)
 }
 
-func (r *replay) synced() bool {
-	return !slices.ContainsFunc(r.houses, func(h *house) bool { return !h.fold.Synced() })
-}
+// synced reports whether the first recording has begun: the others come after it.
+func (r *replay) synced() bool { return r.houses[0].fold.Synced() }
 
 // now is a recorded time as the terminal shows it.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

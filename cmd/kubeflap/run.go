@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/kube"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -19,10 +17,10 @@ import (
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
 	kubeconfig := addKubeconfigFlag(cmd)
-	fold := addFoldFlags(cmd)
+	house := addHouseFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
-		h := newHouse(fold.parsed(), time.Now, logTo(p.logger))
+		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
 		watcher, err := newWatcher(p.logger, *kubeconfig, h.fold.Apply)
 		if err != nil {
 			return err
@@ -56,22 +54,6 @@ func newWatcher(logger *slog.Logger, kubeconfig string, sink func(event.Event)) 
 
 // logTo logs findings and incidents.
 func logTo(logger *slog.Logger) listener { return listener{logFindings(logger), logIncident(logger)} }
-
-// logFindings logs each finding in one line: what touches a node or a whole
-// Service for everyone, single addresses and pods for those who look closer.
-func logFindings(logger *slog.Logger) func(flap.Finding) {
-	return func(x flap.Finding) {
-		level := slog.LevelInfo
-		switch x.Kind {
-		case flap.HeartbeatSeen:
-			return
-		case flap.HeartbeatLate, flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady,
-			flap.AddressBounced, flap.PodUpdatedInPlace, flap.PodRestartedSilently, flap.NodeRemoved, flap.ServiceRemoved:
-			level = slog.LevelDebug
-		}
-		logger.Log(context.Background(), level, x.String(), "at", stamp(x.Time))
-	}
-}
 
 // logIncident logs an incident's start and, with all that is to know, its end.
 func logIncident(logger *slog.Logger) func(incident.Notice) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -48,19 +49,30 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	drained := make(chan error, 1)
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
+	}
+	drained := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-		defer cancel()
-		drained <- server.Shutdown(ctx)
+		drain(server, p.logger)
+		close(drained)
 	})
 	err = toolkit.ListenAndServe(server, flags, p.logger)
 	if stop() || !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %v: %w", *flags.WebListenAddresses, err)
 	}
-	if err := <-drained; err != nil {
-		return fmt.Errorf("let running requests finish: %w", err)
-	}
+	<-drained
 	return nil
+}
+
+// drain lets running scrapes finish. What is open longer, such as a connection on
+// which nothing was ever asked, is closed.
+func drain(server *http.Server, logger *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		logger.Warn("connections were still open and are closed", "after", drainTime)
+		_ = server.Close() // it is the end
+	}
 }

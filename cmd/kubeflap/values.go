@@ -3,11 +3,46 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/model"
 )
+
+// named is the value of a flag whose errors name the flag.
+type named struct {
+	kingpin.Value
+	flag string
+}
+
+// Set implements kingpin.Value.
+func (n named) Set(s string) error {
+	if err := n.Value.Set(s); err != nil {
+		return fmt.Errorf("--%s: %w", n.flag, err)
+	}
+	return nil
+}
+
+// choice is a flag that takes one of some words.
+type choice struct {
+	word  *string
+	words []string
+}
+
+// Set implements kingpin.Value.
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("%q is none of %s", s, strings.Join(c.words, ", "))
+	}
+	*c.word = s
+	return nil
+}
+
+// String implements kingpin.Value.
+func (c choice) String() string { return *c.word }
 
 // positiveDuration is a flag that takes a duration as Prometheus writes them
 // (1m30s, 500ms, 2h), or as Go does, that is not negative.

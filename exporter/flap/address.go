@@ -40,8 +40,8 @@ func stateOf(a *event.Address) state {
 type address struct {
 	uid event.UID
 	origin
-	// in counts the slices that give it each state.
-	in [stateCount]uint16
+	// in counts the slices that give it each state, from stateReady on.
+	in [stateCount - stateReady]uint16
 }
 
 // origin is what is known of an address besides its state.
@@ -56,9 +56,9 @@ func originOf(a *event.Address) origin { return origin{rawIP(a.IP), a.ByHand} }
 
 // state is the best that any slice gives it.
 func (a *address) state() state {
-	for s := stateReady; s < stateCount; s++ {
-		if a.in[s] > 0 {
-			return s
+	for i, n := range a.in {
+		if n > 0 {
+			return stateReady + state(i)
 		}
 	}
 	return stateNone
@@ -97,10 +97,10 @@ func (s *addressSet) shift(id event.UID, from origin, was, is state) (address, s
 	}
 	before := a.state()
 	if was != stateNone {
-		a.in[was]--
+		a.in[was-stateReady]--
 	}
 	if is != stateNone {
-		a.in[is]++
+		a.in[is-stateReady]++
 	}
 	after := a.state()
 	s.count[before]--

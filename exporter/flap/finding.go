@@ -33,9 +33,10 @@ const (
 	AddressNotReady
 	// AddressBounced: an address is ready again, Duration after it left rotation.
 	AddressBounced
-	// OutageStarted: the last ready address of the Service was lost.
+	// OutageStarted: the last ready address of the Service was lost, for Cause.
 	OutageStarted
-	// OutageEnded: the Service has a ready address again, after Duration without, for Cause.
+	// OutageEnded: the Service has a ready address again, after Duration without, for
+	// Cause; Complete says that both were seen when they happened.
 	OutageEnded
 	// EndpointsReset: the hand-written addresses of the Service (Count) were
 	// wiped; Selector tells whether it has a selector.
@@ -101,6 +102,9 @@ func (x Finding) String() string {
 	case NodeTurnedUnseen:
 		return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.From)
 	case PodReadyChanged:
+		if x.To == event.StatusTrue.String() {
+			return fmt.Sprintf("pod %s/%s: Ready again after %s", x.Namespace, x.Pod, x.Cause)
+		}
 		return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Pod, x.From, x.To, x.because())
 	case PodReadyWasStale:
 		return fmt.Sprintf("pod %s/%s: Ready was True for %s after its container was replaced or ended", x.Namespace, x.Pod, round(x.Duration))
@@ -143,7 +147,7 @@ func (x Finding) ofService() string {
 	case AddressBounced:
 		return fmt.Sprintf("%s is back in rotation after %s", x.address(), round(x.Duration))
 	case OutageStarted:
-		return "no ready address left"
+		return "no ready address left" + x.because()
 	case OutageEnded:
 		return fmt.Sprintf("has a ready address again after %s without any%s", round(x.Duration), x.because())
 	case AddressFollowedPod:

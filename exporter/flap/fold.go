@@ -61,6 +61,14 @@ type Fold struct {
 	// departed are pods that are gone, for a while.
 	departed      map[event.UID]departure
 	departedSwept time.Time
+	// stuck are pods that are not Ready though their containers are, and since when.
+	stuck map[event.UID]time.Time
+
+	// gathering are the Services with an open window, by window, in the order in which they close.
+	gathering [numWindows][]*service
+	tenants   map[string]*tenant
+	// doubts are the Services to be compared, in the order in which they changed.
+	doubts []doubt
 }
 
 // New makes an empty fold. report is called for each Finding, in order, while
@@ -82,6 +90,8 @@ func New(settings Settings, report func(Finding)) *Fold {
 		pods:       map[event.UID]*pod{},
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
+		stuck:      map[event.UID]time.Time{},
+		tenants:    map[string]*tenant{},
 	}
 	if f.source == 0 {
 		f.source = event.KindEndpointSlice
@@ -138,6 +148,8 @@ func (f *Fold) advance(t time.Time) {
 	f.now = t
 	f.countLate(t)
 	f.settleOverdue(t)
+	f.closeWindows(t)
+	f.compareDoubted(t)
 }
 
 // first reports whether e is of the first list of its resource: what that

@@ -11,6 +11,7 @@ func server(version string) *event.Cluster { return &event.Cluster{Version: vers
 
 func controllerManager(name, version string, grace time.Duration) *event.Pod {
 	p := aPod(name, ready)
+	p.Namespace = "kube-system"
 	p.ControllerManager = &event.ControllerManager{GracePeriod: grace, Version: version}
 	return p
 }

@@ -48,6 +48,9 @@ type heartbeat struct {
 	late, missed         bool
 	total, lates, misses uint64
 	intervals            window
+	// leads are by how much the node's clock is ahead of kubeflap's, less the time
+	// that the delivery took.
+	leads window
 }
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
@@ -98,6 +101,9 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 		h.saved = l.Renew
 		f.beat(n, e.Seen)
 		n.noteRenewal(e.Seen)
+		if f.watches[event.KindLease].live(e.Seen) {
+			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
+		}
 	default:
 		// Renewed without a node, it is what a deleted node left behind, or the
 		// node has not been seen yet: where its first interval starts is then a guess.
@@ -250,7 +256,7 @@ func (f *Fold) lateOf(found []Finding, n *node, t time.Time) []Finding {
 // longestInterval is the longest of the last ten minutes, the running one
 // included as far as it could be seen.
 func (f *Fold) longestInterval(n *node, t time.Time) time.Duration {
-	longest := n.heartbeat.intervals.max(t)
+	longest, _ := n.heartbeat.intervals.max(t)
 	start := f.intervalStart(n)
 	if start.IsZero() {
 		return longest

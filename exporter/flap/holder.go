@@ -104,6 +104,7 @@ func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncat
 		f.settle(s, readyBefore, lossesBefore)
 	}
 	f.countByHand(s, h, addresses)
+	f.doubt(h.service, e.Seen)
 }
 
 // sameAddresses reports whether the addresses are the holder's, in the same

@@ -98,13 +98,17 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 	l.finding.Cause = cause
 	l.finding.takePod(f.podOf(l.uid))
 	f.reportOf(s, l.finding)
-	switch {
-	case l.outage && l.over.Kind == 0:
-		s.outageCause = cause
-	case l.outage:
-		l.over.Cause = cause
-		f.reportOf(s, l.over)
+	if !l.outage {
+		return
 	}
+	// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
+	f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause})
+	if l.over.Kind == 0 {
+		s.outageCause = cause
+		return
+	}
+	l.over.Cause = cause
+	f.reportOf(s, l.over)
 }
 
 // podOf is a pod, also one that went a moment ago; nil if it was never seen.

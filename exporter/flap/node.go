@@ -29,9 +29,10 @@ type node struct {
 	restartsFlap   bool
 	kubeletStarted time.Time
 
-	// posted: there is a Ready condition.
-	posted bool
-	ready  event.Status
+	// posted: there is a Ready condition. everReady: it has been True since the node was seen.
+	posted    bool
+	everReady bool
+	ready     event.Status
 	// transition is Ready's lastTransitionTime.
 	transition time.Time
 	// since is from when on Ready is known to be as it is; sinceSeen says that
@@ -80,6 +81,7 @@ func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
 	n.since, n.sinceSeen = e.Seen, e.Type == event.Added
 	if o.Ready != nil {
 		n.posted, n.ready, n.transition = true, o.Ready.Status, o.Ready.Transition
+		n.everReady = n.ready == event.StatusTrue
 	}
 	f.firstHeartbeat(n, e, o.Ready)
 }
@@ -102,18 +104,22 @@ func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
 		if c.Reason == reasonUnknown {
 			f.takenForLost(n, e)
 		}
-		f.turn(n, c.Status, e.Seen)
-		n.sinceSeen = e.Type == event.Modified
+		live := e.Type == event.Modified && f.watches[event.KindNode].live(e.Seen)
+		f.turn(n, c.Status, e.Seen, live)
+		n.sinceSeen = live
 	case moved && e.Type == event.Listed:
 		f.turnedUnseen(n, e.Seen)
 	}
 }
 
-func (f *Fold) turn(n *node, to event.Status, t time.Time) {
+// turn folds a change of Ready; live says that it is seen when it happens. A node's
+// start is no episode: it is not Ready until it first is.
+func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
 	finding := Finding{
 		Time: t, Kind: NodeReadyChanged, Node: n.name, From: n.ready.String(), To: to.String(),
-		Complete: n.sinceSeen, Duration: t.Sub(n.since),
+		Complete: n.sinceSeen && live && n.everReady, Duration: t.Sub(n.since),
 	}
+	n.everReady = n.everReady || to == event.StatusTrue
 	if !n.heartbeat.last.IsZero() {
 		finding.Heartbeat = t.Sub(n.heartbeat.last)
 	}

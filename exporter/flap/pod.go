@@ -19,6 +19,8 @@ type pod struct {
 	generation uint32
 	ready      event.Status
 	running    bool
+	// gated: it has a readiness gate, which a pod gets when it is made or never.
+	gated      bool
 	containers []container
 
 	// everReady: it has been Ready since it was seen; what comes before is its start.
@@ -28,6 +30,8 @@ type pod struct {
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True; zero if never.
 	turned, updated, ended time.Time
+	// services are those that have been seen to hold it.
+	services []*service
 }
 
 type container struct {
@@ -42,6 +46,8 @@ type namespace struct {
 	name           string
 	pods           int
 	inPlaceUpdates uint64
+	// ungatedUpdates are those of pods without a readiness gate.
+	ungatedUpdates uint64
 	silentRestarts uint64
 	// transitions counts changes of Ready by the status that it took and the cause.
 	transitions [3][numCauses]uint64
@@ -72,6 +78,8 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 		f.turnPod(p, e, o)
 	}
 	f.setPod(p, o)
+	f.noteStuck(o.UID, p, o, e.Seen)
+	f.doubtServicesOf(p, e.Seen)
 	f.settleLossesOf(o.UID)
 }
 
@@ -134,10 +142,11 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 		f.namespaces[o.Namespace] = ns
 	}
 	ns.pods++
-	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o)}
+	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o), gated: o.Gates > 0}
 	f.pods[o.UID] = p
 	f.setPod(p, o)
 	p.everReady = p.ready == event.StatusTrue
+	f.noteStuck(o.UID, p, o, e.Seen)
 	f.settleLossesOf(o.UID)
 }
 
@@ -178,6 +187,9 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 	if updated {
 		p.updated = e.Seen
 		p.namespace.inPlaceUpdates++
+		if !p.gated {
+			p.namespace.ungatedUpdates++
+		}
 		f.report(p.finding(e, PodUpdatedInPlace))
 	}
 }
@@ -205,6 +217,8 @@ func (f *Fold) forgetPod(id event.UID) {
 		return
 	}
 	delete(f.pods, id)
+	delete(f.stuck, id)
+	f.doubtServicesOf(p, f.now)
 	f.depart(id, p, f.now)
 	f.settleLossesOf(id)
 	if p.namespace.pods--; p.namespace.pods == 0 {
@@ -218,7 +232,8 @@ func (f *Fold) forgetPod(id event.UID) {
 
 // noteControllerManager takes the grace period from a kube-controller-manager's pod.
 func (f *Fold) noteControllerManager(o *event.Pod) {
-	if o.ControllerManager == nil || f.grace.managers[o.UID] == *o.ControllerManager {
+	// Others may run pods that look like one, for their own clusters or to mislead.
+	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || f.grace.managers[o.UID] == *o.ControllerManager {
 		return
 	}
 	f.grace.managers[o.UID] = *o.ControllerManager

@@ -26,7 +26,15 @@ func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
 	equal(t, "at the start", s.inShop(), Namespace{Name: "shop"})
 	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
 	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "both counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1, SilentRestarts: 1})
+	equal(t, "both counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
+}
+
+func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
+	before, after := aPod("web-1", ready, running("app:1", 0)), aPod("web-1", ready, running("app:2", 0))
+	before.Gates, after.Gates = 1, 1
+	s := newStory(t, grace40).starts(before)
+	s.at(10).modified(after)
+	equal(t, "counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1})
 }
 
 func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {

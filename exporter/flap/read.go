@@ -20,6 +20,9 @@ type Node struct {
 	Ready                                        event.Status
 	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
 	Unready                                      time.Duration
+	// ClockOffset is the smallest (seen minus renewTime) of the last ten minutes, if ClockKnown.
+	ClockOffset time.Duration
+	ClockKnown  bool
 }
 
 // Service is what there is to know of a Service as of the time of the question.
@@ -41,12 +44,17 @@ type Service struct {
 	ByHand                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
+	// Disputed counts the addresses on whose readiness Endpoints, slices and pods
+	// have disagreed for more than 10 s.
+	Disputed int
 }
 
 // Namespace is what is counted per namespace.
 type Namespace struct {
 	Name           string
 	InPlaceUpdates uint64
+	// UngatedUpdates are the in-place updates of pods without a readiness gate.
+	UngatedUpdates uint64
 	SilentRestarts uint64
 	// Transitions counts changes of pods' Ready by the status that it took and by Cause.
 	Transitions [3][numCauses]uint64
@@ -90,7 +98,7 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: n.created,
-		HeartbeatKnown: !h.last.IsZero(), HeartbeatAge: t.Sub(h.last), LongestInterval: f.longestInterval(n, t),
+		HeartbeatKnown: !h.last.IsZero() && !f.watches[event.KindLease].missing, HeartbeatAge: t.Sub(h.last), LongestInterval: f.longestInterval(n, t),
 		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
 		Ready: n.ready, Unready: n.unready,
 		TurnedReady:    n.transitions[event.StatusTrue],
@@ -100,6 +108,8 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 	if n.ready != event.StatusTrue {
 		v.Unready += t.Sub(n.since)
 	}
+	lead, ok := h.leads.max(t)
+	v.ClockOffset, v.ClockKnown = -lead, ok
 	return v
 }
 
@@ -127,7 +137,7 @@ func (s *service) read(t time.Time) Service {
 		Losses: s.losses, LastLoss: s.lastLoss, LastCause: s.lastCause,
 		ByHand:             s.byHand.ever,
 		ResetsWithSelector: s.byHand.resets[true], ResetsSelectorless: s.byHand.resets[false],
-		SelectorConflict: s.inConflict(),
+		SelectorConflict: s.inConflict(), Disputed: s.disputedAsOf(t),
 	}
 }
 
@@ -136,7 +146,24 @@ func (f *Fold) Namespaces(into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range f.namespaces {
-		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.silentRestarts, n.transitions})
+		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.transitions})
+	}
+	return into
+}
+
+// Tenant is what consumers of a namespace's Services would have done, by window (see Windows).
+type Tenant struct {
+	Namespace        string
+	Updates, Bounces [numWindows]uint64
+}
+
+// Tenants appends, as of t, the namespaces that have Services to into.
+func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asOf(t)
+	for _, x := range f.tenants {
+		into = append(into, Tenant{x.name, x.updates, x.bounces})
 	}
 	return into
 }

@@ -30,6 +30,7 @@ type service struct {
 	created    time.Time
 	kind       string
 	selector   bool
+	publish    bool
 	// choice is a hash of what chooses its addresses, changed when that last changed;
 	// edited is when someone wrote or deleted what its controller keeps.
 	choice          uint64
@@ -44,12 +45,21 @@ type service struct {
 	// outageSince is when the running outage began; zero if there is none.
 	outageSince time.Time
 	outageCause Cause
+	// outageSeen: it was seen to begin when it did.
+	outageSeen bool
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
 	holders []*holder
 	managed int
 	byHand  byHand
+
+	// consumers gather the changes of its addresses; nil until there is one.
+	consumers *[numWindows]consumer
+	// disputed are the addresses on whose readiness Endpoints, slices and pods
+	// disagree, and since when; doubted: they are to be compared.
+	disputed map[event.UID]time.Time
+	doubted  bool
 }
 
 // addressCounts is what is counted of a Service's addresses.
@@ -79,9 +89,10 @@ func (f *Fold) applyService(e event.Event, o *event.Service) {
 	if s == nil || !s.exists || s.uid != o.UID {
 		s = f.succeed(s, key, o.UID)
 		s.exists, s.created = true, e.Seen
+		f.movedIn(s)
 	}
 	s.generation = f.generation(e)
-	s.kind, s.selector = o.Type, len(o.Selector) > 0
+	s.kind, s.selector, s.publish = o.Type, len(o.Selector) > 0, o.PublishNotReady
 	s.noteChoice(e, o)
 	f.checkConflict(s, e.Seen)
 }
@@ -122,7 +133,7 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 	if old == nil {
 		return s
 	}
-	old.exists = false
+	f.end(old)
 	for _, h := range slices.Clone(old.holders) {
 		if h.owner.IsZero() {
 			f.move(h, s)
@@ -134,8 +145,15 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
 	f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
-	s.exists = false
+	f.end(s)
 	f.forgetServiceIfGone(s)
+}
+
+func (f *Fold) end(s *service) {
+	if s.exists {
+		s.exists = false
+		f.movedOut(s)
+	}
 }
 
 // forgetServiceIfGone drops a Service that nothing speaks of any more.
@@ -221,6 +239,9 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	default: // what is terminating vanishes
 		return
 	}
+	if (from == stateReady) != (to == stateReady) {
+		f.gather(s, a.uid, from == stateReady)
+	}
 	if from == stateReady {
 		f.leftRotation(s, a)
 		f.lose(s, a, kind)
@@ -243,7 +264,11 @@ const propagationLimit = time.Minute
 // observePropagation measures from a pod's change of Ready to that of its address.
 func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 	p := f.pods[a.uid]
-	if p == nil || p.turned.IsZero() || s.at.Sub(p.turned) > propagationLimit {
+	if p == nil || !p.turned.After(s.created) || !p.turned.After(s.changed) || s.at.Sub(p.turned) > propagationLimit {
+		return
+	}
+	// What a broken watch delivers late took no time that could be measured.
+	if !f.watches[f.source].live(s.at) || !f.watches[event.KindPod].live(p.turned) {
 		return
 	}
 	is := p.ready == event.StatusTrue
@@ -259,7 +284,8 @@ func (f *Fold) leftRotation(s shift, a *address) {
 	if s.left == nil {
 		s.left = map[event.UID]time.Time{}
 	}
-	s.left[a.uid] = s.at
+	// After a break of the watch it may have left any time since that began.
+	s.left[a.uid] = f.watches[f.source].notBefore(s.at)
 	if s.at.Sub(s.leftSwept) <= f.settings.BounceWindow {
 		return
 	}
@@ -291,21 +317,19 @@ func (f *Fold) backInRotation(s shift, a *address) {
 // the losses that are known by now, and an outage that began or ended.
 func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
 	ready := s.addresses.count[stateReady]
-	began := readyBefore > 0 && ready == 0 && !s.quiet
-	if began {
+	live := f.watches[f.source].live(s.at)
+	if readyBefore > 0 && ready == 0 && !s.quiet {
 		s.outages++
-		s.outageSince, s.outageCause = s.at, CauseUnknown
+		s.outageSince, s.outageCause, s.outageSeen = s.at, CauseUnknown, live
 		f.blameLastLoss(s.service)
 	}
 	f.settleLossesFrom(lossesBefore)
-	switch {
-	case began:
-		f.reportOf(s.service, Finding{Time: s.at, Kind: OutageStarted})
-	case ready > 0 && !s.outageSince.IsZero():
+	f.closeWindows(s.at)
+	if ready > 0 && !s.outageSince.IsZero() {
 		lasted := s.at.Sub(s.outageSince)
 		s.outage += lasted
 		s.outageSince = time.Time{}
-		f.endOutage(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted})
+		f.endOutage(s.service, Finding{Time: s.at, Kind: OutageEnded, Duration: lasted, Complete: live && s.outageSeen})
 	}
 }
 

@@ -21,9 +21,11 @@ type watch struct {
 	synchronised time.Time
 	missing      bool
 	// downSince is when the watch broke; zero while it works and before the first list.
-	// resumed is when it worked again, after its first list or a break.
+	// resumed is when it worked again, after its first list or a break; broke is
+	// when that break began.
 	downSince time.Time
 	resumed   time.Time
+	broke     time.Time
 	blind     time.Duration
 	reason    string
 	lastEvent time.Time
@@ -69,6 +71,7 @@ func (f *Fold) synced(e event.Event, w *watch) {
 		w.synchronised = e.Seen
 	}
 	w.synced, w.missing, w.lastEvent = true, false, e.Seen
+	f.doubtAll(e.Seen)
 	if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
 		f.switchSource(event.KindEndpointSlice)
 	}
@@ -85,7 +88,7 @@ func (f *Fold) watchBroke(e event.Event, w *watch) {
 	if !w.up {
 		return
 	}
-	w.up, w.reason, w.downSince = false, e.Reason, e.Seen
+	w.up, w.reason, w.downSince = false, e.Reason, w.lastSign(e)
 	if e.Reason != ended {
 		f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
 	}
@@ -101,12 +104,13 @@ func (f *Fold) watchWorks(e event.Event, w *watch) {
 		return
 	}
 	gap := e.Seen.Sub(w.downSince)
-	w.blind += gap
+	broke := w.downSince
 	w.downSince = time.Time{}
 	if gap < tolerance {
 		return
 	}
-	w.resumed = e.Seen
+	w.blind += gap
+	w.resumed, w.broke = e.Seen, broke
 	if e.Kind == event.KindLease {
 		f.beats.resume(e.Seen)
 	}
@@ -121,6 +125,27 @@ func (w *watch) live(t time.Time) bool {
 
 // catchUp is how long the missed events of a broken watch may take to come in.
 const catchUp = 2 * time.Second
+
+// lastSign is when the watch last gave a sign of life before it broke. A connection
+// that is dead without having been closed shows only after tens of seconds
+// (client-go asks after 30, and waits 15): it was blind all that time.
+func (w *watch) lastSign(e event.Event) time.Time {
+	if (e.Reason == "connection lost" || e.Reason == "timeout") && w.lastEvent.After(w.resumed) {
+		return w.lastEvent
+	}
+	return e.Seen
+}
+
+// notBefore is the earliest time at which what an event tells can have happened.
+func (w *watch) notBefore(seen time.Time) time.Time {
+	switch {
+	case !w.downSince.IsZero():
+		return w.downSince
+	case w.live(seen) || w.broke.IsZero():
+		return seen
+	}
+	return w.broke
+}
 
 // blindAsOf is the time without a working watch, a running break included.
 func (w *watch) blindAsOf(t time.Time) time.Duration {

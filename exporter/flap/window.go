@@ -26,13 +26,13 @@ func (w *window) add(at time.Time, value time.Duration) {
 	w.samples = append(w.samples[:keep], sample{at.UnixNano(), value})
 }
 
-// max is the largest value of the ten minutes before t, 0 if there is none.
-func (w *window) max(t time.Time) time.Duration {
+// max is the largest value of the ten minutes before t; ok says that there is one.
+func (w *window) max(t time.Time) (value time.Duration, ok bool) {
 	w.expire(t)
 	if len(w.samples) == 0 {
-		return 0
+		return 0, false
 	}
-	return w.samples[0].value
+	return w.samples[0].value, true
 }
 
 func (w *window) expire(t time.Time) {

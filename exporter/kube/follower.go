@@ -43,8 +43,11 @@ func newFollower(e endpoint, w *Watcher) *follower {
 	}
 }
 
-// run follows the resource until the context ends, and returns when nothing of it is left.
+// run follows the resource until the context ends or the right to is withdrawn,
+// and returns when nothing of it is left.
 func (f *follower) run(ctx context.Context) {
+	ctx, f.health.withdraw = context.WithCancel(ctx)
+	defer f.health.withdraw()
 	logger, clock, backoff := klogTo(f.log), endingClock{ctx: ctx}, retries()
 	reflector := cache.NewReflectorWithOptions(
 		// A reflector uses WatchList unless its ListerWatcher says that it must not

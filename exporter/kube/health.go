@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -20,9 +21,17 @@ type health struct {
 
 	// since is when the watch went down, zero while it is not.
 	since time.Time
-	// failing is whether the log says that it fails.
-	failing bool
+	// said are the causes that the log has told since it went down.
+	said []string
+	// refused is since when it is refused and nothing else, zero while it is not;
+	// withdraw ends the watch when that has lasted.
+	refused  time.Time
+	withdraw context.CancelFunc
 }
+
+// withdrawnAfter is how long a refusal has to last until a right is taken to be
+// withdrawn: servers that start refuse for a while what they will grant.
+const withdrawnAfter = time.Minute
 
 // down: a list or the opening of a watch failed, or a watch's stream ended; in good order if
 // there is no error. Servers end each watch after 5 to 10 minutes, as the reflector asks them to.
@@ -36,14 +45,28 @@ func (h *health) down(ctx context.Context, err error) {
 	}
 	h.sink(event.Event{Seen: now, Kind: h.kind, Type: event.Down, Reason: causeOf(err)})
 	h.warn(err)
+	h.noteRefusal(err, now)
 }
 
+// warn says each cause once.
 func (h *health) warn(err error) {
-	if err == nil || h.failing {
+	cause := causeOf(err)
+	if err == nil || slices.Contains(h.said, cause) {
 		return
 	}
-	h.failing = true
-	h.log.Warn("the watch fails, trying again", "cause", causeOf(err), "err", err)
+	h.said = append(h.said, cause)
+	h.log.Warn("the watch fails, trying again", "cause", cause, "err", err)
+}
+
+func (h *health) noteRefusal(err error, now time.Time) {
+	switch cause := causeOf(err); {
+	case cause != causeForbidden && cause != causeAbsent:
+		h.refused = time.Time{}
+	case h.refused.IsZero():
+		h.refused = now
+	case now.Sub(h.refused) > withdrawnAfter:
+		h.withdraw()
+	}
 }
 
 func (h *health) isDown() bool { return !h.since.IsZero() }
@@ -67,11 +90,11 @@ func (h *health) up(ctx context.Context) {
 // works: the watch works, after a list or because it goes on.
 func (h *health) works() {
 	took := h.downFor()
-	if h.failing {
+	if len(h.said) > 0 {
 		h.log.Info("the watch works again", "down", took.Round(time.Millisecond))
 	}
 	if h.isDown() {
 		h.revived(took)
 	}
-	h.since, h.failing = time.Time{}, false
+	h.since, h.refused, h.said = time.Time{}, time.Time{}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type access struct {
 }
 
 func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
+
+func (a *access) refusedOrAbsent() bool { return len(a.refused) > 0 || a.absent }
 
 func (a *access) reason() string {
 	if a.absent {
@@ -55,20 +58,21 @@ func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
 
 func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
-	for start, complained := time.Now(), false; ; {
+	var said []string
+	for start := time.Now(); ; {
 		all := checkAll(ctx, w.endpoints)
 		err := firstFailure(all)
 		switch {
 		case err == nil:
-			if complained {
+			if len(said) > 0 {
 				w.log.Info("the API server answers", "after", time.Since(start).Round(time.Millisecond))
 			}
 			return all, nil
 		case apierrors.IsUnauthorized(err):
 			return nil, fmt.Errorf("the API server refuses the credentials: %w", err)
-		case !complained && ctx.Err() == nil:
-			complained = true
-			w.log.Warn("the API server does not answer, trying again", "cause", causeOf(err), "err", err)
+		case !slices.Contains(said, causeOf(err)) && ctx.Err() == nil:
+			said = append(said, causeOf(err))
+			w.log.Warn("cannot talk to the API server, trying again", "cause", causeOf(err), "err", err)
 		}
 		if err := sleep(ctx, backoff.Step()); err != nil {
 			return nil, err

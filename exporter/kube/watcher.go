@@ -72,17 +72,22 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow follows one resource, from when it can be.
+// follow follows one resource, from when and as long as it can be.
 func (w *Watcher) follow(ctx context.Context, a access) {
-	if !a.granted() {
-		w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
-		w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
-		if !untilGranted(ctx, a.endpoint) {
-			return
+	for ctx.Err() == nil {
+		if a.refusedOrAbsent() {
+			w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
+			w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
+			if !untilGranted(ctx, a.endpoint) {
+				return
+			}
+			w.log.Info("can watch " + a.kind.String() + " now")
 		}
-		w.log.Info("can watch " + a.kind.String() + " now")
+		newFollower(a.endpoint, w).run(ctx)
+		if ctx.Err() == nil {
+			a = check(ctx, a.endpoint)
+		}
 	}
-	newFollower(a.endpoint, w).run(ctx)
 }
 
 // untilGranted waits until the resource can be watched; false if the context ends before.

@@ -89,12 +89,6 @@ func TestWatchEnds(t *testing.T) {
 			[]string{"down ended", "down forbidden", "up"},
 			1, "resourceVersion=22",
 		},
-		{
-			"and so does the right to watch, for 20 minutes: another list",
-			func(s *session) { s.withdrawRights(20 * time.Minute) },
-			[]string{"down ended", "down forbidden", "listing", "listed a", "synced"},
-			1, "sendInitialEvents=true",
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
@@ -116,6 +110,20 @@ func TestWatchEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestRightThatIsWithdrawnMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "synced")
+		s.withdrawRights(20 * time.Minute)
+		time.Sleep(2 * time.Minute)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down ended", "down forbidden", "unavailable forbidden", "listing", "listed a", "synced")
+		s.wantLog(1, "WARN", "cannot watch pods")
+		s.wantLog(1, "INFO", "can watch pods now")
+	})
 }
 
 func TestEventsAfterAResumedWatch(t *testing.T) {

@@ -21,6 +21,7 @@ type Collector struct {
 	services *serviceMetrics
 	pods     *podMetrics
 	watches  *watchMetrics
+	consumer *consumerMetrics
 
 	// buffers hold what a scrape copies out of the fold, to be used again.
 	buffers sync.Pool
@@ -31,6 +32,8 @@ type buffer struct {
 	services   []flap.Service
 	namespaces []flap.Namespace
 	watches    []flap.Watch
+	tenants    []flap.Tenant
+	wrong      []flap.Misreported
 }
 
 // sort brings nodes and Services into the order of the exposition: the registry
@@ -47,7 +50,8 @@ func (b *buffer) sort() {
 func NewCollector() *Collector {
 	return &Collector{
 		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
-		buffers: sync.Pool{New: func() any { return &buffer{} }},
+		consumer: newConsumerMetrics(),
+		buffers:  sync.Pool{New: func() any { return &buffer{} }},
 	}
 }
 
@@ -59,7 +63,9 @@ func (c *Collector) Read(fold *flap.Fold, now func() time.Time) {
 // Catalogue lists the metrics.
 func (c *Collector) Catalogue() Catalogue {
 	var all Catalogue
-	for _, part := range []Catalogue{c.nodes.catalogue(), c.services.catalogue(), c.pods.catalogue(), c.watches.catalogue()} {
+	for _, part := range []Catalogue{
+		c.nodes.catalogue(), c.services.catalogue(), c.consumer.catalogue(), c.pods.catalogue(), c.watches.catalogue(),
+	} {
 		all = append(all, part...)
 	}
 	return all
@@ -75,6 +81,9 @@ func (c *Collector) Observe(x flap.Finding) {
 			c.nodes.unreadyDurations.WithLabelValues(x.From).Observe(x.Duration.Seconds())
 		}
 	case flap.OutageEnded:
+		if !x.Complete {
+			return
+		}
 		c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Duration.Seconds())
 	case flap.AddressFollowedPod:
 		c.services.propagations.WithLabelValues(x.To).Observe(x.Duration.Seconds())
@@ -100,6 +109,8 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	b.sort()
 	b.namespaces = c.fold.Namespaces(b.namespaces[:0])
 	b.watches = c.fold.Watches(now, b.watches[:0])
+	b.tenants = c.fold.Tenants(now, b.tenants[:0])
+	b.wrong = c.fold.Misreported(now, b.wrong[:0])
 	if g := c.fold.GracePeriod(); g.Period > 0 {
 		c.nodes.grace.sample(ch, g.Period.Seconds(), time.Time{}, g.Source)
 	}
@@ -115,6 +126,12 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i := range b.watches {
 		c.watches.collect(ch, &b.watches[i])
+	}
+	for i := range b.tenants {
+		c.consumer.collect(ch, &b.tenants[i])
+	}
+	for _, w := range b.wrong {
+		c.pods.misreported.sample(ch, float64(w.Pods), time.Time{}, w.Namespace, w.Kind)
 	}
 	c.nodes.intervals.Collect(ch)
 	c.nodes.unreadyDurations.Collect(ch)

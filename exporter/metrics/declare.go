@@ -44,7 +44,7 @@ const (
 	perService     = "each Service"
 	perResource    = "each watched resource"
 	perNamespace   = "each namespace with pods"
-	whileTold      = "each Node once a heartbeat was seen or told of"
+	whileTold      = "each Node while Leases can be watched; of a new one it counts from when it is seen"
 	withByHand     = "each Service that has or had hand-written addresses"
 	always         = "always"
 	onceKnown      = "once it is known"

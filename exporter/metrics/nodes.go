@@ -9,6 +9,7 @@ import (
 
 type nodeMetrics struct {
 	heartbeatAge, intervalMax, heartbeats, late, missed, grace *Metric
+	clockOffset                                                *Metric
 	ready, transitions, unready                                *Metric
 	interval, unreadyDuration                                  *Metric
 	intervals, unreadyDurations                                *prometheus.HistogramVec
@@ -47,8 +48,11 @@ func newNodeMetrics() *nodeMetrics {
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time during which the node was not Ready, a running episode included.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Length of a node's stay in a status other than Ready, of those that ended and whose beginning was seen.", "each status but true", "status"),
+			"Length of a node's stay in a status other than Ready, of those that ended and were seen from beginning to end; a node's start is none.", "each status but true", "status"),
 	}
+	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
+		"Smallest time of the last 10 minutes from a Lease's renewTime to kubeflap seeing it: kubeflap's clock less the node's, plus the fastest delivery.",
+		"each Node whose Lease was renewed in the last 10 minutes", "node")
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()
@@ -60,7 +64,7 @@ func newNodeMetrics() *nodeMetrics {
 func (m *nodeMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.heartbeatAge, m.interval, m.intervalMax, m.heartbeats, m.late, m.missed, m.grace,
-		m.ready, m.transitions, m.unready, m.unreadyDuration,
+		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset,
 	}
 }
 
@@ -77,6 +81,9 @@ func (m *nodeMetrics) collect(ch chan<- prometheus.Metric, n *flap.Node) {
 	m.transitions.sample(ch, float64(n.TurnedNotReady), n.Created, n.Name, event.StatusFalse.String())
 	m.transitions.sample(ch, float64(n.TurnedUnknown), n.Created, n.Name, event.StatusUnknown.String())
 	m.unready.sample(ch, n.Unready.Seconds(), n.Created, n.Name)
+	if n.ClockKnown {
+		m.clockOffset.sample(ch, n.ClockOffset.Seconds(), n.Created, n.Name)
+	}
 }
 
 func boolean(b bool) float64 {

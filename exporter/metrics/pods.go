@@ -10,8 +10,9 @@ import (
 )
 
 type podMetrics struct {
-	transitions, inPlaceUpdates, silentRestarts, stale *Metric
-	stales                                             *prometheus.HistogramVec
+	transitions, inPlaceUpdates, ungatedUpdates, silentRestarts, stale *Metric
+	misreported                                                        *Metric
+	stales                                                             *prometheus.HistogramVec
 }
 
 func newPodMetrics() *podMetrics {
@@ -23,20 +24,26 @@ func newPodMetrics() *podMetrics {
 			"Time from an in-place change of a container's image, or from a container's end, to the pod's Ready turning from True.", always),
 		inPlaceUpdates: counter("kubeflap_pod_inplace_updates_total",
 			"Updates that changed a container's image in a running pod.", perNamespace, "namespace"),
+		ungatedUpdates: counter("kubeflap_pod_inplace_updates_ungated_total",
+			"In-place updates of pods without a readiness gate: nothing took them out of rotation first.", perNamespace, "namespace").experimental(),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
 			"Containers that restarted while their pod's Ready stayed True.", perNamespace, "namespace"),
 	}
+	m.misreported = gauge("kubeflap_pods_misreported",
+		"Pods whose Ready says what is not so: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (the node's heartbeat is out for longer than the grace period).",
+		"each namespace and kind that has such pods", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()
 	return m
 }
 
 func (m *podMetrics) catalogue() Catalogue {
-	return Catalogue{m.transitions, m.inPlaceUpdates, m.silentRestarts, m.stale}
+	return Catalogue{m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
 func (m *podMetrics) collect(ch chan<- prometheus.Metric, n *flap.Namespace) {
 	m.inPlaceUpdates.sample(ch, float64(n.InPlaceUpdates), time.Time{}, n.Name)
+	m.ungatedUpdates.sample(ch, float64(n.UngatedUpdates), time.Time{}, n.Name)
 	m.silentRestarts.sample(ch, float64(n.SilentRestarts), time.Time{}, n.Name)
 	for status, byCause := range n.Transitions {
 		for cause, count := range byCause {

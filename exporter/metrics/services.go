@@ -13,6 +13,7 @@ type serviceMetrics struct {
 	outages, outageTime, info        *Metric
 	resets, conflict                 *Metric
 	losses, lastLoss, propagation    *Metric
+	divergence                       *Metric
 	outageDuration                   *Metric
 	outageDurations, propagations    *prometheus.HistogramVec
 }
@@ -36,7 +37,7 @@ func newServiceMetrics() *serviceMetrics {
 		outageTime: counter("kubeflap_service_outage_seconds_total",
 			"Time in outages of the Service, a running one included.", perService, "namespace", "service"),
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
-			"Length of a Service's outage, of those that ended.", "each cause that ended one", "cause"),
+			"Length of a Service's outage, of those that ended and were seen from beginning to end.", "each cause that ended one", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
 			"Times that the Service's hand-written addresses went from one or more to none, by whether it had a selector then.", withByHand, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
@@ -51,6 +52,9 @@ func newServiceMetrics() *serviceMetrics {
 		"When the Service lost a ready address last, in seconds since the epoch, and by which cause.", "each Service that ever lost one", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
 		"Time from a pod's change of Ready to that of its address, both as seen.", always, "to")
+	m.divergence = gauge("kubeflap_service_endpoints_divergence",
+		"Addresses on whose readiness Endpoints, EndpointSlices and the pods have disagreed for more than 10 s.",
+		"each Service that has such addresses", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
 	m.propagations.WithLabelValues("not_ready")
@@ -60,7 +64,7 @@ func newServiceMetrics() *serviceMetrics {
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.addresses, m.flips, m.churn, m.bounces, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
-		m.resets, m.conflict, m.propagation, m.info,
+		m.resets, m.conflict, m.divergence, m.propagation, m.info,
 	}
 }
 
@@ -82,6 +86,9 @@ func (m *serviceMetrics) collect(ch chan<- prometheus.Metric, s *flap.Service, s
 	}
 	if !s.LastLoss.IsZero() {
 		m.collectLosses(ch, s)
+	}
+	if s.Disputed > 0 {
+		m.divergence.sample(ch, float64(s.Disputed), s.Created, s.Namespace, s.Name)
 	}
 }
 

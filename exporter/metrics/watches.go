@@ -26,7 +26,7 @@ func newWatchMetrics() *watchMetrics {
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
 			"When the last event or bookmark of the resource was received, in seconds since the epoch.", "each watched resource once it is synced", "resource"),
 		blind: counter("kubeflap_watch_blind_seconds_total",
-			"Time without a working watch of the resource since it was first synced.", perResource, "resource"),
+			"Time without a working watch of the resource since it was first synced; what is shorter than a second and loses nothing is not counted.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
 			"1 while the resource cannot be watched because it is absent or forbidden; what needs it is not known.", ofUnavailables, "resource", "reason").experimental(),
 	}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const incidentsDir = "../../exporter/tape/incidents/"
+
+// recorded are the five recorded incidents.
+func recorded(t *testing.T) (files []string) {
+	t.Helper()
+	files, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("want five incidents, have %v %v", files, err)
+	}
+	return files
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test ./cmd/kubeflap -update); got:\n%s", path, got)
+	}
+}
+
+func TestAdviceOnTheRecordedIncidents(t *testing.T) {
+	for _, file := range recorded(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")
+		for form, ending := range map[string]string{"text": ".txt", "json": ".json"} {
+			t.Run(name+" as "+form, func(t *testing.T) {
+				status, out, errOut := kubeflap(t, "advise", "--recording", file, "--output", form)
+				if status != 3 || errOut != "" {
+					t.Errorf("status %d, want 3: %s", status, errOut)
+				}
+				golden(t, "testdata/advise/"+name+ending, out)
+			})
+		}
+	}
+}
+
+// serveMetrics serves what replay prints, as a running kubeflap would.
+func serveMetrics(t *testing.T, files ...string) *httptest.Server {
+	t.Helper()
+	status, metrics, errOut := kubeflap(t, append([]string{"replay", "--once", "--log.level=error"}, files...)...)
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errOut)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); strings.HasPrefix(r.URL.Path, "/secret") && password != "sesame" {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, metrics)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestAdviceFromTheMetricsIsThatFromTheEvents(t *testing.T) {
+	for _, file := range recorded(t) {
+		server := serveMetrics(t, file)
+		for _, form := range []string{"text", "json"} {
+			_, want, _ := kubeflap(t, "advise", "--recording", file, "--output", form)
+			status, got, errOut := kubeflap(t, "advise", "--url", server.URL, "--output", form)
+			if status != 3 || got != want {
+				t.Errorf("%s: status %d %s, and\n%s\nwant\n%s", file, status, errOut, got, want)
+			}
+		}
+	}
+}
+
+func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
+	files := recorded(t)
+	server := serveMetrics(t, files...)
+	_, want, _ := kubeflap(t, "advise", "--recording", files[2])
+	status, got, errOut := kubeflap(t, "advise", "--url", server.URL+"/metrics", "--url.cluster", "3-control-plane-stall")
+	if status != 3 || got != want {
+		t.Errorf("status %d %s, and\n%s\nwant\n%s", status, errOut, got, want)
+	}
+	status, _, errOut = kubeflap(t, "advise", "--url", server.URL)
+	if status != 1 || !strings.Contains(errOut, "name one: 1-heartbeat-loss, ") {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+func TestAdviceFromAKubeflapThatAsksForAPassword(t *testing.T) {
+	server := serveMetrics(t, recorded(t)[0])
+	dir := t.TempDir()
+	settings := filepath.Join(dir, "http.yml")
+	text := "basic_auth: {username: me, password_file: password}\n"
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errOut := kubeflap(t, "advise", "--url", server.URL+"/secret", "--url.config", settings); status != 3 {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+	status, _, errOut := kubeflap(t, "advise", "--url", server.URL+"/secret")
+	if want := server.URL + "/secret/metrics answers 401"; status != 1 || !strings.Contains(errOut, want) {
+		t.Errorf("status %d, want 1 and %q: %s", status, want, errOut)
+	}
+}
+
+func TestHealthyClusterNeedsNoAdvice(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "kubeflap_watch_synced{resource=\"nodes\"} 1\n"+
+			"kubeflap_node_monitor_grace_period_seconds{source=\"flag\"} 50\n"+
+			"kubeflap_node_heartbeat_interval_max_seconds{node=\"a\"} 10.2\n")
+	}))
+	defer server.Close()
+	status, out, errOut := kubeflap(t, "advise", "--url", server.URL)
+	if status != 0 || !strings.Contains(out, "Nothing to advise.") {
+		t.Errorf("status %d: %s\n%s", status, errOut, out)
+	}
+}
+
+func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/page") {
+			fmt.Fprint(w, "<!DOCTYPE html>\n")
+			return
+		}
+		fmt.Fprint(w, "up 1\n")
+	}))
+	defer other.Close()
+	cut := filepath.Join(t.TempDir(), "cut.jsonl")
+	whole, err := os.ReadFile(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cut, bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:3], nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name   string
+		args   []string
+		status int
+		names  string
+	}{
+		{"two sources", []string{"--recording", story, "--url=http://host:9969"}, 2, "--recording and --url"},
+		{"a kubeconfig for a recording", []string{"--recording", story, "--kubeconfig", nowhere}, 2, "--kubeconfig"},
+		{"settings of a URL without one", []string{"--url.config", nowhere}, 2, "--url.config"},
+		{"settings of the fold for another's metrics", []string{"--url=http://host:9969", "--node-monitor-grace-period=50s"}, 2, "--node-monitor-grace-period"},
+		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
+		{"another output", []string{"--output=yaml"}, 2, "yaml"},
+		{"no time to observe", []string{"--for=0s"}, 2, "--for=0s"},
+		{"a negative time to observe", []string{"--for=-1m"}, 2, `"-1m"`},
+		{"a recording that is not there", []string{"--recording", nowhere}, 1, nowhere},
+		{"a recording that is none", []string{"--recording", "advise_test.go"}, 1, "advise_test.go"},
+		{"a damaged recording", []string{"--recording", damaged(t, 40)}, 1, "line 41"},
+		{"a recording that ends before the cluster was read", []string{"--recording", cut}, 1, cut + ": the list of"},
+		{"a kubeconfig that is not there", []string{"--kubeconfig", nowhere}, 1, nowhere},
+		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1"},
+		{"another program at the URL", []string{"--url", other.URL}, 1, "--url: there is no kubeflap_watch_synced"},
+		{"a page at the URL", []string{"--url", other.URL + "/page"}, 1, other.URL + "/page/metrics"},
+		{"no settings for the URL", []string{"--url", other.URL, "--url.config", nowhere}, 1, nowhere},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			status, out, errOut := kubeflap(t, append([]string{"advise", "--log.level=error"}, c.args...)...)
+			if status != c.status || out != "" {
+				t.Errorf("status %d, want %d; printed %q", status, c.status, out)
+			}
+			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
+				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
+			}
+		})
+	}
+}
+
+func TestClusterThatCannotBeReachedIsGivenUpInTime(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfig)
+	if status != 1 || !strings.Contains(errOut, "--for=200ms") {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+// shown is a file of testdata as docs/advise.md shows it, in a block below its name.
+func shown() *regexp.Regexp {
+	return regexp.MustCompile("(?s)<!-- (testdata/\\S+) -->\n```(\\w+)\n.*?```")
+}
+
+// The output in the documentation is that of recorded incidents.
+func TestDocumentedAdviceIsReal(t *testing.T) {
+	const path = "../../docs/advise.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(shown().FindAll(page, -1)); n != 2 {
+		t.Errorf("%d outputs are shown, want 2", n)
+	}
+	golden(t, path, shown().ReplaceAllStringFunc(string(page), func(block string) string {
+		parts := shown().FindStringSubmatch(block)
+		output, err := os.ReadFile(parts[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("<!-- %s -->\n```%s\n%s```", parts[1], parts[2], output)
+	}))
+}

@@ -1,0 +1,226 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// seen is a histogram of so many intervals of 10 s.
+func seen(intervals uint64) Histogram {
+	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {infinity(), intervals}}}
+}
+
+// cluster has a known grace period and healthy nodes, enough of it seen.
+func cluster(grace time.Duration, longest ...time.Duration) Cluster {
+	c := Cluster{Grace: grace, GraceSource: "controller_manager", Intervals: seen(1000)}
+	for i, l := range longest {
+		c.Nodes = append(c.Nodes, Node{Name: "node-" + string(rune('1'+i)), Longest: l})
+	}
+	return c
+}
+
+const (
+	s  = time.Second
+	ok = 10200 * time.Millisecond
+)
+
+func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
+	cases := []struct {
+		name      string
+		c         Cluster
+		kind      Kind
+		severity  Severity
+		recommend float64
+	}{
+		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 50},
+		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 50},
+		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 50},
+		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), GracePeriodTight, Warning, 50},
+		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), GracePeriodTight, Bad, 90},
+		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), GracePeriodTight, Warning, 70},
+		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), GracePeriodTight, Bad, 120},
+		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), GracePeriodTight, Warning, 0},
+		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 50},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			x := finding(t, Of(c.c), c.kind)
+			if x.Severity != c.severity || x.Recommended != c.recommend {
+				t.Errorf("%s, recommends %v; want %s, %v", x.Severity, x.Recommended, c.severity, c.recommend)
+			}
+		})
+	}
+}
+
+func finding(t *testing.T, r Report, kind Kind) Finding {
+	t.Helper()
+	i := slices.IndexFunc(r.Findings, func(x Finding) bool { return x.Kind == kind })
+	if i < 0 {
+		t.Fatalf("no %s, but %v", kind, kinds(r))
+	}
+	return r.Findings[i]
+}
+
+func kinds(r Report) (all []Kind) {
+	for _, x := range r.Findings {
+		all = append(all, x.Kind)
+	}
+	return all
+}
+
+func TestWhoIsLate(t *testing.T) {
+	old := cluster(40*s, ok, ok, ok)
+	old.Nodes[1].Late = 5
+	old.Intervals.Buckets[3].Count += 2 // up to 60 s
+	cases := []struct {
+		name string
+		c    Cluster
+		want []Kind
+	}{
+		{"a healthy cluster needs no advice", cluster(50*s, ok, ok, ok), nil},
+		{"one node is slow", cluster(50*s, ok, 30*s, ok), []Kind{GracePeriodTight, NodesSlow}},
+		{"all nodes late together are the control plane", cluster(50*s, 60*s, 62*s, 61*s), []Kind{ControlPlaneLate}},
+		{"a node that is down is no reason for a longer grace period", cluster(50*s, ok, ok, 600*s), []Kind{NodesSilent}},
+		{"late again and again, longer ago than ten minutes", old, []Kind{GracePeriodTight, NodesSlow}},
+		{"no nodes", cluster(50 * s), []Kind{FewHeartbeats}},
+		{"nothing known", Cluster{}, []Kind{FewHeartbeats, GracePeriodSource}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := kinds(Of(c.c)); !slices.Equal(got, c.want) {
+				t.Errorf("findings %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRebootsInTheLongRunAreNoAdvice(t *testing.T) {
+	c := cluster(50*s, ok, ok, ok)
+	for i := range c.Nodes {
+		c.Nodes[i].Late, c.Nodes[i].Missed = 2, 2
+	}
+	c.Intervals.Buckets[4].Count += 6 // up to 120 s
+	if r := Of(c); r.Advice {
+		t.Errorf("advice %v", kinds(r))
+	}
+}
+
+func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
+	c := cluster(40*s, ok, ok, ok)
+	c.Nodes[1].Late = 5
+	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {infinity(), 1003}}
+	r := Of(c)
+	if x := finding(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (longer than ten minutes ago)") {
+		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
+	}
+	if x := finding(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not lately)") {
+		t.Errorf("observed %s", x.Observed)
+	}
+}
+
+func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
+	c := cluster(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
+	x := finding(t, Of(c), NodesSlow)
+	if want := "7 nodes of 9 late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
+		t.Errorf("observed %q, want %q", x.Observed, want)
+	}
+	if len(x.Nodes) != 7 {
+		t.Errorf("%d nodes listed, want all 7", len(x.Nodes))
+	}
+}
+
+func TestSourceOfTheGracePeriodIsANoteUnlessItWasRead(t *testing.T) {
+	for source, want := range map[string]bool{"flag": false, "controller_manager": false, "observed": true, "default": true} {
+		c := cluster(50*s, ok, ok)
+		c.GraceSource = source
+		r := Of(c)
+		if got := slices.Contains(kinds(r), GracePeriodSource); got != want {
+			t.Errorf("source %s: noted %v, want %v", source, got, want)
+		}
+		if r.Advice {
+			t.Errorf("source %s: a note counts as advice", source)
+		}
+	}
+}
+
+func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
+	var c Cluster
+	c.Nodes = make([]Node, 1000)
+	want := map[string]float64{"default": 6000, "fast": 15000, "medium": 3000, "slow": 1000}
+	for _, p := range Of(c).Profiles {
+		if p.StatusWrites != want[p.Name] {
+			t.Errorf("%s: %v writes a minute, want %v", p.Name, p.StatusWrites, want[p.Name])
+		}
+		if p.Safe != (p.Name != "fast") {
+			t.Errorf("%s: safe %v", p.Name, p.Safe)
+		}
+	}
+}
+
+func TestServicesWithHandWrittenEndpoints(t *testing.T) {
+	r := Of(Cluster{Services: []Service{
+		{Namespace: "a", Name: "bomb", Conflict: true},
+		{Namespace: "a", Name: "burst", Conflict: true, ResetsWithSelector: 1},
+		{Namespace: "a", Name: "mended", ResetsWithSelector: 3},
+		{Namespace: "a", Name: "emptied", ResetsSelectorless: 2},
+	}})
+	var got []string
+	for _, x := range r.Findings {
+		if x.Service != "" {
+			got = append(got, string(x.Severity)+" "+string(x.Kind)+" "+x.Service)
+		}
+	}
+	want := []string{"bad selector_conflict burst", "warning selector_conflict bomb", "warning endpoints_emptied emptied"}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestInPlaceUpdates(t *testing.T) {
+	web := Service{Namespace: "shop", Name: "web", Bounces: 4, InPlaceLosses: 4}
+	windows := func(counts ...uint64) map[time.Duration]uint64 {
+		m := map[time.Duration]uint64{}
+		for i, w := range []time.Duration{0, 2 * s, 5 * s, 10 * s} {
+			m[w] = counts[i]
+		}
+		return m
+	}
+	cases := []struct {
+		name   string
+		n      Namespace
+		hit    []Service
+		advice string
+	}{
+		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
+		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "turn their readiness gate False before"},
+		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
+		{"a window hides it", Namespace{InPlaceUpdates: 4, BouncesByWindow: windows(4, 2, 0, 0)}, []Service{web}, "gather changes for 5s, which would have hidden"},
+		{"no window hides it", Namespace{InPlaceUpdates: 4, BouncesByWindow: windows(4, 4, 3, 2)}, []Service{web}, "gathering changes for 10s does not hide it"},
+		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
+		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			c.n.Name = "shop"
+			r := Of(Cluster{Services: c.hit, Namespaces: []Namespace{c.n}})
+			if c.advice == "" {
+				if r.Advice {
+					t.Errorf("advice %v", kinds(r))
+				}
+			} else if x := finding(t, r, InPlaceUpdates); !strings.Contains(x.Advice, c.advice) {
+				t.Errorf("advice %q, want %q in it", x.Advice, c.advice)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotWatchedIsSaid(t *testing.T) {
+	x := finding(t, Of(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), NotWatched)
+	if x.Set != "the watch of leases: forbidden" {
+		t.Errorf("set %q", x.Set)
+	}
+}

@@ -1,0 +1,207 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// slowAlways is what no kubelet in order reaches, however short the grace period is.
+const slowAlways = 12 * time.Second
+
+// often is how often a node must have been late to be called slow for what is
+// longer ago than ten minutes: every reboot makes one.
+const often = 3
+
+// together is the share of the nodes that are late at once when it is not the nodes.
+const together = 0.8
+
+// beats are the heartbeats of a cluster, judged.
+type beats struct {
+	grace     time.Duration
+	source    string
+	nodes     []Node
+	intervals Histogram
+	// slow are the nodes with late heartbeats, silent those whose interval no grace
+	// period should bridge. all: nearly all nodes were late in the same ten minutes.
+	slow, silent []Node
+	all          bool
+	// earlier is the longest interval of before the last ten minutes, as its bucket has it.
+	earlier time.Duration
+}
+
+func beatsOf(c Cluster) *beats {
+	b := &beats{grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals}
+	repeatedly, now := false, 0
+	for _, n := range c.Nodes {
+		again := b.repeatedlyLate(n)
+		repeatedly = repeatedly || again
+		if n.Longest > b.slowFrom() {
+			now++
+		}
+		switch {
+		case n.Longest > longestGrace:
+			b.silent = append(b.silent, n)
+		case n.Longest > b.slowFrom() || again:
+			b.slow = append(b.slow, n)
+		}
+	}
+	b.all = now > 1 && float64(now) >= together*float64(len(c.Nodes))
+	for _, nodes := range [][]Node{b.slow, b.silent} {
+		slices.SortFunc(nodes, func(x, y Node) int {
+			return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
+		})
+	}
+	if lower, upper := c.Intervals.top(longestGrace); repeatedly && lower > b.recent(c.Nodes) {
+		b.earlier = upper
+	}
+	return b
+}
+
+// slowFrom is the interval from which a node is slow: half of the grace period, but never a healthy one.
+func (b *beats) slowFrom() time.Duration {
+	if b.grace == 0 {
+		return defaultGrace / 2
+	}
+	return max(b.grace/2, slowAlways)
+}
+
+// repeatedlyLate: with a grace period of less than two renewals every heartbeat counts as late.
+func (b *beats) repeatedlyLate(n Node) bool {
+	return b.grace/2 > slowestOnTime && n.Late >= often
+}
+
+// recent is the longest interval of the last ten minutes that a grace period can
+// be asked to bridge.
+func (b *beats) recent(nodes []Node) (longest time.Duration) {
+	for _, n := range nodes {
+		if n.Longest <= longestGrace {
+			longest = max(longest, n.Longest)
+		}
+	}
+	return longest
+}
+
+// longest is the interval to judge the grace period by. What makes all nodes late
+// is not for the grace period to bridge, then a healthy interval counts.
+func (b *beats) longest() time.Duration {
+	if b.all {
+		return slowestOnTime
+	}
+	return max(b.recent(b.nodes), b.earlier)
+}
+
+// renewals is how many renewals fit into the grace period.
+func (b *beats) renewals() int { return int(b.grace / slowestOnTime) }
+
+func (b *beats) upTo() string {
+	switch {
+	case b.all:
+		return "up to " + brief(b.longest()) + " where the control plane is well"
+	case b.earlier > 0:
+		return "up to " + brief(b.earlier) + " (longer than ten minutes ago)"
+	}
+	return "up to " + brief(b.longest())
+}
+
+func (b *beats) summary() Heartbeats {
+	var longest time.Duration
+	for _, n := range b.nodes {
+		longest = max(longest, n.Longest)
+	}
+	longest = max(longest, b.earlier)
+	typical := min(b.intervals.median(), longest)
+	h := Heartbeats{
+		Nodes: len(b.nodes), Grace: b.grace.Seconds(), GraceSource: b.source,
+		Observed: b.intervals.total(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
+		Renewals: b.renewals(), LeaseWrites: float64(len(b.nodes)) / renewal.Seconds(),
+	}
+	if longest > 0 {
+		h.Margin = rounded(b.grace.Seconds() / longest.Seconds())
+	}
+	return h
+}
+
+// nodeFindings are those about who is late.
+func (b *beats) nodeFindings() (found []Finding) {
+	if b.all {
+		return append(found, b.controlPlane())
+	}
+	if len(b.slow) > 0 {
+		found = append(found, Finding{
+			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: renewalText,
+			Observed: fmt.Sprintf("%s of %d late: %s", several(uint64(len(b.slow)), "node"), len(b.nodes), b.nameSome(b.slow)),
+			Advice:   "look at the kubelet there: CPU and disk pressure, many containers and images to collect, its way to the API server",
+			Why:      b.whySlow(),
+		})
+	}
+	if len(b.silent) > 0 {
+		found = append(found, Finding{
+			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
+			Observed: fmt.Sprintf("%s of %d silent: %s", several(uint64(len(b.silent)), "node"), len(b.nodes), b.nameSome(b.silent)),
+			Advice:   "look whether it was down; delete the Node if it is not to come back",
+			Why:      fmt.Sprintf("no grace period should bridge more than %s: this is a node that is down, not a slow one.", brief(longestGrace)),
+		})
+	}
+	return found
+}
+
+func (b *beats) whySlow() string {
+	switch {
+	case len(b.nodes) == 1:
+		return "with one node it cannot be told from a slow API server or etcd: look there too."
+	case float64(len(b.slow)) >= together*float64(len(b.nodes)):
+		return "nearly all nodes were late at some time: if it was at the same time, it is etcd or the API server and not the nodes."
+	}
+	return "the other nodes are on time, so it is neither the API server nor etcd; a longer grace period gains time and mends nothing."
+}
+
+// nameSome names the first few nodes: nobody reads a hundred in a line, the JSON has all.
+func (b *beats) nameSome(nodes []Node) string {
+	const some = 5
+	var names []string
+	for i, n := range nodes {
+		if i == some {
+			names = append(names, fmt.Sprintf("and %d more", len(nodes)-some))
+			break
+		}
+		name := fmt.Sprintf("%s (%s)", n.Name, brief(n.Longest))
+		if n.Longest <= b.slowFrom() {
+			name = fmt.Sprintf("%s (%s, but not lately)", n.Name, times(n.Late))
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+const renewalText = "a renewal of the Lease every 10 s"
+
+func (b *beats) controlPlane() Finding {
+	late := slices.Concat(b.silent, b.slow)
+	return Finding{
+		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
+		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
+		Advice: "look at etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
+			"then at the API server's load; leave the grace period out of it",
+		Why: "nodes that are late together have the control plane in common: their heartbeats could not be written.",
+	}
+}
+
+func (b *beats) severity(nodes []Node) Severity {
+	for _, n := range nodes {
+		if b.grace > 0 && (n.Longest > b.grace || n.Missed > 0) {
+			return Bad
+		}
+	}
+	return Warning
+}
+
+func lateNodes(nodes []Node) []LateNode {
+	all := make([]LateNode, len(nodes))
+	for i, n := range nodes {
+		all[i] = LateNode{n.Name, rounded(n.Longest.Seconds()), n.Late, n.Missed}
+	}
+	return all
+}

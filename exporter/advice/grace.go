@@ -1,0 +1,161 @@
+package advice
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// renewal is how often a kubelet renews its Lease: a quarter of nodeLeaseDurationSeconds
+	// (40 s), and up to 4 % later (kubelet, nodeLeaseRenewIntervalFraction; lease controller, Run).
+	renewal       = 10 * time.Second
+	slowestOnTime = 10400 * time.Millisecond
+	// shortestGrace is below two renewals: one that is late makes a node Unknown.
+	shortestGrace = 2 * renewal
+	// defaultGrace is the default since v1.32, and the least to recommend for all versions: a broken
+	// connection is noticed after 45 s (HTTP/2 ping 30 s, and 15 s for its answer).
+	defaultGrace = 50 * time.Second
+	// longestGrace is the most to recommend: until it is over, traffic goes to dead nodes.
+	longestGrace = 2 * time.Minute
+	// fewest is how many intervals of each node make an observation.
+	fewest = 3
+)
+
+// findings are those about heartbeats and the grace period.
+func (b *beats) findings() (found []Finding) {
+	if b.intervals.total() < uint64(fewest*len(b.nodes)) || len(b.nodes) == 0 {
+		found = append(found, b.tooFew())
+	}
+	switch {
+	case b.grace == 0:
+	case b.grace < shortestGrace:
+		found = append(found, b.unsafe())
+	case b.longest() > b.grace/2:
+		found = append(found, b.tight())
+	case b.grace > longestGrace:
+		found = append(found, b.long())
+	}
+	found = append(found, b.nodeFindings()...)
+	if b.source != "flag" && b.source != "controller_manager" {
+		found = append(found, b.unsure())
+	}
+	return found
+}
+
+func (b *beats) unsafe() Finding {
+	return Finding{
+		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended().Seconds(),
+		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
+		Why: "a kubelet renews its Lease every 10 s whatever nodeStatusUpdateFrequency says: " +
+			"below 20 s a single late renewal makes the node Unknown, and its pods leave their Services.",
+	}
+}
+
+func (b *beats) tight() Finding {
+	x := Finding{
+		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended().Seconds(),
+		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
+		Why: "the longest interval is more than half of the grace period: one heartbeat that fails then makes the node Unknown, and its pods leave their Services.",
+	}
+	if b.longest() > b.grace {
+		x.Severity = Bad
+		x.Why = "the longest interval is over the grace period: the node turned Unknown, or would have, and its pods leave their Services though they run."
+	}
+	if b.recommended() <= b.grace {
+		x.Recommended = 0
+	}
+	return x
+}
+
+func (b *beats) long() Finding {
+	return Finding{
+		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended().Seconds(),
+		Set: b.set(), Observed: b.observed(),
+		Advice: fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended())),
+		Why:    fmt.Sprintf("a node that dies takes traffic until the grace period is over: for up to %s.", brief(b.grace+renewal)),
+	}
+}
+
+func (b *beats) tooFew() Finding {
+	return Finding{
+		Kind: FewHeartbeats, Severity: Note,
+		Set:      "the time of observation",
+		Observed: fmt.Sprintf("%s of %s", several(b.intervals.total(), "heartbeat interval"), several(uint64(len(b.nodes)), "node")),
+		Advice:   "observe for two minutes or longer, or ask a kubeflap that runs (--url)",
+		Why:      fmt.Sprintf("heartbeats are 10 s apart: less than %d intervals of each node tell little of how late they may be.", fewest),
+	}
+}
+
+func (b *beats) unsure() Finding {
+	x := Finding{
+		Kind: GracePeriodSource, Severity: Note, Set: b.set(),
+		Observed: "no kube-controller-manager pod that shows its flags",
+		Advice:   "give kubeflap --node-monitor-grace-period, if you know what is set",
+		Why:      "this one is the default of the server's version: another one that is set would make all of this wrong.",
+	}
+	switch {
+	case b.grace == 0:
+		x.Why = "without the grace period nobody can say whether a heartbeat is late."
+	case b.source == "observed":
+		x.Why = "this one was measured, from a node's last heartbeat until it turned Unknown: it may be up to 10 s shorter."
+	}
+	return x
+}
+
+// recommended is twice the longest interval that a grace period can be asked to bridge.
+func (b *beats) recommended() time.Duration {
+	twice := 2 * b.longest()
+	rounded := (twice + 10*time.Second - 1) / (10 * time.Second) * (10 * time.Second)
+	return min(max(rounded, defaultGrace), longestGrace)
+}
+
+func (b *beats) adviceToSet() string {
+	to := b.recommended()
+	if to <= b.grace {
+		return fmt.Sprintf("leave it at %s and mend what is slow: a longer one finds dead nodes uselessly late", brief(b.grace))
+	}
+	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(to))
+	if 2*b.longest() > longestGrace {
+		s += "; twice the longest interval would be more, but finds dead nodes uselessly late: mend what is slow"
+	}
+	return s
+}
+
+func (b *beats) set() string {
+	if b.grace == 0 {
+		return "--node-monitor-grace-period unknown"
+	}
+	return fmt.Sprintf("--node-monitor-grace-period=%s (%s)", brief(b.grace), sourceText(b.source))
+}
+
+func sourceText(source string) string {
+	switch source {
+	case "flag":
+		return "from kubeflap's own flag"
+	case "controller_manager":
+		return "read from the kube-controller-manager's pod"
+	case "observed":
+		return "measured"
+	case "default":
+		return "the default of the server's version"
+	}
+	return source
+}
+
+func (b *beats) observed() string {
+	if b.longest() == 0 {
+		return "no interval that a grace period should bridge"
+	}
+	return fmt.Sprintf("intervals of %s: the grace period is %.2g times as long, %s", b.upTo(), b.grace.Seconds()/b.longest().Seconds(), fitting(b.renewals()))
+}
+
+func fitting(renewals int) string {
+	if renewals == 0 {
+		return "no renewal fits into it"
+	}
+	missable := "none may be missed"
+	if renewals > 1 {
+		missable = fmt.Sprintf("%d may be missed", renewals-1)
+	}
+	return fmt.Sprintf("%s into it, %s", severalFit(renewals), missable)
+}

@@ -1,0 +1,204 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// The metrics that advice is read from.
+const (
+	metricGrace          = "kubeflap_node_monitor_grace_period_seconds"
+	metricInterval       = "kubeflap_node_heartbeat_interval_seconds"
+	metricLongest        = "kubeflap_node_heartbeat_interval_max_seconds"
+	metricLate           = "kubeflap_node_heartbeats_late_total"
+	metricMissed         = "kubeflap_node_heartbeats_missed_total"
+	metricConflict       = "kubeflap_service_selector_conflict"
+	metricResets         = "kubeflap_service_endpoints_resets_total"
+	metricBounces        = "kubeflap_service_address_bounces_total"
+	metricLosses         = "kubeflap_service_address_losses_total"
+	metricUpdates        = "kubeflap_pod_inplace_updates_total"
+	metricUngated        = "kubeflap_pod_inplace_updates_ungated_total"
+	metricSilentRestarts = "kubeflap_pod_silent_restarts_total"
+	metricWindows        = "kubeflap_consumer_bounces_total"
+	metricSynced         = "kubeflap_watch_synced"
+	metricUnavailable    = "kubeflap_watch_unavailable"
+)
+
+const labelCluster = "cluster"
+
+// FromMetrics reads a cluster out of an exposition. One that holds several clusters, as
+// a replay of several recordings does, takes the name of one.
+func FromMetrics(families []*dto.MetricFamily, cluster string) (Cluster, error) {
+	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
+	for _, family := range families {
+		r.families[family.GetName()] = family
+	}
+	if err := r.check(); err != nil {
+		return Cluster{}, err
+	}
+	c := Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces()}
+	r.each(metricGrace, func(l labels, v float64) { c.Grace, c.GraceSource = inSeconds(v), l["source"] })
+	r.each(metricUnavailable, func(l labels, _ float64) {
+		c.Unwatched = append(c.Unwatched, Unwatched{l["resource"], l["reason"]})
+	})
+	return c, nil
+}
+
+type labels map[string]string
+
+type reader struct {
+	families map[string]*dto.MetricFamily
+	cluster  string
+}
+
+// check makes sure that there is one cluster, which has been read to the end.
+func (r *reader) check() error {
+	clusters := map[string]bool{}
+	for _, m := range r.families[metricSynced].GetMetric() {
+		clusters[labelsOf(m)[labelCluster]] = true
+	}
+	switch {
+	case len(clusters) == 0:
+		return fmt.Errorf("there is no %s: these are not the metrics of a kubeflap", metricSynced)
+	case r.cluster == "" && len(clusters) > 1:
+		return fmt.Errorf("there are several clusters, name one: %s", strings.Join(sortedKeys(clusters), ", "))
+	case r.cluster != "" && !clusters[r.cluster]:
+		return fmt.Errorf("there is no cluster %s, only: %s", r.cluster, strings.Join(sortedKeys(clusters), ", "))
+	}
+	missing := map[string]bool{}
+	r.each(metricSynced, func(l labels, v float64) { missing[l["resource"]] = v == 0 })
+	r.each(metricUnavailable, func(l labels, _ float64) { missing[l["resource"]] = false })
+	for _, resource := range sortedKeys(missing) {
+		if missing[resource] {
+			return fmt.Errorf("the list of %s is not complete", resource)
+		}
+	}
+	return nil
+}
+
+// each calls do for each series of a family that is of the cluster.
+func (r *reader) each(name string, do func(labels, float64)) {
+	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
+}
+
+func (r *reader) eachMetric(name string, do func(labels, *dto.Metric)) {
+	for _, m := range r.families[name].GetMetric() {
+		if l := labelsOf(m); r.cluster == "" || l[labelCluster] == r.cluster {
+			do(l, m)
+		}
+	}
+}
+
+func labelsOf(m *dto.Metric) labels {
+	l := labels{}
+	for _, pair := range m.GetLabel() {
+		l[pair.GetName()] = pair.GetValue()
+	}
+	return l
+}
+
+func valueOf(m *dto.Metric) float64 {
+	switch {
+	case m.Gauge != nil:
+		return m.GetGauge().GetValue()
+	case m.Counter != nil:
+		return m.GetCounter().GetValue()
+	}
+	return m.GetUntyped().GetValue()
+}
+
+func (r *reader) nodes() []Node {
+	nodes := map[string]*Node{}
+	of := func(l labels) *Node {
+		name := l["node"]
+		if nodes[name] == nil {
+			nodes[name] = &Node{Name: name}
+		}
+		return nodes[name]
+	}
+	r.each(metricLongest, func(l labels, v float64) { of(l).Longest = inSeconds(v) })
+	r.each(metricLate, func(l labels, v float64) { of(l).Late = uint64(v) })
+	r.each(metricMissed, func(l labels, v float64) { of(l).Missed = uint64(v) })
+	return sortedValues(nodes)
+}
+
+func (r *reader) intervals() (h Histogram) {
+	r.eachMetric(metricInterval, func(_ labels, m *dto.Metric) {
+		for _, b := range m.GetHistogram().GetBucket() {
+			h.Buckets = append(h.Buckets, Bucket{b.GetUpperBound(), b.GetCumulativeCount()})
+		}
+		// The text format spells the last bucket out, client_golang leaves it to the count.
+		if n := len(h.Buckets); n > 0 && !isInf(h.Buckets[n-1].Bound) {
+			h.Buckets = append(h.Buckets, Bucket{infinity(), m.GetHistogram().GetSampleCount()})
+		}
+	})
+	return h
+}
+
+func (r *reader) services() []Service {
+	services := map[string]*Service{}
+	of := func(l labels) *Service {
+		key := l["namespace"] + "/" + l["service"]
+		if services[key] == nil {
+			services[key] = &Service{Namespace: l["namespace"], Name: l["service"]}
+		}
+		return services[key]
+	}
+	r.each(metricConflict, func(l labels, v float64) { of(l).Conflict = v > 0 })
+	r.each(metricBounces, func(l labels, v float64) { of(l).Bounces = uint64(v) })
+	r.each(metricResets, func(l labels, v float64) {
+		if l["selector"] == "true" {
+			of(l).ResetsWithSelector = uint64(v)
+		} else {
+			of(l).ResetsSelectorless = uint64(v)
+		}
+	})
+	r.each(metricLosses, func(l labels, v float64) {
+		if l["cause"] == "inplace_update" {
+			of(l).InPlaceLosses = uint64(v)
+		}
+	})
+	return sortedValues(services)
+}
+
+func (r *reader) namespaces() []Namespace {
+	namespaces := map[string]*Namespace{}
+	of := func(l labels) *Namespace {
+		name := l["namespace"]
+		if namespaces[name] == nil {
+			namespaces[name] = &Namespace{Name: name, BouncesByWindow: map[time.Duration]uint64{}}
+		}
+		return namespaces[name]
+	}
+	r.each(metricUpdates, func(l labels, v float64) { of(l).InPlaceUpdates = uint64(v) })
+	r.each(metricUngated, func(l labels, v float64) { of(l).UngatedUpdates = uint64(v) })
+	r.each(metricSilentRestarts, func(l labels, v float64) { of(l).SilentRestarts = uint64(v) })
+	r.each(metricWindows, func(l labels, v float64) {
+		if window, err := time.ParseDuration(l["window"]); err == nil {
+			of(l).BouncesByWindow[window] = uint64(v)
+		}
+	})
+	return sortedValues(namespaces)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, cmp.Compare[string])
+	return keys
+}
+
+func sortedValues[V any](m map[string]*V) []V {
+	values := make([]V, 0, len(m))
+	for _, key := range sortedKeys(m) {
+		values = append(values, *m[key])
+	}
+	return values
+}

@@ -1,0 +1,85 @@
+package advice
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+)
+
+func parse(t *testing.T, text string) (families []*dto.MetricFamily) {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	byName, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range byName {
+		families = append(families, family)
+	}
+	return families
+}
+
+func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
+	cases := []struct{ name, text, cluster, want string }{
+		{"of another program", "up 1\n", "", "not the metrics of a kubeflap"},
+		{"of several clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\nkubeflap_watch_synced{cluster=\"b\"} 1\n", "", "name one: a, b"},
+		{"of other clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\n", "b", "no cluster b, only: a"},
+		{"of a cluster that is not read yet", "kubeflap_watch_synced{resource=\"pods\"} 0\n", "", "the list of pods is not complete"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := FromMetrics(parse(t, c.text), c.cluster)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestOneOfSeveralClustersIsReadAlone(t *testing.T) {
+	text := `kubeflap_watch_synced{cluster="a",resource="pods"} 1
+kubeflap_watch_synced{cluster="b",resource="pods"} 0
+kubeflap_watch_unavailable{cluster="b",resource="pods",reason="forbidden"} 1
+kubeflap_node_heartbeats_late_total{cluster="a",node="x"} 1
+kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
+`
+	c, err := FromMetrics(parse(t, text), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Nodes) != 1 || c.Nodes[0] != (Node{Name: "y", Late: 2}) {
+		t.Errorf("nodes %v", c.Nodes)
+	}
+	if want := []Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {
+		t.Errorf("unwatched %v, want %v", c.Unwatched, want)
+	}
+}
+
+// A metric that was renamed would silently advise nothing.
+func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
+	source, err := os.ReadFile("metrics.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, m := range metrics.NewCollector().Catalogue() {
+		declared = append(declared, m.Name)
+	}
+	names := regexp.MustCompile(`"(kubeflap_\w+)"`).FindAllSubmatch(source, -1)
+	if len(names) == 0 {
+		t.Fatal("no names found")
+	}
+	for _, name := range names {
+		if !slices.Contains(declared, string(name[1])) {
+			t.Errorf("%s is not declared in exporter/metrics", name[1])
+		}
+	}
+}

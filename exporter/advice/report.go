@@ -1,0 +1,132 @@
+package advice
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Report is the advice on a cluster. Its JSON is documented in docs/advise.md: fields are added, not changed.
+type Report struct {
+	Version int `json:"version"`
+	// Advice: some finding is bad or a warning.
+	Advice     bool       `json:"advice"`
+	Heartbeats Heartbeats `json:"heartbeats"`
+	Findings   []Finding  `json:"findings"`
+	Profiles   []Profile  `json:"profiles"`
+}
+
+// Heartbeats is the grace period against the intervals that were observed. What is not known is 0.
+type Heartbeats struct {
+	Nodes       int     `json:"nodes"`
+	Grace       float64 `json:"grace_period_seconds"`
+	GraceSource string  `json:"grace_period_source"`
+	// Observed counts the intervals that were seen from their beginning to their end.
+	Observed uint64  `json:"intervals_observed"`
+	Typical  float64 `json:"typical_interval_seconds"`
+	Longest  float64 `json:"longest_interval_seconds"`
+	// Margin is the grace period divided by the longest interval.
+	Margin float64 `json:"margin"`
+	// Renewals is how many renewals of a Lease fit into the grace period: one less may be missed.
+	Renewals    int     `json:"renewals_in_grace_period"`
+	LeaseWrites float64 `json:"lease_writes_per_second"`
+}
+
+// Severity says whether a finding is advice.
+type Severity string
+
+// The severities. A note is worth knowing and no advice: it does not change the exit status.
+const (
+	Bad     Severity = "bad"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Kind is what a finding is about.
+type Kind string
+
+// The kinds of Finding.
+const (
+	// GracePeriodUnsafe: below two renewals of a Lease.
+	GracePeriodUnsafe Kind = "grace_period_unsafe"
+	// GracePeriodTight: the longest interval comes close to the grace period, or exceeds it.
+	GracePeriodTight Kind = "grace_period_tight"
+	// GracePeriodLong: dead nodes are found uselessly late.
+	GracePeriodLong Kind = "grace_period_long"
+	// GracePeriodSource: the grace period is known by the default or by observation only, or not at all.
+	GracePeriodSource Kind = "grace_period_source"
+	// NodesSlow: some nodes send their heartbeats late.
+	NodesSlow Kind = "nodes_slow"
+	// NodesSilent: some nodes were silent for longer than any grace period should be.
+	NodesSilent Kind = "nodes_silent"
+	// ControlPlaneLate: the nodes are late together.
+	ControlPlaneLate Kind = "control_plane_late"
+	// SelectorConflict: a Service has hand-written Endpoints and a selector.
+	SelectorConflict Kind = "selector_conflict"
+	// EndpointsEmptied: someone empties the hand-written Endpoints of a Service without a selector.
+	EndpointsEmptied Kind = "endpoints_emptied"
+	// InPlaceUpdates: pods are updated in place and no readiness gate takes them out of rotation first.
+	InPlaceUpdates Kind = "inplace_updates"
+	// FewHeartbeats: too little was observed to judge the grace period.
+	FewHeartbeats Kind = "few_heartbeats"
+	// NotWatched: a resource cannot be watched.
+	NotWatched Kind = "not_watched"
+)
+
+// Finding is one thing to change, or to know.
+type Finding struct {
+	Kind     Kind     `json:"kind"`
+	Severity Severity `json:"severity"`
+	// Namespace and Service are set where it is about one.
+	Namespace string `json:"namespace,omitempty"`
+	Service   string `json:"service,omitempty"`
+	// Services are those of the namespace that it hit, where it may be several.
+	Services []string `json:"services,omitempty"`
+	// Nodes are those it is about, the slowest first.
+	Nodes []LateNode `json:"nodes,omitempty"`
+	// Set is what is set, Observed what was seen, Advice what to set or do, Why the reason, a sentence each.
+	Set      string `json:"set"`
+	Observed string `json:"observed"`
+	Advice   string `json:"advice"`
+	Why      string `json:"why"`
+	// Recommended is the grace period to set, where that is the advice.
+	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
+}
+
+// LateNode is a node with late heartbeats.
+type LateNode struct {
+	Node    string  `json:"node"`
+	Longest float64 `json:"longest_interval_seconds"`
+	Late    uint64  `json:"heartbeats_late"`
+	Missed  uint64  `json:"heartbeats_missed"`
+}
+
+// Of gives the advice on a cluster.
+func Of(c Cluster) Report {
+	b := beatsOf(c)
+	all := []Finding{}
+	for _, part := range [][]Finding{b.findings(), serviceFindings(c.Services), inPlaceFindings(c), watchFindings(c.Unwatched)} {
+		all = append(all, part...)
+	}
+	slices.SortStableFunc(all, func(x, y Finding) int {
+		return cmp.Or(rank(x.Severity)-rank(y.Severity), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
+	})
+	r := Report{Version: 1, Heartbeats: b.summary(), Findings: all, Profiles: profiles(len(c.Nodes))}
+	r.Advice = slices.ContainsFunc(all, func(x Finding) bool { return x.Severity != Note })
+	return r
+}
+
+func rank(s Severity) int { return slices.Index([]Severity{Bad, Warning, Note}, s) }
+
+func watchFindings(unwatched []Unwatched) (found []Finding) {
+	for _, w := range unwatched {
+		found = append(found, Finding{
+			Kind: NotWatched, Severity: Note,
+			Set:      "the watch of " + w.Resource + ": " + w.Reason,
+			Observed: "nothing of " + w.Resource,
+			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
+			Why:      "what needs " + w.Resource + " is missing here, which does not mean that all is well.",
+		})
+	}
+	return found
+}

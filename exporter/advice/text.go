@@ -1,0 +1,109 @@
+package advice
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// WriteText prints a report for people.
+func WriteText(out io.Writer, r Report) {
+	h := r.Heartbeats
+	fmt.Fprintf(out, "%s, grace period %s, %s observed: longest %s, typical %s\n",
+		several(uint64(h.Nodes), "node"), orUnknown(h.Grace), several(h.Observed, "heartbeat interval"), orUnknown(h.Longest), orUnknown(h.Typical))
+	for _, x := range r.Findings {
+		fmt.Fprintf(out, "\n[%s] %s\n", x.Severity, title(x))
+		fmt.Fprintf(out, "  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Set, x.Observed, x.Advice, x.Why)
+	}
+	if !r.Advice {
+		fmt.Fprintln(out, "\nNothing to advise.")
+	}
+	writeProfiles(out, r)
+}
+
+func title(x Finding) string {
+	title := strings.ReplaceAll(string(x.Kind), "_", " ")
+	switch {
+	case x.Service != "":
+		return title + ": " + x.Namespace + "/" + x.Service
+	case x.Namespace != "":
+		return title + ": " + x.Namespace
+	}
+	return title
+}
+
+func writeProfiles(out io.Writer, r Report) {
+	fmt.Fprintf(out, "\nProfiles, with what they cost with %s:\n", several(uint64(r.Heartbeats.Nodes), "node"))
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  profile\tstatus update\tmonitor period\tgrace period\teviction [1]\tstatus writes [2]\trenewals that fit [3]")
+	for _, p := range r.Profiles {
+		fits := fmt.Sprint(p.Renewals)
+		if !p.Safe {
+			fits += ": none may be missed"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%g a minute\t%s\n",
+			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
+	}
+	_ = table.Flush() // out's errors are the caller's, who prints on
+	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: pods say how long they stay, by tolerationSeconds, which is 300 s
+      unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
+  [2] Where the kubelets' nodeStatusUpdateFrequency is set; unset, a status without news is written every 5 minutes.
+  [3] Since v1.14 the heartbeat is the renewal of a Lease every 10 s, here %g writes a second, whatever the profile says.
+      The default grace period is 50s since v1.32.
+`, r.Heartbeats.LeaseWrites)
+}
+
+func orUnknown(seconds float64) string {
+	if seconds == 0 {
+		return "unknown"
+	}
+	return brief(inSeconds(seconds))
+}
+
+// several is a number and its noun; the plural's ending is s unless another one is given.
+func several(n uint64, noun string, ending ...string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if len(ending) == 0 {
+		ending = []string{"s"}
+	}
+	return fmt.Sprintf("%d %s%s", n, noun, ending[0])
+}
+
+func severalFit(n int) string {
+	if n == 1 {
+		return "1 renewal fits"
+	}
+	return fmt.Sprintf("%d renewals fit", n)
+}
+
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// brief is a duration to the tenth of a second, without a "0s" at its end.
+func brief(d time.Duration) string {
+	s := d.Round(100 * time.Millisecond).String()
+	if strings.HasSuffix(s, "m0s") {
+		return strings.TrimSuffix(s, "0s")
+	}
+	return s
+}
+
+// rounded leaves milliseconds: what is behind them differs from scrape to scrape.
+func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+func isInf(x float64) bool { return math.IsInf(x, 1) }
+
+func infinity() float64 { return math.Inf(1) }
+
+func inSeconds(s float64) time.Duration {
+	return time.Duration(math.Round(s * float64(time.Second)))
+}
