@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,42 +17,42 @@ import (
 )
 
 // TestScenarios holds kubeflap against the truth, to the last transition, in
-// every scenario. Each has a cluster of its own; two run at a time, because they
-// wait more than they work.
+// every scenario: live, and in the replay of what it recorded. Each has a cluster of
+// its own; two run at a time, because they wait more than they work.
 func TestScenarios(t *testing.T) {
 	kubeflap := buildKubeflap(t)
 	// Built before, so that no scenario's time is the compiler's.
 	if _, err := cluster.Build(t.Context(), logger(t)); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range scenario.All() {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			running := runScenario(t, s, session.Options{Kubeflap: kubeflap, Seed: 1, Log: logger(t)})
-			expectNativeHistogram(t, running)
-		})
-	}
+	var largest apart
+	// The group ends when all in it have ended.
+	t.Run("all", func(t *testing.T) {
+		for _, s := range scenario.All() {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				running := runScenario(t, s, session.Options{
+					Kubeflap: kubeflap, Seed: 1, Log: logger(t), Save: filepath.Join(t.TempDir(), "recording.jsonl"),
+				})
+				expectNativeHistogram(t, running)
+				t.Log(running.Apart)
+				largest.join(running.Apart)
+			})
+		}
+	})
+	t.Logf("over all scenarios: %s", largest.compare)
 }
 
-// TestRecording replays nothing, but proves that a recording is written.
-func TestRecording(t *testing.T) {
-	t.Parallel()
-	s, err := scenario.Find("short-flap")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "recording")
-	running := runScenario(t, s, session.Options{Kubeflap: buildKubeflap(t), Save: path, Log: logger(t)})
-	if err := running.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	recording, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(recording), "brief") {
-		t.Errorf("the recording of %d bytes does not name the node that flapped", len(recording))
-	}
+// apart gathers from scenarios that run at the same time.
+type apart struct {
+	mu      sync.Mutex
+	compare compare.Apart
+}
+
+func (a *apart) join(b compare.Apart) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.compare = a.compare.Join(b)
 }
 
 // runScenario runs a scenario that must go well. The cluster stops with the test.

@@ -122,7 +122,7 @@ func verdict(s *session.Session) string {
 	if s.URL == "" {
 		return "no kubeflap to compare with"
 	}
-	return "kubeflap agrees"
+	return "kubeflap agrees; " + s.Apart.String()
 }
 
 // result prints the counts that are not 0 and writes the dump.

@@ -138,9 +138,15 @@ func (c *Cluster) connect(ctx context.Context, address string, tokens map[string
 		return fmt.Errorf("create a client: %w", err)
 	}
 	c.Client = client
-	return c.until(ctx, "the API server", func(ctx context.Context) error {
-		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-	})
+	return c.until(ctx, "the API server", c.ReadyAPIServer)
+}
+
+// ReadyAPIServer is nil when the API server says that it is ready.
+func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
+	if err := c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("ask the API server: %w", err)
+	}
+	return nil
 }
 
 // until polls, and gives up at once when a process has ended.

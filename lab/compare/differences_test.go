@@ -31,3 +31,66 @@ func TestDifferences(t *testing.T) {
 		})
 	}
 }
+
+func TestCountsAreComparedFromTheBase(t *testing.T) {
+	const flips = `kubeflap_service_address_flips_total{namespace="a",service="s",to="ready"}`
+	const ready = `kubeflap_service_addresses{namespace="a",service="s",state="ready"}`
+	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
+	base := Base{
+		Truth: truth.Counts{flips: 1, ready: 4, longest: 2},
+		Told:  truth.Counts{flips: 10, ready: 4, longest: 30},
+	}
+	want := base.expected(truth.Counts{flips: 3, ready: 2, longest: 11})
+	told := truth.Counts{flips: 12, ready: 2, longest: 30}
+	if got := Differences(want, told); len(got) > 0 {
+		t.Errorf("differences where there are none:\n%s", Table(got))
+	}
+	told[flips] = 13
+	if got := Differences(want, told); len(got) != 1 {
+		t.Errorf("got %d differences, want one:\n%s", len(got), Table(got))
+	}
+}
+
+func TestReplay(t *testing.T) {
+	const beats, flips = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_pod_inplace_updates_total{namespace="a"}`
+	const late, age = `kubeflap_node_heartbeats_late_total{node="n"}`, `kubeflap_node_heartbeat_age_seconds{node="n"}`
+	for name, c := range map[string]struct {
+		change func(truth.Counts)
+		blind  bool
+		ok     bool
+	}{
+		"the same":                          {func(truth.Counts) {}, false, true},
+		"the end of the recording":          {func(c truth.Counts) { c[beats] = 6 }, false, true},
+		"a heartbeat less":                  {func(c truth.Counts) { c[beats] = 4 }, false, false},
+		"other heartbeats while blind":      {func(c truth.Counts) { c[beats] = 4 }, true, true},
+		"a count less while blind":          {func(c truth.Counts) { c[flips] = 1 }, true, false},
+		"what only the live kubeflap knows": {func(c truth.Counts) { c[late] = 2 }, false, false},
+		"a series less":                     {func(c truth.Counts) { delete(c, late) }, false, false},
+		"another age":                       {func(c truth.Counts) { c[age] = 99 }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Span{
+				before: answers{truth.Counts{beats: 5, flips: 2}, truth.Counts{late: 1, age: 3}},
+				after:  answers{truth.Counts{beats: 6, flips: 2}, truth.Counts{late: 1, age: 3}},
+				blind:  c.blind,
+			}
+			told := truth.Counts{beats: 5, flips: 2, late: 1, age: 3}
+			c.change(told)
+			if err, rest := s.Replayed(told), s.Rest(told); (err == nil && len(rest) == 0) != c.ok {
+				t.Errorf("got %v and\n%s", err, Table(rest))
+			}
+		})
+	}
+}
+
+func TestTimesOfDifferentHeartbeatsAreNotCompared(t *testing.T) {
+	const beats, age = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_node_heartbeat_age_seconds{node="n"}`
+	m := moment{truth.Counts{beats: 1, age: 4}, truth.Counts{beats: 1, age: 4.25}, truth.Counts{beats: 1, age: 4.5}}
+	if got := m.apart(); got.Age != 0.25 {
+		t.Errorf("%v s apart", got.Age)
+	}
+	m.after = truth.Counts{beats: 2, age: 0}
+	if got := m.apart(); got.Age != 0 {
+		t.Errorf("%v s apart, of different heartbeats", got.Age)
+	}
+}

@@ -33,7 +33,11 @@ func Families(ctx context.Context, url string) ([]*dto.MetricFamily, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("scrape %s: %s", url, response.Status)
 	}
-	decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header))
+	return decode(response.Body, expfmt.ResponseFormat(response.Header))
+}
+
+func decode(body io.Reader, format expfmt.Format) ([]*dto.MetricFamily, error) {
+	decoder := expfmt.NewDecoder(body, format)
 	var families []*dto.MetricFamily
 	for {
 		family := &dto.MetricFamily{}
@@ -48,19 +52,49 @@ func Families(ctx context.Context, url string) ([]*dto.MetricFamily, error) {
 	}
 }
 
+// Ready is nil when the kubeflap at the URL says that it is ready.
+func Ready(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/ready", nil)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", url, err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask kubeflap: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", request.URL, response.Status)
+	}
+	return nil
+}
+
 // Scrape reads all series at a URL, those of histograms as _count and _sum.
 func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	families, err := Families(ctx, url)
 	if err != nil {
 		return nil, err
 	}
+	return series(families), nil
+}
+
+// Text reads all series of metrics in the text format.
+func Text(text io.Reader) (truth.Counts, error) {
+	families, err := decode(text, expfmt.NewFormat(expfmt.TypeTextPlain))
+	if err != nil {
+		return nil, err
+	}
+	return series(families), nil
+}
+
+func series(families []*dto.MetricFamily) truth.Counts {
 	counts := truth.Counts{}
 	for _, family := range families {
 		for _, metric := range family.Metric {
 			read(counts, family, metric)
 		}
 	}
-	return counts, nil
+	return counts
 }
 
 func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {

@@ -38,7 +38,7 @@ func controlPlaneStall() Scenario {
 		Run: func(ctx context.Context, l *Lab) error {
 			etcd := l.Cluster.Etcd
 			return allOf(
-				func() error { return l.everyNodeBeats(ctx) },
+				func() error { return l.EveryNodeBeats(ctx) },
 				etcd.Pause,
 				func() error { return poll.Sleep(ctx, stall) },
 				etcd.Resume,
@@ -53,9 +53,9 @@ func controlPlaneStall() Scenario {
 	}
 }
 
-// everyNodeBeats waits for a heartbeat of each hollow node: the length of an
+// EveryNodeBeats waits for a heartbeat of each hollow node: the length of an
 // interval is known only when its beginning was seen.
-func (l *Lab) everyNodeBeats(ctx context.Context) error {
+func (l *Lab) EveryNodeBeats(ctx context.Context) error {
 	for node := range l.Cluster.Kubelets {
 		if err := l.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
 			return err

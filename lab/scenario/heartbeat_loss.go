@@ -26,7 +26,7 @@ func heartbeatLoss() Scenario {
 			const victim = "node-2"
 			kubelet := l.Cluster.Kubelets[victim]
 			return allOf(
-				func() error { return l.everyNodeBeats(ctx) },
+				func() error { return l.EveryNodeBeats(ctx) },
 				kubelet.Pause,
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "unknown")

@@ -25,17 +25,7 @@ func inPlaceUpgrade() Scenario {
 		Name:    "in-place-upgrade",
 		Summary: "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error {
-					return l.spread(ctx, batch, func(pod *corev1.Pod) {
-						pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
-					})
-				},
-				func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
-				func() error { return l.inRotation(ctx, "shop", "web", batch) },
-			)
-		},
+		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
 			if err := l.restartSilently(ctx); err != nil {
 				return err
@@ -43,6 +33,19 @@ func inPlaceUpgrade() Scenario {
 			return l.upgradeSlowly(ctx)
 		},
 	}
+}
+
+// spreadGated puts a batch of pods that the lab can turn into the Service "web".
+func (l *Lab) spreadGated(ctx context.Context) error {
+	return allOf(
+		func() error {
+			return l.spread(ctx, batch, func(pod *corev1.Pod) {
+				pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
+			})
+		},
+		func() error { return l.eachPod(ctx, 0, func(pod string) error { return l.turnGate(ctx, pod, true) }) },
+		func() error { return l.inRotation(ctx, "shop", "web", batch) },
+	)
 }
 
 // restartSilently changes images; the containers restart with Ready True throughout.

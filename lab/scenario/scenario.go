@@ -30,6 +30,10 @@ type Scenario struct {
 	// the cluster did not do what it should. Who counts what is not its business,
 	// but it fails when nothing was there to count.
 	Run func(context.Context, *Lab) error
+	// Blind breaks the watches of everybody who looks, kubeflap's too, and returns when
+	// kubeflap sees again. What happened meanwhile can be lost to all, so Run is
+	// run before it and once more after it, and both times all counts must be equal.
+	Blind func(context.Context, *Lab) error
 	// NextScrape demands that the first scrape afterwards tells everything.
 	NextScrape bool
 }
@@ -39,7 +43,9 @@ type Lab struct {
 	Cluster *cluster.Cluster
 	Client  kubernetes.Interface
 	Truth   *truth.Recorder
-	Log     *slog.Logger
+	// URL is where kubeflap listens; empty without kubeflap.
+	URL string
+	Log *slog.Logger
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }
@@ -53,6 +59,8 @@ func All() []Scenario {
 		inPlaceUpgrade(),
 		tightGracePeriod(),
 		shortFlap(),
+		apiServerRestart(),
+		apiServerStall(),
 		random(),
 	}
 }

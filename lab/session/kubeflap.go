@@ -2,14 +2,12 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"os"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
@@ -19,35 +17,31 @@ const startTimeout = 30 * time.Second
 // startKubeflap starts kubeflap, and its recording if wanted, and waits until
 // they have seen everything there is.
 func (s *Session) startKubeflap(ctx context.Context) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freePort()
 	if err != nil {
-		return fmt.Errorf("find a free port: %w", err)
+		return err
 	}
-	address := listener.Addr().String()
-	_ = listener.Close()
-
 	run, err := s.start("kubeflap", "run", "--kubeconfig="+s.Cluster.Kubeconfig, "--web.listen-address="+address)
 	if err != nil {
 		return err
 	}
 	s.URL = "http://" + address
-	if err := waitFor(ctx, run, "kubeflap to be ready", func(ctx context.Context) error { return get(ctx, s.URL+"/-/ready") }); err != nil {
+	s.lab.URL = s.URL
+	err = waitFor(ctx, run, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) })
+	if err != nil || s.options.Save == "" {
 		return err
 	}
-	if s.options.Save == "" {
-		return nil
-	}
-	record, err := s.start("kubeflap-record", "record", s.options.Save, "--title="+s.title, "--kubeconfig="+s.Cluster.Kubeconfig)
+	return s.startRecording(ctx)
+}
+
+// freePort is an address on loopback that nothing listens on.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", fmt.Errorf("find a free port: %w", err)
 	}
-	return waitFor(ctx, record, "the recording to begin", func(context.Context) error {
-		info, err := os.Stat(s.options.Save)
-		if err == nil && info.Size() == 0 {
-			return errors.New("it is still empty")
-		}
-		return err
-	})
+	defer listener.Close()
+	return listener.Addr().String(), nil
 }
 
 func (s *Session) start(name string, args ...string) (*cluster.Process, error) {
@@ -77,20 +71,4 @@ func waitFor(ctx context.Context, p *cluster.Process, what string, check func(co
 		return dead
 	}
 	return fmt.Errorf("%w\nthe log of %s ends with:\n%s", err, p.Name, p.LogTail())
-}
-
-func get(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask kubeflap: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
-	}
-	return nil
 }

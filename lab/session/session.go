@@ -20,13 +20,16 @@ const (
 	patience = 10 * time.Second
 	// nextScrape is when the next scrape may come at the earliest.
 	nextScrape = 500 * time.Millisecond
+	// measurePeriod is how often times are compared during the scenario.
+	measurePeriod = time.Second
 )
 
 // Options is what a session may be told.
 type Options struct {
 	// Kubeflap is the binary to test; without one only the truth is recorded.
 	Kubeflap string
-	// Save is a file for a recording by kubeflap, if any.
+	// Save is a file for a recording by kubeflap, if any. Its replay must then agree
+	// with the truth too.
 	Save string
 	// Seed is for the random scenario.
 	Seed uint64
@@ -40,18 +43,24 @@ type Session struct {
 	Truth *truth.Recorder
 	// URL is where kubeflap listens; empty without kubeflap.
 	URL string
+	// Apart is how far kubeflap and the truth were apart on times.
+	Apart compare.Apart
 
 	options  Options
-	title    string
+	scenario scenario.Scenario
+	lab      *scenario.Lab
+	base     compare.Base
 	kubeflap []*cluster.Process
-	cancel   context.CancelFunc
+	// record is the one of them that records.
+	record *cluster.Process
+	cancel context.CancelFunc
 }
 
 // Run starts everything, lets the scenario happen and compares what was counted.
 // The caller must call Stop, even after an error: what is still there may tell why.
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	session := &Session{options: options, title: s.Summary, cancel: cancel}
+	session := &Session{options: options, scenario: s, cancel: cancel}
 	clusterOptions := s.Options
 	clusterOptions.Log = options.Log
 	c, err := cluster.Start(ctx, clusterOptions)
@@ -59,27 +68,97 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 		return session, err
 	}
 	session.Cluster = c
-	lab := &scenario.Lab{Cluster: c, Client: c.Client, Log: options.Log, Seed: options.Seed}
+	session.lab = &scenario.Lab{Cluster: c, Client: c.Client, Log: options.Log, Seed: options.Seed}
 	if s.Prepare != nil {
-		if err := s.Prepare(ctx, lab); err != nil {
+		if err := s.Prepare(ctx, session.lab); err != nil {
 			return session, fmt.Errorf("prepare %s: %w", s.Name, err)
 		}
 	}
 	if err := session.startWatchers(ctx); err != nil {
 		return session, err
 	}
-	lab.Truth = session.Truth
-	options.Log.Info("scenario starts", "scenario", s.Name)
-	if err := s.Run(ctx, lab); err != nil {
-		return session, fmt.Errorf("run %s: %w", s.Name, err)
+	if err := session.play(ctx); err != nil {
+		return session, err
 	}
-	options.Log.Info("scenario is over", "scenario", s.Name)
-	return session, session.compare(ctx, s)
+	if s.Blind != nil {
+		if err := session.playAfterBlindness(ctx); err != nil {
+			return session, err
+		}
+	}
+	return session, session.replay(ctx)
+}
+
+// play lets the scenario happen once and compares what was counted.
+func (s *Session) play(ctx context.Context) error {
+	s.lab.Truth = s.Truth
+	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
+	stop := s.measure(ctx)
+	err := s.scenario.Run(ctx, s.lab)
+	stop()
+	if err != nil {
+		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
+	}
+	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
+	return s.compare(ctx)
+}
+
+// playAfterBlindness breaks the watches and lets the scenario happen again, with a new
+// recorder: the old one may have missed something, and nobody could tell what.
+func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
+	if err := s.scenario.Blind(ctx, s.lab); err != nil {
+		return fmt.Errorf("blind %s: %w", s.scenario.Name, err)
+	}
+	if s.Truth, err = truth.Start(ctx, s.Cluster.Client); err != nil {
+		return fmt.Errorf("start a new recorder: %w", err)
+	}
+	s.lab.Truth = s.Truth
+	// The recorder counts an interval when it has seen both of its ends.
+	if err := s.lab.EveryNodeBeats(ctx); err != nil {
+		return err
+	}
+	err = s.whileNothingMoves(ctx, func() (err error) {
+		if s.URL != "" {
+			s.base, err = s.comparison().Take(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.play(ctx)
+}
+
+// measure compares times until the returned function is called.
+func (s *Session) measure(ctx context.Context) (stop func()) {
+	if s.URL == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	result := make(chan compare.Apart)
+	go func() { result <- s.comparison().Measure(ctx, measurePeriod) }()
+	return func() {
+		cancel()
+		s.Apart = s.Apart.Join(<-result)
+	}
 }
 
 // startWatchers starts the recorder and kubeflap while no kubelet can move, so
 // that both have the same baseline and their counts can be equal to the last one.
-func (s *Session) startWatchers(ctx context.Context) (err error) {
+func (s *Session) startWatchers(ctx context.Context) error {
+	return s.whileNothingMoves(ctx, func() (err error) {
+		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
+		if err != nil {
+			return fmt.Errorf("start the recorder: %w", err)
+		}
+		if s.options.Kubeflap == "" {
+			return nil
+		}
+		return s.startKubeflap(ctx)
+	})
+}
+
+// whileNothingMoves pauses all kubelets.
+func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
 	for _, kubelet := range s.Cluster.Kubelets {
 		if err := kubelet.Pause(); err != nil {
 			return err
@@ -94,28 +173,25 @@ func (s *Session) startWatchers(ctx context.Context) (err error) {
 	if err := poll.Sleep(ctx, 100*time.Millisecond); err != nil {
 		return err
 	}
-	s.Truth, err = truth.Start(ctx, s.Cluster.Client)
-	if err != nil {
-		return fmt.Errorf("start the recorder: %w", err)
-	}
-	if s.options.Kubeflap == "" {
-		return nil
-	}
-	return s.startKubeflap(ctx)
+	return do()
 }
 
-func (s *Session) compare(ctx context.Context, of scenario.Scenario) error {
+func (s *Session) compare(ctx context.Context) error {
 	if s.URL == "" {
 		_, err := s.Truth.Counts()
 		return err
 	}
-	if of.NextScrape {
+	if s.scenario.NextScrape {
 		if err := poll.Sleep(ctx, nextScrape); err != nil {
 			return err
 		}
-		return compare.Once(ctx, s.Truth, s.MetricsURL())
+		return s.comparison().Once(ctx)
 	}
-	return compare.Agree(ctx, s.Truth, s.MetricsURL(), patience)
+	return s.comparison().Agree(ctx, patience)
+}
+
+func (s *Session) comparison() compare.Comparison {
+	return compare.Comparison{Truth: s.Truth, URL: s.MetricsURL(), Base: s.base}
 }
 
 // MetricsURL is where to scrape kubeflap.

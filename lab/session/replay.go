@@ -1,0 +1,118 @@
+package session
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+// resources is how many lists a recording begins with.
+const resources = 6
+
+// speed is how many times as fast as it was recorded the paced replay is.
+const speed = "30"
+
+// startRecording starts a recording and waits until it holds everything there is.
+func (s *Session) startRecording(ctx context.Context) (err error) {
+	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
+		"--title="+s.scenario.Summary, "--kubeconfig="+s.Cluster.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	return waitFor(ctx, s.record, "the recording to begin", func(context.Context) error {
+		text, err := readRecording(s.options.Save)
+		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
+			return fmt.Errorf("it holds %d of %d lists", n, resources)
+		}
+		return err
+	})
+}
+
+// readRecording reads a recording that is being written.
+func readRecording(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.HasSuffix(path, ".gz") {
+		return data, err
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("read the recording: %w", err)
+	}
+	text, err := io.ReadAll(unzip)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // it goes on
+		err = nil
+	}
+	return text, err
+}
+
+// replay ends the recording and compares what its replay tells: the same events
+// must give the same answers at any speed.
+func (s *Session) replay(ctx context.Context) error {
+	if s.record == nil {
+		return nil
+	}
+	span, err := s.comparison().Around(ctx, func() error { return finish(ctx, s.record) })
+	if err != nil {
+		return err
+	}
+	told, err := s.replayOnce(ctx)
+	if err != nil {
+		return err
+	}
+	if rest := span.Rest(told); len(rest) > 0 {
+		s.options.Log.Info("the live kubeflap and the replay differ in what may depend on the order across watches",
+			"series", compare.Table(rest))
+	}
+	return errors.Join(span.Replayed(told), s.replayPaced(ctx, told))
+}
+
+// replayOnce is what the replay tells in the end. It is given no grace period: the
+// recording must tell.
+func (s *Session) replayOnce(ctx context.Context) (truth.Counts, error) {
+	var out, errOut bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.options.Kubeflap, "replay", s.options.Save, "--once")
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("replay the recording: %w\n%s", err, errOut.String())
+	}
+	return compare.Text(&out)
+}
+
+// replayPaced replays at a pace and asks all the time, until it tells the same.
+func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
+	address, err := freePort()
+	if err != nil {
+		return err
+	}
+	p, err := s.start("kubeflap-replay", "replay", s.options.Save, "--speed="+speed, "--web.listen-address="+address)
+	if err != nil {
+		return err
+	}
+	return waitFor(ctx, p, "the paced replay to agree", func(ctx context.Context) error {
+		paced, err := compare.Scrape(ctx, "http://"+address+"/metrics")
+		if err != nil {
+			return err
+		}
+		return compare.Paces(atOnce, paced)
+	})
+}
+
+// finish ends a recording in order, so that it is complete.
+func finish(ctx context.Context, record *cluster.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := record.Alive(); err != nil {
+		return err
+	}
+	return record.Terminate(ctx)
+}
