@@ -163,7 +163,7 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 
 // shorten keeps the end of a name that does not fit on a phone: there names differ.
 func shorten(name string) string {
-	const most = 28
+	const most = 22
 	letters := []rune(name)
 	if len(letters) <= most {
 		return name
