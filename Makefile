@@ -16,7 +16,7 @@ BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
 
-.PHONY: build demo test unit lint check-metrics lab-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics lab-test browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -24,7 +24,7 @@ build:
 demo:
 	go run ./cmd/kubeflap demo
 
-test: unit lint check-metrics lab-test
+test: unit lint check-metrics browser-test lab-test
 
 unit:
 	CGO_ENABLED=1 go test -race ./...
@@ -32,12 +32,17 @@ unit:
 lint: bin/golangci-lint
 	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 
 check-metrics: build bin/promtool
 	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
 
 lab-test:
 	cd lab && go test -timeout 40m ./...
+
+# Needs Chromium. SCREENSHOTS=directory keeps what it sees.
+browser-test:
+	cd lab/browser && go test -count 1 ./...
 
 # make lab SCENARIO=heartbeat-loss [SAVE=file] [KEEP=1]
 lab: build

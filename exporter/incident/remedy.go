@@ -92,7 +92,7 @@ func (r *record) remedyForService(x *Incident) string {
 	case flap.CauseUnknown:
 		return "The evidence does not tell. Look at the events of " + full + " (kubectl get events -n " + x.Namespace + "), and report a recording of it to kubeflap."
 	}
-	return fmt.Sprintf(podRemedies[x.Cause], full)
+	return podRemedy(x.Cause, full)
 }
 
 // windowRemedy says which gathering window would have hidden the bounces.
@@ -111,18 +111,22 @@ func windowRemedy(windows []Window) string {
 	return fmt.Sprintf("No gathering window up to %s would have hidden the %d bounces.", length(10*time.Second), windows[0].Bounces)
 }
 
-// podRemedies are those of causes that lie in the pods of a workload.
-var podRemedies = map[flap.Cause]string{
-	flap.CauseProbeFailed: "See what the readiness probe of %s says (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
-		"a probe that depends on something shared takes all pods out at once.",
-	flap.CauseContainerExit: "Look at why the containers of %s ended: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe.",
-	flap.CauseReadinessGate: "Look at the controller that sets the readiness gate of the pods of %s, a load-balancer controller as a rule: it says what it waits for.",
-	flap.CausePodDeleted: "If %s was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, " +
-		"and a preStop pause of some seconds.",
-	flap.CausePodEvicted: "Give %s a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them.",
-	flap.CausePodCompleted: "The pods of %s run to their end and are not restarted: something that serves wants a Deployment, " +
-		"and a Service should not choose the pods of a Job.",
-	flap.CauseNodeHeartbeatLost: "The node of %s was lost and kubeflap has not seen which: look at the nodes' Ready conditions.",
-	flap.CauseNodeNotReady:      "The node of %s was not ready and kubeflap has not seen which: look at the nodes' Ready conditions.",
-	flap.CauseKubeletRestart:    "Find out why the kubelet of the node of %s restarted.",
+// podRemedy is that of a cause that lies in the pods of a workload.
+func podRemedy(c flap.Cause, workload string) string {
+	switch c {
+	case flap.CauseProbeFailed:
+		return "See what the readiness probe of " + workload + " says (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
+			"a probe that depends on something shared takes all pods out at once."
+	case flap.CauseContainerExit:
+		return "Look at why the containers of " + workload + " ended: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe."
+	case flap.CauseReadinessGate:
+		return "Look at the controller that sets the readiness gate of " + workload + ", a load-balancer controller as a rule: it says what it waits for."
+	case flap.CausePodDeleted:
+		return "If " + workload + " was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, and a preStop pause of some seconds."
+	case flap.CausePodEvicted:
+		return "Give " + workload + " a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them."
+	case flap.CausePodCompleted:
+		return "What " + workload + " runs comes to its end and is not restarted: something that serves wants a Deployment, and a Service should not choose the pods of a Job."
+	}
+	return "The node of " + workload + " was lost or not ready, and kubeflap has not seen which: look at the nodes' Ready conditions."
 }

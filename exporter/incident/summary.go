@@ -78,15 +78,32 @@ func (r *record) happenedToService() string {
 	case flap.CauseServiceChanged:
 		return "Service " + full + " was changed and chooses other pods"
 	}
-	return capital(whatPods[r.cause]) + " of " + strings.TrimPrefix(full, "the pods of ")
+	return capital(whatPods(r.cause)) + " of " + strings.TrimPrefix(full, "the pods of ")
 }
 
-var whatPods = map[flap.Cause]string{
-	flap.CauseProbeFailed: "readiness probes failed in pods", flap.CauseContainerExit: "containers ended in pods",
-	flap.CauseReadinessGate: "a readiness gate turned not True in pods", flap.CausePodDeleted: "pods were deleted",
-	flap.CausePodEvicted: "pods were evicted", flap.CausePodCompleted: "pods ran to their end",
-	flap.CauseUnknown: "addresses went for an unknown reason, in pods", flap.CauseNodeHeartbeatLost: "a node was lost with pods",
-	flap.CauseNodeNotReady: "a node was not ready with pods", flap.CauseKubeletRestart: "a kubelet restarted with pods",
+// whatPods says what happened to the pods of a workload.
+func whatPods(c flap.Cause) string {
+	switch c {
+	case flap.CauseProbeFailed:
+		return "readiness probes failed in pods"
+	case flap.CauseContainerExit:
+		return "containers ended in pods"
+	case flap.CauseReadinessGate:
+		return "a readiness gate turned not True in pods"
+	case flap.CausePodDeleted:
+		return "pods were deleted"
+	case flap.CausePodEvicted:
+		return "pods were evicted"
+	case flap.CausePodCompleted:
+		return "pods ran to their end"
+	case flap.CauseNodeHeartbeatLost:
+		return "a node was lost with pods"
+	case flap.CauseNodeNotReady:
+		return "a node was not ready with pods"
+	case flap.CauseKubeletRestart:
+		return "a kubelet restarted with pods"
+	}
+	return "addresses went for an unknown reason, in pods"
 }
 
 // effectOf says what it did to the Services.

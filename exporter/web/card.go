@@ -90,18 +90,25 @@ func (c *card) takeDetails(x *found) {
 	}
 	for _, s := range x.Services {
 		link := url.Values{"namespace": {s.Namespace}, "service": {s.Name}}
-		row := effectRow{
-			Link: "/flaps?" + link.Encode(), Name: s.Namespace + "/" + s.Name,
-			Lost: strconv.Itoa(s.Lost), Back: strconv.Itoa(s.Bounces), Outages: strconv.Itoa(s.Outages), Without: "-",
-		}
-		if s.Outages > 0 {
-			row.Without = length(s.OutageTime)
-		}
-		if s.Down {
-			row.Without += ", still"
-		}
+		row := effectRow{Link: "/flaps?" + link.Encode(), Name: s.Namespace + "/" + s.Name, Text: effectText(&s)}
 		c.Effects = append(c.Effects, row)
 	}
+}
+
+func effectText(s *incident.Service) string {
+	text := fmt.Sprintf("lost %d", s.Lost)
+	if s.Bounces > 0 {
+		text += fmt.Sprintf(", %d came back", s.Bounces)
+	}
+	switch {
+	case s.Down:
+		text += "; no ready address, for " + length(s.OutageTime) + " so far"
+	case s.Outages == 1:
+		text += "; no ready address for " + length(s.OutageTime)
+	case s.Outages > 1:
+		text += fmt.Sprintf("; no ready address for %s in %d outages", length(s.OutageTime), s.Outages)
+	}
+	return text
 }
 
 // moment is a time as the page shows it, clock one of the same day.

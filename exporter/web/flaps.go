@@ -33,7 +33,9 @@ type flapsPage struct {
 	Namespaces []string
 	Services   []string
 	Nodes      []string
-	Filtered   bool
+	// Active are the filters in force, in words.
+	Active   []string
+	Filtered bool
 	// One: one incident was asked for, so it is shown with its evidence.
 	One bool
 }
@@ -54,7 +56,7 @@ type figure struct{ Value, What string }
 
 type evidenceRow struct{ Time, Until, Text string }
 
-type effectRow struct{ Link, Name, Lost, Back, Outages, Without string }
+type effectRow struct{ Link, Name, Text string }
 
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	page, err := template.ParseFS(files, "page/flaps.html")
@@ -106,6 +108,7 @@ func styleHandler(w http.ResponseWriter, r *http.Request) {
 
 func viewOf(clusters []Cluster, q query) flapsPage {
 	view := flapsPage{Query: q, From: formText(q.From), To: formText(q.To), Filtered: !q.isEmpty()}
+	view.Active = q.active()
 	all, asOf := find(clusters, &q)
 	view.AsOf = moment(asOf)
 	view.One = q.ID != "" || len(all) == 1

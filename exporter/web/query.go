@@ -125,5 +125,27 @@ func (q *query) matchesService(x *incident.Incident) bool {
 	})
 }
 
+// active says in words what is filtered.
+func (q *query) active() []string {
+	var all []string
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, name+" "+value)
+		}
+	}
+	add("cluster", q.Cluster)
+	add("namespace", q.Namespace)
+	add("Service", q.Service)
+	add("node", q.Node)
+	add("cause", q.Cause)
+	if !q.From.IsZero() {
+		add("from", moment(q.From))
+	}
+	if !q.To.IsZero() {
+		add("to", moment(q.To))
+	}
+	return all
+}
+
 // isEmpty reports that nothing is filtered.
 func (q *query) isEmpty() bool { return *q == query{} }

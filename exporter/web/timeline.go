@@ -145,13 +145,13 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 		at = min(at, 100-wide)
 		b := bar{X: percent(at), Width: percent(wide)}
 		if r.name != "" {
-			b.Title = clock(s.from) + ", " + length(s.to.Sub(s.from))
+			b.Title = r.name + ": " + clock(s.from) + ", " + length(s.to.Sub(s.from))
 		}
 		r.Bars = append(r.Bars, b)
 	}
 	r.Label = laneText(r.lane) + " " + length(total)
 	if r.name != "" {
-		r.Label = r.name + ": " + r.Label
+		r.Label = shorten(r.name) + ": " + r.Label
 	}
 	if len(merged) > 1 {
 		r.Label += fmt.Sprintf(", in %d stretches", len(merged))
@@ -159,6 +159,16 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 	if r.more > 0 {
 		r.Label += fmt.Sprintf(" (and %d more that are not drawn)", r.more)
 	}
+}
+
+// shorten keeps the end of a name that does not fit on a phone: there names differ.
+func shorten(name string) string {
+	const most = 22
+	letters := []rune(name)
+	if len(letters) <= most {
+		return name
+	}
+	return "…" + string(letters[len(letters)-most+1:])
 }
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }

@@ -1,0 +1,149 @@
+package incident
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
+	s := newTale(t)
+	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").turns("node-1", "true", "unknown")
+	s.at(50.1).loses(flap.CauseNodeHeartbeatLost, "pod-1", "pod-2")
+	s.at(55)
+	x := s.only()
+	x.is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
+
+	s.at(60).returns(50, "node-1").turns("node-1", "unknown", "true")
+	equal(t, "state with addresses out", s.only().State, StateRunning)
+	s.at(65).regains("pod-1", "pod-2")
+	s.at(66)
+	x = s.only()
+	x.is(t, StateRecovered, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	equal(t, "start", x.Start, zero.Add(seconds(50)))
+	equal(t, "end", x.End, zero.Add(seconds(65)))
+	equal(t, "lost", x.Lost, 2)
+	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
+	if !strings.Contains(x.Remedy, "Set --node-monitor-grace-period to 100s; it is 40s, and the longest interval was 50s") {
+		t.Error(x.Remedy)
+	}
+	equal(t, "state after a while", s.at(65+121).only().State, StateEnded)
+}
+
+func TestWhatFlapsAgainSoonIsTheSameIncidentAndLaterAnotherOne(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").at(52).returns(42, "node-1")
+	first := s.only().ID
+	s.at(150).misses(40, "node-1").at(152).returns(42, "node-1")
+	equal(t, "the same", s.only().ID, first)
+	s.at(300).misses(40, "node-1")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	equal(t, "running on top", all[0].State, StateRunning)
+	equal(t, "the first has ended", all[1].ID, first)
+}
+
+func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
+	s.at(50).misses(40, "node-1")
+	first := s.only().ID
+	s.at(53).misses(40, "node-2")
+	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
+	s.at(55).misses(40, "node-3")
+	x := s.only()
+	x.is(t, StateRunning, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "control plane")
+	equal(t, "it keeps the ID of the first", x.ID, first)
+	equal(t, "and knows the others'", len(x.Also), 2)
+
+	s.at(58).misses(40, "node-4")
+	equal(t, "another joins", len(s.only().Nodes), 4)
+	s.at(80).returns(70, "node-1", "node-2", "node-3")
+	equal(t, "one is still out", s.only().State, StateRunning)
+	s.at(81).returns(63, "node-4")
+	x = s.only()
+	equal(t, "all are back", x.End, s.now)
+	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "Set --node-monitor-grace-period") {
+		t.Error(x.Remedy)
+	}
+}
+
+func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	for i := range 10 {
+		s.at(0).beats(fmt.Sprintf("node-%d", i))
+	}
+	s.at(50).misses(40, "node-1", "node-2", "node-3")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 3)
+	equal(t, "scope", all[0].Scope, ScopeNode)
+}
+
+func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3")
+	s.at(50).misses(40, "node-1").at(95).misses(40, "node-2").at(140).misses(40, "node-3")
+	equal(t, "incidents", len(s.Incidents(s.now)), 3)
+}
+
+func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
+	s := newTale(t)
+	for i := range 3 {
+		n := fmt.Sprintf("node-%d", i)
+		s.at(10*float64(i)+10).misses(10, n).turns(n, "true", "unknown")
+		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, "unknown", "true")
+	}
+	x := s.only()
+	x.is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+	equal(t, "nodes", len(x.Nodes), 3)
+	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
+	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
+	for _, want := range []string{"40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("%q is not in: %s", want, x.Remedy)
+		}
+	}
+}
+
+func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
+	s := newTale(t)
+	s.at(5).beats("node-1", "node-2", "node-3")
+	s.at(15).misses(10, "node-1").turns("node-1", "true", "unknown")
+	s.at(40)
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	all[0].is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	all[1].is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+}
+
+func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4").at(50).misses(40, "node-1").at(600)
+	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
+		t.Error(x.Remedy)
+	}
+	s.tell(flap.Finding{Kind: flap.NodeRemoved, Node: "node-1"})
+	equal(t, "removed, it is over", s.only().State, StateRecovered)
+}
+
+func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
+	newTale(t).at(1).turns("node-1", "unknown", "false").at(20).turns("node-1", "false", "true").none()
+}
+
+func TestAKubeletRestartIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseKubeletRestart, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, flap.CauseKubeletRestart, "node-1")
+}
+
+func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).turns("node-1", "true", "false").at(2).loses(flap.CauseNodeNotReady, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, flap.CauseNodeNotReady, "node-1")
+}

@@ -1,0 +1,255 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// The demo's five recordings have seven incidents, two of which go on.
+const (
+	inAll   = 7
+	running = 2
+)
+
+// chromium is the browser, or the end of the test with what to do.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("there is no Chromium: install it (apt-get install chromium) and run make browser-test again")
+	return ""
+}
+
+// demo serves the demo, all of it played, and returns its address.
+func demo(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "kubeflap")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/kubeflap")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build kubeflap: %v\n%s", err, out)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// It ends with the test, by its context.
+	cmd := exec.CommandContext(t.Context(), binary, "demo", "--speed=1000", "--web.listen-address="+address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	base := "http://" + address
+	deadline := time.Now().Add(30 * time.Second)
+	for !played(t, base) {
+		if time.Now().After(deadline) {
+			t.Fatal("the demo did not play to its end within 30 s")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return base
+}
+
+// played reports whether the last recording's incident has recovered.
+func played(t *testing.T, base string) bool {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/incidents?cluster=5-tight-grace-period", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	var text strings.Builder
+	_ = response.Write(&text)
+	return strings.Contains(text.String(), `"node_transitions": 3`) && strings.Contains(text.String(), `"state": "recovered"`)
+}
+
+// page is a tab of the browser.
+type page struct {
+	context.Context
+	t *testing.T
+}
+
+func open(t *testing.T) *page {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	p := &page{ctx, t}
+	// What the page's own policy forbids, or what it lacks, is told here.
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *log.EventEntryAdded:
+			if !strings.HasSuffix(e.Entry.URL, "/favicon.ico") {
+				t.Errorf("the browser says: %s %s", e.Entry.Text, e.Entry.URL)
+			}
+		case *runtime.EventExceptionThrown:
+			t.Errorf("exception: %s", e.ExceptionDetails.Error())
+		}
+	})
+	return p
+}
+
+func (p *page) run(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *page) number(script string) float64 {
+	p.t.Helper()
+	var n float64
+	p.run(chromedp.Evaluate(script, &n))
+	return n
+}
+
+func (p *page) text(script string) string {
+	p.t.Helper()
+	var s string
+	p.run(chromedp.Evaluate(script, &s))
+	return s
+}
+
+func (p *page) expectCards(want int) {
+	p.t.Helper()
+	if n := p.number(`document.querySelectorAll("article.card").length`); int(n) != want {
+		p.t.Errorf("%v incidents at %s, want %d", n, p.text("location.href"), want)
+	}
+}
+
+// screen sets its size and colours.
+func (p *page) screen(width, height int64, colours string) {
+	p.t.Helper()
+	p.run(chromedp.EmulateViewport(width, height),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}))
+}
+
+// save keeps what is seen, for people: SCREENSHOTS=directory make browser-test.
+func (p *page) save(name string) {
+	p.t.Helper()
+	directory := os.Getenv("SCREENSHOTS")
+	if directory == "" {
+		return
+	}
+	var picture []byte
+	p.run(chromedp.FullScreenshot(&picture, 100))
+	if err := os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestTheOneOnCallFindsTheIncident(t *testing.T) {
+	base := demo(t)
+	p := open(t)
+	p.screen(1200, 900, "light")
+
+	t.Run("what runs is on top", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Navigate(base + "/flaps"))
+		p.expectCards(inAll)
+		states := p.text(`[...document.querySelectorAll("article.card")].map(c => c.classList[1]).join(" ")`)
+		if !strings.HasPrefix(states, strings.Repeat("running ", running)+"recovered") {
+			t.Errorf("states %s", states)
+		}
+	})
+	t.Run("it is loaded in under 300 ms", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Navigate(base + "/flaps"))
+		if ms := p.number(`performance.getEntriesByType("navigation")[0].loadEventEnd`); ms <= 0 || ms > 300 {
+			t.Errorf("loaded in %v ms", ms)
+		}
+	})
+	t.Run("a filter leaves what matches and goes into the URL", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Navigate(base+"/flaps"), chromedp.Click("details.filter summary"),
+			chromedp.SendKeys(`input[name=namespace]`, "shop"), chromedp.SendKeys(`input[name=service]`, "web"),
+			chromedp.Click(`form button`), chromedp.WaitVisible(`.sum a`))
+		p.expectCards(3)
+		if url := p.text("location.search"); !strings.Contains(url, "namespace=shop") || !strings.Contains(url, "service=web") {
+			t.Errorf("URL %s", url)
+		}
+	})
+	t.Run("opened, it shows the chain and the remedy", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Click(`article:first-of-type h2 a`), chromedp.WaitVisible(`.chain`))
+		p.expectCards(1)
+		if n := p.number(`document.querySelectorAll(".chain li").length`); n < 5 {
+			t.Errorf("%v links in the chain", n)
+		}
+		if n := p.number(`document.querySelector("svg.timeline .bar").getBoundingClientRect().width`); n <= 0 {
+			t.Errorf("the timeline's first bar is %v pixels wide", n)
+		}
+		if text := p.text(`document.querySelector(".remedy").textContent`); !strings.HasPrefix(text, "Remedy") {
+			t.Errorf("remedy %s", text)
+		}
+	})
+	t.Run("an alert's link leads to exactly its incident", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Navigate(base + "/flaps?namespace=shop&service=web&cause=inplace_update"))
+		p.expectCards(1)
+		if text := p.text(`document.querySelector(".remedy").textContent`); !strings.Contains(text, "readiness gate") {
+			t.Errorf("remedy %s", text)
+		}
+	})
+}
+
+func TestThePageFitsEveryScreen(t *testing.T) {
+	base := demo(t)
+	p := open(t)
+	p.run(chromedp.Navigate(base + "/flaps?cluster=3-control-plane-stall"))
+	backgrounds := map[string]bool{}
+	for _, width := range []int64{360, 1200} {
+		for _, colours := range []string{"light", "dark"} {
+			t.Run(fmt.Sprintf("%d pixels, %s", width, colours), func(t *testing.T) {
+				p.t = t
+				p.screen(width, 800, colours)
+				for name, path := range map[string]string{"list": "/flaps", "one": "/flaps?cluster=3-control-plane-stall", "empty": "/flaps?node=none"} {
+					p.run(chromedp.Navigate(base + path))
+					if wide := p.number("document.documentElement.scrollWidth"); wide > float64(width) {
+						t.Errorf("%s is %v pixels wide", path, wide)
+					}
+					p.save(fmt.Sprintf("%s-%d-%s", name, width, colours))
+				}
+				// Cause, effect and remedy are seen without scrolling.
+				p.run(chromedp.Navigate(base + "/flaps?cluster=3-control-plane-stall"))
+				if bottom := p.number(`document.querySelector(".remedy").getBoundingClientRect().bottom`); bottom > 800 {
+					t.Errorf("the remedy ends at %v of 800 pixels", bottom)
+				}
+				backgrounds[p.text("getComputedStyle(document.body).backgroundColor")] = true
+			})
+		}
+	}
+	if len(backgrounds) != 2 {
+		t.Errorf("backgrounds %v, want one light and one dark", backgrounds)
+	}
+}
