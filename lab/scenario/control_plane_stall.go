@@ -19,8 +19,9 @@ const stall = 20 * time.Second
 func controlPlaneStall() Scenario {
 	const nodes = 4
 	return Scenario{
-		Name:    "control-plane-stall",
-		Summary: "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
+		Name:     "control-plane-stall",
+		Summary:  "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
+		Incident: Incident{"control_plane", "node_heartbeat_lost", "etcd"},
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true,
 			// The node controller is stuck in its first look that finds a node late: a

@@ -13,9 +13,10 @@ func shortGrace() []string {
 
 func heartbeatLoss() Scenario {
 	return Scenario{
-		Name:    "heartbeat-loss",
-		Summary: "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
-		Options: cluster.Options{Nodes: 3, ControllerManagerFlags: shortGrace(), ControllerManagerPod: true},
+		Name:     "heartbeat-loss",
+		Summary:  "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
+		Incident: Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to 60s"},
+		Options:  cluster.Options{Nodes: 3, ControllerManagerFlags: shortGrace(), ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 6, nil) },

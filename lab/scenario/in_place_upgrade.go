@@ -22,10 +22,11 @@ const batch = 4
 
 func inPlaceUpgrade() Scenario {
 	return Scenario{
-		Name:    "in-place-upgrade",
-		Summary: "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
-		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Name:     "in-place-upgrade",
+		Summary:  "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
+		Incident: Incident{"workload", "inplace_update", "readiness gate"},
+		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
 			if err := l.restartSilently(ctx); err != nil {
 				return err

@@ -36,6 +36,13 @@ type Scenario struct {
 	Blind func(context.Context, *Lab) error
 	// NextScrape demands that the first scrape afterwards tells everything.
 	NextScrape bool
+	// Incident is what kubeflap must make of it; empty if that is not looked at.
+	Incident Incident
+}
+
+// Incident is the answer to why: its scope and cause, and what its remedy must name.
+type Incident struct {
+	Scope, Cause, Remedy string
 }
 
 // Lab is what a scenario works on. Truth is nil during Prepare.

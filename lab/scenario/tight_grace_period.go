@@ -8,8 +8,9 @@ import (
 
 func tightGracePeriod() Scenario {
 	return Scenario{
-		Name:    "tight-grace-period",
-		Summary: "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
+		Name:     "tight-grace-period",
+		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
+		Incident: Incident{"control_plane", "node_heartbeat_lost", "less than 20s is always unsafe"},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,
 			// A kubelet renews every 10.0 to 10.4 s. The less time passes between two

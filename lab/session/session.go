@@ -99,7 +99,10 @@ func (s *Session) play(ctx context.Context) error {
 		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
 	}
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
-	return s.compare(ctx)
+	if err := s.compare(ctx); err != nil {
+		return err
+	}
+	return s.tellsWhy(ctx)
 }
 
 // playAfterBlindness breaks the watches and lets the scenario happen again, with a new
