@@ -50,7 +50,7 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 }
 
 func (s *Session) everyLossHasACause(ctx context.Context) error {
-	counts, err := compare.Scrape(ctx, s.URL)
+	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {
 		return err
 	}
