@@ -207,7 +207,7 @@ func (l *Lab) loseByEdit(ctx context.Context, service string) error {
 	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 		return fmt.Errorf("edit slice: %w", err)
 	}
-	// The controller is too quick for the state in between to be waited for.
+	// The controller may put it back sooner than a state can be seen, so count.
 	const churn = "kubeflap_service_address_churn_total"
 	return allOf(
 		func() error {
