@@ -38,6 +38,11 @@ type Scenario struct {
 	NextScrape bool
 	// Incident is what kubeflap must make of it; empty if that is not looked at.
 	Incident Incident
+	// NoIncident demands that kubeflap makes no incident of it at all.
+	NoIncident bool
+	// Causes is the one cause of the addresses that each Service lost; with it no
+	// other Service may lose any.
+	Causes map[string]string
 }
 
 // Incident is the answer to why: its scope and cause, and what its remedy must name.
@@ -65,6 +70,8 @@ func All() []Scenario {
 		controlPlaneStall(),
 		inPlaceUpgrade(),
 		tightGracePeriod(),
+		causes(),
+		healthyRollout(),
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),

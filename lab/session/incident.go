@@ -11,10 +11,20 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
+	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// causeWithin is how long a loss may take to show its cause.
-const causeWithin = 5 * time.Second
+const (
+	// causeWithin is how long a loss may take to show its cause.
+	causeWithin = 5 * time.Second
+	// evidenceWithin is how long kubeflap may wait for the evidence of a loss.
+	evidenceWithin = 1500 * time.Millisecond
+	// calmFor is longer than kubeflap waits for lost addresses to be replaced
+	// before it makes an incident of them.
+	calmFor = 12 * time.Second
+)
+
+const lossesMetric = "kubeflap_service_address_losses_total"
 
 // told is an incident as kubeflap's API tells it.
 type told struct {
@@ -24,13 +34,29 @@ type told struct {
 	Remedy  string `json:"remedy"`
 }
 
-// tellsWhy waits until kubeflap tells the incident that the scenario is, and checks
-// that no lost address is left without a cause.
+// tellsWhy checks what kubeflap makes of the scenario, as far as that is looked at.
 func (s *Session) tellsWhy(ctx context.Context) error {
-	want := s.scenario.Incident
-	if s.URL == "" || want == (scenario.Incident{}) {
+	if s.URL == "" {
 		return nil
 	}
+	if s.scenario.Causes != nil {
+		if err := s.tellsCauses(ctx); err != nil {
+			return err
+		}
+	}
+	if s.scenario.NoIncident {
+		return s.staysCalm(ctx)
+	}
+	if s.scenario.Incident == (scenario.Incident{}) {
+		return nil
+	}
+	return s.tellsIncident(ctx)
+}
+
+// tellsIncident waits until kubeflap tells the incident that the scenario is, and
+// checks that no lost address is left without a cause.
+func (s *Session) tellsIncident(ctx context.Context) error {
+	want := s.scenario.Incident
 	return poll.Until(ctx, causeWithin, "the right incident", func(ctx context.Context) error {
 		if err := s.everyLossHasACause(ctx); err != nil {
 			return err
@@ -49,13 +75,68 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 	})
 }
 
+// tellsCauses waits until each Service has losses by its one cause, and no loss has another.
+func (s *Session) tellsCauses(ctx context.Context) error {
+	// A loss that still waits for its evidence could be told wrong after the check.
+	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
+		return err
+	}
+	return poll.Until(ctx, causeWithin, "the right causes", func(ctx context.Context) error {
+		counts, err := compare.Scrape(ctx, s.MetricsURL())
+		if err != nil {
+			return err
+		}
+		var right float64
+		for service, cause := range s.scenario.Causes {
+			n := counts.Sum(lossesMetric, "service", service, "cause", cause)
+			if n == 0 {
+				return fmt.Errorf("%s lost nothing by %s: %v", service, cause, lossesIn(counts))
+			}
+			right += n
+		}
+		if all := counts.Sum(lossesMetric); all != right {
+			return fmt.Errorf("%v losses have a wrong cause: %v", all-right, lossesIn(counts))
+		}
+		return nil
+	})
+}
+
+// lossesIn is for a person who has to see what went wrong.
+func lossesIn(counts truth.Counts) truth.Counts {
+	losses := truth.Counts{}
+	for series, n := range counts {
+		if truth.Name(series) == lossesMetric {
+			losses[series] = n
+		}
+	}
+	return losses
+}
+
+// staysCalm checks that kubeflap tells no incident, now and while one may still come.
+func (s *Session) staysCalm(ctx context.Context) error {
+	check := func() error {
+		all, err := incidents(ctx, s.URL)
+		if err == nil && len(all) > 0 {
+			err = fmt.Errorf("want no incident, got %+v", all)
+		}
+		return err
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	if err := poll.Sleep(ctx, calmFor); err != nil {
+		return err
+	}
+	return check()
+}
+
 func (s *Session) everyLossHasACause(ctx context.Context) error {
 	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {
 		return err
 	}
 	for series, n := range counts {
-		if n > 0 && strings.HasPrefix(series, "kubeflap_service_address_losses_total{") && strings.Contains(series, `cause="unknown"`) {
+		if n > 0 && truth.Name(series) == lossesMetric && strings.Contains(series, `cause="unknown"`) {
 			return fmt.Errorf("%s is %v", series, n)
 		}
 	}
