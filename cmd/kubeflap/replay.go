@@ -159,5 +159,5 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 // synced reports whether the first recording has begun: the others come after it.
 func (r *replay) synced() bool { return r.houses[0].fold.Synced() }
 
-// now is a recorded time as the terminal shows it.
+// clockTime is a recorded time as the terminal shows it.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

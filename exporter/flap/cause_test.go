@@ -319,6 +319,23 @@ func TestCauseOfAnOutage(t *testing.T) {
 	})
 }
 
+func TestOutagesThatFollowEachOtherBeforeTheirCausesAreKnownAreReportedEach(t *testing.T) {
+	s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.2).modified(slice("a", "web", "web-1", "-web-2"))
+	s.at(10.3).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.4).modified(slice("a", "web", "web-1", "-web-2"))
+	s.Advance(clock(12))
+	var lasted []time.Duration
+	for _, x := range s.findings {
+		if x.Kind == OutageEnded {
+			lasted = append(lasted, x.Duration)
+		}
+	}
+	if len(lasted) != 2 || lasted[0] != 200*time.Millisecond || lasted[1] != 100*time.Millisecond {
+		t.Errorf("outages of %v, want 200 ms and 100 ms", lasted)
+	}
+}
+
 func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
 	for selector, want := range map[bool]Cause{true: CauseEndpointsReset, false: CauseManualWrite} {
 		s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})

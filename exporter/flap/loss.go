@@ -50,7 +50,7 @@ func (f *Fold) blameLastLoss(s *service) {
 // endOutage reports an outage that ended, when its cause is known.
 func (f *Fold) endOutage(s *service, x Finding) {
 	for _, l := range f.losses {
-		if l.service == s && l.outage {
+		if l.service == s && l.outage && l.over.Kind == 0 {
 			l.over = x
 			return
 		}
