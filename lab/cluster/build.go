@@ -24,6 +24,9 @@ var (
 	kubernetesMod string
 	//go:embed kubernetes.sum
 	kubernetesSum string
+	// The kubelet is the lab's own program, because kubemark's cannot probe.
+	//go:embed kubelet/main.go
+	kubeletMain string
 	//go:embed etcd.mod
 	etcdMod string
 	//go:embed etcd.sum
@@ -33,6 +36,8 @@ var (
 // module is a set of programs that are built from one go.mod.
 type module struct {
 	mod, sum, ldflags string
+	// main is the source of its own program main.go, if it has one.
+	main string
 	// programs maps the name of each binary to its package.
 	programs map[string]string
 }
@@ -43,11 +48,11 @@ func modules() []module {
 	stamp := fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=%[3]s",
 		version, Version, strings.Split(Version, ".")[1])
 	return []module{
-		{etcdMod, etcdSum, "-s -w", map[string]string{"etcd": "go.etcd.io/etcd/server/v3"}},
-		{kubernetesMod, kubernetesSum, stamp, map[string]string{
+		{etcdMod, etcdSum, "-s -w", "", map[string]string{"etcd": "go.etcd.io/etcd/server/v3"}},
+		{kubernetesMod, kubernetesSum, stamp, kubeletMain, map[string]string{
 			"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
 			"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-			"kubemark":                "k8s.io/kubernetes/cmd/kubemark",
+			"kubelet":                 "main.go",
 		}},
 	}
 }
@@ -102,7 +107,11 @@ func (m module) build(ctx context.Context, out string) error {
 		return fmt.Errorf("create a folder for the module: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	for name, text := range map[string]string{"go.mod": m.mod, "go.sum": m.sum} {
+	files := map[string]string{"go.mod": m.mod, "go.sum": m.sum}
+	if m.main != "" {
+		files["main.go"] = m.main
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
@@ -123,7 +132,7 @@ func cacheKey() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOARCH)
 	for _, m := range modules() {
-		fmt.Fprintln(sum, m.mod, m.sum, m.ldflags)
+		fmt.Fprintln(sum, m.mod, m.sum, m.main, m.ldflags)
 	}
 	return Version + "-" + hex.EncodeToString(sum.Sum(nil))[:12]
 }

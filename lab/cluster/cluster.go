@@ -44,6 +44,8 @@ type Cluster struct {
 	Etcd, APIServer, ControllerManager *Process
 	// Kubelets are the hollow kubelets by node name.
 	Kubelets map[string]*Process
+	// Runtimes are their container runtimes.
+	Runtimes map[string]*Runtime
 
 	options  Options
 	binaries Binaries
@@ -64,7 +66,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the cluster's folder: %w", err)
 	}
-	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}}
+	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, Runtimes: map[string]*Runtime{}}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)
@@ -95,7 +97,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	for i := range c.options.Nodes {
-		if err := c.startKubelet(NodeName(i)); err != nil {
+		if err := c.startKubelet(i); err != nil {
 			return err
 		}
 	}
@@ -179,7 +181,9 @@ func (c *Cluster) Stop() {
 	for _, p := range c.processes() {
 		p.Stop()
 	}
-	c.removeKubeletLeftovers()
+	for _, r := range c.Runtimes {
+		r.stop()
+	}
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +47,8 @@ func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
-		// Enough addresses for scenarios with thousands of Services.
-		"--service-cluster-ip-range=10.0.0.0/16",
+		// Enough addresses for scenarios with thousands of Services, of both families.
+		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
 		// The reconciler refuses a loopback address.
 		"--endpoint-reconciler-type=none",
 		// Pods may be created before the controller manager has made the namespace's account.
@@ -141,19 +139,23 @@ func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) startKubelet(node string) error {
+// startKubelet starts the i-th node's container runtime and its kubelet.
+func (c *Cluster) startKubelet(i int) error {
+	node := NodeName(i)
+	socket := c.path(node + ".sock")
+	runtime, err := startRuntime(socket, i)
+	if err != nil {
+		return err
+	}
+	c.Runtimes[node] = runtime
 	listen, err := freePort()
 	if err != nil {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(listen)
-	c.Kubelets[node], err = c.run(node, "kubemark",
-		"--morph=kubelet", "--name="+node, "--kubeconfig="+c.kubeconfig(userKubelet),
-		"--kubelet-port="+port, "--kubelet-read-only-port=0",
-		// The default asks a container runtime of the machine for its images.
-		"--use-host-image-service=false",
-		"--kube-api-qps=100", "--kube-api-burst=200",
-		"--v=3", // names the files to remove, see removeKubeletLeftovers
+	c.Kubelets[node], err = c.run(node, "kubelet",
+		"--name="+node, "--kubeconfig="+c.kubeconfig(userKubelet), "--runtime=unix://"+socket,
+		"--root-dir="+c.path(node), "--port="+port,
 	)
 	return err
 }
@@ -161,21 +163,6 @@ func (c *Cluster) startKubelet(node string) error {
 // run starts a component with its log in the cluster's folder.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
 	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.path(binary), Args: args})
-}
-
-// removeKubeletLeftovers deletes what hollow kubelets leave in /tmp, whatever
-// TMPDIR says. Only their logs name it.
-func (c *Cluster) removeKubeletLeftovers() {
-	leftover := regexp.MustCompile(`/tmp/(hollow-kubelet\.|kubelet_remote_)[0-9]+(\.sock)?`)
-	for _, kubelet := range c.Kubelets {
-		log, err := os.ReadFile(kubelet.LogPath)
-		if err != nil {
-			continue
-		}
-		for _, path := range leftover.FindAllString(string(log), -1) {
-			_ = os.RemoveAll(path)
-		}
-	}
 }
 
 // waitReady waits for the controller manager, and until every hollow node and
