@@ -77,6 +77,24 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			func(s *story) { s.modified(unready("ContainersNotReady", container1("running", "", 1))) }, CauseContainerExit,
 		},
 		{
+			"a restarted container is ready for a moment, until it is probed anew",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:1", 1)))
+				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
+					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(11)
+				}))
+			}, CauseContainerExit,
+		},
+		{
+			"a probe fails some time after a restart",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:1", 1)))
+				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
+					p.Containers[0].Started, p.Ready.Transition = clock(7), clock(10)
+				}))
+			}, CauseProbeFailed,
+		},
+		{
 			"an image was changed in place a minute ago",
 			func(s *story) {
 				s.modified(aPod("web-1", ready, running("app:2", 0)))
@@ -128,6 +146,16 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 		{
 			"completed",
 			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""))) }, CausePodCompleted,
+		},
+		{
+			"preempted, and its containers ended well when they were told to stop",
+			func(s *story) {
+				s.modified(unready("PodCompleted", phase("Succeeded", ""), disrupted("TerminationByKubelet")))
+			}, CausePodEvicted,
+		},
+		{
+			"deleted, and its containers ended well when they were told to stop",
+			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""), deleting)) }, CausePodDeleted,
 		},
 		{
 			"the kubelet says that its node is not ready",

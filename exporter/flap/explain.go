@@ -24,11 +24,12 @@ type rule struct {
 }
 
 // The first rule that holds gives the cause: what ends a pod for good comes before
-// what takes its readiness for a while, and what others did to it before what it did itself.
+// what takes its readiness for a while, and what others did to it before what it did itself: a
+// container that is told to stop and ends well makes its pod Succeeded, too.
 var podRules = [...]rule{
-	{CausePodCompleted, completed},
 	{CausePodEvicted, evicted},
 	{CausePodDeleted, deleted},
+	{CausePodCompleted, completed},
 	{CauseNodeHeartbeatLost, markedByNodeController},
 	{CauseInPlaceUpdate, updatedInPlace},
 	{CauseReadinessGate, gateNotReady},
@@ -93,6 +94,10 @@ func updatedInPlace(c *podChange) bool {
 // gateNotReady: the containers are ready, a gate is not (kubelet, GeneratePodReadyCondition).
 func gateNotReady(c *podChange) bool { return c.reason() == "ReadinessGatesNotReady" }
 
+// restartSettles is how long after its start a restarted container may be not ready only because it
+// was restarted. Both times are the kubelet's, in whole seconds.
+const restartSettles = 2 * time.Second
+
 // containerEnded: a container is not running, or another one runs in its place
 // (kubelet, convertStatusToAPIStatus).
 func containerEnded(c *podChange) bool {
@@ -105,8 +110,18 @@ func containerEnded(c *podChange) bool {
 		if before != nil && (before.restarts != now.Restarts || before.id != hashOf(now.ID)) {
 			return true
 		}
+		if c.justRestarted(now) {
+			return true
+		}
 	}
 	return c.now.Phase == "Failed"
+}
+
+// justRestarted: a probed container that was restarted can be called ready for some milliseconds, until its probe
+// begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
+func (c *podChange) justRestarted(x *event.Container) bool {
+	return !x.Ready && x.Restarts > 0 && !x.Started.IsZero() && c.now.Ready != nil &&
+		c.now.Ready.Transition.Sub(x.Started) <= restartSettles
 }
 
 // nodeNotReady: the kubelet has posted Ready=False of itself (kubelet, nodestatus

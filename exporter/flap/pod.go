@@ -57,7 +57,7 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 	p := f.pods[o.UID]
 	if e.Type == event.Deleted {
 		if p != nil {
-			p.leaving = leavingOf(o)
+			p.noteLeaving(o)
 		}
 		f.forgetPod(o.UID)
 		return
@@ -68,7 +68,7 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 		return
 	}
 	p.generation = f.generation(e)
-	p.leaving = leavingOf(o)
+	p.noteLeaving(o)
 	ready := readyOf(o)
 	// A relist shows that an image changed, not that the pod was running when it did.
 	if e.Type == event.Modified && p.running {
@@ -83,17 +83,25 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 	f.settleLossesOf(o.UID)
 }
 
+// noteLeaving keeps the first reason: a pod that is deleted may end well after that, one
+// that has ended is deleted some day.
+func (p *pod) noteLeaving(o *event.Pod) {
+	if p.leaving == CauseUnknown {
+		p.leaving = leavingOf(o)
+	}
+}
+
 // leavingOf is why a pod goes: what makes the endpoints controllers take its
 // address out for good (endpointslice, ShouldPodBeInEndpoints). CauseUnknown if it stays.
 func leavingOf(o *event.Pod) Cause {
 	c := &podChange{now: o}
 	switch {
-	case completed(c):
-		return CausePodCompleted
-	case evicted(c) && (o.Phase == "Failed" || deleted(c)):
+	case evicted(c) && (o.Phase == "Failed" || completed(c) || deleted(c)):
 		return CausePodEvicted
 	case deleted(c):
 		return CausePodDeleted
+	case completed(c):
+		return CausePodCompleted
 	case o.Phase == "Failed":
 		return CauseContainerExit
 	}

@@ -27,10 +27,7 @@ func startRuntime(socket string, node int) (*Runtime, error) {
 		return nil, fmt.Errorf("listen as container runtime: %w", err)
 	}
 	r := &Runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), server: grpc.NewServer(), node: node}
-	r.RuntimeService.FakeStatus = &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
-		{Type: runtimeapi.RuntimeReady, Status: true},
-		{Type: runtimeapi.NetworkReady, Status: true},
-	}}
+	r.RuntimeService.FakeStatus = status(true)
 	r.ImageService.SetFakeImageSize(1) // the kubelet does not believe in images of no size
 	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
 	runtimeapi.RegisterImageServiceServer(r.server, r)
@@ -68,6 +65,21 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 		}
 	}
 	return fmt.Errorf("no container of pod %s/%s is running", namespace, pod)
+}
+
+// Network turns the node's network on or off, as far as the kubelet is told.
+func (r *Runtime) Network(up bool) {
+	r.RuntimeService.Lock()
+	defer r.RuntimeService.Unlock()
+	r.RuntimeService.FakeStatus = status(up)
+}
+
+// status is made anew each time: the one that the kubelet was given may still be on its way.
+func status(network bool) *runtimeapi.RuntimeStatus {
+	return &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
+		{Type: runtimeapi.RuntimeReady, Status: true},
+		{Type: runtimeapi.NetworkReady, Status: network},
+	}}
 }
 
 func (r *Runtime) stop() { r.server.Stop() }

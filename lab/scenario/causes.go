@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -19,39 +20,60 @@ const causesNamespace = "causes"
 // taint drives the pods that do not tolerate it from a node.
 const taint = "example.com/broken"
 
-// causeCase is one way to lose an address, with a Service of its own.
+// causeCase is one way to lose an address, or not to, with a Service of its own.
 type causeCase struct {
-	service, cause string
-	// change, if any, alters each pod before it is created.
-	change func(*corev1.Pod)
+	service string
+	Loss
+	// pod, if any, alters each of the two pods before it is created, spec the Service.
+	pod  func(*corev1.Pod)
+	spec func(*corev1.ServiceSpec)
+	// prepare, if any, creates Service and addresses instead.
+	prepare func(l *Lab, ctx context.Context, service string) error
 	// lose makes the Service lose an address, and sees to what can come back.
-	lose func(*Lab, context.Context, string) error
+	lose func(l *Lab, ctx context.Context, service string) error
 }
 
-func causeCases() []causeCase {
+func causeCases(p *probes) []causeCase {
+	return slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
+}
+
+// apiCases are what somebody does through the API.
+func apiCases() []causeCase {
 	return []causeCase{
-		{"deleted", "pod_deleted", tolerant, (*Lab).loseByDeletion},
-		{"evicted", "pod_evicted", tolerant, (*Lab).loseByEviction},
-		{"gated", "readiness_gate", gated, (*Lab).loseByGate},
-		{"reselected", "service_changed", tolerant, (*Lab).loseBySelector},
-		{"edited", "manual_write", tolerant, (*Lab).loseByEdit},
-		{"tainted", "pod_evicted", nil, (*Lab).loseByTaint},
+		{service: "deleted", Loss: Loss{"pod_deleted", 1, "a pod is deleted"}, lose: (*Lab).loseByDeletion},
+		{
+			service: "scaled", Loss: Loss{"pod_deleted", 2, "a Deployment is scaled to zero"},
+			prepare: (*Lab).deployCase, lose: (*Lab).loseByScale,
+		},
+		{service: "evicted", Loss: Loss{"pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: (*Lab).loseByEviction},
+		{
+			service: "tainted", Loss: Loss{"pod_evicted", 1, "a node is tainted NoExecute, the taint eviction controller deletes the pod"},
+			pod: intolerant, lose: (*Lab).loseByTaint,
+		},
+		{service: "gated", Loss: Loss{"readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: (*Lab).loseByGate},
+		{service: "reselected", Loss: Loss{"service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: (*Lab).loseBySelector},
+		{service: "edited", Loss: Loss{"manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: (*Lab).loseByEdit},
+		{
+			service: "stranger", Loss: Loss{"unknown", 1, "someone writes Ready False into a pod's status, with a reason that is not Kubernetes'"},
+			lose: (*Lab).loseByStranger,
+		},
 	}
 }
 
 func causes() Scenario {
-	want := map[string]string{}
-	for _, c := range causeCases() {
-		want[c.service] = c.cause
+	p := newProbes()
+	want := map[string]Loss{}
+	for _, c := range causeCases(p) {
+		want[c.service] = c.Loss
 	}
 	return Scenario{
 		Name:    "causes",
-		Summary: "addresses leave by deletion, eviction, taint, readiness gate, selector and by hand, one Service each",
+		Summary: "addresses leave in each way that there is, with a Service for each, and stay where they should",
 		Causes:  want,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: prepareCauses,
+		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p) },
 		Run: func(ctx context.Context, l *Lab) error {
-			for _, c := range causeCases() {
+			for _, c := range causeCases(p) {
 				if err := c.lose(l, ctx, c.service); err != nil {
 					return fmt.Errorf("%s: %w", c.service, err)
 				}
@@ -61,23 +83,17 @@ func causes() Scenario {
 	}
 }
 
-// prepareCauses gives each Service a pod on either node.
-func prepareCauses(ctx context.Context, l *Lab) error {
+// prepareCauses gives each Service two addresses.
+func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
+	if err := p.serve(ctx); err != nil {
+		return err
+	}
 	if err := l.namespace(ctx, causesNamespace); err != nil {
 		return err
 	}
-	for _, c := range causeCases() {
-		if _, err := l.service(ctx, causesNamespace, c.service, map[string]string{"app": c.service}); err != nil {
-			return err
-		}
-		for i := range 2 {
-			pod := newPod(causesNamespace, causePod(c.service, i), cluster.NodeName(i), c.service)
-			if c.change != nil {
-				c.change(pod)
-			}
-			if err := l.create(ctx, pod); err != nil {
-				return err
-			}
+	for _, c := range causeCases(p) {
+		if err := l.prepareCase(ctx, c); err != nil {
+			return fmt.Errorf("%s: %w", c.service, err)
 		}
 	}
 	for i := range 2 {
@@ -85,8 +101,29 @@ func prepareCauses(ctx context.Context, l *Lab) error {
 			return err
 		}
 	}
-	for _, c := range causeCases() {
+	for _, c := range causeCases(p) {
 		if err := l.inRotation(ctx, causesNamespace, c.service, 2); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareCase gives a Service a pod on either node.
+func (l *Lab) prepareCase(ctx context.Context, c causeCase) error {
+	if c.prepare != nil {
+		return c.prepare(l, ctx, c.service)
+	}
+	if _, err := l.serviceWith(ctx, causesNamespace, c.service, c.spec); err != nil {
+		return err
+	}
+	for i := range 2 {
+		pod := newPod(causesNamespace, causePod(c.service, i), cluster.NodeName(i), c.service)
+		tolerant(pod)
+		if c.pod != nil {
+			c.pod(pod)
+		}
+		if err := l.create(ctx, pod); err != nil {
 			return err
 		}
 	}
@@ -100,8 +137,9 @@ func tolerant(pod *corev1.Pod) {
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: taint, Operator: corev1.TolerationOpExists}}
 }
 
+func intolerant(pod *corev1.Pod) { pod.Spec.Tolerations = nil }
+
 func gated(pod *corev1.Pod) {
-	tolerant(pod)
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 }
 
@@ -164,6 +202,45 @@ func (l *Lab) setTaints(ctx context.Context, node, taints string) error {
 		return fmt.Errorf("taint node: %w", err)
 	}
 	return nil
+}
+
+// deployCase creates a Deployment of two pods on the first node.
+func (l *Lab) deployCase(ctx context.Context, service string) error {
+	if _, err := l.serviceWith(ctx, causesNamespace, service, nil); err != nil {
+		return err
+	}
+	pod := newPod(causesNamespace, "", cluster.NodeName(0), service)
+	return l.deploy(ctx, service, 2, pod)
+}
+
+func (l *Lab) loseByScale(ctx context.Context, service string) error {
+	patch := []byte(`{"spec":{"replicas":0}}`)
+	_, err := l.Client.AppsV1().Deployments(causesNamespace).Patch(ctx, service, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("scale deployment: %w", err)
+	}
+	return l.ready(ctx, service, 0)
+}
+
+// loseByStranger writes what no component of Kubernetes does; the kubelet puts it right.
+func (l *Lab) loseByStranger(ctx context.Context, service string) error {
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
+	return allOf(
+		func() error { return l.patchPod(ctx, causesNamespace, causePod(service, 0), patch, "status") },
+		func() error { return l.leavesAndReturns(ctx, service) },
+	)
+}
+
+// leaves waits until an address was seen to leave rotation, be it back already or not.
+func (l *Lab) leaves(ctx context.Context, service string) error {
+	return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
+}
+
+func (l *Lab) leavesAndReturns(ctx context.Context, service string) error {
+	return allOf(
+		func() error { return l.leaves(ctx, service) },
+		func() error { return l.ready(ctx, service, 2) },
+	)
 }
 
 func (l *Lab) loseByGate(ctx context.Context, service string) error {

@@ -48,12 +48,20 @@ func (l *Lab) create(ctx context.Context, pod *corev1.Pod) error {
 
 // service creates a Service, without a selector if that is nil.
 func (l *Lab) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
+	return l.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
+}
+
+// serviceWith creates a Service that selects the pods of its name, unless change, if any, alters that.
+func (l *Lab) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.ServiceSpec{
-			Selector: selector,
+			Selector: map[string]string{"app": name},
 			Ports:    []corev1.ServicePort{{Name: "http", Port: 80}},
 		},
+	}
+	if change != nil {
+		change(&object.Spec)
 	}
 	created, err := l.Client.CoreV1().Services(namespace).Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
@@ -96,19 +104,27 @@ func (l *Lab) inRotation(ctx context.Context, namespace, service string, n int) 
 		if err != nil {
 			return fmt.Errorf("list slices: %w", err)
 		}
-		ready := 0
+		ready := map[string]bool{} // a dual-stack pod is one address in two slices
 		for _, slice := range slices.Items {
 			for _, endpoint := range slice.Endpoints {
 				if endpoint.Conditions.Ready != nil && *endpoint.Conditions.Ready {
-					ready++
+					ready[identity(endpoint)] = true
 				}
 			}
 		}
-		if ready != n {
-			return fmt.Errorf("there are %d", ready)
+		if len(ready) != n {
+			return fmt.Errorf("there are %d", len(ready))
 		}
 		return nil
 	})
+}
+
+// identity is the pod behind an endpoint, or its address if it has none.
+func identity(endpoint discoveryv1.Endpoint) string {
+	if endpoint.TargetRef != nil {
+		return string(endpoint.TargetRef.UID)
+	}
+	return endpoint.Addresses[0]
 }
 
 // setImage changes a pod's image in place.

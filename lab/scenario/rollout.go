@@ -24,7 +24,10 @@ func healthyRollout() Scenario {
 		Name:       "healthy-rollout",
 		Summary:    "a Deployment rolls out a new image and scales up and down: addresses go, and nothing is wrong",
 		NoIncident: true,
-		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Causes: map[string]Loss{
+			"web": {"pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"},
+		},
+		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.namespace(ctx, rolloutNamespace) },
@@ -32,7 +35,9 @@ func healthyRollout() Scenario {
 					_, err := l.service(ctx, rolloutNamespace, "web", map[string]string{"app": "web"})
 					return err
 				},
-				func() error { return l.deploy(ctx) },
+				func() error {
+					return l.deploy(ctx, "web", rolloutReplicas, newPod(rolloutNamespace, "", cluster.NodeName(1), "web"))
+				},
 				func() error { return l.rolledOut(ctx, rolloutReplicas) },
 				func() error { return l.inRotation(ctx, rolloutNamespace, "web", rolloutReplicas) },
 			)
@@ -52,12 +57,11 @@ func healthyRollout() Scenario {
 	}
 }
 
-// deploy creates a Deployment that never has less than its replicas.
-func (l *Lab) deploy(ctx context.Context) error {
-	replicas, surge, unavailable := int32(rolloutReplicas), intstr.FromInt32(1), intstr.FromInt32(0)
-	pod := newPod(rolloutNamespace, "", cluster.NodeName(1), "web")
+// deploy creates a Deployment of such pods that never has less than its replicas.
+func (l *Lab) deploy(ctx context.Context, name string, replicas int32, pod *corev1.Pod) error {
+	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
 	deployment := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: rolloutNamespace, Name: "web"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
@@ -68,7 +72,7 @@ func (l *Lab) deploy(ctx context.Context) error {
 			},
 		},
 	}
-	if _, err := l.Client.AppsV1().Deployments(rolloutNamespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
+	if _, err := l.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create deployment: %w", err)
 	}
 	return nil

@@ -40,9 +40,18 @@ type Scenario struct {
 	Incident Incident
 	// NoIncident demands that kubeflap makes no incident of it at all.
 	NoIncident bool
-	// Causes is the one cause of the addresses that each Service lost; with it no
-	// other Service may lose any.
-	Causes map[string]string
+	// Causes is what each Service lost; with it no other Service may lose any.
+	Causes map[string]Loss
+}
+
+// Loss is what a Service loses.
+type Loss struct {
+	// Cause is the one cause of all its losses; empty if no address may be lost.
+	Cause string
+	// Addresses is how many go at least: what it was exactly the truth tells.
+	Addresses float64
+	// What is done, as docs/causes.md tells it.
+	What string
 }
 
 // Incident is the answer to why: its scope and cause, and what its remedy must name.

@@ -75,7 +75,7 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 	})
 }
 
-// tellsCauses waits until each Service has losses by its one cause, and no loss has another.
+// tellsCauses waits until each Service has its losses by its one cause, and no loss has another.
 func (s *Session) tellsCauses(ctx context.Context) error {
 	// A loss that still waits for its evidence could be told wrong after the check.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
@@ -87,10 +87,10 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 			return err
 		}
 		var right float64
-		for service, cause := range s.scenario.Causes {
-			n := counts.Sum(lossesMetric, "service", service, "cause", cause)
-			if n == 0 {
-				return fmt.Errorf("%s lost nothing by %s: %v", service, cause, lossesIn(counts))
+		for service, want := range s.scenario.Causes {
+			n := counts.Sum(lossesMetric, "service", service, "cause", want.Cause)
+			if n < want.Addresses {
+				return fmt.Errorf("%s lost %v by %q, want %v or more: %v", service, n, want.Cause, want.Addresses, lossesIn(counts))
 			}
 			right += n
 		}

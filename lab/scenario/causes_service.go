@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// serviceCases are kinds of Services that count otherwise than others.
+func serviceCases(p *probes) []causeCase {
+	dual := corev1.IPFamilyPolicyRequireDualStack
+	return []causeCase{
+		{
+			service: "headless", Loss: Loss{"pod_deleted", 1, "a pod of a headless Service is deleted"},
+			spec: func(spec *corev1.ServiceSpec) { spec.ClusterIP = corev1.ClusterIPNone }, lose: (*Lab).loseByDeletion,
+		},
+		{
+			service: "dual-stack", Loss: Loss{"pod_deleted", 1, "a pod of a dual-stack Service is deleted: two IPs, one address"},
+			spec: func(spec *corev1.ServiceSpec) { spec.IPFamilyPolicy = &dual }, lose: (*Lab).loseByDeletion,
+		},
+		{
+			service: "host-network", Loss: Loss{"pod_deleted", 1, "one of two pods on the same host network is deleted: one IP, two addresses"},
+			pod: onHostNetwork, lose: (*Lab).loseByDeletion,
+		},
+		{
+			service: "published", Loss: Loss{"", 0, "a readiness probe fails behind publishNotReadyAddresses"},
+			pod: p.ready, spec: func(spec *corev1.ServiceSpec) { spec.PublishNotReadyAddresses = true }, lose: p.failPublished,
+		},
+		{
+			service: "mirrored", Loss: Loss{"manual_write", 1, "someone takes an address out of the Endpoints of a Service without a selector; its slices mirror them"},
+			prepare: (*Lab).writeCase, lose: (*Lab).loseByEndpoints,
+		},
+	}
+}
+
+// onHostNetwork puts both pods on one node, whose IP they then have.
+func onHostNetwork(pod *corev1.Pod) {
+	pod.Spec.NodeName, pod.Spec.HostNetwork = cluster.NodeName(0), true
+}
+
+// failPublished lets a probe fail that must not cost an address.
+func (p *probes) failPublished(l *Lab, ctx context.Context, service string) error {
+	pod := causePod(service, 0)
+	return allOf(
+		func() error {
+			p.set(readiness, pod, true)
+			return l.podReady(ctx, causesNamespace, pod, corev1.ConditionFalse)
+		},
+		func() error {
+			p.set(readiness, pod, false)
+			return l.podReady(ctx, causesNamespace, pod, corev1.ConditionTrue)
+		},
+	)
+}
+
+// writeCase creates a Service without a selector, and its Endpoints by hand.
+func (l *Lab) writeCase(ctx context.Context, service string) error {
+	if _, err := l.service(ctx, causesNamespace, service, nil); err != nil {
+		return err
+	}
+	return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21", "192.0.2.22")
+}
+
+func (l *Lab) loseByEndpoints(ctx context.Context, service string) error {
+	return allOf(
+		func() error { return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21") },
+		func() error { return l.ready(ctx, service, 1) },
+	)
+}

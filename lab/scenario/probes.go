@@ -1,0 +1,78 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// probes is what the kubelets' HTTP probes ask about all pods: a container that is only remembered
+// cannot answer itself. Everything is well until it is told to fail.
+type probes struct {
+	port int
+
+	mu      sync.Mutex
+	failing map[string]bool
+}
+
+func newProbes() *probes { return &probes{failing: map[string]bool{}} }
+
+// serve answers until the context ends.
+func (p *probes) serve(ctx context.Context) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for probes: %w", err)
+	}
+	p.port = listener.Addr().(*net.TCPAddr).Port
+	go func() { _ = http.Serve(listener, p) }() // returns when the listener is closed
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	return nil
+}
+
+func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing[r.URL.Path] {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// set lets a pod's probe of that kind fail or succeed from now on.
+func (p *probes) set(kind, pod string, failing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failing[probePath(kind, pod)] = failing
+}
+
+func probePath(kind, pod string) string { return "/" + kind + "/" + pod }
+
+// The kinds of probes.
+const (
+	readiness = "readiness"
+	liveness  = "liveness"
+)
+
+// ready gives a pod a readiness probe that one failure fails.
+func (p *probes) ready(pod *corev1.Pod) {
+	pod.Spec.Containers[0].ReadinessProbe = p.probe(readiness, pod.Name)
+}
+
+// readyAndLive gives a pod both probes.
+func (p *probes) readyAndLive(pod *corev1.Pod) {
+	p.ready(pod)
+	pod.Spec.Containers[0].LivenessProbe = p.probe(liveness, pod.Name)
+}
+
+func (p *probes) probe(kind, pod string) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Host: "127.0.0.1", Port: intstr.FromInt(p.port), Path: probePath(kind, pod),
+		}},
+		PeriodSeconds: 1, FailureThreshold: 1,
+	}
+}
