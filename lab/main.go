@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var options session.Options
 	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
+	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
 	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
 	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
 	keep := runs.Flag("keep", "Leave the cluster standing until interrupted.").Bool()
@@ -110,12 +111,27 @@ func play(ctx context.Context, name string, options session.Options, show show) 
 	if show.keep && running.Cluster != nil {
 		options.Log.Info("the cluster stands until interrupted",
 			"kubeconfig", running.Cluster.Kubeconfig, "kubeflap", running.URL, "result", failed)
+		show.urls(running)
 		<-ctx.Done()
 	}
 	if err := running.Stop(); failed == nil {
 		failed = err
 	}
 	return failed
+}
+
+// urls tells where to look.
+func (s show) urls(running *session.Session) {
+	if running.URL == "" {
+		return
+	}
+	fmt.Fprintf(s.out, "incidents       %s/flaps\n", running.URL)
+	if running.Paging == nil {
+		return
+	}
+	fmt.Fprintf(s.out, "what was paged  %s\n", running.Paging.Receiver.URL)
+	fmt.Fprintf(s.out, "Prometheus      %s/api/v1/alerts\n", running.Paging.Prometheus)
+	fmt.Fprintf(s.out, "Alertmanager    %s/api/v2/alerts/groups\n", running.Paging.Alertmanager)
 }
 
 func verdict(s *session.Session) string {

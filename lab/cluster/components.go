@@ -15,11 +15,11 @@ import (
 )
 
 func (c *Cluster) startEtcd() (endpoint string, err error) {
-	client, err := freePort()
+	client, err := FreePort()
 	if err != nil {
 		return "", err
 	}
-	peer, err := freePort()
+	peer, err := FreePort()
 	if err != nil {
 		return "", err
 	}
@@ -35,7 +35,7 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 }
 
 func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (c *Cluster) controllerManagerFlags(port string) []string {
 }
 
 func (c *Cluster) startControllerManager(ctx context.Context) error {
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 }
 
 func (c *Cluster) startKubelet(node string) error {
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *Cluster) startKubelet(node string) error {
 
 // run starts a component with its log in the cluster's folder.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
-	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.path(binary), Args: args})
+	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
 }
 
 // removeKubeletLeftovers deletes what hollow kubelets leave in /tmp, whatever
@@ -217,8 +217,8 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 	})
 }
 
-// freePort is an address on loopback that nothing listens on.
-func freePort() (string, error) {
+// FreePort is an address on loopback that nothing listens on.
+func FreePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)

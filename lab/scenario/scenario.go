@@ -40,6 +40,8 @@ type Scenario struct {
 	Incident Incident
 	// NoIncident demands that kubeflap makes no incident of it at all.
 	NoIncident bool
+	// Pages are the alerts that must reach whoever is paged, and no others may.
+	Pages []Page
 	// Causes is the one cause of the addresses that each Service lost; with it no
 	// other Service may lose any.
 	Causes map[string]string
@@ -50,6 +52,13 @@ type Incident struct {
 	Scope, Cause, Remedy string
 }
 
+// Page is an alert: labels that tell its object, and what its description must say.
+type Page struct {
+	Alert  string
+	Labels map[string]string
+	Says   []string
+}
+
 // Lab is what a scenario works on. Truth is nil during Prepare.
 type Lab struct {
 	Cluster *cluster.Cluster
@@ -58,6 +67,9 @@ type Lab struct {
 	// URL is where kubeflap listens; empty without kubeflap.
 	URL string
 	Log *slog.Logger
+	// Scraped waits until Prometheus has scraped what kubeflap tells now, so that what
+	// comes next is a change to it; nil without Prometheus.
+	Scraped func(context.Context) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }
