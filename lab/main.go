@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -38,7 +39,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("lab", "A real control plane to test kubeflap with.")
 	app.HelpFlag.Short('h')
 	list := app.Command("list", "List the scenarios.")
-	build := app.Command("build", "Build the control plane, which takes some minutes the first time.")
+	build := app.Command("build", "Build the control plane, Prometheus and Alertmanager, which takes some minutes the first time.")
 
 	runs := app.Command("run", "Run a scenario and compare what was counted.")
 	name := runs.Arg("scenario", "One of those listed by `lab list`.").Required().String()
@@ -65,14 +66,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return nil
 	case build.FullCommand():
-		binaries, err := cluster.Build(ctx, log)
-		fmt.Fprintln(out, binaries)
-		return err
+		return buildAll(ctx, log)
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
 	default:
 		return play(ctx, *name, options, show{out: out, dump: *dump, keep: *keep})
 	}
+}
+
+func buildAll(ctx context.Context, log *slog.Logger) error {
+	if _, err := cluster.Build(ctx, log); err != nil {
+		return err
+	}
+	_, _, err := paging.Build(ctx, log)
+	return err
 }
 
 // stand leaves a cluster standing for a person.

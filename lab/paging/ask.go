@@ -30,6 +30,17 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
+// Active are the alerts that Alertmanager pages, or is about to: not those that another inhibits.
+func (p *Paging) Active(ctx context.Context) ([]Page, error) {
+	var active []struct{ Labels map[string]string }
+	err := get(ctx, p.Alertmanager+"/api/v2/alerts?active=true&inhibited=false&silenced=false", &active)
+	var pages []Page
+	for _, alert := range active {
+		pages = append(pages, Page{Labels: alert.Labels})
+	}
+	return pages, err
+}
+
 // Scraped waits for the next scrape of kubeflap.
 func (p *Paging) Scraped(ctx context.Context) error {
 	later := fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000)

@@ -16,16 +16,20 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// Paged is how long after kubeflap could tell the incident its page arrived.
+// Paged is how long after kubeflap could tell the incident its page arrived, and how long
+// that may take. It is before that for an alert that warns of the incident.
 type Paged struct {
-	Alert string
-	After time.Duration
+	Alert         string
+	After, Within time.Duration
 }
 
 // startPaging starts what pages, when kubeflap is there to be scraped.
 func (s *Session) startPaging(ctx context.Context) (err error) {
 	if s.options.Rules == "" {
 		return nil
+	}
+	if s.URL == "" {
+		return errors.New("rules need a kubeflap to be scraped")
 	}
 	s.Paging, err = paging.Start(ctx, paging.Options{
 		Rules: s.options.Rules, Kubeflap: strings.TrimPrefix(s.URL, "http://"),
@@ -81,16 +85,21 @@ func (s *Session) pages(ctx context.Context) error {
 			return errors.Join(err, s.Paging.Alive())
 		}
 	}
-	// One that should not come has had as much time as those that should.
-	if err := poll.Sleep(ctx, s.pageWithin()); err != nil {
+	// One that should not come must have had as much time as those that should.
+	if err := poll.Sleep(ctx, time.Until(s.over.Add(s.pageWithin()))); err != nil {
 		return err
 	}
-	for _, page := range s.Paging.Receiver.Pages() {
+	// What is on its way, because Alertmanager sends a group's next message later, is no better.
+	onTheWay, err := s.Paging.Active(ctx)
+	if err != nil {
+		return errors.Join(err, s.Paging.Alive())
+	}
+	for _, page := range append(s.Paging.Receiver.Pages(), onTheWay...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
-			return fmt.Errorf("nobody should have been paged with %+v", page)
+			return fmt.Errorf("nobody should be paged with %+v", page)
 		}
 	}
-	return s.Paging.Alive()
+	return nil
 }
 
 // page waits for one page and follows its link.
@@ -109,9 +118,9 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	if err != nil {
 		return err
 	}
-	paged := Paged{want.Alert, got.Arrived.Sub(s.visible)}
+	paged := Paged{want.Alert, got.Arrived.Sub(s.visible), s.pageWithin()}
 	s.Paged = append(s.Paged, paged)
-	s.options.Log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", s.pageWithin(),
+	s.options.Log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", paged.Within,
 		"summary", got.Annotations["summary"], "description", got.Annotations["description"])
 	return s.showsWhy(ctx, got.Annotations["page_url"])
 }

@@ -61,7 +61,9 @@ type Session struct {
 	record *cluster.Process
 	// visible is when kubeflap told the scenario's incident first.
 	visible time.Time
-	cancel  context.CancelFunc
+	// over is when the scenario was.
+	over   time.Time
+	cancel context.CancelFunc
 }
 
 // Run starts everything, lets the scenario happen and compares what was counted.
@@ -113,6 +115,7 @@ func (s *Session) play(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
 	}
+	s.over = time.Now()
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
 	if err := s.compare(ctx); err != nil {
 		return err
