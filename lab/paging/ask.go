@@ -41,13 +41,20 @@ func (p *Paging) Active(ctx context.Context) ([]Page, error) {
 	return pages, err
 }
 
-// Scraped waits for the next scrape of kubeflap.
-func (p *Paging) Scraped(ctx context.Context) error {
-	later := fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000)
-	return poll.Until(ctx, startTimeout, "a scrape", func(ctx context.Context) error {
-		scrapes, err := p.Query(ctx, later)
-		if err == nil && len(scrapes) == 0 {
-			err = errors.New("not yet")
+// Scraped waits until the addresses of a Service have been scraped, and then kubeflap.
+func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
+	if err := p.some(ctx, fmt.Sprintf("up{namespace=%q,service=%q}", namespace, service)); err != nil {
+		return err
+	}
+	return p.some(ctx, fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000))
+}
+
+// some waits until a query gives something.
+func (p *Paging) some(ctx context.Context, query string) error {
+	return poll.Until(ctx, startTimeout, query, func(ctx context.Context) error {
+		series, err := p.Query(ctx, query)
+		if err == nil && len(series) == 0 {
+			err = errors.New("there is nothing yet")
 		}
 		return err
 	})

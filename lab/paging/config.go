@@ -41,8 +41,8 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	return p.write(alertmanagerExample, receiverURL.ReplaceAllString(string(shipped), "$1 "+p.Receiver.URL))
 }
 
-// prometheusConfig finds targets in the addresses of Services, with the labels that the
-// Operator gives them, where the addresses are written by hand: those of pods here are made up.
+// prometheusConfig also finds targets in the hand-written addresses of the Services of
+// kube-system, with the labels that the Operator gives them, as of the scheduler's in the incident.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: ["%[2]s/*.yaml"]
@@ -53,7 +53,7 @@ scrape_configs:
 - job_name: services
   kubernetes_sd_configs: [{role: endpoints, kubeconfig_file: "%[5]s"}]
   relabel_configs:
-  - {action: drop, source_labels: [__meta_kubernetes_endpoint_address_target_kind], regex: .+}
+  - {action: keep, source_labels: [__meta_kubernetes_namespace, __meta_kubernetes_endpoint_address_target_kind], regex: "kube-system;"}
   - {target_label: namespace, source_labels: [__meta_kubernetes_namespace]}
   - {target_label: service, source_labels: [__meta_kubernetes_service_name]}
   - {target_label: job, source_labels: [__meta_kubernetes_service_name]}

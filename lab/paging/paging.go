@@ -36,6 +36,8 @@ type Paging struct {
 	// Prometheus and Alertmanager are their URLs.
 	Prometheus, Alertmanager string
 	Receiver                 *Receiver
+	// Since is when Prometheus was ready.
+	Since time.Time
 	// GroupWait is how long Alertmanager holds the first message of a group back at most.
 	GroupWait time.Duration
 
@@ -85,13 +87,8 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return p.processes[1].Until(ctx, startTimeout, "the first scrape", func(ctx context.Context) error {
-		up, err := p.Query(ctx, `up{job="kubeflap"} == 1`)
-		if err == nil && len(up) == 0 {
-			err = fmt.Errorf("no scrape of %s has gone well", p.options.Kubeflap)
-		}
-		return err
-	})
+	p.Since = time.Now()
+	return p.some(ctx, `up{job="kubeflap"} == 1`)
 }
 
 // run starts a program and waits until it says that it is ready.

@@ -48,7 +48,7 @@ func controlPlaneStall() Scenario {
 				func() error { return poll.Sleep(ctx, stall) },
 				etcd.Resume,
 				func() error { return l.counted(ctx, 2, "kubeflap_node_ready_transitions_total", "status", "unknown") },
-				func() error { return l.allWereLate() },
+				func() error { return l.allWereLate(grace) },
 				func() error { return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "to", "not_ready") },
 				func() error {
 					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
@@ -87,14 +87,14 @@ func (l *Lab) untainted(ctx context.Context) error {
 }
 
 // allWereLate checks what points at the control plane: no node was in time.
-func (l *Lab) allWereLate() error {
+func (l *Lab) allWereLate(least time.Duration) error {
 	counts, err := l.Truth.Counts()
 	if err != nil {
 		return err
 	}
 	for node := range l.Cluster.Kubelets {
 		longest := counts.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
-		if longest < grace.Seconds() {
+		if longest < least.Seconds() {
 			return fmt.Errorf("%s was never later than %.1f s", node, longest)
 		}
 	}

@@ -20,7 +20,7 @@ func heartbeatLoss() Scenario {
 			Alert: "KubeflapNodeHeartbeatLost", Labels: map[string]string{"node": "node-2"},
 			Says: []string{"the grace period is 24s", "the kubelet is too slow", "of 1m 0s is enough"},
 		}},
-		Options:  cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"}},
+		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"}},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 6, nil) },

@@ -67,9 +67,9 @@ type Lab struct {
 	// URL is where kubeflap listens; empty without kubeflap.
 	URL string
 	Log *slog.Logger
-	// Scraped waits until Prometheus has scraped what kubeflap tells now, so that what
-	// comes next is a change to it; nil without Prometheus.
-	Scraped func(context.Context) error
+	// Scraped waits until Prometheus has scraped the addresses of a Service, and then
+	// kubeflap, so that it can see what comes next change; nil without Prometheus.
+	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Paged is how long after kubeflap could tell the incident its page arrived, and how long
-// that may take. It is before that for an alert that warns of the incident.
+// that may take.
 type Paged struct {
 	Alert         string
 	After, Within time.Duration
@@ -118,7 +118,11 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	if err != nil {
 		return err
 	}
-	paged := Paged{want.Alert, got.Arrived.Sub(s.visible), s.pageWithin()}
+	visible := s.visible
+	if got.Arrived.Before(visible) { // it warns of the incident, of what was there when Prometheus came
+		visible = s.Paging.Since
+	}
+	paged := Paged{want.Alert, got.Arrived.Sub(visible), s.pageWithin()}
 	s.Paged = append(s.Paged, paged)
 	s.options.Log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", paged.Within,
 		"summary", got.Annotations["summary"], "description", got.Annotations["description"])
