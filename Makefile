@@ -44,9 +44,10 @@ lab-test:
 browser-test:
 	cd lab/browser && go test -count 1 ./...
 
-# make lab SCENARIO=heartbeat-loss [SAVE=file] [KEEP=1]
+# make lab SCENARIO=heartbeat-loss [SAVE=file] [PAGING=1] [KEEP=1]
 lab: build
-	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(KEEP),--keep)
+	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) \
+		$(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
 
 # Writes what is generated: the references in docs/ and the golden expositions.
 docs:

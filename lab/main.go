@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -38,13 +39,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("lab", "A real control plane to test kubeflap with.")
 	app.HelpFlag.Short('h')
 	list := app.Command("list", "List the scenarios.")
-	build := app.Command("build", "Build the control plane, which takes some minutes the first time.")
+	build := app.Command("build", "Build the control plane, Prometheus and Alertmanager, which takes some minutes the first time.")
 
 	runs := app.Command("run", "Run a scenario and compare what was counted.")
 	name := runs.Arg("scenario", "One of those listed by `lab list`.").Required().String()
 	var options session.Options
 	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
+	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
 	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
 	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
 	keep := runs.Flag("keep", "Leave the cluster standing until interrupted.").Bool()
@@ -64,14 +66,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return nil
 	case build.FullCommand():
-		binaries, err := cluster.Build(ctx, log)
-		fmt.Fprintln(out, binaries)
-		return err
+		return buildAll(ctx, log)
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
 	default:
 		return play(ctx, *name, options, show{out: out, dump: *dump, keep: *keep})
 	}
+}
+
+func buildAll(ctx context.Context, log *slog.Logger) error {
+	for _, release := range []cluster.Release{cluster.Newest, cluster.Oldest} {
+		if _, err := cluster.Build(ctx, log, release); err != nil {
+			return err
+		}
+	}
+	_, _, err := paging.Build(ctx, log)
+	return err
 }
 
 // stand leaves a cluster standing for a person.
@@ -110,12 +120,27 @@ func play(ctx context.Context, name string, options session.Options, show show) 
 	if show.keep && running.Cluster != nil {
 		options.Log.Info("the cluster stands until interrupted",
 			"kubeconfig", running.Cluster.Kubeconfig, "kubeflap", running.URL, "result", failed)
+		show.urls(running)
 		<-ctx.Done()
 	}
 	if err := running.Stop(); failed == nil {
 		failed = err
 	}
 	return failed
+}
+
+// urls tells where to look.
+func (s show) urls(running *session.Session) {
+	if running.URL == "" {
+		return
+	}
+	fmt.Fprintf(s.out, "incidents       %s/flaps\n", running.URL)
+	if running.Paging == nil {
+		return
+	}
+	fmt.Fprintf(s.out, "what was paged  %s\n", running.Paging.Receiver.URL)
+	fmt.Fprintf(s.out, "Prometheus      %s/api/v1/alerts\n", running.Paging.Prometheus)
+	fmt.Fprintf(s.out, "Alertmanager    %s/api/v2/alerts/groups\n", running.Paging.Alertmanager)
 }
 
 func verdict(s *session.Session) string {

@@ -23,6 +23,8 @@ const startTimeout = 3 * time.Minute
 
 // Options is what a scenario may choose about its cluster.
 type Options struct {
+	// Release is the version of Kubernetes; empty is the newest.
+	Release Release
 	// Nodes is the number of hollow kubelets, named node-1, node-2 and so on.
 	Nodes int
 	// ControllerManagerFlags are added to those the lab needs.
@@ -58,7 +60,10 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	binaries, err := Build(ctx, options.Log)
+	if options.Release == "" {
+		options.Release = Newest
+	}
+	binaries, err := Build(ctx, options.Log, options.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +192,14 @@ func (c *Cluster) Stop() {
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
 	}
+}
+
+// Remove takes a node's machine away: its kubelet and its container runtime. The Node object stays.
+func (c *Cluster) Remove(node string) {
+	c.Kubelets[node].Stop()
+	c.Runtimes[node].stop()
+	delete(c.Kubelets, node)
+	delete(c.Runtimes, node)
 }
 
 func (c *Cluster) processes() []*Process {

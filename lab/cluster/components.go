@@ -13,11 +13,11 @@ import (
 )
 
 func (c *Cluster) startEtcd() (endpoint string, err error) {
-	client, err := freePort()
+	client, err := FreePort()
 	if err != nil {
 		return "", err
 	}
-	peer, err := freePort()
+	peer, err := FreePort()
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +33,7 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 }
 
 func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ func (c *Cluster) controllerManagerFlags(port string) []string {
 }
 
 func (c *Cluster) startControllerManager(ctx context.Context) error {
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 	if err != nil || !c.options.ControllerManagerPod {
 		return err
 	}
-	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, controllerManagerPod(flags), metav1.CreateOptions{})
+	_, err = c.Client.CoreV1().Pods(metav1.NamespaceSystem).Create(ctx, c.controllerManagerPod(flags), metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the pod that shows the controller manager's flags: %w", err)
 	}
@@ -91,7 +91,7 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 
 // controllerManagerPod looks like the mirror pod of a static pod, but for the
 // annotation: with it the kubelet would delete the pod, having no manifest.
-func controllerManagerPod(flags []string) *corev1.Pod {
+func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
 	return &corev1.Pod{
@@ -103,7 +103,7 @@ func controllerManagerPod(flags []string) *corev1.Pod {
 			NodeName: node, HostNetwork: true, AutomountServiceAccountToken: &no,
 			PriorityClassName: "system-node-critical",
 			Containers: []corev1.Container{{
-				Name: name, Image: "registry.k8s.io/" + name + ":" + Version,
+				Name: name, Image: "registry.k8s.io/" + name + ":" + string(c.options.Release),
 				Command: append([]string{name}, flags...),
 			}},
 		},
@@ -148,7 +148,7 @@ func (c *Cluster) startKubelet(i int) error {
 		return err
 	}
 	c.Runtimes[node] = runtime
-	listen, err := freePort()
+	listen, err := FreePort()
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (c *Cluster) startKubelet(i int) error {
 
 // run starts a component with its log in the cluster's folder.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
-	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.path(binary), Args: args})
+	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
 }
 
 // waitReady waits for the controller manager, and until every hollow node and
@@ -204,8 +204,8 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 	})
 }
 
-// freePort is an address on loopback that nothing listens on.
-func freePort() (string, error) {
+// FreePort is an address on loopback that nothing listens on.
+func FreePort() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)

@@ -10,6 +10,9 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // Process is one component: started, paused, restarted and stopped by the lab,
@@ -132,6 +135,26 @@ func (p *Process) Alive() error {
 	default:
 		return nil
 	}
+}
+
+// Until polls, and gives up at once when the process has ended.
+func (p *Process) Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := poll.Until(ctx, timeout, what, func(ctx context.Context) error {
+		err := check(ctx)
+		if p.Alive() != nil {
+			cancel()
+		}
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	if dead := p.Alive(); dead != nil {
+		return dead
+	}
+	return fmt.Errorf("%w\nthe log of %s ends with:\n%s", err, p.Name, p.LogTail())
 }
 
 // LogTail is the last lines of the process's output.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 const causesNamespace = "causes"
@@ -151,18 +150,7 @@ func (l *Lab) ready(ctx context.Context, service string, n float64) error {
 func (l *Lab) goes(ctx context.Context, service, pod string) error {
 	return allOf(
 		func() error { return l.ready(ctx, service, 1) },
-		func() error {
-			return poll.Until(ctx, patience, "one pod of "+service, func(ctx context.Context) error {
-				pods, err := l.Client.CoreV1().Pods(causesNamespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
-				if err != nil {
-					return fmt.Errorf("list pods: %w", err)
-				}
-				if len(pods.Items) > 0 {
-					return fmt.Errorf("pod %s is still there", pod)
-				}
-				return nil
-			})
-		},
+		func() error { return l.gone(ctx, causesNamespace, pod) },
 	)
 }
 

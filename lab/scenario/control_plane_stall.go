@@ -11,10 +11,10 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stall is the grace period of 12 s and time for the node controller's next look.
+// stall is the grace period and time for the node controller's next look.
 // What it then writes waits in the API server and goes through as soon as etcd
 // answers, before the kubelets' next try. Below the server's limit of 60 s.
-const stall = 20 * time.Second
+const stall = grace + 8*time.Second
 
 func controlPlaneStall() Scenario {
 	const nodes = 4
@@ -22,12 +22,16 @@ func controlPlaneStall() Scenario {
 		Name:     "control-plane-stall",
 		Summary:  "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "etcd"},
+		Pages: []Page{{
+			Alert: "KubeflapHeartbeatsLateClusterWide",
+			Says:  []string{"4 of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
+		}},
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true,
 			// The node controller is stuck in its first look that finds a node late: a
 			// node that is not late by then is judged after the stall, when it renews
 			// again. With the default period one look finds nearly always all.
-			ControllerManagerFlags: []string{"--node-monitor-grace-period=12s", "--node-monitor-period=5s"},
+			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=5s"},
 		},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
@@ -44,7 +48,7 @@ func controlPlaneStall() Scenario {
 				func() error { return poll.Sleep(ctx, stall) },
 				etcd.Resume,
 				func() error { return l.counted(ctx, 2, "kubeflap_node_ready_transitions_total", "status", "unknown") },
-				func() error { return l.allWereLate(12 * time.Second) },
+				func() error { return l.allWereLate(grace) },
 				func() error { return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "to", "not_ready") },
 				func() error {
 					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
@@ -83,14 +87,14 @@ func (l *Lab) untainted(ctx context.Context) error {
 }
 
 // allWereLate checks what points at the control plane: no node was in time.
-func (l *Lab) allWereLate(grace time.Duration) error {
+func (l *Lab) allWereLate(least time.Duration) error {
 	counts, err := l.Truth.Counts()
 	if err != nil {
 		return err
 	}
 	for node := range l.Cluster.Kubelets {
 		longest := counts.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
-		if longest < grace.Seconds() {
+		if longest < least.Seconds() {
 			return fmt.Errorf("%s was never later than %.1f s", node, longest)
 		}
 	}

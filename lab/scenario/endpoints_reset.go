@@ -21,6 +21,7 @@ func endpointsReset() Scenario {
 		Name:     "endpoints-reset",
 		Summary:  "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
 		Incident: Incident{"service", "endpoints_reset", "Remove the selector of Service kube-system/kube-scheduler"},
+		Pages:    endpointsResetPages(),
 		Options:  cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:  prepareEndpointsReset,
 		Run: func(ctx context.Context, l *Lab) error {
@@ -30,6 +31,26 @@ func endpointsReset() Scenario {
 			return l.wipeByHand(ctx)
 		},
 	}
+}
+
+// endpointsResetPages are one for each Service, and one for each whose scrape targets are gone.
+func endpointsResetPages() []Page {
+	var pages []Page
+	for _, name := range outside() {
+		labels := map[string]string{"namespace": metav1.NamespaceSystem, "service": name, "cause": "endpoints_reset"}
+		pages = append(pages,
+			Page{
+				Alert: "KubeflapEndpointsReset", Labels: labels,
+				Says: []string{metav1.NamespaceSystem + "/" + name, "the endpoints controller wiped hand-written addresses", "remove the selector of the Service"},
+			},
+			Page{Alert: "KubeflapScrapeTargetsLost", Labels: labels, Says: []string{"had 3 targets", "has 0 now", "remove the selector of the Service"}},
+		)
+	}
+	return append(pages, Page{
+		Alert:  "KubeflapEndpointsReset",
+		Labels: map[string]string{"namespace": "shop", "service": "database", "cause": "manual_write"},
+		Says:   []string{"shop/database", "someone wrote the addresses", "Let one writer replace them"},
+	})
 }
 
 func prepareEndpointsReset(ctx context.Context, l *Lab) error {
@@ -62,6 +83,7 @@ func (l *Lab) wipeBySelector(ctx context.Context) error {
 	const resets = "kubeflap_service_endpoints_resets_total"
 	return allOf(
 		func() error { return l.applyByHand(ctx) },
+		func() error { return l.scraped(ctx) },
 		l.Cluster.ControllerManager.Restart,
 		func() error { return l.counted(ctx, 2, resets, "selector", "true") },
 		func() error { return l.applyByHand(ctx) },
@@ -82,6 +104,19 @@ func (l *Lab) wipeBySelector(ctx context.Context) error {
 func (l *Lab) applyByHand(ctx context.Context) error {
 	for _, name := range outside() {
 		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scraped lets Prometheus find the hand-written addresses, as it did long before the incident.
+func (l *Lab) scraped(ctx context.Context) error {
+	if l.Scraped == nil {
+		return nil
+	}
+	for _, name := range outside() {
+		if err := l.Scraped(ctx, metav1.NamespaceSystem, name); err != nil {
 			return err
 		}
 	}

@@ -2,21 +2,25 @@ package scenario
 
 import (
 	"context"
+	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// shortGrace makes a lost heartbeat known soon: the kubelet's 10 s and a little more.
-func shortGrace() []string {
-	return []string{"--node-monitor-grace-period=12s", "--node-monitor-period=1s"}
-}
+// grace is short, so that a lost heartbeat is known soon, but not too tight for kubelets
+// that renew every 10.0 to 10.4 s: half of it is a late heartbeat, and below 20 s is an incident of its own.
+const grace = 24 * time.Second
 
 func heartbeatLoss() Scenario {
 	return Scenario{
 		Name:     "heartbeat-loss",
 		Summary:  "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
 		Incident: Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to 60s"},
-		Options:  cluster.Options{Nodes: 3, ControllerManagerFlags: shortGrace(), ControllerManagerPod: true},
+		Pages: []Page{{
+			Alert: "KubeflapNodeHeartbeatLost", Labels: map[string]string{"node": "node-2"},
+			Says: []string{"the grace period is 24s", "the kubelet is too slow", "of 1m 0s is enough"},
+		}},
+		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"}},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 6, nil) },
@@ -45,3 +49,5 @@ func heartbeatLoss() Scenario {
 		},
 	}
 }
+
+func graceFlag() string { return "--node-monitor-grace-period=" + grace.String() }

@@ -25,8 +25,22 @@ func inPlaceUpgrade() Scenario {
 		Name:     "in-place-upgrade",
 		Summary:  "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
 		Incident: Incident{"workload", "inplace_update", "readiness gate"},
-		Options:  cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare:  func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Pages: []Page{
+			{
+				Alert: "KubeflapTrafficBouncing", Labels: map[string]string{"namespace": "shop"},
+				Says: []string{"with an image changed in place a pod stays Ready", "take an address out first, by a readiness gate"},
+			},
+			{
+				Alert: "KubeflapServiceFlapping", Labels: map[string]string{"namespace": "shop", "service": "web", "cause": "inplace_update"},
+				Says: []string{"the image of running pods was changed", "by a readiness gate turned off before the image changes"},
+			},
+			{
+				Alert: "KubeflapSilentRestarts", Labels: map[string]string{"namespace": "shop"},
+				Says: []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
+			},
+		},
+		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
 			if err := l.restartSilently(ctx); err != nil {
 				return err

@@ -40,6 +40,8 @@ type Scenario struct {
 	Incident Incident
 	// NoIncident demands that kubeflap makes no incident of it at all.
 	NoIncident bool
+	// Pages are the alerts that must reach whoever is paged, and no others may.
+	Pages []Page
 	// Causes is what each Service lost; with it no other Service may lose any.
 	Causes map[string]Loss
 }
@@ -59,6 +61,13 @@ type Incident struct {
 	Scope, Cause, Remedy string
 }
 
+// Page is an alert: labels that tell its object, and what its description must say.
+type Page struct {
+	Alert  string
+	Labels map[string]string
+	Says   []string
+}
+
 // Lab is what a scenario works on. Truth is nil during Prepare.
 type Lab struct {
 	Cluster *cluster.Cluster
@@ -67,6 +76,9 @@ type Lab struct {
 	// URL is where kubeflap listens; empty without kubeflap.
 	URL string
 	Log *slog.Logger
+	// Scraped waits until Prometheus has scraped the addresses of a Service, and then
+	// kubeflap, so that it can see what comes next change; nil without Prometheus.
+	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }
@@ -80,7 +92,10 @@ func All() []Scenario {
 		inPlaceUpgrade(),
 		tightGracePeriod(),
 		causes(),
+		kubeletRestart(),
+		largeService(),
 		healthyRollout(),
+		nodeDrain(),
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),

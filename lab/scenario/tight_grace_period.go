@@ -11,6 +11,10 @@ func tightGracePeriod() Scenario {
 		Name:     "tight-grace-period",
 		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "less than 20s is always unsafe"},
+		Pages: []Page{{
+			Alert: "KubeflapGracePeriodTooTight",
+			Says:  []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=60s"},
+		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,
 			// A kubelet renews every 10.0 to 10.4 s. The less time passes between two

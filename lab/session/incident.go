@@ -28,6 +28,7 @@ const lossesMetric = "kubeflap_service_address_losses_total"
 
 // told is an incident as kubeflap's API tells it.
 type told struct {
+	State   string `json:"state"`
 	Scope   string `json:"scope"`
 	Cause   string `json:"cause"`
 	Summary string `json:"summary"`
@@ -56,23 +57,31 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 // tellsIncident waits until kubeflap tells the incident that the scenario is, and
 // checks that no lost address is left without a cause.
 func (s *Session) tellsIncident(ctx context.Context) error {
-	want := s.scenario.Incident
 	return poll.Until(ctx, causeWithin, "the right incident", func(ctx context.Context) error {
 		if err := s.everyLossHasACause(ctx); err != nil {
 			return err
 		}
-		all, err := incidents(ctx, s.URL)
-		if err != nil {
-			return err
+		x, err := s.incident(ctx)
+		if err == nil {
+			s.options.Log.Info("kubeflap says why", "summary", x.Summary, "remedy", x.Remedy)
 		}
-		for _, x := range all {
-			if x.Scope == want.Scope && x.Cause == want.Cause && strings.Contains(x.Remedy, want.Remedy) {
-				s.options.Log.Info("kubeflap says why", "summary", x.Summary, "remedy", x.Remedy)
-				return nil
-			}
-		}
-		return fmt.Errorf("want %+v among %+v", want, all)
+		return err
 	})
+}
+
+// incident is the one that the scenario is, once kubeflap tells it.
+func (s *Session) incident(ctx context.Context) (told, error) {
+	want := s.scenario.Incident
+	all, err := incidents(ctx, s.URL)
+	if err != nil {
+		return told{}, err
+	}
+	for _, x := range all {
+		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && strings.Contains(x.Remedy, want.Remedy) {
+			return x, nil
+		}
+	}
+	return told{}, fmt.Errorf("want %+v among %+v", want, all)
 }
 
 // tellsCauses waits until each Service has its losses by its one cause, and no loss has another.

@@ -29,7 +29,7 @@ func (s *Session) startRecording(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return waitFor(ctx, s.record, "the recording to begin", func(context.Context) error {
+	return s.record.Until(ctx, startTimeout, "the recording to begin", func(context.Context) error {
 		text, err := readRecording(s.options.Save)
 		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
 			return fmt.Errorf("it holds %d of %d lists", n, resources)
@@ -90,7 +90,7 @@ func (s *Session) replayOnce(ctx context.Context) (truth.Counts, error) {
 
 // replayPaced replays at a pace and asks all the time, until it tells the same.
 func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
-	address, err := freePort()
+	address, err := cluster.FreePort()
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	if err != nil {
 		return err
 	}
-	return waitFor(ctx, p, "the paced replay to agree", func(ctx context.Context) error {
+	return p.Until(ctx, startTimeout, "the paced replay to agree", func(ctx context.Context) error {
 		paced, err := compare.Scrape(ctx, "http://"+address+"/metrics")
 		if err != nil {
 			return err

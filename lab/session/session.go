@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
@@ -31,6 +32,8 @@ type Options struct {
 	// Save is a file for a recording by kubeflap, if any. Its replay must then agree
 	// with the truth too.
 	Save string
+	// Rules is the folder of the alert rules; with it Prometheus and Alertmanager run too.
+	Rules string
 	// Seed is for the random scenario.
 	Seed uint64
 	Log  *slog.Logger
@@ -45,6 +48,9 @@ type Session struct {
 	URL string
 	// Apart is how far kubeflap and the truth were apart on times.
 	Apart compare.Apart
+	// Paging is what pages, and Paged is what it was compared with; nil without rules.
+	Paging *paging.Paging
+	Paged  []Paged
 
 	options  Options
 	scenario scenario.Scenario
@@ -53,6 +59,10 @@ type Session struct {
 	kubeflap []*cluster.Process
 	// record is the one of them that records.
 	record *cluster.Process
+	// visible is when kubeflap told the scenario's incident first.
+	visible time.Time
+	// over is when the scenario was.
+	over   time.Time
 	cancel context.CancelFunc
 }
 
@@ -77,6 +87,9 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.startWatchers(ctx); err != nil {
 		return session, err
 	}
+	if err := session.startPaging(ctx); err != nil {
+		return session, err
+	}
 	if err := session.play(ctx); err != nil {
 		return session, err
 	}
@@ -85,19 +98,24 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 			return session, err
 		}
 	}
-	return session, session.replay(ctx)
+	if err := session.replay(ctx); err != nil {
+		return session, err
+	}
+	return session, session.pages(ctx)
 }
 
 // play lets the scenario happen once and compares what was counted.
 func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
-	stop := s.measure(ctx)
+	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
 	err := s.scenario.Run(ctx, s.lab)
 	stop()
+	defer seen()
 	if err != nil {
 		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
 	}
+	s.over = time.Now()
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
 	if err := s.compare(ctx); err != nil {
 		return err
@@ -210,6 +228,9 @@ func (s *Session) Stop() error {
 			failed = err
 		}
 		p.Stop()
+	}
+	if s.Paging != nil {
+		s.Paging.Stop()
 	}
 	s.cancel()
 	if s.Cluster != nil {

@@ -2,7 +2,7 @@
 
 // Command kubelet is the real kubelet without a machine below it: its container runtime is the
 // lab's, over a socket, so that containers outlive it and can be made to crash. Unlike kubemark's it probes.
-// The lab builds it within the module of kubernetes.mod.
+// The lab builds it within the module of each release.
 package main
 
 import (
@@ -12,10 +12,8 @@ import (
 	"os"
 	"time"
 
-	"go.opentelemetry.io/otel/trace/noop"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	remote "k8s.io/cri-client/pkg"
 	"k8s.io/klog/v2"
 	_ "k8s.io/kubernetes/pkg/apis/core/install" // the kubelet decodes its pods with it
 	cadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
@@ -69,14 +67,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	const timeout = 15 * time.Second
-	runtime, err := remote.NewRemoteRuntimeService(ctx, o.runtime, timeout, noop.NewTracerProvider(), false)
+	runtime, images, err := reachRuntime(ctx, o.runtime)
 	if err != nil {
-		return fmt.Errorf("reach the container runtime: %w", err)
-	}
-	images, err := remote.NewRemoteImageService(ctx, o.runtime, timeout, noop.NewTracerProvider(), false)
-	if err != nil {
-		return fmt.Errorf("reach the image service: %w", err)
+		return err
 	}
 	kubelet := kubemark.NewHollowKubelet(flags, config, client, heartbeat,
 		&cadvisor.Fake{NodeName: o.name}, images, runtime, cm.NewStubContainerManager())

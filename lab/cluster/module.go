@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// Module is a set of programs that are built from one go.mod.
+type Module struct {
+	Mod, Sum, LDFlags, Tags string
+	// Sources are files of programs of the lab's own, by name.
+	Sources map[string]string
+	// Programs maps the name of each binary to its package, or to its files.
+	Programs map[string][]string
+	// Completes is a module that is published without files which its code embeds, and
+	// Files are those, by their path in it.
+	Completes string
+	Files     map[string]string
+}
+
+// Binaries is the folder that holds built programs.
+type Binaries string
+
+// Path is the file of a program.
+func (b Binaries) Path(name string) string { return filepath.Join(string(b), name) }
+
+// BuildModules returns the programs of some modules, built once and kept in the user's
+// cache under the name and a key that changes with everything that goes into them.
+func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (Binaries, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder for the built programs: %w", err)
+	}
+	root := filepath.Join(cache, "kubeflap-lab")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", fmt.Errorf("create the cache: %w", err)
+	}
+	unlock, err := lockFile(filepath.Join(root, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+
+	dir := filepath.Join(root, name+"-"+cacheKey(modules))
+	if _, err := os.Stat(dir); err == nil {
+		return Binaries(dir), nil
+	}
+	log.Info("building, once; this takes some minutes", "what", name)
+	unfinished, err := os.MkdirTemp(root, "unfinished-")
+	if err != nil {
+		return "", fmt.Errorf("create a folder to build in: %w", err)
+	}
+	defer os.RemoveAll(unfinished)
+	for _, m := range modules {
+		if err := m.build(ctx, unfinished); err != nil {
+			return "", err
+		}
+	}
+	// Renamed only when complete: a build that was cut off is never used.
+	if err := os.Rename(unfinished, dir); err != nil {
+		return "", fmt.Errorf("keep the built programs: %w", err)
+	}
+	return Binaries(dir), os.Chmod(dir, 0o755)
+}
+
+func (m Module) build(ctx context.Context, out string) error {
+	dir, err := os.MkdirTemp("", "kubeflap-lab-module-")
+	if err != nil {
+		return fmt.Errorf("create a folder for the module: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := writeFiles(dir, map[string]string{"go.mod": m.Mod, "go.sum": m.Sum}); err != nil {
+		return err
+	}
+	if err := writeFiles(dir, m.Sources); err != nil {
+		return err
+	}
+	if m.Completes != "" {
+		if err := m.complete(ctx, dir); err != nil {
+			return err
+		}
+	}
+	for name, program := range m.Programs {
+		args := []string{"build", "-mod=readonly", "-trimpath", "-tags", m.Tags, "-ldflags", m.LDFlags, "-o", filepath.Join(out, name)}
+		if _, err := goCommand(ctx, dir, append(args, program...)...); err != nil {
+			return fmt.Errorf("build %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// complete puts a copy of a module, with the files that it lacks, in its place. A module
+// in Go's cache cannot be altered, not even with an overlay.
+func (m Module) complete(ctx context.Context, dir string) error {
+	answer, err := goCommand(ctx, dir, "mod", "download", "-json", m.Completes)
+	if err != nil {
+		return fmt.Errorf("download %s: %w", m.Completes, err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(answer, &module); err != nil {
+		return fmt.Errorf("find %s: %w", m.Completes, err)
+	}
+	const name = "completed"
+	completed := filepath.Join(dir, name)
+	if err := os.CopyFS(completed, os.DirFS(module.Dir)); err != nil {
+		return fmt.Errorf("copy %s: %w", m.Completes, err)
+	}
+	if err := writeFiles(completed, m.Files); err != nil {
+		return err
+	}
+	_, err = goCommand(ctx, dir, "mod", "edit", "-replace="+m.Completes+"=./"+name)
+	return err
+}
+
+func writeFiles(dir string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("create a folder for %s: %w", name, err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	var out, errOut bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s%s", args[0], err, out.String(), errOut.String())
+	}
+	return out.Bytes(), nil
+}
+
+func cacheKey(modules []Module) string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOARCH)
+	for _, m := range modules {
+		fmt.Fprintln(sum, m)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12]
+}
+
+// lockFile keeps two labs from building the same thing at the same time.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the cache's lock: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock the cache: %w", err)
+	}
+	return func() { _ = f.Close() }, nil
+}

@@ -1,0 +1,87 @@
+package paging
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// Query are the label sets that an instant query gives.
+func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, error) {
+	var answer struct {
+		Data struct {
+			Result []struct{ Metric map[string]string }
+		}
+	}
+	if err := get(ctx, p.Prometheus+"/api/v1/query?query="+url.QueryEscape(query), &answer); err != nil {
+		return nil, err
+	}
+	var series []map[string]string
+	for _, result := range answer.Data.Result {
+		series = append(series, result.Metric)
+	}
+	return series, nil
+}
+
+// Active are the alerts that Alertmanager pages, or is about to: not those that another inhibits.
+func (p *Paging) Active(ctx context.Context) ([]Page, error) {
+	var active []struct{ Labels map[string]string }
+	err := get(ctx, p.Alertmanager+"/api/v2/alerts?active=true&inhibited=false&silenced=false", &active)
+	var pages []Page
+	for _, alert := range active {
+		pages = append(pages, Page{Labels: alert.Labels})
+	}
+	return pages, err
+}
+
+// Scraped waits until the addresses of a Service have been scraped, and then kubeflap.
+func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
+	if err := p.some(ctx, fmt.Sprintf("up{namespace=%q,service=%q}", namespace, service)); err != nil {
+		return err
+	}
+	return p.some(ctx, fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000))
+}
+
+// some waits until a query gives something.
+func (p *Paging) some(ctx context.Context, query string) error {
+	return poll.Until(ctx, startTimeout, query, func(ctx context.Context) error {
+		series, err := p.Query(ctx, query)
+		if err == nil && len(series) == 0 {
+			err = errors.New("there is nothing yet")
+		}
+		return err
+	})
+}
+
+// get reads a JSON answer, or only asks if answer is nil.
+func get(ctx context.Context, url string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", url, err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask %s: %w", url, err)
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("ask %s: %s: %s", url, response.Status, body)
+	case answer == nil:
+		return nil
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", url, err)
+	}
+	return nil
+}

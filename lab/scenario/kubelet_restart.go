@@ -1,0 +1,39 @@
+package scenario
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+func kubeletRestart() Scenario {
+	p := newProbes()
+	node := cluster.NodeName(0)
+	return Scenario{
+		Name:     "kubelet-restart",
+		Summary:  "on the oldest release a kubelet restarts: its pods are not ready until they are probed again",
+		Incident: Incident{"node", "kubelet_restart", "v1.35"},
+		Causes:   map[string]Loss{"web": {"kubelet_restart", 2, "a kubelet restarts (before v1.35)"}},
+		Options:  cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return p.serve(ctx) },
+				func() error { return l.spread(ctx, batch, func(pod *corev1.Pod) { p.ready(pod) }) },
+				func() error { return l.inRotation(ctx, "shop", "web", batch) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				l.Cluster.Kubelets[node].Restart,
+				func() error {
+					return l.counted(ctx, batch/2, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+				},
+				func() error {
+					return l.shows(ctx, batch, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+			)
+		},
+	}
+}

@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+const (
+	// large is more than an Endpoints object holds (1,000): the endpoints controller
+	// truncates it, and which addresses are left out changes as pods go.
+	large = 1005
+	// crowd is a node without a kubelet: no hollow one holds so many pods.
+	crowd = "crowd"
+)
+
+func largeService() Scenario {
+	return Scenario{
+		Name:    "large-service",
+		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
+		Causes:  map[string]Loss{"web": {"pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: truncated Endpoints"}},
+		// Nobody sends heartbeats for the crowd.
+		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.createNode(ctx, crowd) },
+				func() error { return l.namespace(ctx, "shop") },
+				func() error { return l.gather(ctx, large) },
+				// Afterwards, so that the controllers write it at once.
+				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
+				func() error { return l.inRotation(ctx, "shop", "web", large) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			for _, i := range []int{0, large / 2, large - 1} {
+				now := int64(0) // there is no kubelet that would end them
+				err := l.Client.CoreV1().Pods("shop").Delete(ctx, podName(i), metav1.DeleteOptions{GracePeriodSeconds: &now})
+				if err != nil {
+					return fmt.Errorf("delete pod: %w", err)
+				}
+			}
+			return l.shows(ctx, large-3, "kubeflap_service_addresses", "service", "web", "state", "ready")
+		},
+	}
+}
+
+// gather creates n pods of the Service "web" that are Ready because the lab says so.
+func (l *Lab) gather(ctx context.Context, n int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range n {
+		group.Go(func() error {
+			pod := newPod("shop", podName(i), crowd, "web")
+			if err := l.create(ctx, pod); err != nil {
+				return err
+			}
+			status := fmt.Sprintf(`{"status":{"phase":"Running","podIP":%[1]q,"podIPs":[{"ip":%[1]q}],"conditions":[{"type":"Ready","status":%[2]q}]}}`,
+				fmt.Sprintf("10.200.%d.%d", i/250, 1+i%250), corev1.ConditionTrue)
+			return l.patchPod(ctx, "shop", pod.Name, status, "status")
+		})
+	}
+	return group.Wait()
+}

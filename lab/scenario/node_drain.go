@@ -1,0 +1,94 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// drained is how many pods of the Service run on the node that is replaced.
+const drained = 3
+
+func nodeDrain() Scenario {
+	return Scenario{
+		Name:       "node-drain",
+		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: nothing is wrong",
+		NoIncident: true,
+		Causes:     map[string]Loss{"web": {"pod_evicted", drained, "a node is drained, with a new pod ready before each eviction"}},
+		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			if err := l.namespace(ctx, "shop"); err != nil {
+				return err
+			}
+			if _, err := l.serviceWith(ctx, "shop", "web", nil); err != nil {
+				return err
+			}
+			for i := range drained {
+				if err := l.create(ctx, newPod("shop", podName(i), cluster.NodeName(1), "web")); err != nil {
+					return err
+				}
+			}
+			return l.inRotation(ctx, "shop", "web", drained)
+		},
+		Run: func(ctx context.Context, l *Lab) error { return l.replaceNode(ctx, cluster.NodeName(1)) },
+	}
+}
+
+func (l *Lab) replaceNode(ctx context.Context, node string) error {
+	if err := l.cordon(ctx, node); err != nil {
+		return err
+	}
+	for i := range drained {
+		if err := l.moveAway(ctx, podName(i), podName(drained+i)); err != nil {
+			return err
+		}
+	}
+	return allOf(
+		// A kubelet that is still there would register its node again.
+		func() error { l.Cluster.Remove(node); return nil },
+		func() error { return l.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}) },
+		func() error {
+			return l.counted(ctx, drained, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
+		},
+	)
+}
+
+func (l *Lab) cordon(ctx context.Context, node string) error {
+	_, err := l.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("cordon node: %w", err)
+	}
+	return nil
+}
+
+// moveAway starts a new pod on the first node, and evicts the old one when that is in rotation.
+func (l *Lab) moveAway(ctx context.Context, from, to string) error {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
+	return allOf(
+		func() error { return l.create(ctx, newPod("shop", to, cluster.NodeName(0), "web")) },
+		func() error { return l.inRotation(ctx, "shop", "web", drained+1) },
+		func() error { return l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction) },
+		func() error { return l.inRotation(ctx, "shop", "web", drained) },
+		func() error { return l.gone(ctx, "shop", from) },
+	)
+}
+
+// gone waits until a pod is deleted for good.
+func (l *Lab) gone(ctx context.Context, namespace, pod string) error {
+	return poll.Until(ctx, patience, "pod "+pod+" to go", func(ctx context.Context) error {
+		pods, err := l.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
+		if err != nil {
+			return fmt.Errorf("list pods: %w", err)
+		}
+		if len(pods.Items) > 0 {
+			return fmt.Errorf("it is still there")
+		}
+		return nil
+	})
+}
