@@ -41,8 +41,8 @@ type heartbeat struct {
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed is when the Lease was last renewed, offBeat when it last was at
-	// another time than every 10 s, posted when the status was last reported.
+	// renewed is when the Lease was last renewed, by the node's clock; offBeat when it was last
+	// seen to be at another time than every 10 s, posted when the status was last reported.
 	renewed, offBeat, posted time.Time
 	// late and missed say that the running interval has been counted as such.
 	late, missed         bool
@@ -93,14 +93,14 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 	n.hasLease, h.shown = true, l.Renew
 	switch {
 	case f.first(e):
-		h.saved = l.Renew
+		h.saved, h.renewed = l.Renew, l.Renew
 		h.guess(l.Renew, e.Seen)
 	case !h.saved.Before(l.Renew):
 	case n.exists || e.Type == event.Added:
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
 		f.beat(n, e.Seen)
-		n.noteRenewal(e.Seen)
+		n.noteRenewal(e, l.Renew)
 		if f.watches[event.KindLease].live(e.Seen) {
 			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
 		}
@@ -127,19 +127,22 @@ func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 
 // A kubelet that starts renews its Lease and reports its status at once (kubelet,
 // fastStatusUpdateOnce; lease controller, Run): off the beat of its Lease, and
-// both within seconds. Of themselves they are 10 s and 5 minutes apart.
+// both within seconds. Of themselves they are 10 s and 5 minutes apart. The beat is that of the node's
+// clock, 10.0 to 10.4 s and the time that the renewal takes: a restart that hits it is not told from it.
 const (
-	beatFrom      = 9500 * time.Millisecond
-	beatTo        = 11500 * time.Millisecond
+	beatFrom      = 9900 * time.Millisecond
+	beatTo        = 11 * time.Second
 	startedWithin = 5 * time.Second
 )
 
-func (n *node) noteRenewal(t time.Time) {
+// noteRenewal looks for the beat only in what the watch tells: between two lists renewals are missing.
+func (n *node) noteRenewal(e event.Event, renewed time.Time) {
 	h := &n.heartbeat
-	if !h.renewed.IsZero() && (t.Sub(h.renewed) < beatFrom || t.Sub(h.renewed) > beatTo) {
-		h.offBeat = t
+	interval := renewed.Sub(h.renewed)
+	if e.Type == event.Modified && !h.renewed.IsZero() && (interval < beatFrom || interval > beatTo) {
+		h.offBeat = e.Seen
 	}
-	h.renewed = t
+	h.renewed = renewed
 	n.noteStart()
 }
 

@@ -2,11 +2,16 @@ package scenario
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
 )
+
+// offBeat is half of the time between two renewals of a Lease.
+const offBeat = 5 * time.Second
 
 func kubeletRestart() Scenario {
 	p := newProbes()
@@ -20,12 +25,21 @@ func kubeletRestart() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return p.serve(ctx) },
-				func() error { return l.spread(ctx, batch, func(pod *corev1.Pod) { p.ready(pod) }) },
+				func() error {
+					return l.spread(ctx, batch, func(pod *corev1.Pod) {
+						p.ready(pod)
+						// A started kubelet begins to probe at some time within the period (prober, worker run).
+						pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
+					})
+				},
 				func() error { return l.inRotation(ctx, "shop", "web", batch) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
+				// A restart on the very beat of the Lease could not be told from it.
+				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {
 					return l.counted(ctx, batch/2, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
