@@ -16,7 +16,7 @@ BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
 
-.PHONY: build demo test unit lint check-metrics lab-test browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics lab-test lab-docs browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -39,6 +39,10 @@ check-metrics: build bin/promtool
 
 lab-test:
 	cd lab && go test -timeout 40m ./...
+
+# Writes docs/causes.md from a run of all scenarios.
+lab-docs:
+	cd lab && go test -timeout 40m -count 1 -run TestScenarios . -update
 
 # Needs Chromium. SCREENSHOTS=directory keeps what it sees.
 browser-test:

@@ -26,7 +26,7 @@ func TestScenarios(t *testing.T) {
 	if err := buildAll(t.Context(), logger(t)); err != nil {
 		t.Fatal(err)
 	}
-	var all results
+	all := results{causes: map[string]string{}}
 	// The group ends when all in it have ended.
 	t.Run("all", func(t *testing.T) {
 		for _, s := range scenario.All() {
@@ -41,11 +41,13 @@ func TestScenarios(t *testing.T) {
 				running := runScenario(t, s, options)
 				expectNativeHistogram(t, running)
 				t.Log(running.Apart)
-				all.join(s.Name, running)
+				all.join(s, running)
 			})
 		}
 	})
 	t.Logf("over all scenarios: %s", all.apart)
+	t.Logf("a loss was shown without its cause for at most %s", all.lag)
+	all.expectCausesPage(t)
 	t.Logf("from the incident that kubeflap tells to the page:\n%s", strings.Join(all.paged, "\n"))
 }
 
@@ -54,14 +56,19 @@ type results struct {
 	mu    sync.Mutex
 	apart compare.Apart
 	paged []string
+	lag   time.Duration
+	// causes are the rows of docs/causes.md that each scenario has made.
+	causes map[string]string
 }
 
-func (r *results) join(scenario string, running *session.Session) {
+func (r *results) join(s scenario.Scenario, running *session.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.apart = r.apart.Join(running.Apart)
+	r.lag = max(r.lag, running.Lag)
+	r.causes[s.Name] = causeRows(s, running)
 	for _, page := range running.Paged {
-		r.paged = append(r.paged, fmt.Sprintf("%-20s %-35s %5.1f s, bound %s", scenario, page.Alert, page.After.Seconds(), page.Within))
+		r.paged = append(r.paged, fmt.Sprintf("%-20s %-35s %5.1f s, bound %s", s.Name, page.Alert, page.After.Seconds(), page.Within))
 	}
 }
 

@@ -21,7 +21,6 @@ const taint = "example.com/broken"
 
 // causeCase is one way to lose an address, or not to, with a Service of its own.
 type causeCase struct {
-	service string
 	Loss
 	// pod, if any, alters each of the two pods before it is created, spec the Service.
 	pod  func(*corev1.Pod)
@@ -39,21 +38,21 @@ func causeCases(p *probes) []causeCase {
 // apiCases are what somebody does through the API.
 func apiCases() []causeCase {
 	return []causeCase{
-		{service: "deleted", Loss: Loss{"pod_deleted", 1, "a pod is deleted"}, lose: (*Lab).loseByDeletion},
+		{Loss: Loss{"deleted", "pod_deleted", 1, "a pod is deleted"}, lose: (*Lab).loseByDeletion},
 		{
-			service: "scaled", Loss: Loss{"pod_deleted", 2, "a Deployment is scaled to zero"},
+			Loss:    Loss{"scaled", "pod_deleted", 2, "a Deployment is scaled to zero"},
 			prepare: (*Lab).deployCase, lose: (*Lab).loseByScale,
 		},
-		{service: "evicted", Loss: Loss{"pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: (*Lab).loseByEviction},
+		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: (*Lab).loseByEviction},
 		{
-			service: "tainted", Loss: Loss{"pod_evicted", 1, "a node is tainted NoExecute, the taint eviction controller deletes the pod"},
-			pod: intolerant, lose: (*Lab).loseByTaint,
+			Loss: Loss{"tainted", "pod_evicted", 1, "a node is tainted NoExecute, the taint eviction controller deletes the pod"},
+			pod:  intolerant, lose: (*Lab).loseByTaint,
 		},
-		{service: "gated", Loss: Loss{"readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: (*Lab).loseByGate},
-		{service: "reselected", Loss: Loss{"service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: (*Lab).loseBySelector},
-		{service: "edited", Loss: Loss{"manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: (*Lab).loseByEdit},
+		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: (*Lab).loseByGate},
+		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: (*Lab).loseBySelector},
+		{Loss: Loss{"edited", "manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: (*Lab).loseByEdit},
 		{
-			service: "stranger", Loss: Loss{"unknown", 1, "someone writes Ready False into a pod's status, with a reason that is not Kubernetes'"},
+			Loss: Loss{"stranger", "unknown", 1, "someone writes Ready False into a pod's status, with a reason that is not Kubernetes'"},
 			lose: (*Lab).loseByStranger,
 		},
 	}
@@ -61,9 +60,9 @@ func apiCases() []causeCase {
 
 func causes() Scenario {
 	p := newProbes()
-	want := map[string]Loss{}
+	var want []Loss
 	for _, c := range causeCases(p) {
-		want[c.service] = c.Loss
+		want = append(want, c.Loss)
 	}
 	return Scenario{
 		Name:    "causes",
@@ -73,8 +72,8 @@ func causes() Scenario {
 		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p) },
 		Run: func(ctx context.Context, l *Lab) error {
 			for _, c := range causeCases(p) {
-				if err := c.lose(l, ctx, c.service); err != nil {
-					return fmt.Errorf("%s: %w", c.service, err)
+				if err := c.lose(l, ctx, c.Service); err != nil {
+					return fmt.Errorf("%s: %w", c.Service, err)
 				}
 			}
 			return nil
@@ -92,7 +91,7 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
 	}
 	for _, c := range causeCases(p) {
 		if err := l.prepareCase(ctx, c); err != nil {
-			return fmt.Errorf("%s: %w", c.service, err)
+			return fmt.Errorf("%s: %w", c.Service, err)
 		}
 	}
 	for i := range 2 {
@@ -101,7 +100,7 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
 		}
 	}
 	for _, c := range causeCases(p) {
-		if err := l.inRotation(ctx, causesNamespace, c.service, 2); err != nil {
+		if err := l.inRotation(ctx, causesNamespace, c.Service, 2); err != nil {
 			return err
 		}
 	}
@@ -111,13 +110,13 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
 // prepareCase gives a Service a pod on either node.
 func (l *Lab) prepareCase(ctx context.Context, c causeCase) error {
 	if c.prepare != nil {
-		return c.prepare(l, ctx, c.service)
+		return c.prepare(l, ctx, c.Service)
 	}
-	if _, err := l.serviceWith(ctx, causesNamespace, c.service, c.spec); err != nil {
+	if _, err := l.serviceWith(ctx, causesNamespace, c.Service, c.spec); err != nil {
 		return err
 	}
 	for i := range 2 {
-		pod := newPod(causesNamespace, causePod(c.service, i), cluster.NodeName(i), c.service)
+		pod := newPod(causesNamespace, causePod(c.Service, i), cluster.NodeName(i), c.Service)
 		tolerant(pod)
 		if c.pod != nil {
 			c.pod(pod)

@@ -19,28 +19,28 @@ const settleKubelet = 3 * time.Second
 // kubeletCases are what happens to pods on their nodes.
 func kubeletCases(p *probes) []causeCase {
 	return []causeCase{
-		{service: "probed", Loss: Loss{"probe_failed", 1, "a readiness probe fails once"}, pod: p.ready, lose: p.loseByProbe},
-		{service: "crashed", Loss: Loss{"container_exit", 1, "a container exits with code 1 and is restarted"}, lose: exiting(1, "Error")},
-		{service: "oom", Loss: Loss{"container_exit", 1, "a container is killed for its memory (137, OOMKilled) and is restarted"}, lose: exiting(137, "OOMKilled")},
+		{Loss: Loss{"probed", "probe_failed", 1, "a readiness probe fails once"}, pod: p.ready, lose: p.loseByProbe},
+		{Loss: Loss{"crashed", "container_exit", 1, "a container exits with code 1 and is restarted"}, lose: exiting(1, "Error")},
+		{Loss: Loss{"oom", "container_exit", 1, "a container is killed for its memory (137, OOMKilled) and is restarted"}, lose: exiting(137, "OOMKilled")},
 		{
-			service: "unalive", Loss: Loss{"container_exit", 1, "a liveness probe fails, the kubelet restarts the container"},
-			pod: p.readyAndLive, lose: p.loseByLiveness,
+			Loss: Loss{"unalive", "container_exit", 1, "a liveness probe fails, the kubelet restarts the container"},
+			pod:  p.readyAndLive, lose: p.loseByLiveness,
 		},
 		{
-			service: "completed", Loss: Loss{"pod_completed", 1, "a pod that is not to be restarted ends well"},
-			pod: func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: (*Lab).loseByCompletion,
+			Loss: Loss{"completed", "pod_completed", 1, "a pod that is not to be restarted ends well"},
+			pod:  func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: (*Lab).loseByCompletion,
 		},
 		{
-			service: "preempted", Loss: Loss{"pod_evicted", 1, "the kubelet preempts a pod for a critical one"},
-			pod: greedy, lose: (*Lab).loseByPreemption,
+			Loss: Loss{"preempted", "pod_evicted", 1, "the kubelet preempts a pod for a critical one"},
+			pod:  greedy, lose: (*Lab).loseByPreemption,
 		},
 		{
-			service: "restarted", Loss: Loss{"", 0, "a kubelet restarts (v1.35 or later)"},
-			pod: p.ready, lose: (*Lab).restartKubelet,
+			Loss: Loss{"restarted", "", 0, "a kubelet restarts (v1.35 or later)"},
+			pod:  p.ready, lose: (*Lab).restartKubelet,
 		},
 		{
-			service: "networkless", Loss: Loss{"node_not_ready", 1, "a node's network is down: its kubelet says NotReady, and probes fail"},
-			pod: p.ready, lose: p.loseByNetwork,
+			Loss: Loss{"networkless", "node_not_ready", 1, "a node's network is down: its kubelet says NotReady, and probes fail"},
+			pod:  p.ready, lose: p.loseByNetwork,
 		},
 	}
 }

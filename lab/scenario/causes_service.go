@@ -13,23 +13,23 @@ func serviceCases(p *probes) []causeCase {
 	dual := corev1.IPFamilyPolicyRequireDualStack
 	return []causeCase{
 		{
-			service: "headless", Loss: Loss{"pod_deleted", 1, "a pod of a headless Service is deleted"},
+			Loss: Loss{"headless", "pod_deleted", 1, "a pod of a headless Service is deleted"},
 			spec: func(spec *corev1.ServiceSpec) { spec.ClusterIP = corev1.ClusterIPNone }, lose: (*Lab).loseByDeletion,
 		},
 		{
-			service: "dual-stack", Loss: Loss{"pod_deleted", 1, "a pod of a dual-stack Service is deleted: two IPs, one address"},
+			Loss: Loss{"dual-stack", "pod_deleted", 1, "a pod of a dual-stack Service is deleted: two IPs, one address"},
 			spec: func(spec *corev1.ServiceSpec) { spec.IPFamilyPolicy = &dual }, lose: (*Lab).loseByDeletion,
 		},
 		{
-			service: "host-network", Loss: Loss{"pod_deleted", 1, "one of two pods on the same host network is deleted: one IP, two addresses"},
-			pod: onHostNetwork, lose: (*Lab).loseByDeletion,
+			Loss: Loss{"host-network", "pod_deleted", 1, "one of two pods on the same host network is deleted: one IP, two addresses"},
+			pod:  onHostNetwork, lose: (*Lab).loseByDeletion,
 		},
 		{
-			service: "published", Loss: Loss{"", 0, "a readiness probe fails behind publishNotReadyAddresses"},
-			pod: p.ready, spec: func(spec *corev1.ServiceSpec) { spec.PublishNotReadyAddresses = true }, lose: p.failPublished,
+			Loss: Loss{"published", "", 0, "a readiness probe fails behind publishNotReadyAddresses"},
+			pod:  p.ready, spec: func(spec *corev1.ServiceSpec) { spec.PublishNotReadyAddresses = true }, lose: p.failPublished,
 		},
 		{
-			service: "mirrored", Loss: Loss{"manual_write", 1, "someone takes an address out of the Endpoints of a Service without a selector; its slices mirror them"},
+			Loss:    Loss{"mirrored", "manual_write", 1, "someone takes an address out of the Endpoints of a Service without a selector; its slices mirror them"},
 			prepare: (*Lab).writeCase, lose: (*Lab).loseByEndpoints,
 		},
 	}

@@ -20,7 +20,7 @@ func nodeDrain() Scenario {
 		Name:       "node-drain",
 		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: nothing is wrong",
 		NoIncident: true,
-		Causes:     map[string]Loss{"web": {"pod_evicted", drained, "a node is drained, with a new pod ready before each eviction"}},
+		Causes:     []Loss{{"web", "pod_evicted", drained, "a node is drained, with a new pod ready before each eviction"}},
 		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			if err := l.namespace(ctx, "shop"); err != nil {

@@ -24,10 +24,8 @@ func healthyRollout() Scenario {
 		Name:       "healthy-rollout",
 		Summary:    "a Deployment rolls out a new image and scales up and down: addresses go, and nothing is wrong",
 		NoIncident: true,
-		Causes: map[string]Loss{
-			"web": {"pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"},
-		},
-		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Causes:     []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
+		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.namespace(ctx, rolloutNamespace) },

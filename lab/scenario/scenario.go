@@ -43,11 +43,12 @@ type Scenario struct {
 	// Pages are the alerts that must reach whoever is paged, and no others may.
 	Pages []Page
 	// Causes is what each Service lost; with it no other Service may lose any.
-	Causes map[string]Loss
+	Causes []Loss
 }
 
 // Loss is what a Service loses.
 type Loss struct {
+	Service string
 	// Cause is the one cause of all its losses; empty if no address may be lost.
 	Cause string
 	// Addresses is how many go at least: what it was exactly the truth tells.

@@ -17,14 +17,10 @@ import (
 const (
 	// causeWithin is how long a loss may take to show its cause.
 	causeWithin = 5 * time.Second
-	// evidenceWithin is how long kubeflap may wait for the evidence of a loss.
-	evidenceWithin = 1500 * time.Millisecond
 	// calmFor is longer than kubeflap waits for lost addresses to be replaced
 	// before it makes an incident of them.
 	calmFor = 12 * time.Second
 )
-
-const lossesMetric = "kubeflap_service_address_losses_total"
 
 // told is an incident as kubeflap's API tells it.
 type told struct {
@@ -64,6 +60,7 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 		x, err := s.incident(ctx)
 		if err == nil {
 			s.options.Log.Info("kubeflap says why", "summary", x.Summary, "remedy", x.Remedy)
+			s.ToldIncident = x.Cause
 		}
 		return err
 	})
@@ -82,43 +79,6 @@ func (s *Session) incident(ctx context.Context) (told, error) {
 		}
 	}
 	return told{}, fmt.Errorf("want %+v among %+v", want, all)
-}
-
-// tellsCauses waits until each Service has its losses by its one cause, and no loss has another.
-func (s *Session) tellsCauses(ctx context.Context) error {
-	// A loss that still waits for its evidence could be told wrong after the check.
-	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
-		return err
-	}
-	return poll.Until(ctx, causeWithin, "the right causes", func(ctx context.Context) error {
-		counts, err := compare.Scrape(ctx, s.MetricsURL())
-		if err != nil {
-			return err
-		}
-		var right float64
-		for service, want := range s.scenario.Causes {
-			n := counts.Sum(lossesMetric, "service", service, "cause", want.Cause)
-			if n < want.Addresses {
-				return fmt.Errorf("%s lost %v by %q, want %v or more: %v", service, n, want.Cause, want.Addresses, lossesIn(counts))
-			}
-			right += n
-		}
-		if all := counts.Sum(lossesMetric); all != right {
-			return fmt.Errorf("%v losses have a wrong cause: %v", all-right, lossesIn(counts))
-		}
-		return nil
-	})
-}
-
-// lossesIn is for a person who has to see what went wrong.
-func lossesIn(counts truth.Counts) truth.Counts {
-	losses := truth.Counts{}
-	for series, n := range counts {
-		if truth.Name(series) == lossesMetric {
-			losses[series] = n
-		}
-	}
-	return losses
 }
 
 // staysCalm checks that kubeflap tells no incident, now and while one may still come.

@@ -52,6 +52,12 @@ type Session struct {
 	Paging *paging.Paging
 	Paged  []Paged
 
+	// ToldIncident is the cause of the incident that kubeflap told; ToldCauses those of what each
+	// Service lost, and Lag for how long at most a loss was shown without its cause.
+	ToldIncident string
+	ToldCauses   map[string]string
+	Lag          time.Duration
+
 	options  Options
 	scenario scenario.Scenario
 	lab      *scenario.Lab
@@ -109,8 +115,10 @@ func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
+	stopLag := s.lag(ctx)
 	err := s.scenario.Run(ctx, s.lab)
 	stop()
+	stopLag()
 	defer seen()
 	if err != nil {
 		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
