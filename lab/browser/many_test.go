@@ -1,0 +1,113 @@
+package browser
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// many is how many incidents kubeflap keeps unless it is told otherwise.
+const many = 500
+
+// TestAPageOfManyIncidents loads as many incidents as are kept. How long that takes is in the log.
+func TestAPageOfManyIncidents(t *testing.T) {
+	all := func(t *testing.T, base string) bool {
+		return strings.Count(get(t, base+"/api/v1/incidents"), `"state": "ended"`) == many
+	}
+	base := serve(t, all, "replay", "--speed=1000", crashes(t))
+	p := open(t)
+	p.screen(1200, 900, "light")
+	const loads = 9
+	var took []float64
+	for range loads {
+		p.run(chromedp.Navigate(base + "/flaps"))
+		took = append(took, p.number(`performance.getEntriesByType("navigation")[0].loadEventEnd`))
+	}
+	p.expectCards(many)
+	slices.Sort(took)
+	t.Logf("a page of %d incidents is loaded in %.0f ms, the median of %d; at least %.0f, at most %.0f",
+		many, took[loads/2], loads, took[0], took[loads-1])
+}
+
+// crashes is a recording in which a container crashes in each of many Deployments of two pods, one after the other.
+func crashes(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crashes.jsonl")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriter(file)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	line := func(text string, args ...any) {
+		fmt.Fprintf(out, `{"seen":%q,`+text+"}\n", append([]any{now.Format(time.RFC3339Nano)}, args...)...)
+	}
+	fmt.Fprintln(out, `{"kubeflap":"recording","version":1,"recorded":"2026-03-01T12:00:00Z","anonymised":false}`)
+	lists(line)
+	for i := range many {
+		for _, ready := range []bool{false, true} {
+			now = now.Add(5 * time.Second)
+			line(`"kind":"pods","type":"modified","object":%s`, pod(i, 0, ready))
+			line(`"kind":"endpointslices","type":"modified","object":%s`, slice(i, ready))
+		}
+	}
+	// What was hit twice within two minutes would be one incident: that time passes.
+	now = now.Add(5 * time.Minute)
+	line(`"kind":"pods","type":"bookmark"`)
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lists is what there is before.
+func lists(line func(string, ...any)) {
+	objects := map[string]func(i int) []string{
+		"nodes": nil, "leases": nil, "endpoints": nil,
+		"services": func(i int) []string {
+			return []string{fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%[2]d","type":"ClusterIP","selector":{"app":"app-%[2]d"}}`, uid(3, i), i)}
+		},
+		"pods":           func(i int) []string { return []string{pod(i, 0, true), pod(i, 1, true)} },
+		"endpointslices": func(i int) []string { return []string{slice(i, true)} },
+	}
+	for kind, of := range objects {
+		line(`"kind":%q,"type":"listing"`, kind)
+		for i := range many {
+			if of == nil {
+				break
+			}
+			for _, object := range of(i) {
+				line(`"kind":%q,"type":"listed","object":%s`, kind, object)
+			}
+		}
+		line(`"kind":%q,"type":"synced"`, kind)
+	}
+}
+
+func uid(kind, i int) string { return fmt.Sprintf("00000000-0000-4000-%04d-%012d", 8000+kind, i) }
+
+func pod(i, replica int, ready bool) string {
+	text := fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%d-%d","node":"node-1","phase":"Running","owner":"ReplicaSet/app-%d",`,
+		uid(replica, i), i, replica, i)
+	if ready {
+		return text + `"ready":{"status":"true"},"containersReady":"true","containers":[{"name":"app","ready":true,"state":"running"}]}`
+	}
+	return text + `"ready":{"status":"false","reason":"ContainersNotReady"},"containersReady":"false",` +
+		`"containers":[{"name":"app","state":"terminated","reason":"Error","exitCode":1}]}`
+}
+
+func slice(i int, ready bool) string {
+	return fmt.Sprintf(`{"uid":%q,"namespace":"shop","name":"app-%d-a","service":"app-%d","owner":%q,"managedBy":"endpointslice-controller.k8s.io",`+
+		`"writer":"kube-controller-manager","addresses":[{"uid":%q,"ip":"10.0.0.1","ready":%t,"serving":%t},{"uid":%q,"ip":"10.0.0.2","ready":true,"serving":true}]}`,
+		uid(2, i), i, i, uid(3, i), uid(0, i), ready, ready, uid(1, i))
+}
