@@ -48,15 +48,16 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	return path, nil
 }
 
-// prometheusConfig also finds targets in the hand-written addresses of the Services of
-// kube-system, with the labels that the Operator gives them, as of the scheduler's in the incident.
+// prometheusConfig gives targets the labels that the Operator would. Besides kubeflap it has
+// the hand-written addresses of the Services of kube-system, as of the scheduler's in the incident.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]
 alerting: {alertmanagers: [{static_configs: [{targets: ["%[3]s"]}]}]}
 scrape_configs:
 - job_name: kubeflap
-  static_configs: [{targets: ["%[4]s"]}]
+  honor_labels: true
+  static_configs: [{targets: ["%[4]s"], labels: {namespace: monitoring, service: kubeflap}}]
 - job_name: services
   kubernetes_sd_configs: [{role: endpoints, kubeconfig_file: "%[5]s"}]
   relabel_configs:

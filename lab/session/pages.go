@@ -99,12 +99,24 @@ func (s *Session) pages(ctx context.Context) error {
 			return fmt.Errorf("nobody should be paged with %+v", page)
 		}
 	}
+	if s.scenario.NoIncident {
+		return s.nothingPends(ctx)
+	}
 	for _, quiet := range s.scenario.Quiet {
 		if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
 			return fmt.Errorf("%s should fire and be kept back, which only %+v are", quiet, inhibited)
 		}
 	}
 	return nil
+}
+
+// nothingPends checks that no alert waits for its time either.
+func (s *Session) nothingPends(ctx context.Context) error {
+	alerts, err := s.Paging.Query(ctx, "ALERTS")
+	if err == nil && len(alerts) > 0 {
+		err = fmt.Errorf("no alert should wait to fire: %v", alerts)
+	}
+	return err
 }
 
 // page waits for one page and follows its link.
