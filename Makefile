@@ -15,8 +15,14 @@ KUBEFLAP  := $(CURDIR)/bin/kubeflap
 BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
+RULES     := rules/nodes.yaml rules/services.yaml rules/pods.yaml rules/kubeflap.yaml
+# What the links in alerts begin with: make prometheusrule GRAFANA=https://... writes your own.
+RUNBOOKS  ?= https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/
+PAGE      ?= https://kubeflap.example.com
+GRAFANA   ?= https://grafana.example.com
+OUT       ?= bin/prometheusrule.yaml
 
-.PHONY: build demo test unit lint check-metrics lab-test lab-docs browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule lab-test lab-docs browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -24,7 +30,7 @@ build:
 demo:
 	go run ./cmd/kubeflap demo
 
-test: unit lint check-metrics browser-test lab-test
+test: unit lint check-metrics check-rules contract-test browser-test lab-test
 
 unit:
 	CGO_ENABLED=1 go test -race ./...
@@ -32,10 +38,27 @@ unit:
 lint: bin/golangci-lint
 	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd lab/contract && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 
 check-metrics: build bin/promtool
 	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
+
+check-rules: bin/promtool bin/amtool
+	bin/promtool check rules --lint=all $(RULES)
+	bin/promtool test rules rules/tests/*.yaml
+	bin/amtool check-config rules/alertmanager.yaml
+
+# Rules, their tests and documents against what kubeflap exposes.
+contract-test:
+	cd lab/contract && go test ./...
+
+# The rules as an object of the Prometheus Operator.
+prometheusrule:
+	mkdir -p $(dir $(OUT))
+	(printf '%s\n' 'apiVersion: monitoring.coreos.com/v1' 'kind: PrometheusRule' 'metadata:' '  name: kubeflap' 'spec:' '  groups:'; \
+		for f in $(RULES); do sed '1,/^groups:/d; s/^./  &/' $$f; done) | \
+		sed 's|https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/|$(RUNBOOKS)|; s|https://kubeflap.example.com|$(PAGE)|; s|https://grafana.example.com|$(GRAFANA)|' >$(OUT)
 
 lab-test:
 	cd lab && go test -timeout 40m ./...

@@ -30,15 +30,19 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Active are the alerts that Alertmanager pages, or is about to: not those that another inhibits.
-func (p *Paging) Active(ctx context.Context) ([]Page, error) {
-	var active []struct{ Labels map[string]string }
-	err := get(ctx, p.Alertmanager+"/api/v2/alerts?active=true&inhibited=false&silenced=false", &active)
-	var pages []Page
-	for _, alert := range active {
-		pages = append(pages, Page{Labels: alert.Labels})
+// Held are the alerts that Alertmanager has: those that it tells or is about to, and those
+// that it keeps quiet because another says it already.
+func (p *Paging) Held(ctx context.Context) (told, inhibited []Page, err error) {
+	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &told, "active=false&inhibited=true": &inhibited} {
+		var alerts []alert
+		if err := get(ctx, p.Alertmanager+"/api/v2/alerts?"+state, &alerts); err != nil {
+			return nil, nil, err
+		}
+		for _, a := range alerts {
+			*into = append(*into, a.page())
+		}
 	}
-	return pages, err
+	return told, inhibited, nil
 }
 
 // Scraped waits until the addresses of a Service have been scraped, and then kubeflap.

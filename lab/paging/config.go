@@ -1,55 +1,63 @@
 package paging
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
 
 const (
-	alertmanagerExample = "alertmanager.yaml"
+	alertmanagerExample  = "alertmanager.yaml"
+	alertmanagerTemplate = "alertmanager.tmpl"
 	// examplePage is where the shipped rules say that kubeflap's page is. As the user
 	// does, the lab puts its own there.
 	examplePage = "https://kubeflap.example.com"
 )
 
 var (
-	receiverURL = regexp.MustCompile(`(?m)^(\s*(?:- )?url:).*$`)
+	receiverURL = regexp.MustCompile(`(?m)^(\s*(?:- )?(?:api_)?url:).*$`)
 	groupWait   = regexp.MustCompile(`(?m)^\s*group_wait:\s*(\S+)`)
 )
 
 // writeAlertmanagerConfig is the shipped example with the lab's receiver in it.
 func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
-	shipped, err := os.ReadFile(filepath.Join(p.options.Rules, alertmanagerExample))
+	if _, err := p.ship(alertmanagerTemplate, func(text string) string { return text }); err != nil {
+		return "", err
+	}
+	path, err = p.ship(alertmanagerExample, func(text string) string {
+		return receiverURL.ReplaceAllString(text, "$1 "+p.Receiver.URL)
+	})
+	if err != nil {
+		return "", err
+	}
+	written, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read Alertmanager's example: %w", err)
 	}
-	if !receiverURL.Match(shipped) {
-		return "", errors.New("Alertmanager's example has no url of a receiver")
-	}
-	for _, found := range groupWait.FindAllSubmatch(shipped, -1) {
+	for _, found := range groupWait.FindAllSubmatch(written, -1) {
 		wait, err := time.ParseDuration(string(found[1]))
 		if err != nil {
 			return "", fmt.Errorf("read Alertmanager's example: %w", err)
 		}
 		p.GroupWait = max(p.GroupWait, wait)
 	}
-	return p.write(alertmanagerExample, receiverURL.ReplaceAllString(string(shipped), "$1 "+p.Receiver.URL))
+	return path, nil
 }
 
-// prometheusConfig also finds targets in the hand-written addresses of the Services of
-// kube-system, with the labels that the Operator gives them, as of the scheduler's in the incident.
+// prometheusConfig gives targets the labels that the Operator would. Besides kubeflap it has
+// the hand-written addresses of the Services of kube-system, as of the scheduler's in the incident.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
-rule_files: ["%[2]s/*.yaml"]
+rule_files: [%[2]s]
 alerting: {alertmanagers: [{static_configs: [{targets: ["%[3]s"]}]}]}
 scrape_configs:
 - job_name: kubeflap
-  static_configs: [{targets: ["%[4]s"]}]
+  honor_labels: true
+  static_configs: [{targets: ["%[4]s"], labels: {namespace: monitoring, service: kubeflap}}]
 - job_name: services
   kubernetes_sd_configs: [{role: endpoints, kubeconfig_file: "%[5]s"}]
   relabel_configs:
@@ -60,29 +68,33 @@ scrape_configs:
 `
 
 func (p *Paging) writePrometheusConfig() (path string, err error) {
-	rules := filepath.Join(p.dir, "rules")
-	if err := os.Mkdir(rules, 0o755); err != nil {
-		return "", fmt.Errorf("create a folder for the rules: %w", err)
-	}
 	shipped, err := filepath.Glob(filepath.Join(p.options.Rules, "*.yaml"))
 	if err != nil {
 		return "", fmt.Errorf("find the rules: %w", err)
 	}
+	var rules []string
 	for _, file := range shipped {
-		if filepath.Base(file) == alertmanagerExample {
+		name := filepath.Base(file)
+		if name == alertmanagerExample {
 			continue
 		}
-		text, err := os.ReadFile(file)
+		_, err := p.ship(name, func(text string) string { return strings.ReplaceAll(text, examplePage, "http://"+p.options.Kubeflap) })
 		if err != nil {
-			return "", fmt.Errorf("read rules: %w", err)
-		}
-		ours := strings.ReplaceAll(string(text), examplePage, "http://"+p.options.Kubeflap)
-		if _, err := p.write(filepath.Join("rules", filepath.Base(file)), ours); err != nil {
 			return "", err
 		}
+		rules = append(rules, strconv.Quote(filepath.Join(p.dir, name)))
 	}
-	return p.write("prometheus.yaml", fmt.Sprintf(prometheusConfig, Interval, rules,
+	return p.write("prometheus.yaml", fmt.Sprintf(prometheusConfig, Interval, strings.Join(rules, ", "),
 		strings.TrimPrefix(p.Alertmanager, "http://"), p.options.Kubeflap, p.options.Kubeconfig))
+}
+
+// ship copies a shipped file with a change.
+func (p *Paging) ship(name string, change func(string) string) (path string, err error) {
+	text, err := os.ReadFile(filepath.Join(p.options.Rules, name))
+	if err != nil {
+		return "", fmt.Errorf("read what is shipped: %w", err)
+	}
+	return p.write(name, change(string(text)))
 }
 
 func (p *Paging) write(name, text string) (path string, err error) {

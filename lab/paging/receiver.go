@@ -7,7 +7,9 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -15,15 +17,13 @@ import (
 // Page is an alert as it arrived in a message.
 type Page struct {
 	// Arrived is when the message did.
-	Arrived     time.Time         `json:"-"`
-	Status      string            `json:"status"`
-	Labels      map[string]string `json:"labels"`
-	Annotations map[string]string `json:"annotations"`
-	StartsAt    time.Time         `json:"startsAt"`
+	Arrived time.Time
+	// Alert is its name.
+	Alert    string
+	Resolved bool
+	// Text is what whoever is paged reads, and Link leads from there to kubeflap's page.
+	Text, Link string
 }
-
-// Alert is its name.
-func (p Page) Alert() string { return p.Labels["alertname"] }
 
 // Receiver is what Alertmanager pages: it keeps every message, and shows them to a person.
 type Receiver struct {
@@ -33,9 +33,6 @@ type Receiver struct {
 	mu     sync.Mutex
 	pages  []Page
 }
-
-//go:embed receiver.html
-var shown string
 
 func startReceiver() (*Receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,20 +48,74 @@ func startReceiver() (*Receiver, error) {
 	return r, nil
 }
 
+// message is a webhook's or a chat's.
+type message struct {
+	Alerts      []alert
+	Attachments []struct{ Text string }
+}
+
+// alert is one of a webhook's, or as Alertmanager's API tells it.
+type alert struct {
+	Labels, Annotations map[string]string
+	Status              any
+}
+
+func (a alert) page() Page {
+	return Page{
+		Alert: a.Labels["alertname"], Resolved: a.Status == "resolved",
+		Text: a.Annotations["summary"] + " " + a.Annotations["description"], Link: a.Annotations["page_url"],
+	}
+}
+
+var (
+	// chatAlert begins the part of a chat's message that is about one alert, by the shipped template.
+	chatAlert = regexp.MustCompile(`(?m)^(Kubeflap\w+) \(\w+(, resolved)?\) since `)
+	chatLink  = regexp.MustCompile(`(?m)^Incidents: (\S+)$`)
+)
+
+// chatPages are the alerts in the text of a chat's message.
+func chatPages(text string) []Page {
+	var pages []Page
+	parts := chatAlert.FindAllStringSubmatchIndex(text, -1)
+	for i, part := range parts {
+		end := len(text)
+		if i+1 < len(parts) {
+			end = parts[i+1][0]
+		}
+		page := Page{Alert: text[part[2]:part[3]], Resolved: part[4] >= 0, Text: strings.TrimSpace(text[part[0]:end])}
+		if link := chatLink.FindStringSubmatch(page.Text); link != nil {
+			page.Link = link[1]
+		}
+		pages = append(pages, page)
+	}
+	return pages
+}
+
 func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	arrived := time.Now()
-	var message struct{ Alerts []Page }
-	if err := json.NewDecoder(request.Body).Decode(&message); err != nil {
+	var m message
+	if err := json.NewDecoder(request.Body).Decode(&m); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	var pages []Page
+	for _, a := range m.Alerts {
+		pages = append(pages, a.page())
+	}
+	for _, attachment := range m.Attachments {
+		pages = append(pages, chatPages(attachment.Text)...)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, page := range message.Alerts {
+	for _, page := range pages {
 		page.Arrived = arrived
 		r.pages = append(r.pages, page)
 	}
+	fmt.Fprint(w, "ok") // as a chat answers
 }
+
+//go:embed receiver.html
+var shown string
 
 // show lists what arrived, the newest first.
 func (r *Receiver) show(w http.ResponseWriter, _ *http.Request) {

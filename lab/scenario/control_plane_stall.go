@@ -23,9 +23,11 @@ func controlPlaneStall() Scenario {
 		Summary:  "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "etcd"},
 		Pages: []Page{{
-			Alert: "KubeflapHeartbeatsLateClusterWide",
-			Says:  []string{"4 of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
+			Alert:  "KubeflapHeartbeatsLateClusterWide",
+			Says:   []string{"4 of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
+			Remedy: "etcd's disk and load first",
 		}},
+		Quiet: []string{"KubeflapNodeHeartbeatLost"},
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true,
 			// The node controller is stuck in its first look that finds a node late: a

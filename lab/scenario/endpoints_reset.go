@@ -22,6 +22,7 @@ func endpointsReset() Scenario {
 		Summary:  "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
 		Incident: Incident{"service", "endpoints_reset", "Remove the selector of Service kube-system/kube-scheduler"},
 		Pages:    endpointsResetPages(),
+		Quiet:    []string{"KubeflapScrapeTargetsLost"},
 		Options:  cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:  prepareEndpointsReset,
 		Run: func(ctx context.Context, l *Lab) error {
@@ -33,24 +34,25 @@ func endpointsReset() Scenario {
 	}
 }
 
-// endpointsResetPages are one for each Service, and one for each whose scrape targets are gone.
+// endpointsResetPages are one for each Service with a selector, and what the other shows besides.
 func endpointsResetPages() []Page {
 	var pages []Page
-	for _, name := range outside() {
-		labels := map[string]string{"namespace": metav1.NamespaceSystem, "service": name, "cause": "endpoints_reset"}
-		pages = append(pages,
-			Page{
-				Alert: "KubeflapEndpointsReset", Labels: labels,
-				Says: []string{metav1.NamespaceSystem + "/" + name, "the endpoints controller wiped hand-written addresses", "remove the selector of the Service"},
-			},
-			Page{Alert: "KubeflapScrapeTargetsLost", Labels: labels, Says: []string{"had 3 targets", "has 0 now", "remove the selector of the Service"}},
-		)
+	for _, alert := range []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"} {
+		pages = append(pages, Page{
+			Alert: alert, Object: "Service shop/database",
+			Says:   []string{"someone wrote the addresses", "Let one writer replace them"},
+			Remedy: "Find out who writes the addresses of Service shop/database",
+		})
 	}
-	return append(pages, Page{
-		Alert:  "KubeflapEndpointsReset",
-		Labels: map[string]string{"namespace": "shop", "service": "database", "cause": "manual_write"},
-		Says:   []string{"shop/database", "someone wrote the addresses", "Let one writer replace them"},
-	})
+	for _, name := range outside() {
+		name = metav1.NamespaceSystem + "/" + name
+		pages = append(pages, Page{
+			Alert: "KubeflapEndpointsReset", Object: "Service " + name,
+			Says:   []string{"the endpoints controller wiped hand-written addresses", "remove the selector of the Service"},
+			Remedy: "Remove the selector of Service " + name,
+		})
+	}
+	return pages
 }
 
 func prepareEndpointsReset(ctx context.Context, l *Lab) error {

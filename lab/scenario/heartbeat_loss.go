@@ -17,8 +17,9 @@ func heartbeatLoss() Scenario {
 		Summary:  "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
 		Incident: Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to 60s"},
 		Pages: []Page{{
-			Alert: "KubeflapNodeHeartbeatLost", Labels: map[string]string{"node": "node-2"},
-			Says: []string{"the grace period is 24s", "the kubelet is too slow", "of 1m 0s is enough"},
+			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",
+			Says:   []string{"the grace period is 24s", "the kubelet is too slow", "of 1m 0s is enough"},
+			Remedy: "--node-monitor-grace-period to 60s",
 		}},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"}},
 		Prepare: func(ctx context.Context, l *Lab) error {

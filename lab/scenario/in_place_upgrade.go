@@ -27,18 +27,17 @@ func inPlaceUpgrade() Scenario {
 		Incident: Incident{"workload", "inplace_update", "readiness gate"},
 		Pages: []Page{
 			{
-				Alert: "KubeflapTrafficBouncing", Labels: map[string]string{"namespace": "shop"},
-				Says: []string{"with an image changed in place a pod stays Ready", "take an address out first, by a readiness gate"},
+				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",
+				Says:   []string{"with an image changed in place a pod stays Ready", "take an address out first, by a readiness gate"},
+				Remedy: "a readiness gate turned off before the image changes",
 			},
 			{
-				Alert: "KubeflapServiceFlapping", Labels: map[string]string{"namespace": "shop", "service": "web", "cause": "inplace_update"},
-				Says: []string{"the image of running pods was changed", "by a readiness gate turned off before the image changes"},
-			},
-			{
-				Alert: "KubeflapSilentRestarts", Labels: map[string]string{"namespace": "shop"},
-				Says: []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
+				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
+				Says:   []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
+				Remedy: "a readiness gate turned off before the image changes",
 			},
 		},
+		Quiet:   []string{"KubeflapServiceFlapping"},
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {

@@ -42,6 +42,8 @@ type Scenario struct {
 	NoIncident bool
 	// Pages are the alerts that must reach whoever is paged, and no others may.
 	Pages []Page
+	// Quiet are the alerts that must fire and be kept back, because one of Pages says it already.
+	Quiet []string
 	// Causes is what each Service lost; with it no other Service may lose any.
 	Causes []Loss
 }
@@ -62,11 +64,12 @@ type Incident struct {
 	Scope, Cause, Remedy string
 }
 
-// Page is an alert: labels that tell its object, and what its description must say.
+// Page is an alert: the object that its text must name, and what else it must say. Remedy
+// must be on kubeflap's page that it links to.
 type Page struct {
-	Alert  string
-	Labels map[string]string
-	Says   []string
+	Alert, Object string
+	Says          []string
+	Remedy        string
 }
 
 // Lab is what a scenario works on. Truth is nil during Prepare.

@@ -12,8 +12,9 @@ func tightGracePeriod() Scenario {
 		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "less than 20s is always unsafe"},
 		Pages: []Page{{
-			Alert: "KubeflapGracePeriodTooTight",
-			Says:  []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=60s"},
+			Alert:  "KubeflapGracePeriodTooTight",
+			Says:   []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=60s"},
+			Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,

@@ -89,17 +89,34 @@ func (s *Session) pages(ctx context.Context) error {
 	if err := poll.Sleep(ctx, time.Until(s.over.Add(s.pageWithin()))); err != nil {
 		return err
 	}
-	// What is on its way, because Alertmanager sends a group's next message later, is no better.
-	onTheWay, err := s.Paging.Active(ctx)
+	told, inhibited, err := s.Paging.Held(ctx)
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	for _, page := range append(s.Paging.Receiver.Pages(), onTheWay...) {
+	// What is on its way, because Alertmanager sends a group's next message later, is no better.
+	for _, page := range append(s.Paging.Receiver.Pages(), told...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("nobody should be paged with %+v", page)
 		}
 	}
+	if s.scenario.NoIncident {
+		return s.nothingPends(ctx)
+	}
+	for _, quiet := range s.scenario.Quiet {
+		if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
+			return fmt.Errorf("%s should fire and be kept back, which only %+v are", quiet, inhibited)
+		}
+	}
 	return nil
+}
+
+// nothingPends checks that no alert waits for its time either.
+func (s *Session) nothingPends(ctx context.Context) error {
+	alerts, err := s.Paging.Query(ctx, "ALERTS")
+	if err == nil && len(alerts) > 0 {
+		err = fmt.Errorf("no alert should wait to fire: %v", alerts)
+	}
+	return err
 }
 
 // page waits for one page and follows its link.
@@ -119,39 +136,32 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 		return err
 	}
 	visible := s.visible
-	if got.Arrived.Before(visible) { // it warns of the incident, of what was there when Prometheus came
+	// Of what was there before, when Prometheus came; a page may also warn of the incident.
+	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
 		visible = s.Paging.Since
 	}
 	paged := Paged{want.Alert, got.Arrived.Sub(visible), s.pageWithin()}
 	s.Paged = append(s.Paged, paged)
 	s.options.Log.Info("paged", "alert", want.Alert, "after", paged.After.Round(10*time.Millisecond), "within", paged.Within,
-		"summary", got.Annotations["summary"], "description", got.Annotations["description"])
-	return s.showsWhy(ctx, got.Annotations["page_url"])
+		"text", got.Text)
+	return showsWhy(ctx, got.Link, want.Remedy)
 }
 
 func fits(page paging.Page, want scenario.Page) bool {
-	if page.Alert() != want.Alert {
-		return false
-	}
-	for name, value := range want.Labels {
-		if page.Labels[name] != value {
-			return false
-		}
-	}
-	return true
+	return page.Alert == want.Alert && strings.Contains(page.Text, want.Object)
 }
 
 func says(page paging.Page, want scenario.Page) bool {
 	for _, text := range want.Says {
-		if !strings.Contains(page.Annotations["description"], text) {
+		if !strings.Contains(page.Text, text) {
 			return false
 		}
 	}
-	return page.Status == "firing"
+	return !page.Resolved
 }
 
-// showsWhy follows the link to kubeflap's page, which must show the incident.
-func (s *Session) showsWhy(ctx context.Context, url string) error {
+// showsWhy follows the link to kubeflap's page, which must show the incident with its remedy.
+func showsWhy(ctx context.Context, url, remedy string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("open the page of the alert: %w", err)
@@ -165,7 +175,7 @@ func (s *Session) showsWhy(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("read the page of the alert: %w", err)
 	}
-	if remedy := html.EscapeString(s.scenario.Incident.Remedy); !strings.Contains(string(text), remedy) {
+	if !strings.Contains(html.UnescapeString(string(text)), remedy) {
 		return fmt.Errorf("the page of the alert, %s (%s), has no %q", url, response.Status, remedy)
 	}
 	return nil

@@ -1,0 +1,111 @@
+package contract
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"go.yaml.in/yaml/v3"
+)
+
+// table reads the rows of the table in docs/alerts.md that has this head.
+func table(t *testing.T, head string) (rows [][]string) {
+	t.Helper()
+	_, rest, ok := strings.Cut(readFile(t, "docs/alerts.md"), head+"\n")
+	if !ok {
+		t.Fatalf("docs/alerts.md has no table %q", head)
+	}
+	for line := range strings.SplitSeq(rest, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		if strings.HasPrefix(line, "| ---") {
+			continue
+		}
+		var cells []string
+		for c := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
+			cells = append(cells, strings.TrimSpace(c))
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// The list has every alert, in the order of the files, with its severities and a link to its runbook.
+func TestAlertsAreListed(t *testing.T) {
+	var want []string
+	for _, r := range alerts(t) {
+		row := fmt.Sprintf("[%s](../rules/runbooks/%s.md) %s", r.Alert, r.Alert, r.Rule.Labels["severity"])
+		want = append(want, row)
+	}
+	var got []string
+	for _, row := range table(t, "| alert | severity | fires when |") {
+		if len(row) != 3 || len(row[2]) < 20 {
+			t.Errorf("the row %q does not say when it fires", row)
+			continue
+		}
+		got = append(got, row[0]+" "+row[1])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/alerts.md lists\n%s\nthe rules have\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// begin is when each of the patterns begins.
+const begin = 10 * time.Minute
+
+type patterns struct {
+	Tests []struct {
+		Name  string
+		Exprs []struct {
+			Expr     string
+			EvalTime model.Duration `yaml:"eval_time"`
+			Samples  []any          `yaml:"exp_samples"`
+		} `yaml:"promql_expr_test"`
+	}
+}
+
+// What the table says of kubeflap is what the unit test of the same name asserts: nothing fires half a minute before, the alert named
+// then; or nothing ever.
+func TestPatternsAreAsserted(t *testing.T) {
+	b, err := os.ReadFile(RulePath("tests/patterns.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file patterns
+	if err := yaml.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, x := range file.Tests {
+		first, second := x.Exprs[0], x.Exprs[0]
+		if strings.HasPrefix(first.Expr, "count_over_time(ALERTS[") && len(first.Samples) == 0 {
+			want = append(want, x.Name+": never")
+			continue
+		}
+		second = x.Exprs[1]
+		alert := regexp.MustCompile(`^count\(ALERTS\{alertstate="firing",alertname="(\w+)"\}\) > 0$`).FindStringSubmatch(second.Expr)
+		if alert == nil || len(second.Samples) != 1 || first.Expr != `count(ALERTS{alertstate="firing"})` || len(first.Samples) != 0 ||
+			second.EvalTime-first.EvalTime != model.Duration(30*time.Second) {
+			t.Errorf("%s: the test does not tell when what fires first", x.Name)
+			continue
+		}
+		after := "at once"
+		if d := second.EvalTime - model.Duration(begin); d > 0 {
+			after = d.String()
+		}
+		want = append(want, fmt.Sprintf("%s: %s, %s", x.Name, after, alert[1]))
+	}
+	var got []string
+	for _, row := range table(t, "| pattern | stock rules | kubeflap fires after |") {
+		got = append(got, row[0]+": "+row[2])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/alerts.md says\n%s\nrules/tests/patterns.yaml asserts\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,181 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// RuleFiles are the rules that are shipped, in the order in which they are documented.
+var RuleFiles = []string{"nodes.yaml", "services.yaml", "pods.yaml", "kubeflap.yaml"}
+
+// Rule is a rule, and the labels that its series have.
+type Rule struct {
+	rulefmt.Rule
+	File, Group string
+	Labels      []string
+}
+
+// Name is the alert's or the record's.
+func (r *Rule) Name() string { return r.Alert + r.Record }
+
+// RulePath is where a file of the rules lies.
+func RulePath(name string) string { return filepath.Join(Root, "rules", name) }
+
+// ReadRules reads all rules, each with the labels of what it gives.
+func ReadRules() ([]*Rule, error) {
+	var all []*Rule
+	recorded := map[string][]string{}
+	for _, file := range RuleFiles {
+		groups, errs := rulefmt.ParseFile(RulePath(file), false, model.UTF8Validation, parser.NewParser(parser.Options{}), nil)
+		if len(errs) > 0 {
+			return nil, errs[0]
+		}
+		for _, g := range groups.Groups {
+			for _, x := range g.Rules {
+				r := &Rule{Rule: x, File: file, Group: g.Name}
+				if err := r.derive(recorded); err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", file, r.Name(), err)
+				}
+				all = append(all, r)
+			}
+		}
+	}
+	return all, nil
+}
+
+// derive finds out which labels the rule's series have, and notes those of a record for what comes after.
+func (r *Rule) derive(recorded map[string][]string) error {
+	expr, err := ParseExpr(r.Expr)
+	if err != nil {
+		return err
+	}
+	set, err := labelsOf(expr, recorded)
+	if err != nil {
+		return err
+	}
+	for name := range r.Rule.Labels {
+		set[name] = true
+	}
+	r.Labels = slices.Sorted(maps.Keys(set))
+	if r.Record != "" {
+		recorded[r.Record] = r.Labels
+	}
+	return nil
+}
+
+// ParseExpr parses PromQL.
+func ParseExpr(s string) (parser.Expr, error) {
+	return parser.NewParser(parser.Options{}).ParseExpr(s)
+}
+
+// anyLabel stands for the labels of a target: what a series that was scraped has beyond its own.
+const anyLabel = "*"
+
+// labelsOf are the labels that what an expression gives may have.
+func labelsOf(expr parser.Expr, recorded map[string][]string) (map[string]bool, error) {
+	switch e := expr.(type) {
+	case *parser.VectorSelector:
+		if own, ok := recorded[e.Name]; ok {
+			return setOf(own...), nil
+		}
+		return setOf(anyLabel), nil
+	case *parser.AggregateExpr:
+		return labelsOfAggregation(e, recorded)
+	case *parser.BinaryExpr:
+		return labelsOfBinary(e, recorded)
+	case *parser.Call:
+		return labelsOfCall(e, recorded)
+	case *parser.MatrixSelector:
+		return labelsOf(e.VectorSelector, recorded)
+	case *parser.ParenExpr:
+		return labelsOf(e.Expr, recorded)
+	case *parser.SubqueryExpr:
+		return labelsOf(e.Expr, recorded)
+	case *parser.UnaryExpr:
+		return labelsOf(e.Expr, recorded)
+	case *parser.NumberLiteral, *parser.StringLiteral:
+		return setOf(), nil
+	}
+	return nil, fmt.Errorf("%T is not understood here", expr)
+}
+
+func labelsOfAggregation(e *parser.AggregateExpr, recorded map[string][]string) (map[string]bool, error) {
+	inner, err := labelsOf(e.Expr, recorded)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Without:
+		return nil, fmt.Errorf("%s keeps what the target has", e)
+	case e.Op == parser.TOPK:
+		return inner, nil
+	}
+	for _, l := range e.Grouping {
+		if !inner[l] && !inner[anyLabel] {
+			return nil, fmt.Errorf("%s: there is no label %s", e, l)
+		}
+	}
+	return setOf(e.Grouping...), nil
+}
+
+func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[string]bool, error) {
+	left, err := labelsOf(e.LHS, recorded)
+	if err != nil {
+		return nil, err
+	}
+	right, err := labelsOf(e.RHS, recorded)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.VectorMatching == nil: // with a number
+		maps.Copy(left, right)
+		return left, nil
+	case e.Op == parser.LOR:
+		maps.Copy(left, right)
+		return left, nil
+	case e.Op == parser.LAND, e.Op == parser.LUNLESS:
+		return left, nil
+	case !e.VectorMatching.On:
+		return nil, fmt.Errorf("%s has no on", e)
+	case e.VectorMatching.Card == parser.CardManyToOne:
+		maps.Copy(left, setOf(e.VectorMatching.Include...))
+		return left, nil
+	case e.VectorMatching.Card == parser.CardOneToOne:
+		return setOf(e.VectorMatching.MatchingLabels...), nil
+	}
+	return nil, fmt.Errorf("%s is not understood here", e)
+}
+
+func labelsOfCall(e *parser.Call, recorded map[string][]string) (map[string]bool, error) {
+	all := setOf()
+	for _, arg := range e.Args {
+		some, err := labelsOf(arg, recorded)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, some)
+	}
+	switch e.Func.Name {
+	case "absent":
+		return setOf(), nil
+	case "histogram_quantile":
+		delete(all, labels.BucketLabel)
+	case "label_replace":
+		all[e.Args[1].(*parser.StringLiteral).Val] = true
+	}
+	return all, nil
+}
+
+func setOf(names ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}

@@ -1,0 +1,238 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+func rules(t testing.TB) []*Rule {
+	t.Helper()
+	all, err := ReadRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func alerts(t testing.TB) []*Rule {
+	return slices.DeleteFunc(rules(t), func(r *Rule) bool { return r.Alert == "" })
+}
+
+// Of a target, only its job and instance may be spoken of, and none may be left in what fires: two replicas would page twice.
+func TestNothingOfTheTargetSurvives(t *testing.T) {
+	allowed := []string{"cause", "cluster", "kind", "namespace", "node", "reason", "resource", "service", "severity"}
+	for _, r := range rules(t) {
+		for _, l := range r.Labels {
+			if !slices.Contains(allowed, l) {
+				t.Errorf("%s, %s: the label %q is left", r.File, r.Name(), l)
+			}
+		}
+		if !slices.Contains(r.Labels, "cluster") {
+			t.Errorf("%s, %s: the label cluster is lost", r.File, r.Name())
+		}
+	}
+}
+
+func TestLabelsOfExpressions(t *testing.T) {
+	for expr, want := range map[string]string{
+		`up`:                          "[*]",
+		`increase(x[5m]) > 1`:         "[*]",
+		`max by (a) (x)`:              "[a]",
+		`sum by (a) (max by (b) (x))`: "there is no label a",
+		`max without (a) (x)`:         "keeps what the target has",
+		`max by (a, b) (x) > on (a) max by (a) (x)`:                "[a]",
+		`max by (a, b) (x) > on (a) group_left () max by (a) (x)`:  "[a b]",
+		`max by (a) (x) * on (a) group_left (c) max by (a, c) (x)`: "[a c]",
+		`max by (a) (x) or x`:                                      "[* a]",
+		`max by (a) (x) and on (a) x`:                              "[a]",
+		`topk by (a) (1, max by (a, b) (x))`:                       "[a b]",
+		`absent(x)`:                                                "[]",
+		`max by (a) (x) / max by (a) (x)`:                          "has no on",
+	} {
+		e, err := ParseExpr(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := labelsOf(e, nil)
+		got := fmt.Sprint(slices.Sorted(maps.Keys(set)))
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("%s: got %s, want %s", expr, got, want)
+		}
+	}
+}
+
+// Every metric, and every label that is matched or grouped by, is one that kubeflap, or another rule, gives it.
+func TestRulesUseWhatThereIs(t *testing.T) {
+	known, err := ReadDictionary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
+	for _, r := range rules(t) {
+		for _, expr := range append(queries(t, r), r.Expr) {
+			checkNames(t, r, expr, known)
+		}
+		if r.Record != "" {
+			known[r.Record] = Metric{"gauge", r.Labels}
+		}
+	}
+}
+
+func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
+	e, err := ParseExpr(expr)
+	if err != nil {
+		t.Errorf("%s: %v in %s", r.Name(), err, expr)
+		return
+	}
+	has := setOf("cluster")
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		v, ok := n.(*parser.VectorSelector)
+		if !ok {
+			return nil
+		}
+		m, ok := known[v.Name]
+		if !ok {
+			t.Errorf("%s: there is no metric %q", r.Name(), v.Name)
+		}
+		own := setOf(append(m.Labels, "cluster", "__name__")...)
+		if v.Name == "kubeflap_build_info" {
+			// It stands for its target.
+			own["instance"], own["job"] = true, true
+		}
+		for _, match := range v.LabelMatchers {
+			if !own[match.Name] {
+				t.Errorf("%s: %s has no label %q", r.Name(), v.Name, match.Name)
+			}
+		}
+		maps.Copy(has, own)
+		return nil
+	})
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		var named []string
+		switch x := n.(type) {
+		case *parser.AggregateExpr:
+			named = x.Grouping
+		case *parser.BinaryExpr:
+			if x.VectorMatching != nil {
+				named = slices.Concat(x.VectorMatching.MatchingLabels, x.VectorMatching.Include)
+			}
+		}
+		for _, l := range named {
+			if !has[l] {
+				t.Errorf("%s: no metric in it has the label %q", r.Name(), l)
+			}
+		}
+		return nil
+	})
+}
+
+var queryInText = regexp.MustCompile(`printf ("(?:[^"\\]|\\.)*") [^}|]*\| query`)
+
+// queries are what the annotations ask, with something in place of what they fill in.
+func queries(t *testing.T, r *Rule) (all []string) {
+	asked := 0
+	for _, text := range r.Annotations {
+		asked += strings.Count(text, "| query")
+		for _, m := range queryInText.FindAllStringSubmatch(text, -1) {
+			s, err := strconv.Unquote(m[1])
+			if err != nil {
+				t.Fatalf("%s: %s: %v", r.Name(), m[1], err)
+			}
+			all = append(all, strings.NewReplacer("%q", `"x"`, "%f", "1").Replace(s))
+		}
+	}
+	if len(all) != asked {
+		t.Errorf("%s: %d queries in its annotations, %d of a form that is understood", r.Name(), asked, len(all))
+	}
+	return all
+}
+
+var labelInText = regexp.MustCompile(`\$labels\.(\w+)`)
+
+func TestAnnotations(t *testing.T) {
+	for _, r := range alerts(t) {
+		if s := r.Rule.Labels["severity"]; s != "critical" && s != "warning" && s != "info" {
+			t.Errorf("%s: severity %q", r.Alert, s)
+		}
+		a := r.Annotations
+		if s := a["summary"]; strings.Contains(s, "{{") || !strings.HasSuffix(s, ".") {
+			t.Errorf("%s: the summary is no fixed sentence: %q", r.Alert, s)
+		}
+		for _, part := range []string{"$labels.cluster", "Cause: ", "Remedy: "} {
+			if !strings.Contains(a["description"], part) {
+				t.Errorf("%s: the description has no %q", r.Alert, part)
+			}
+		}
+		if want := "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" + r.Alert + ".md"; a["runbook_url"] != want {
+			t.Errorf("%s: runbook_url is %q, want %q", r.Alert, a["runbook_url"], want)
+		}
+		if len(a) != 5 {
+			t.Errorf("%s has %d annotations, want 5", r.Alert, len(a))
+		}
+		for name, text := range a {
+			for _, m := range labelInText.FindAllStringSubmatch(text, -1) {
+				if !slices.Contains(r.Labels, m[1]) {
+					t.Errorf("%s: its %s shows the label %q, which it has not", r.Alert, name, m[1])
+				}
+			}
+		}
+		checkPage(t, r)
+		checkDashboard(t, r)
+	}
+}
+
+// checkPage: a link to /flaps narrows to the object, by parameters that the page knows: any other is answered with an error.
+func checkPage(t *testing.T, r *Rule) {
+	u := parseURL(t, r, "page_url")
+	if u.Scheme+"://"+u.Host+u.Path != "https://kubeflap.example.com/flaps" {
+		t.Errorf("%s: page_url is %s", r.Alert, u)
+	}
+	for _, l := range []string{"namespace", "service", "node"} {
+		if got := u.Query().Has(l); got != slices.Contains(r.Labels, l) {
+			t.Errorf("%s: its page_url is filtered by %s: %t", r.Alert, l, got)
+		}
+	}
+	api, err := os.ReadFile(Root + "/docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range u.Query() {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + p + "`[^|]*\\|").Match(api) {
+			t.Errorf("%s: docs/api.md knows no parameter %q", r.Alert, p)
+		}
+	}
+}
+
+func checkDashboard(t *testing.T, r *Rule) {
+	u := parseURL(t, r, "dashboard_url")
+	uids := []string{"/d/kubeflap-overview", "/d/kubeflap-service", "/d/kubeflap-node", "/d/kubeflap-self"}
+	if u.Host != "grafana.example.com" || !slices.Contains(uids, u.Path) {
+		t.Errorf("%s: dashboard_url is %s", r.Alert, u)
+	}
+	for _, l := range []string{"cluster", "namespace", "service", "node"} {
+		if got := u.Query().Has("var-" + l); got != slices.Contains(r.Labels, l) {
+			t.Errorf("%s: its dashboard_url is filtered by %s: %t", r.Alert, l, got)
+		}
+	}
+}
+
+func parseURL(t *testing.T, r *Rule, name string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(regexp.MustCompile(`{{.*?}}`).ReplaceAllString(r.Annotations[name], "x"))
+	if err != nil {
+		t.Fatalf("%s: %s: %v", r.Alert, name, err)
+	}
+	return u
+}

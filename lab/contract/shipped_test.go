@@ -1,0 +1,168 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// The object for the Operator holds the same rules, with the links that were asked for, and nothing that the Operator's types do not know.
+func TestPrometheusRule(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "rule.yaml")
+	make := exec.Command("make", "-C", Root, "prometheusrule", "OUT="+out,
+		"RUNBOOKS=https://wiki.test/", "PAGE=https://flaps.{{ $$labels.cluster }}.test", "GRAFANA=https://boards.test")
+	if b, err := make.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object monitoring.PrometheusRule
+	if err := yaml.UnmarshalStrict(b, &object); err != nil {
+		t.Fatal(err)
+	}
+	if object.Kind != monitoring.PrometheusRuleKind || object.Name == "" {
+		t.Errorf("it is a %s named %q", object.Kind, object.Name)
+	}
+	links := strings.NewReplacer("https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/", "https://wiki.test/",
+		"https://kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.test", "https://grafana.example.com", "https://boards.test")
+	want := rules(t)
+	for _, g := range object.Spec.Groups {
+		for _, got := range g.Rules {
+			if len(want) == 0 {
+				t.Fatalf("%s%s is too many", got.Alert, got.Record)
+			}
+			r := want[0]
+			want = want[1:]
+			annotations := map[string]string{}
+			for k, v := range r.Annotations {
+				annotations[k] = links.Replace(v)
+			}
+			if len(annotations) == 0 {
+				annotations = nil
+			}
+			if got.Alert != r.Alert || got.Record != r.Record || g.Name != r.Group || got.Expr.String() != r.Expr ||
+				!maps.Equal(got.Labels, r.Rule.Labels) || !reflect.DeepEqual(got.Annotations, annotations) {
+				t.Errorf("%s is not what the file has: %+v", r.Name(), got)
+			}
+			if (got.For != nil) != (r.For != 0) || (got.KeepFiringFor != nil) != (r.KeepFiringFor != 0) {
+				t.Errorf("%s has lost how long it waits", r.Name())
+			}
+		}
+	}
+	for _, r := range want {
+		t.Errorf("%s is missing", r.Name())
+	}
+}
+
+// The example for Alertmanager speaks only of alerts, labels and causes that there are.
+func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
+	text := readFile(t, "rules/alertmanager.yaml")
+	labels := setOf("alertname", "severity")
+	var names []string
+	for _, r := range alerts(t) {
+		names = append(names, r.Alert)
+		maps.Copy(labels, setOf(r.Labels...))
+	}
+	mentioned := regexp.MustCompile(`\bKubeflap\w+`).FindAllString(text, -1)
+	if len(mentioned) < 20 {
+		t.Errorf("only %v are mentioned", mentioned)
+	}
+	for _, name := range mentioned {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no alert %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile(`'(\w+)=~?"([^"]*)"'`).FindAllStringSubmatch(text, -1) {
+		if !labels[m[1]] {
+			t.Errorf("no alert has the label %s", m[1])
+		}
+		if m[1] == "cause" && !slices.Contains(closedSet(t), m[2]) {
+			t.Errorf("there is no cause %s", m[2])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:equal|group_by): \[(.*)\]`).FindAllStringSubmatch(text, -1) {
+		for l := range strings.SplitSeq(m[1], ", ") {
+			if !labels[l] {
+				t.Errorf("no alert has the label %s", l)
+			}
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	amtool, err := filepath.Abs(filepath.Join(Root, "bin/amtool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := exec.Command("make", "-C", Root, "bin/amtool").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	for _, r := range alerts(t) {
+		args := []string{"config", "routes", "test", "--config.file", RulePath("alertmanager.yaml"), "alertname=" + r.Alert}
+		for k, v := range r.Rule.Labels {
+			args = append(args, k+"="+v)
+		}
+		causes := []string{""}
+		if slices.Contains(r.Labels, "cause") {
+			causes = closedSet(t)
+		}
+		want := map[string]string{"critical": "pager", "warning": "chat", "info": "nobody"}[r.Rule.Labels["severity"]]
+		for _, cause := range causes {
+			b, err := exec.Command(amtool, append(args, fmt.Sprintf("cause=%q", cause))...).CombinedOutput()
+			if got := strings.TrimSpace(string(b)); err != nil || got != want {
+				t.Errorf("%s with cause %q goes to %s (%v), want %s", r.Alert, cause, got, err, want)
+			}
+		}
+	}
+}
+
+// Who is paged at night reads this: what it means, whom it hurts, where to look, what to do, and when it is wrong.
+func TestRunbooks(t *testing.T) {
+	known := setOf()
+	for _, r := range alerts(t) {
+		known[r.Alert+".md"] = true
+	}
+	for name := range known {
+		b, err := os.ReadFile(RulePath("runbooks/" + name))
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("rules/runbooks/%s is missing", name)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sections []string
+		for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(b), -1) {
+			sections = append(sections, m[1])
+		}
+		if want := []string{"Meaning", "Impact", "Diagnosis", "Mitigation", "False alarms"}; !slices.Equal(sections, want) {
+			t.Errorf("rules/runbooks/%s has the sections %q, want %q", name, sections, want)
+		}
+		if want := "# " + strings.TrimSuffix(name, ".md") + "\n"; !strings.HasPrefix(string(b), want) {
+			t.Errorf("rules/runbooks/%s does not begin with %q", name, want)
+		}
+	}
+	files, err := filepath.Glob(RulePath("runbooks/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !known[filepath.Base(f)] && filepath.Base(f) != "README.md" {
+			t.Errorf("%s is of no alert", f)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package paging
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What Alertmanager sends to a webhook, and to a chat by the shipped template.
+const (
+	toWebhook = `{"alerts": [{"status": "firing", "labels": {"alertname": "KubeflapEndpointsReset"},
+		"annotations": {"summary": "Wiped.", "description": "Remove the selector.", "page_url": "http://k/flaps?service=web"}}]}`
+	toChat = `{"channel": "#alerts", "attachments": [{"title": "[FIRING: 1]", "text": ` +
+		`"KubeflapNodeFlapping (warning) since 2026-03-01 12:00:00 UTC\nIt flaps. Ask its kubelet.\nIncidents: http://k/flaps?node=node-1\n\n` +
+		`KubeflapNodeHeartbeatLost (warning, resolved) since 2026-03-01 12:00:00 UTC\nLost.\nIncidents: http://k/flaps?node=node-2\n"}]}`
+)
+
+func TestMessagesArriveFromWebhookAndChat(t *testing.T) {
+	r, err := startReceiver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.stop)
+	for _, message := range []string{toWebhook, toChat} {
+		response, err := http.Post(r.URL, "application/json", strings.NewReader(message))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer, _ := io.ReadAll(response.Body); string(answer) != "ok" {
+			t.Errorf("a chat answers ok, got %q", answer)
+		}
+		_ = response.Body.Close()
+	}
+	want := []Page{
+		{Alert: "KubeflapEndpointsReset", Text: "Wiped. Remove the selector.", Link: "http://k/flaps?service=web"},
+		{Alert: "KubeflapNodeFlapping", Text: "Ask its kubelet.", Link: "http://k/flaps?node=node-1"},
+		{Alert: "KubeflapNodeHeartbeatLost", Text: "Lost.", Link: "http://k/flaps?node=node-2", Resolved: true},
+	}
+	got := r.Pages()
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i, page := range got {
+		if page.Alert != want[i].Alert || page.Resolved != want[i].Resolved || page.Link != want[i].Link || !strings.Contains(page.Text, want[i].Text) {
+			t.Errorf("want %+v, got %+v", want[i], page)
+		}
+	}
+}
