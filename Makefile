@@ -16,7 +16,7 @@ BENCH     ?= .
 COUNT     ?= 1
 FUZZTIME  ?= 10s
 
-.PHONY: build demo test unit lint check-metrics lab-test browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics check-dashboards lab-test browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -24,7 +24,7 @@ build:
 demo:
 	go run ./cmd/kubeflap demo
 
-test: unit lint check-metrics browser-test lab-test
+test: unit lint check-metrics check-dashboards browser-test lab-test
 
 unit:
 	CGO_ENABLED=1 go test -race ./...
@@ -33,9 +33,14 @@ lint: bin/golangci-lint
 	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd lab/contract && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 
 check-metrics: build bin/promtool
 	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
+
+# Dashboards against what kubeflap exposes, with Prometheus' own parser and engine.
+check-dashboards:
+	cd lab/contract && go test ./...
 
 lab-test:
 	cd lab && go test -timeout 40m ./...
