@@ -59,7 +59,11 @@ func story(t *testing.T, instances ...string) storage.Queryable {
 		}
 		series("kubeflap_build_info", `version="1.0.0"`, instance, "1x60")
 		for name := range foreign {
-			series(name, "", instance, "1x60")
+			values := "1x60"
+			if name == "process_start_time_seconds" {
+				values = "-1x60" // Before the range.
+			}
+			series(name, "", instance, values)
 		}
 	}
 	return promqltest.LoadedStorage(t, load.String())

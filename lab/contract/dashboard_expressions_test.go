@@ -19,6 +19,7 @@ var foreign = map[string]Metric{
 	"process_resident_memory_bytes": {"gauge", nil},
 	"process_cpu_seconds_total":     {"counter", nil},
 	"process_open_fds":              {"gauge", nil},
+	"process_start_time_seconds":    {"gauge", nil},
 }
 
 // known reports a metric or label that does not exist; more are labels that are asked for besides.
@@ -149,4 +150,40 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// What a sum or count adds up must be merged over the replicas before: TestReplicasChangeNothing cannot see a zero doubled.
+func TestDashboardsMergeReplicasFirst(t *testing.T) {
+	for _, d := range dashboards(t) {
+		if d.UID == "kubeflap-self" {
+			continue // It shows the replicas.
+		}
+		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
+			var err error
+			parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
+				if v, ok := node.(*parser.VectorSelector); ok && !merged(v, path) {
+					err = fmt.Errorf("%s is not within a max or min of its own", v)
+				}
+				return nil
+			})
+			return err
+		})
+	}
+}
+
+// merged looks from a selector outwards, for the first aggregation or for a filter.
+func merged(child parser.Node, path []parser.Node) bool {
+	for _, node := range slices.Backward(path) {
+		switch n := node.(type) {
+		case *parser.AggregateExpr:
+			return n.Op == parser.MAX || n.Op == parser.MIN
+		case *parser.BinaryExpr:
+			// What only filters is not added up.
+			if (n.Op == parser.LAND || n.Op == parser.LUNLESS) && n.RHS == child {
+				return true
+			}
+		}
+		child = node
+	}
+	return false
 }

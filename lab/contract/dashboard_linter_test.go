@@ -216,8 +216,8 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 	}
 }
 
-// lintCounter is stricter than the linter, which finds counters without matchers only. A counter that
-// is born with its first count has no increase then: there, and there only, its value itself is that count.
+// lintCounter is stricter than the linter, which finds counters without matchers only. A counter that is born with its
+// first count has no increase then: where "and" or "unless" says that it is new, its value itself is that count.
 func lintCounter(all map[string]Metric) func(panel, target, parser.Expr) error {
 	return func(_ panel, _ target, expr parser.Expr) error {
 		var err error
@@ -244,11 +244,10 @@ func counted(path []parser.Node) bool {
 	return ok && slices.Contains([]string{"rate", "increase", "last_over_time"}, call.Func.Name)
 }
 
-// newborn is one side of "x unless x offset ...".
 func newborn(path []parser.Node) bool {
 	if len(path) == 0 {
 		return false
 	}
 	b, ok := path[len(path)-1].(*parser.BinaryExpr)
-	return ok && b.Op == parser.LUNLESS
+	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
 }
