@@ -1,0 +1,141 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
+)
+
+type labelMatcher = labels.Matcher
+
+// Half an hour is quiet, then everything happens at once. The dashboards are looked at from $__range before the end.
+const (
+	quiet = 30
+	end   = 45 * time.Minute
+)
+
+var sample = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
+
+// sparse are the counters that are born with their first count.
+var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
+
+// story lets the golden exposition happen, as scraped once a minute from each instance. Every counter
+// counts one more, so that what did not happen in it happens, too.
+func story(t *testing.T, instances ...string) storage.Queryable {
+	t.Helper()
+	all := dictionary(t)
+	var load strings.Builder
+	load.WriteString("load 1m\n")
+	series := func(name, of, instance, values string) {
+		fmt.Fprintf(&load, "  %s{%s} %s\n", name, strings.Trim(of+`,job="kubeflap",instance="`+instance+`"`, ","), values)
+	}
+	for _, instance := range instances {
+		for _, match := range sample.FindAllStringSubmatch(string(read(t, filepath.Join(Root, "exporter/metrics/testdata/story.prom"))), -1) {
+			name, of, value := match[1], match[2], match[3]
+			before := value
+			if isCounter(all, name) {
+				v, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before, value = "0", fmt.Sprint(v+1)
+			}
+			if sparse.MatchString(name) {
+				before = "_"
+			}
+			series(name, of, instance, fmt.Sprintf("%sx%d %sx%d", before, quiet, value, quiet))
+		}
+		series("kubeflap_build_info", `version="1.0.0"`, instance, "1x60")
+		for name := range foreign {
+			values := "1x60"
+			if name == "process_start_time_seconds" {
+				values = "-1x60" // Before the range.
+			}
+			series(name, "", instance, values)
+		}
+	}
+	return promqltest.LoadedStorage(t, load.String())
+}
+
+// answers runs every query of a dashboard at the end of the story.
+func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]string {
+	t.Helper()
+	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
+	start := time.Unix(0, 0)
+	all := map[string]string{}
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			// Every variable is All, which is what matches a missing label, too.
+			expr := regexp.MustCompile(`=~"\$\w+"`).ReplaceAllString(filled.Replace(q.Expr), `=~".*"`)
+			query, err := engine.NewRangeQuery(context.Background(), data, nil, expr, start.Add(end-30*time.Minute), start.Add(end), time.Minute)
+			if q.Instant && err == nil {
+				query, err = engine.NewInstantQuery(context.Background(), data, nil, expr, start.Add(end))
+			}
+			if err != nil {
+				t.Fatalf("panel %q, query %s: %v", p.Title, q.RefID, err)
+			}
+			result := query.Exec(context.Background())
+			if result.Err != nil {
+				t.Errorf("panel %q, query %s: %v", p.Title, q.RefID, result.Err)
+			}
+			all[p.Title+", query "+q.RefID] = text(result)
+		}
+	}
+	return all
+}
+
+// text has no order of its own: that of an instant vector is left to chance.
+func text(r *promql.Result) string {
+	if r.Value == nil {
+		return ""
+	}
+	lines := strings.Split(r.Value.String(), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// Two kubeflaps that see the same, as they do for high availability, must not double a number, page a
+// row twice or make a join ambiguous.
+func TestReplicasChangeNothing(t *testing.T) {
+	one, two := story(t, "a"), story(t, "a", "b")
+	for _, d := range dashboards(t) {
+		if d.UID == "kubeflap-self" {
+			continue // It shows the replicas.
+		}
+		t.Run(d.File, func(t *testing.T) {
+			is, want := answers(t, d, two), answers(t, d, one)
+			for query, answer := range want {
+				if is[query] != answer {
+					t.Errorf("%s:\n%s\nwith two replicas:\n%s", query, answer, is[query])
+				}
+			}
+		})
+	}
+}
+
+// The story has everything that can happen, so that no picture may stay empty.
+func TestEveryQueryAnswers(t *testing.T) {
+	data := story(t, "a", "b")
+	for _, d := range dashboards(t) {
+		t.Run(d.File, func(t *testing.T) {
+			is := answers(t, d, data)
+			for query := range maps.Keys(is) {
+				if is[query] == "" {
+					t.Errorf("%s has no answer", query)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package contract
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// foreign are the metrics that are not kubeflap's own: of Prometheus, and of the libraries in kubeflap.
+var foreign = map[string]Metric{
+	"up":                            {"gauge", nil},
+	"scrape_duration_seconds":       {"gauge", nil},
+	"scrape_samples_scraped":        {"gauge", nil},
+	"ALERTS_FOR_STATE":              {"gauge", []string{"alertname", "severity", "namespace", "service", "node"}},
+	"go_goroutines":                 {"gauge", nil},
+	"process_resident_memory_bytes": {"gauge", nil},
+	"process_cpu_seconds_total":     {"counter", nil},
+	"process_open_fds":              {"gauge", nil},
+	"process_start_time_seconds":    {"gauge", nil},
+}
+
+// known reports a metric or label that does not exist; more are labels that are asked for besides.
+func known(all map[string]Metric, expr parser.Expr, more ...string) error {
+	labels := []string{"", "cluster", "instance", "job"}
+	var err error
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		v, ok := node.(*parser.VectorSelector)
+		if !ok {
+			return nil
+		}
+		m, ok := all[v.Name]
+		if !ok {
+			m, ok = foreign[v.Name]
+		}
+		if !ok {
+			err = fmt.Errorf("there is no metric %q", v.Name)
+		}
+		labels = append(labels, m.Labels...)
+		for _, matcher := range v.LabelMatchers {
+			if matcher.Name != "__name__" && !slices.Contains(append(m.Labels, "cluster", "instance", "job"), matcher.Name) {
+				err = fmt.Errorf("%s has no label %q", v.Name, matcher.Name)
+			}
+		}
+		return nil
+	})
+	for _, label := range append(more, asked(expr)...) {
+		if !slices.Contains(labels, label) {
+			err = fmt.Errorf("no metric of %s has the label %q", expr, label)
+		}
+	}
+	return err
+}
+
+// asked are the labels that the expression aggregates by or joins on.
+func asked(expr parser.Expr) []string {
+	var all []string
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		switch n := node.(type) {
+		case *parser.AggregateExpr:
+			all = append(all, n.Grouping...)
+		case *parser.BinaryExpr:
+			if n.VectorMatching != nil {
+				all = append(append(all, n.VectorMatching.MatchingLabels...), n.VectorMatching.Include...)
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+func TestDashboardsAskForWhatExists(t *testing.T) {
+	all := dictionary(t)
+	placeholder := regexp.MustCompile(`\{\{(\w+)\}\}`)
+	for _, d := range dashboards(t) {
+		eachTarget(t, d, func(_ panel, q target, expr parser.Expr) error {
+			var legend []string
+			for _, match := range placeholder.FindAllStringSubmatch(q.LegendFormat, -1) {
+				legend = append(legend, match[1])
+			}
+			return known(all, expr, legend...)
+		})
+		for _, a := range d.Annotations.List {
+			expr, err := parser.NewParser(parser.Options{}).ParseExpr(a.Expr)
+			if err == nil {
+				err = known(all, expr)
+			}
+			if err != nil {
+				t.Errorf("%s: annotation %q: %v", d.File, a.Name, err)
+			}
+		}
+	}
+}
+
+// Each selector obeys the variables that its metric has labels for.
+func TestDashboardsObeyTheirVariables(t *testing.T) {
+	all := dictionary(t)
+	for _, d := range dashboards(t) {
+		names := []string{"cluster"}
+		for _, v := range d.Templating.List {
+			if slices.Contains([]string{"namespace", "service", "node"}, v.Name) {
+				names = append(names, v.Name)
+			}
+		}
+		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
+			var err error
+			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+				v, ok := node.(*parser.VectorSelector)
+				if !ok {
+					return nil
+				}
+				for _, name := range names {
+					if name != "cluster" && !slices.Contains(all[v.Name].Labels, name) {
+						continue
+					}
+					if !slices.ContainsFunc(v.LabelMatchers, func(m *labelMatcher) bool { return m.String() == fmt.Sprintf(`%s=~"$%s"`, name, name) }) {
+						err = fmt.Errorf(`%s without %s=~"$%s"`, v, name, name)
+					}
+				}
+				return nil
+			})
+			return err
+		})
+	}
+}
+
+// A join or an aggregation by an object that forgets the cluster mixes the nodes of two clusters.
+func TestDashboardsKeepClustersApart(t *testing.T) {
+	for _, d := range dashboards(t) {
+		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
+			var err error
+			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+				var labels []string
+				switch n := node.(type) {
+				case *parser.AggregateExpr:
+					labels = n.Grouping
+				case *parser.BinaryExpr:
+					if n.VectorMatching != nil {
+						labels = n.VectorMatching.MatchingLabels
+					}
+				}
+				object := slices.Contains(labels, "node") || slices.Contains(labels, "namespace") || slices.Contains(labels, "service")
+				if object && !slices.Contains(labels, "cluster") {
+					err = fmt.Errorf("%s is not by cluster", node)
+				}
+				return nil
+			})
+			return err
+		})
+	}
+}
+
+// What a sum or count adds up must be merged over the replicas before: TestReplicasChangeNothing cannot see a zero doubled.
+func TestDashboardsMergeReplicasFirst(t *testing.T) {
+	for _, d := range dashboards(t) {
+		if d.UID == "kubeflap-self" {
+			continue // It shows the replicas.
+		}
+		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
+			var err error
+			parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
+				if v, ok := node.(*parser.VectorSelector); ok && !merged(v, path) {
+					err = fmt.Errorf("%s is not within a max or min of its own", v)
+				}
+				return nil
+			})
+			return err
+		})
+	}
+}
+
+// merged looks from a selector outwards, for the first aggregation or for a filter.
+func merged(child parser.Node, path []parser.Node) bool {
+	for _, node := range slices.Backward(path) {
+		switch n := node.(type) {
+		case *parser.AggregateExpr:
+			return n.Op == parser.MAX || n.Op == parser.MIN
+		case *parser.BinaryExpr:
+			// What only filters is not added up.
+			if (n.Op == parser.LAND || n.Op == parser.LUNLESS) && n.RHS == child {
+				return true
+			}
+		}
+		child = node
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package contract
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// The rules of Grafana's dashboard linter (github.com/grafana/dashboard-linter, docs/rules), by
+// their names and without an exclusion. Where it looks at some types of panels only, these look at all.
+func TestDashboardsBreakNoRuleOfTheLinter(t *testing.T) {
+	rules := map[string]func(*testing.T, dashboard){
+		"template-datasource":            lintDatasource,
+		"template-job":                   func(t *testing.T, d dashboard) { lintVariable(t, d, "job", "Job") },
+		"template-instance":              func(t *testing.T, d dashboard) { lintVariable(t, d, "instance", "Instance") },
+		"template-label-promql":          lintVariableQueries,
+		"template-on-time-change-reload": lintReload,
+		"panel-datasource":               lintPanelDatasource,
+		"panel-title-description":        lintDescription,
+		"panel-units":                    lintUnits,
+		"panel-no-targets":               lintTargets,
+		"target-promql": func(t *testing.T, d dashboard) {
+			eachTarget(t, d, func(panel, target, parser.Expr) error { return nil })
+		},
+		"target-rate-interval": func(t *testing.T, d dashboard) { eachTarget(t, d, lintRateInterval) },
+		"target-job":           func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("job")) },
+		"target-instance":      func(t *testing.T, d dashboard) { eachTarget(t, d, lintMatcher("instance")) },
+		"target-counter-agg":   func(t *testing.T, d dashboard) { eachTarget(t, d, lintCounter(dictionary(t))) },
+		"uneditable-dashboard": func(t *testing.T, d dashboard) {
+			if d.Editable {
+				t.Error("is editable")
+			}
+		},
+	}
+	for name, rule := range rules {
+		for _, d := range dashboards(t) {
+			t.Run(name+"/"+d.File, func(t *testing.T) { rule(t, d) })
+		}
+	}
+}
+
+func dictionary(t *testing.T) map[string]Metric {
+	t.Helper()
+	all, err := ReadDictionary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// eachTarget parses every expression, and looks at it.
+func eachTarget(t *testing.T, d dashboard, look func(panel, target, parser.Expr) error) {
+	t.Helper()
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			expr, err := parser.NewParser(parser.Options{}).ParseExpr(filled.Replace(q.Expr))
+			if err == nil {
+				err = look(p, q, expr)
+			}
+			if err != nil {
+				t.Errorf("panel %q, query %s: %v", p.Title, q.RefID, err)
+			}
+		}
+	}
+}
+
+// rateInterval stands for $__rate_interval and for nothing else.
+const rateInterval = 2 * time.Minute
+
+// filled puts values in the place of Grafana's own variables. Those of the dashboards stand inside
+// of matchers, and mean All.
+var filled = strings.NewReplacer(
+	"$__rate_interval", "2m", "$__interval_ms", "60000", "$__interval", "1m", "$__range_s", "1800", "$__range", "30m", "$__from", "0",
+)
+
+func lintDatasource(t *testing.T, d dashboard) {
+	if v := d.Templating.List[0]; v.Type != "datasource" || v.Query != "prometheus" || v.Name != "datasource" || v.Label != "Data source" {
+		t.Errorf("the first variable is %+v, not the data source", v)
+	}
+}
+
+func lintVariable(t *testing.T, d dashboard, name, label string) {
+	for _, v := range d.Templating.List {
+		if v.Name != name {
+			continue
+		}
+		if v.Type != "query" || v.Label != label || !v.Multi || !v.IncludeAll || v.AllValue != ".+" || v.Datasource.UID != "${datasource}" {
+			t.Errorf("variable %s is %+v", name, v)
+		}
+		return
+	}
+	t.Errorf("no variable %s", name)
+}
+
+func lintVariableQueries(t *testing.T, d dashboard) {
+	query := regexp.MustCompile(`^(?:label_values\((.+), (\w+)\)|query_result\((.+)\))$`)
+	for _, v := range d.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		match := query.FindStringSubmatch(v.Query)
+		if match == nil {
+			t.Errorf("variable %s: query %s", v.Name, v.Query)
+			continue
+		}
+		expr, err := parser.NewParser(parser.Options{}).ParseExpr(match[1] + match[3])
+		if err == nil {
+			err = known(dictionary(t), expr, match[2])
+		}
+		if err != nil {
+			t.Errorf("variable %s: %v", v.Name, err)
+		}
+	}
+}
+
+func lintReload(t *testing.T, d dashboard) {
+	const onTimeRangeChange = 2
+	for _, v := range d.Templating.List {
+		if v.Type == "query" && v.Refresh != onTimeRangeChange {
+			t.Errorf("variable %s has refresh %d", v.Name, v.Refresh)
+		}
+	}
+}
+
+func lintPanelDatasource(t *testing.T, d dashboard) {
+	want := datasource{"prometheus", "${datasource}"}
+	for _, a := range d.Annotations.List {
+		if a.Datasource != want {
+			t.Errorf("annotation %q has data source %v", a.Name, a.Datasource)
+		}
+	}
+	for _, p := range d.Panels {
+		if len(p.Targets) > 0 && p.Datasource != want {
+			t.Errorf("panel %q has data source %v", p.Title, p.Datasource)
+		}
+		for _, q := range p.Targets {
+			if q.Datasource != want {
+				t.Errorf("panel %q, query %s has data source %v", p.Title, q.RefID, q.Datasource)
+			}
+		}
+	}
+}
+
+func lintDescription(t *testing.T, d dashboard) {
+	for _, p := range d.Panels {
+		if p.Type != "row" && (p.Title == "" || !strings.HasSuffix(p.Description, ".")) {
+			t.Errorf("panel %q has the description %q", p.Title, p.Description)
+		}
+	}
+}
+
+// lintUnits knows the units that are in use; a new one is added here when it is one of Grafana's.
+func lintUnits(t *testing.T, d dashboard) {
+	units := []string{"short", "s", "percentunit", "bytes", "cps", "dateTimeFromNow", "dateTimeAsIso"}
+	for _, p := range d.Panels {
+		if !slices.Contains([]string{"stat", "timeseries", "bargauge", "table"}, p.Type) || len(p.FieldConfig.Defaults.Mappings) > 0 {
+			continue
+		}
+		used := []string{p.FieldConfig.Defaults.Unit}
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				if property.ID == "unit" {
+					used = append(used, fmt.Sprint(property.Value))
+				}
+			}
+		}
+		// A table has its units in its columns.
+		if used[0] == "" && len(used) > 1 {
+			used = used[1:]
+		}
+		for _, unit := range used {
+			if !slices.Contains(units, unit) {
+				t.Errorf("panel %q has the unit %q", p.Title, unit)
+			}
+		}
+	}
+}
+
+func lintTargets(t *testing.T, d dashboard) {
+	for _, p := range d.Panels {
+		if none := len(p.Targets) == 0; none != (p.Type == "row" || p.Type == "alertlist") {
+			t.Errorf("panel %q has %d queries", p.Title, len(p.Targets))
+		}
+	}
+}
+
+func lintRateInterval(_ panel, _ target, expr parser.Expr) error {
+	var err error
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		if call, ok := node.(*parser.Call); ok && (call.Func.Name == "rate" || call.Func.Name == "irate") {
+			if m, ok := call.Args[0].(*parser.MatrixSelector); !ok || m.Range != rateInterval {
+				err = fmt.Errorf("%s is not over $__rate_interval", call)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+func lintMatcher(name string) func(panel, target, parser.Expr) error {
+	return func(_ panel, _ target, expr parser.Expr) error {
+		for _, matchers := range parser.ExtractSelectors(expr) {
+			if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
+				return m.Name == name && m.Type == labels.MatchRegexp && m.Value == "$"+name
+			}) {
+				return fmt.Errorf(`a selector without %s=~"$%s"`, name, name)
+			}
+		}
+		return nil
+	}
+}
+
+// lintCounter is stricter than the linter, which finds counters without matchers only. A counter that is born with its
+// first count has no increase then: where "and" or "unless" says that it is new, its value itself is that count.
+func lintCounter(all map[string]Metric) func(panel, target, parser.Expr) error {
+	return func(_ panel, _ target, expr parser.Expr) error {
+		var err error
+		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
+			v, ok := node.(*parser.VectorSelector)
+			if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) {
+				err = fmt.Errorf("%s is a counter without rate or increase", v)
+			}
+			return nil
+		})
+		return err
+	}
+}
+
+func isCounter(all map[string]Metric, name string) bool {
+	return all[name].Type == "counter" || all[name].Type == "histogram" || strings.HasSuffix(name, "_total")
+}
+
+func counted(path []parser.Node) bool {
+	if len(path) < 2 {
+		return false
+	}
+	call, ok := path[len(path)-2].(*parser.Call)
+	return ok && slices.Contains([]string{"rate", "increase", "last_over_time"}, call.Func.Name)
+}
+
+func newborn(path []parser.Node) bool {
+	if len(path) == 0 {
+		return false
+	}
+	b, ok := path[len(path)-1].(*parser.BinaryExpr)
+	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
+}

@@ -1,0 +1,264 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updateDashboards = flag.Bool("update-dashboards", false, "bring the dashboards into their canonical form")
+
+// dashboard is what the tests look at of Grafana's classic schema.
+type dashboard struct {
+	File string `json:"-"`
+
+	UID, Title, Description, Refresh, Timezone string
+	Editable                                   bool
+	GraphTooltip                               int
+	SchemaVersion                              int
+	Tags                                       []string
+	Links                                      []link
+	Panels                                     []panel
+	Annotations                                struct{ List []annotation }
+	Templating                                 struct{ List []variable }
+}
+
+type link struct {
+	Type, URL             string
+	Tags                  []string
+	KeepTime, IncludeVars bool
+}
+
+type annotation struct {
+	Name, Expr string
+	Datasource datasource
+}
+
+type variable struct {
+	Name, Label, Type, Query, AllValue string
+	Refresh                            int
+	Multi, IncludeAll                  bool
+	Datasource                         datasource
+}
+
+type panel struct {
+	ID                       int
+	Type, Title, Description string
+	Datasource               datasource
+	GridPos                  struct{ X, Y, W, H int }
+	Targets                  []target
+	FieldConfig              struct {
+		Defaults  fieldDefaults
+		Overrides []override
+	}
+}
+
+type fieldDefaults struct {
+	Unit, NoValue string
+	Mappings      []any
+	Links         []link
+}
+
+type override struct {
+	Properties []struct {
+		ID    string
+		Value any
+	}
+}
+
+type target struct {
+	RefID, Expr, LegendFormat, Format string
+	Instant                           bool
+	Datasource                        datasource
+}
+
+type datasource struct{ Type, UID string }
+
+// dashboards reads those that are shipped.
+func dashboards(t *testing.T) []dashboard {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(Root, "dashboards", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dashboards: %v", err)
+	}
+	var all []dashboard
+	for _, file := range files {
+		d := dashboard{File: filepath.Base(file)}
+		if err := json.Unmarshal(read(t, file), &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Hand-kept JSON stays readable, and its changes small, if it has one form only.
+func TestDashboardsAreCanonical(t *testing.T) {
+	for _, d := range dashboards(t) {
+		file := filepath.Join(Root, "dashboards", d.File)
+		is := read(t, file)
+		want := canonical(t, is)
+		switch {
+		case bytes.Equal(is, want):
+		case *updateDashboards:
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s: not in the canonical form; mend it with: cd lab/contract && go test -run Canonical -update-dashboards .", d.File)
+		}
+	}
+}
+
+// canonical sorts the keys and indents by two spaces.
+func canonical(t *testing.T, b []byte) []byte {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.UseNumber()
+	var all any
+	if err := decoder.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(all); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Alerts, runbooks and the chart refer to the files and the uids.
+func TestDashboardsHaveFixedIdentities(t *testing.T) {
+	want := map[string]string{
+		"kubeflap.json": "kubeflap-self", "node.json": "kubeflap-node", "overview.json": "kubeflap-overview", "service.json": "kubeflap-service",
+	}
+	is := map[string]string{}
+	for _, d := range dashboards(t) {
+		is[d.File] = d.UID
+		if d.Editable || d.Title == "" || d.Description == "" || d.Refresh != "30s" || d.Timezone != "utc" || d.GraphTooltip != 1 || !slices.Equal(d.Tags, []string{"kubeflap"}) {
+			t.Errorf("%s: title, description, refresh, timezone, shared crosshair or tag are not as in the others", d.File)
+		}
+		if d.SchemaVersion < 39 || d.SchemaVersion > 41 {
+			t.Errorf("%s: schemaVersion is %d", d.File, d.SchemaVersion)
+		}
+	}
+	for file, uid := range want {
+		if is[file] != uid {
+			t.Errorf("%s: uid is %q, want %q", file, is[file], uid)
+		}
+	}
+	if len(is) != len(want) {
+		t.Errorf("there are %d dashboards, want %d", len(is), len(want))
+	}
+}
+
+func TestDashboardsAreListedInTheDocs(t *testing.T) {
+	page := string(read(t, filepath.Join(Root, "docs", "dashboards.md")))
+	for _, d := range dashboards(t) {
+		for _, s := range []string{"dashboards/" + d.File, d.UID, d.Title} {
+			if !strings.Contains(page, "`"+s+"`") {
+				t.Errorf("docs/dashboards.md does not name `%s`", s)
+			}
+		}
+	}
+}
+
+func TestPanelsHaveTheirPlaces(t *testing.T) {
+	for _, d := range dashboards(t) {
+		taken, ids, titles := map[[2]int]string{}, map[int]bool{}, map[string]bool{}
+		for _, p := range d.Panels {
+			if ids[p.ID] || p.ID == 0 || titles[p.Title] || p.Title == "" {
+				t.Errorf("%s: panel %d %q has no id or title of its own", d.File, p.ID, p.Title)
+			}
+			ids[p.ID], titles[p.Title] = true, true
+			if g := p.GridPos; g.W < 1 || g.H < 1 || g.X < 0 || g.X+g.W > 24 {
+				t.Errorf("%s: panel %q is outside of the grid", d.File, p.Title)
+			}
+			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+				for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+					if other, ok := taken[[2]int{x, y}]; ok {
+						t.Fatalf("%s: panels %q and %q overlap", d.File, p.Title, other)
+					}
+					taken[[2]int{x, y}] = p.Title
+				}
+			}
+		}
+	}
+}
+
+// Without a text an empty panel leaves open whether all is well or nothing is known.
+func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
+	for _, d := range dashboards(t) {
+		for _, p := range d.Panels {
+			if len(p.Targets) > 0 && p.FieldConfig.Defaults.NoValue == "" {
+				t.Errorf("%s: panel %q has no noValue", d.File, p.Title)
+			}
+		}
+	}
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	var (
+		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&\$\{cluster:queryparam\}(&var-\w+=\$\{[\w.]+\})*$`)
+		toPage      = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps(\?((namespace|service|node|from|to)=\$\{[\w.:]+\}&?)+)?$`)
+	)
+	all := dashboards(t)
+	uids := map[string]bool{}
+	for _, d := range all {
+		uids[d.UID] = true
+	}
+	for _, d := range all {
+		if first := d.Links[0]; first.Type != "dashboards" || !slices.Equal(first.Tags, []string{"kubeflap"}) || !first.KeepTime || !first.IncludeVars {
+			t.Errorf("%s: the first link is not the drop-down of all dashboards with their time and variables", d.File)
+		}
+		for _, l := range append(d.Links[1:], linksOf(t, d)...) {
+			match := toDashboard.FindStringSubmatch(l.URL)
+			if !toPage.MatchString(l.URL) && (match == nil || !uids[match[1]]) {
+				t.Errorf("%s: link %s leads neither to a dashboard nor to the page", d.File, l.URL)
+			}
+		}
+	}
+}
+
+// linksOf are those of fields, wherever they are set.
+func linksOf(t *testing.T, d dashboard) []link {
+	t.Helper()
+	var all []link
+	for _, p := range d.Panels {
+		all = append(all, p.FieldConfig.Defaults.Links...)
+		for _, o := range p.FieldConfig.Overrides {
+			for _, property := range o.Properties {
+				if property.ID != "links" {
+					continue
+				}
+				var some []link
+				b, err := json.Marshal(property.Value)
+				if err == nil {
+					err = json.Unmarshal(b, &some)
+				}
+				if err != nil {
+					t.Fatalf("%s: panel %q: %v", d.File, p.Title, err)
+				}
+				all = append(all, some...)
+			}
+		}
+	}
+	return all
+}
