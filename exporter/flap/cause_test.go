@@ -90,7 +90,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			func(s *story) {
 				s.modified(aPod("web-1", ready, running("app:1", 1)))
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
-					p.Containers[0].Started, p.Ready.Transition = clock(7), clock(10)
+					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(26)
 				}))
 			}, CauseProbeFailed,
 		},

@@ -95,8 +95,8 @@ func updatedInPlace(c *podChange) bool {
 func gateNotReady(c *podChange) bool { return c.reason() == "ReadinessGatesNotReady" }
 
 // restartSettles is how long after its start a restarted container may be not ready only because it
-// was restarted. Both times are the kubelet's, in whole seconds.
-const restartSettles = 2 * time.Second
+// was restarted: somewhat more than the default period of a probe. Both times are the kubelet's.
+const restartSettles = 15 * time.Second
 
 // containerEnded: a container is not running, or another one runs in its place
 // (kubelet, convertStatusToAPIStatus).
@@ -117,8 +117,8 @@ func containerEnded(c *podChange) bool {
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted: a probed container that was restarted can be called ready for some milliseconds, until its probe
-// begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
+// justRestarted: a probed container that was restarted can be called ready for a while, until at its next
+// turn the probe begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
 func (c *podChange) justRestarted(x *event.Container) bool {
 	return !x.Ready && x.Restarts > 0 && !x.Started.IsZero() && c.now.Ready != nil &&
 		c.now.Ready.Transition.Sub(x.Started) <= restartSettles
