@@ -44,6 +44,13 @@ func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluste
 	mux.HandleFunc("GET /api/v1/incidents", apiHandler(clusters))
 	mux.Handle("GET /", landing)
 	mux.Handle("GET /metrics", metricsHandler(registry, logger))
+	mux.Handle("GET /-/", Probes(ready))
+	return mux, nil
+}
+
+// Probes answers what a kubelet asks, and says nothing of the cluster: /-/healthy, and on /-/ready whether ready says so.
+func Probes(ready func() bool) http.Handler {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "kubeflap is healthy.")
 	})
@@ -54,7 +61,7 @@ func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluste
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")
 	})
-	return mux, nil
+	return mux
 }
 
 func metricsHandler(registry *prometheus.Registry, logger *slog.Logger) http.Handler {

@@ -136,3 +136,20 @@ func TestMetricsCompressed(t *testing.T) {
 		t.Errorf("unexpected text:\n%s", text)
 	}
 }
+
+func TestProbesTellNothingOfTheCluster(t *testing.T) {
+	server := httptest.NewServer(Probes(func() bool { return true }))
+	t.Cleanup(server.Close)
+	for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 200, "/": 404, "/metrics": 404, "/flaps": 404, "/api/v1/incidents": 404} {
+		response, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != want {
+			t.Errorf("%s is answered with %s, want %d", path, response.Status, want)
+		}
+	}
+}
