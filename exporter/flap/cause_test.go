@@ -213,6 +213,28 @@ func TestPodsFirstReadyIsNoTransition(t *testing.T) {
 	equal(t, "transitions", s.inShop().Transitions, [3][numCauses]uint64{})
 }
 
+func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
+	back := aPod("web-1", ready, running("app:1", 1))
+	crash := unready("ContainersNotReady", container1("terminated", "Error", 0))
+	for _, c := range []struct {
+		name  string
+		after float64
+		slice *event.EndpointSlice
+		want  Cause
+	}{
+		{"within a second", 0.5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
+		{"long after: that was something else", 5, slice("a", "web", "-web-1", "web-2"), CauseUnknown},
+		{"removed: the flap of a pod does not do that", 0.5, slice("a", "web", "web-2"), CauseUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10).modified(crash).modified(back)
+			s.at(10 + c.after).modified(c.slice)
+			s.Advance(s.now.Add(2 * time.Second))
+			equal(t, "losses", s.losses(c.want), 1)
+		})
+	}
+}
+
 func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 	other := aService("web", true)
 	other.Selector = map[string]string{"app": "other"}

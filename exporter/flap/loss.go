@@ -136,6 +136,9 @@ func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
 		return p.leaving, true
 	case p.ready != event.StatusTrue && p.everReady:
 		return p.cause, p.cause != CauseUnknown
+	case l.finding.Kind == AddressNotReady && p.recovered != CauseUnknown && l.finding.Time.Sub(p.turned).Abs() <= evidenceWait:
+		// The watch of pods is ahead: it has shown the pod not ready and ready again.
+		return p.recovered, true
 	}
 	// The pod is ready: it was not the pod, or the watch of pods is behind.
 	return f.explainByService(l), false

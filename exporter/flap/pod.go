@@ -25,8 +25,9 @@ type pod struct {
 
 	// everReady: it has been Ready since it was seen; what comes before is its start.
 	everReady bool
-	// cause is why it is not Ready, while it is not; leaving is why it goes, once it does.
-	cause, leaving Cause
+	// cause is why it is not Ready, while it is not; recovered is what it recovered from last; leaving
+	// is why it goes, once it does.
+	cause, recovered, leaving Cause
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True; zero if never.
 	turned, updated, ended time.Time
@@ -123,7 +124,7 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 		f.report(x)
 	}
 	if to == event.StatusTrue {
-		p.everReady, p.cause = true, CauseUnknown
+		p.everReady, p.cause, p.recovered = true, CauseUnknown, p.cause
 	}
 	p.turned, p.ended = e.Seen, time.Time{}
 }
