@@ -28,13 +28,12 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		registry := newRegistry()
-		h.registerAs(registry, "")
 		p.logger.Info("kubeflap starts", "version", version.Info())
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
+			return serve(ctx, p, listen, pages{h.collector.Beside(registry), registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
 		})
 		if *probes != "" {
 			group.Go(func() error { return serveProbes(ctx, p, *probes, h.fold.Synced) })

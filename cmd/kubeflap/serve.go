@@ -39,6 +39,7 @@ func newRegistry() *prometheus.Registry {
 
 // pages are what is served.
 type pages struct {
+	metrics  prometheus.TransactionalGatherer
 	registry *prometheus.Registry
 	ready    func() bool
 	clusters []web.Cluster
@@ -46,7 +47,7 @@ type pages struct {
 
 // serve serves the pages until ctx ends, then lets running scrapes finish.
 func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
-	handler, err := web.Handler(pages.registry, pages.ready, pages.clusters, p.logger)
+	handler, err := web.Handler(pages.metrics, pages.registry, pages.ready, pages.clusters, p.logger)
 	if err != nil {
 		return err
 	}

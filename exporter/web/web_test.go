@@ -23,7 +23,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(prometheus.ToTransactionalGatherer(registry), registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
