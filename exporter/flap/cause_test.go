@@ -288,8 +288,10 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 			func(s *story) { s.modified(written).at(11).modified(edited) }, CauseManualWrite,
 		},
 		{
-			"someone deleted the slice",
-			func(s *story) { s.deleted(slice("a", "web", "web-1", "web-2")) }, CauseManualWrite,
+			"someone deleted the slice, and the controller made it anew",
+			func(s *story) {
+				s.deleted(slice("a", "web", "web-1", "web-2")).at(10.2).added(slice("b", "web", "web-1", "web-2"))
+			}, CauseManualWrite,
 		},
 		{
 			"the controller took it out and nothing says why",
@@ -312,8 +314,14 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 	t.Run("the pod's event comes after the address's", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
-		s.at(10.3).modified(unready("ContainersNotReady"))
-		equal(t, "losses with it", s.losses(CauseProbeFailed), 1)
+		s.at(10.3).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
+		equal(t, "losses with it", s.losses(CauseContainerExit), 1)
+	})
+	t.Run("a probe failed: the node may still be why", func(t *testing.T) {
+		s := webStory(t).at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
+		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		s.at(11)
+		equal(t, "losses after a second", s.losses(CauseProbeFailed), 1)
 	})
 	t.Run("the Service's event comes after the address's", func(t *testing.T) {
 		other := aService("web", true)
@@ -361,10 +369,11 @@ func TestCauseOfAnOutage(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
 		s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
 		equal(t, "reported before", s.count(OutageEnded), 0)
-		second := unready("ContainersNotReady")
+		crash := container1("terminated", "Error", 0)
+		second := unready("ContainersNotReady", crash)
 		second.Meta = aPod("web-2", ready).Meta
-		s.at(10.3).modified(unready("ContainersNotReady"), second)
-		equal(t, "cause", ended(s).Cause, CauseProbeFailed)
+		s.at(10.3).modified(unready("ContainersNotReady", crash), second)
+		equal(t, "cause", ended(s).Cause, CauseContainerExit)
 		equal(t, "duration", ended(s).Duration, 200*time.Millisecond)
 	})
 }
@@ -391,6 +400,9 @@ func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
 		s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
 		s.starts(aService("web", selector), handWritten("web", "192.0.2.1"))
 		s.at(10).modified(handWritten("web"))
+		if want == CauseManualWrite {
+			s.at(11) // a selector that was added could still be shown
+		}
 		equal(t, "losses by "+want.String(), s.losses(want), 1)
 	}
 }
