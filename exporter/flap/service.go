@@ -47,6 +47,8 @@ type service struct {
 	outageCause Cause
 	// outageSeen: it was seen to begin when it did.
 	outageSeen bool
+	// untold are the losses that began an outage that is not reported yet, in their order.
+	untold []*loss
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
