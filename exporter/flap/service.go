@@ -146,13 +146,14 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
-	f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 	f.end(s)
 	f.forgetServiceIfGone(s)
 }
 
+// end tells that a Service is gone, deleted or replaced by another of its name.
 func (f *Fold) end(s *service) {
 	if s.exists {
+		f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 		s.exists = false
 		f.movedOut(s)
 	}

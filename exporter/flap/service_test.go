@@ -407,6 +407,16 @@ func TestDeletionOfTheOldServiceThatComesLateLeavesTheNewOne(t *testing.T) {
 	equal(t, "Services", len(s.Services(s.now, nil)), 1)
 }
 
+func TestServiceThatAListShowsReplacedIsReportedAsRemoved(t *testing.T) {
+	second := aService("web", true)
+	second.UID = id("second")
+	s := newStory(t, grace40).starts(aService("web", true))
+	s.at(10).lists(event.KindService, second)
+	equal(t, "removed", s.count(ServiceRemoved), 1)
+	s.at(20).deleted(second)
+	equal(t, "removed in the end", s.count(ServiceRemoved), 2)
+}
+
 func TestServiceThatARelistLacksIsGone(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), aService("api", true))
 	s.at(10).lists(event.KindService, aService("api", true))
