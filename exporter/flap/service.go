@@ -222,7 +222,13 @@ type shift struct {
 // moved counts the change of one address from one state to another.
 func (f *Fold) moved(s shift, a *address, from, to state) {
 	// What a truncated object did not show may have been there, and may be still.
-	if s.quiet || from == stateNone && s.wasTruncated || to == stateNone && s.truncated {
+	if s.quiet || from == stateNone && s.wasTruncated {
+		return
+	}
+	if to == stateNone && s.truncated {
+		if from == stateNotReady {
+			f.reportOf(s.service, f.addressFinding(s, a, AddressLeftOut))
+		}
 		return
 	}
 	var kind FindingKind

@@ -248,6 +248,9 @@ func TestTruncatedEndpointsTellNothingByWhatTheyLeaveOut(t *testing.T) {
 	v := s.service("web")
 	equal(t, "churn", v.Added+v.Removed, 0)
 	equal(t, "turned not ready: it stayed in view", v.TurnedNotReady, 1)
+	s.at(12).modified(truncated("web-2"))
+	equal(t, "churn after what is not ready is left out", s.service("web").Removed, 0)
+	equal(t, "reported as left out", s.count(AddressLeftOut), 1)
 	equal(t, "bounces", v.Bounces, 0)
 }
 

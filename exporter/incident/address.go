@@ -34,7 +34,7 @@ func (l *Log) observeAddress(x flap.Finding) {
 	switch {
 	case x.Kind == flap.AddressNotReady || x.Kind == flap.AddressRemoved && x.From == "ready":
 		l.lostAddress(x)
-	case x.Kind == flap.AddressRemoved:
+	case x.Kind == flap.AddressRemoved, x.Kind == flap.AddressLeftOut:
 		l.addressGone(x)
 	case x.Kind == flap.AddressReady || x.Kind == flap.AddressBounced || x.To == "ready":
 		l.addressBack(x)
@@ -148,7 +148,8 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	l.touched(r, t)
 }
 
-// addressGone: an address that was not ready has left the Service: nobody waits for it.
+// addressGone: an address that was not ready has left the Service, or is not shown
+// any more: nobody waits for it.
 func (l *Log) addressGone(x flap.Finding) {
 	key := keyOfAddress(x)
 	a := l.addresses[key]

@@ -67,7 +67,8 @@ func (l *Log) Observe(x flap.Finding) {
 	switch x.Kind {
 	case flap.HeartbeatSeen, flap.HeartbeatLate, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.NodeRemoved:
 		l.observeNode(x)
-	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced:
+	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced,
+		flap.AddressLeftOut:
 		l.observeAddress(x)
 	case flap.OutageStarted:
 		l.outageStarted(x)
@@ -75,6 +76,8 @@ func (l *Log) Observe(x flap.Finding) {
 		l.outageEnded(x)
 	case flap.EndpointsReset:
 		l.reset(x)
+	case flap.EndpointsRewritten:
+		l.rewritten(x)
 	case flap.SelectorConflict:
 		l.conflict(x)
 	case flap.SelectorConflictEnded:

@@ -106,12 +106,12 @@ func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
 	end(&s.span, t)
 	r.add(fact{at: t, stage: how, service: key, longest: lasted})
 	s.outage, s.record = time.Time{}, nil
-	r.rewritten(t)
+	r.notWiped(t)
 	l.touched(r, t)
 }
 
-// rewritten: what was wiped is there again, or is not wanted any more.
-func (r *record) rewritten(t time.Time) {
+// notWiped: what was wiped is there again, or is not wanted any more.
+func (r *record) notWiped(t time.Time) {
 	r.wiped = false
 	end(&r.wipe, t)
 }
@@ -133,12 +133,23 @@ func (l *Log) reset(x flap.Finding) {
 	l.touched(r, x.Time)
 }
 
-func bomb(x flap.Finding) subject {
-	return subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: flap.CauseEndpointsReset}
+// rewritten takes in that what was wiped is there again: to be wiped again, as long as the conflict goes on.
+func (l *Log) rewritten(x flap.Finding) {
+	r := l.find(bomb(keyOfService(x)).key(), x.Time)
+	if r == nil || !r.wiped {
+		return
+	}
+	r.notWiped(x.Time)
+	r.add(fact{at: x.Time, stage: stageRewritten, service: keyOfService(x), number: x.Count})
+	l.touched(r, x.Time)
+}
+
+func bomb(key serviceKey) subject {
+	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
 }
 
 func (l *Log) conflict(x flap.Finding) {
-	r := l.begin(bomb(x), x.Time)
+	r := l.begin(bomb(keyOfService(x)), x.Time)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
 	r.add(fact{at: x.Time, stage: stageConflict, service: keyOfService(x), number: x.Count})
@@ -147,12 +158,12 @@ func (l *Log) conflict(x flap.Finding) {
 }
 
 func (l *Log) conflictEnded(x flap.Finding) {
-	r := l.find(bomb(x).key(), x.Time)
+	r := l.find(bomb(keyOfService(x)).key(), x.Time)
 	if r == nil || !r.conflict {
 		return
 	}
 	r.conflict = false
-	r.rewritten(x.Time)
+	r.notWiped(x.Time)
 	end(&r.bomb, x.Time)
 	r.add(fact{at: x.Time, stage: stageDefused, service: keyOfService(x)})
 	l.touched(r, x.Time)
@@ -166,9 +177,8 @@ func (l *Log) serviceGained(key serviceKey, t time.Time) {
 	}
 	s.gained++
 	s.gainedAt = t
-	wipe := subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
-	if r := l.active[wipe.key()]; r != nil && r.wiped {
-		r.rewritten(t)
+	if r := l.active[bomb(key).key()]; r != nil && r.wiped {
+		r.notWiped(t)
 		l.touched(r, t)
 	}
 }

@@ -112,6 +112,8 @@ func (r *record) effectOf(x *Incident) string {
 		switch {
 		case r.wiped:
 			return "it has had none since"
+		case r.resets > 0 && x.State == StatePending:
+			return "they are back, to be wiped again"
 		case r.resets > 0 && r.cause == flap.CauseEndpointsReset:
 			return "they are back"
 		case x.State == StatePending:
