@@ -144,6 +144,7 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 	stage := stageNotReady
 	if unknown {
 		stage = stageUnknown
+		r.turnedUnknown++
 	}
 	r.add(fact{at: x.Time, stage: stage, first: n.name, longest: x.Heartbeat})
 	l.touched(r, x.Time)
@@ -168,6 +169,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	r := l.lose(n, x.Time, 0)
 	r.unknown = true
 	r.turned++
+	r.turnedUnknown++
 	r.add(fact{at: x.Time, stage: stageUnseen, first: n.name})
 	l.touched(r, x.Time)
 }

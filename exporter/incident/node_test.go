@@ -147,3 +147,18 @@ func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
 	s.at(1).turns("node-1", "true", "false").at(2).loses(flap.CauseNodeNotReady, "pod-1")
 	s.only().is(t, StateRunning, ScopeNode, flap.CauseNodeNotReady, "node-1")
 }
+
+func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
+	s := newTale(t).at(0).beats("node-1")
+	for i := range 5 {
+		at := 10 + 20*float64(i)
+		s.at(at).turns("node-1", "true", "false").at(at+5).beats("node-1").turns("node-1", "false", "true")
+	}
+	s.at(140).misses(40, "node-1").at(141).turns("node-1", "true", "unknown")
+	s.at(160).returns(60, "node-1").turns("node-1", "unknown", "false").at(161).turns("node-1", "false", "true")
+	x := s.only()
+	equal(t, "turned not Ready or Unknown", x.Turned, 7)
+	if !strings.Contains(x.Summary, "Ready turned Unknown 1 time;") {
+		t.Error(x.Summary)
+	}
+}

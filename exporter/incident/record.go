@@ -80,14 +80,16 @@ type record struct {
 	services        []*effect
 	servicesLeftOut int
 	lost            int
-	bounces, turned int
-	outages, resets int
-	outageTime      time.Duration
-	byCause         map[flap.Cause]int
-	unknown         bool
-	longest, stale  time.Duration
-	again           int
-	changes         []change
+	bounces         int
+	// turned is how often nodes turned not Ready or Unknown, turnedUnknown the latter.
+	turned, turnedUnknown int
+	outages, resets       int
+	outageTime            time.Duration
+	byCause               map[flap.Cause]int
+	unknown               bool
+	longest, stale        time.Duration
+	again                 int
+	changes               []change
 
 	evidence bounded[*fact]
 	spans    bounded[*Span]
@@ -218,7 +220,8 @@ func (l *Log) merge(r, into *record) {
 func (r *record) takeCounts(from *record) {
 	r.openOutages += from.openOutages
 	r.lost, r.bounces = r.lost+from.lost, r.bounces+from.bounces
-	r.outages, r.turned, r.outageTime = r.outages+from.outages, r.turned+from.turned, r.outageTime+from.outageTime
+	r.outages, r.outageTime = r.outages+from.outages, r.outageTime+from.outageTime
+	r.turned, r.turnedUnknown = r.turned+from.turned, r.turnedUnknown+from.turnedUnknown
 	r.unknown = r.unknown || from.unknown
 	r.longest = max(r.longest, from.longest)
 	for cause, n := range from.byCause {

@@ -22,13 +22,13 @@ func (r *record) happened(x *Incident) string {
 		if longest > 0 {
 			s += ", for up to " + length(longest) + grace
 		}
-		return s + turnedUnknown(x)
+		return s + r.sayUnknown(x)
 	case storyGrace:
 		s := "the grace period of " + length(x.Numbers.GracePeriod) + " is as short as the heartbeat"
 		if longest > 0 {
 			s += ": " + count(len(r.nodes)+r.nodesLeftOut, "node was", "nodes were") + " lost with intervals of at most " + length(longest)
 		}
-		return capital(s) + turnedUnknown(x)
+		return capital(s) + r.sayUnknown(x)
 	case storyNode:
 		return capital(r.happenedToNode(x, grace))
 	}
@@ -43,19 +43,19 @@ func (r *record) happenedToNode(x *Incident, grace string) string {
 	case x.Cause == flap.CauseNodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
-		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + turnedUnknown(x)
+		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
 	}
-	return "the node controller took " + node + " for lost" + times(x.Turned)
+	return "the node controller took " + node + " for lost" + times(r.turnedUnknown)
 }
 
-func turnedUnknown(x *Incident) string {
+func (r *record) sayUnknown(x *Incident) string {
 	switch {
-	case x.Turned == 0 && x.State == StateRunning:
+	case r.turnedUnknown == 0 && x.State == StateRunning:
 		return ""
-	case x.Turned == 0:
+	case r.turnedUnknown == 0:
 		return ", which the node controller did not notice"
 	}
-	return " and Ready turned Unknown " + count(x.Turned, "time", "times")
+	return " and Ready turned Unknown " + count(r.turnedUnknown, "time", "times")
 }
 
 // happenedToService says what took addresses from a Service whose nodes are well.
