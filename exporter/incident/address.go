@@ -72,7 +72,7 @@ func (l *Log) lostAddress(x flap.Finding) {
 		r.again++
 		l.show(r)
 	}
-	l.claimFor(key.serviceKey, r, x.Time)
+	l.claimFor(key.serviceKey, r, x)
 	l.touched(r, x.Time)
 	if a.back.After(x.Time) {
 		l.putBack(a, key, a.back)

@@ -83,6 +83,17 @@ func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	equal(t, "end", x.End, s.now)
 }
 
+func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseProbeFailed, "pod-1").web(flap.OutageStarted, 0)
+	s.at(5).loses(flap.CauseProbeFailed, "pod-2").web(flap.OutageStarted, 0)
+	s.at(8).regains("pod-1", "pod-2").web(flap.OutageEnded, 3)
+	x := s.only()
+	equal(t, "state", x.State, StateRecovered)
+	equal(t, "outages", x.Outages, 2)
+	equal(t, "outage", x.OutageTime, 7*time.Second)
+}
+
 func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
 	s := newTale(t)
 	s.at(1).web(flap.OutageStarted, 0).at(10)

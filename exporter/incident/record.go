@@ -66,19 +66,19 @@ type record struct {
 	into *record
 	told told
 
-	// What has not recovered: nodes, addresses and since when they are out, outages;
-	// conflict is a time bomb that has not gone off, wiped one that has.
+	// What has not recovered: nodes, addresses and since when they are out, Services
+	// and since when they are down; conflict is a time bomb that has not gone off, wiped one that has.
 	openNodes       map[string]struct{}
 	out             map[addressKey]time.Time
-	openOutages     int
+	down            map[serviceKey]time.Time
 	conflict, wiped bool
 	bomb, wipe      *Span
 
 	nodes           []string
-	nodesLeftOut    int
+	nodesLeftOut    others
 	nodesKnown      int
 	services        []*effect
-	servicesLeftOut int
+	servicesLeftOut others
 	lost            int
 	bounces         int
 	// turned is how often nodes turned not Ready or Unknown, turnedUnknown the latter.
@@ -100,13 +100,13 @@ type effect struct {
 	key                    serviceKey
 	lost, bounces, outages int
 	outageTime             time.Duration
-	down                   time.Time
 }
 
 func newRecord(s subject, t time.Time) *record {
 	r := &record{
 		subject: s, id: idOf(s.key(), t), start: t,
-		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{}, byCause: map[flap.Cause]int{},
+		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{},
+		down: map[serviceKey]time.Time{}, byCause: map[flap.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*Span](24, 72),
 	}
 	switch s.cause {
@@ -133,7 +133,7 @@ func (r *record) root() *record {
 
 // ongoing: something harmful has not recovered.
 func (r *record) ongoing() bool {
-	return len(r.openNodes) > 0 || len(r.out) > 0 || r.openOutages > 0 || r.wiped
+	return len(r.openNodes) > 0 || len(r.out) > 0 || len(r.down) > 0 || r.wiped
 }
 
 func (r *record) isOpen() bool { return r.ongoing() || r.conflict }
@@ -163,11 +163,14 @@ func (r *record) addNode(name string) {
 		return
 	}
 	if len(r.nodes) == maxNodes {
-		r.nodesLeftOut++
+		r.nodesLeftOut = r.nodesLeftOut.with(hashOf(name))
 		return
 	}
 	r.nodes = append(r.nodes, name)
 }
+
+// nodeCount is how many nodes it hit.
+func (r *record) nodeCount() int { return len(r.nodes) + len(r.nodesLeftOut) }
 
 // effectOn is what it did to a Service; of what is over the limit only the sum is kept.
 func (r *record) effectOn(key serviceKey) *effect {
@@ -178,7 +181,7 @@ func (r *record) effectOn(key serviceKey) *effect {
 	}
 	e := &effect{key: key}
 	if len(r.services) == maxServices {
-		r.servicesLeftOut++
+		r.servicesLeftOut = r.servicesLeftOut.with(hashOf(key.String()))
 	} else {
 		r.services = append(r.services, e)
 	}
@@ -200,10 +203,11 @@ func (l *Log) merge(r, into *record) {
 	for key, since := range r.out {
 		into.out[key] = since
 	}
-	for _, name := range r.nodes {
-		into.addNode(name)
+	for key, since := range r.down {
+		into.down[key] = since
 	}
 	into.takeCounts(r)
+	into.takeLeftOut(r)
 	for _, f := range r.evidence.all() {
 		into.add(*f)
 	}
@@ -218,7 +222,6 @@ func (l *Log) merge(r, into *record) {
 }
 
 func (r *record) takeCounts(from *record) {
-	r.openOutages += from.openOutages
 	r.lost, r.bounces = r.lost+from.lost, r.bounces+from.bounces
 	r.outages, r.outageTime = r.outages+from.outages, r.outageTime+from.outageTime
 	r.turned, r.turnedUnknown = r.turned+from.turned, r.turnedUnknown+from.turnedUnknown
@@ -231,8 +234,29 @@ func (r *record) takeCounts(from *record) {
 		sum := r.effectOn(e.key)
 		sum.lost, sum.bounces, sum.outages = sum.lost+e.lost, sum.bounces+e.bounces, sum.outages+e.outages
 		sum.outageTime += e.outageTime
-		if sum.down.IsZero() {
-			sum.down = e.down
+	}
+	for _, name := range from.nodes {
+		r.addNode(name)
+	}
+}
+
+// takeLeftOut takes over what another leaves out and this one does not list.
+func (r *record) takeLeftOut(from *record) {
+	nodes, services := map[uint64]bool{}, map[uint64]bool{}
+	for _, name := range r.nodes {
+		nodes[hashOf(name)] = true
+	}
+	for _, e := range r.services {
+		services[hashOf(e.key.String())] = true
+	}
+	for hash := range from.nodesLeftOut {
+		if !nodes[hash] {
+			r.nodesLeftOut = r.nodesLeftOut.with(hash)
+		}
+	}
+	for hash := range from.servicesLeftOut {
+		if !services[hash] {
+			r.servicesLeftOut = r.servicesLeftOut.with(hash)
 		}
 	}
 }

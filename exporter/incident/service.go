@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -18,9 +19,9 @@ func (k serviceKey) String() string { return k.namespace + "/" + k.name }
 
 // service is what the log remembers of a Service that lost addresses.
 type service struct {
-	// lossAt is when it last lost one, to which incident.
+	// losses are the last moments at which it lost some; lossAt is the newest.
+	losses []lossMark
 	lossAt time.Time
-	loss   *record
 	// outage is since when it has no ready address, zero if it has; record is
 	// the incident that this belongs to, nil until it is known.
 	outage time.Time
@@ -29,6 +30,39 @@ type service struct {
 	// gained counts the ready addresses that came to it around gainedAt.
 	gained   int
 	gainedAt time.Time
+}
+
+// lossMark is a moment at which a Service lost addresses for a cause, and their incident.
+type lossMark struct {
+	at     time.Time
+	cause  flap.Cause
+	record *record
+}
+
+// noteLoss notes a loss. One that waited for its cause comes in behind later ones.
+func (s *service) noteLoss(x lossMark) {
+	if x.at.After(s.lossAt) {
+		s.lossAt = x.at
+	}
+	s.losses = slices.DeleteFunc(s.losses, func(y lossMark) bool {
+		return s.lossAt.Sub(y.at) > claimWithin || y.at.Equal(x.at) && y.cause == x.cause
+	})
+	s.losses = append(s.losses, x)
+}
+
+// lossOf is the incident of the loss that an outage began with; nil if it is not known.
+func (s *service) lossOf(t time.Time, cause flap.Cause) *record {
+	var last *record
+	for _, x := range s.losses {
+		switch {
+		case !x.at.Equal(t):
+		case x.cause == cause:
+			return x.record.root()
+		default:
+			last = x.record.root()
+		}
+	}
+	return last
 }
 
 func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == nil }
@@ -43,12 +77,10 @@ func (l *Log) serviceOf(key serviceKey) *service {
 }
 
 // claimFor notes a loss; an outage that began with it belongs to its incident.
-func (l *Log) claimFor(key serviceKey, r *record, t time.Time) {
+func (l *Log) claimFor(key serviceKey, r *record, x flap.Finding) {
 	s := l.serviceOf(key)
-	if !t.Before(s.lossAt) {
-		s.lossAt, s.loss = t, r
-	}
-	if s.unclaimed() && s.outage.Equal(t) {
+	s.noteLoss(lossMark{x.Time, x.Cause, r})
+	if s.unclaimed() && s.outage.Equal(x.Time) {
 		l.beginOutage(key, s, r)
 	}
 }
@@ -56,9 +88,14 @@ func (l *Log) claimFor(key serviceKey, r *record, t time.Time) {
 func (l *Log) outageStarted(x flap.Finding) {
 	key := keyOfService(x)
 	s := l.serviceOf(key)
-	s.outage, s.record, s.span = x.Time, nil, nil
-	if s.loss != nil && s.lossAt.Equal(x.Time) {
-		l.beginOutage(key, s, s.loss.root())
+	if !s.outage.IsZero() {
+		// The end of the one before was not told.
+		l.claim(key, s, flap.CauseUnknown)
+		l.endOutage(key, s, x.Time, stageOutageOver)
+	}
+	s.outage = x.Time
+	if r := s.lossOf(x.Time, x.Cause); r != nil {
+		l.beginOutage(key, s, r)
 		return
 	}
 	l.remind(x.Time.Add(claimWithin))
@@ -68,10 +105,8 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 	s.record = r
 	l.show(r)
 	r.outages++
-	r.openOutages++
-	e := r.effectOn(key)
-	e.outages++
-	e.down = s.outage
+	r.down[key] = s.outage
+	r.effectOn(key).outages++
 	s.span = r.span(LaneOutage, key.String(), s.outage)
 	r.add(fact{at: s.outage, stage: stageOutage, service: key})
 	l.touched(r, s.outage)
@@ -97,12 +132,10 @@ func (l *Log) outageEnded(x flap.Finding) {
 
 func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
 	r := s.record.root()
-	lasted := t.Sub(s.outage)
-	r.openOutages--
+	lasted := max(t.Sub(s.outage), 0)
+	delete(r.down, key)
 	r.outageTime += lasted
-	e := r.effectOn(key)
-	e.outageTime += lasted
-	e.down = time.Time{}
+	r.effectOn(key).outageTime += lasted
 	end(&s.span, t)
 	r.add(fact{at: t, stage: how, service: key, longest: lasted})
 	s.outage, s.record = time.Time{}, nil

@@ -18,7 +18,7 @@ func (r *record) happened(x *Incident) string {
 	longest := x.Numbers.LongestInterval
 	switch r.story {
 	case storyControlPlane:
-		s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", len(r.nodes)+r.nodesLeftOut, r.nodesKnown)
+		s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.nodesKnown)
 		if longest > 0 {
 			s += ", for up to " + length(longest) + grace
 		}
@@ -26,7 +26,7 @@ func (r *record) happened(x *Incident) string {
 	case storyGrace:
 		s := "the grace period of " + length(x.Numbers.GracePeriod) + " is as short as the heartbeat"
 		if longest > 0 {
-			s += ": " + count(len(r.nodes)+r.nodesLeftOut, "node was", "nodes were") + " lost with intervals of at most " + length(longest)
+			s += ": " + count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + length(longest)
 		}
 		return capital(s) + r.sayUnknown(x)
 	case storyNode:
