@@ -90,7 +90,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 		a.isOut = true
 		r.out[key] = x.Time
 		if r.harmless {
-			l.remind(x.Time.Add(quiet))
+			l.timers.wake(&r.timer, x.Time.Add(quiet))
 		}
 	case x.Cause == flap.CauseContainerExit:
 		return
@@ -98,7 +98,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 		a.away = true
 	}
 	if r.harmless && r.cause == flap.CauseServiceChanged {
-		l.remind(r.start.Add(replacedWithin))
+		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
 	a.span = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
 }
@@ -160,7 +160,15 @@ func (l *Log) addressGone(x flap.Finding) {
 	a.isOut, a.at = false, x.Time
 	delete(r.out, key)
 	end(&a.span, x.Time)
-	r.add(fact{at: x.Time, stage: stageGone, service: key.serviceKey, first: nameOf(x)})
+	how := stageGone
+	if x.Kind == flap.AddressLeftOut {
+		how = stageLeftOut
+	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
+		// Another may come under its name, as in a StatefulSet.
+		end(&p.span, x.Time)
+		p.down = time.Time{}
+	}
+	r.add(fact{at: x.Time, stage: how, service: key.serviceKey, first: nameOf(x)})
 	l.touched(r, x.Time)
 }
 

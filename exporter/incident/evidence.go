@@ -28,6 +28,7 @@ const (
 	stageHeartbeat
 	stageBack
 	stageGone
+	stageLeftOut
 	stageOutageOver
 	stageReady
 	stageRewritten
@@ -209,6 +210,8 @@ func (f *fact) ofService() string {
 		return fmt.Sprintf("%s: %s back in rotation", s, count(f.count, "address is", "addresses are"))
 	case stageGone:
 		return fmt.Sprintf("%s: %s that was not ready left it%s", s, count(f.count, "address", "addresses"), first)
+	case stageLeftOut:
+		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, count(f.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case stageOutageOver:
 		return s + " has a ready address again, after " + d + " without any" + times(f.count)
 	case stageRewritten:

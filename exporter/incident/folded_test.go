@@ -2,6 +2,7 @@ package incident
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -180,4 +181,97 @@ func TestAnOutageThatWaitsForItsCauseIsNotOvertakenByTheNext(t *testing.T) {
 	}
 	equal(t, "the first", outages["unknown"], seconds(0.2))
 	equal(t, "the second", outages["probe_failed"], seconds(9.65))
+}
+
+// A pod of a StatefulSet fails its probe, is deleted, and made again under its name.
+func TestAPodThatIsMadeAgainUnderItsNameHasALaneOfItsOwn(t *testing.T) {
+	pod := func(uid string, status event.Status) *event.Pod {
+		p := aPod("web-0", status, "ContainersNotReady")
+		p.UID, p.Owner = event.ParseUID("pod/"+uid), "StatefulSet/web"
+		return p
+	}
+	b := newFolded(grace40).starts(aService("web", "s1", true), pod("a", event.StatusTrue), aPod("web-9", event.StatusTrue, ""), aSlice("s1", "a", "web-9"))
+	b.at(10).is(event.Modified, pod("a", event.StatusFalse), aSlice("s1", "-a", "web-9"))
+	b.at(20).is(event.Deleted, pod("a", event.StatusFalse)).is(event.Modified, aSlice("s1", "web-9"))
+	b.at(21).is(event.Added, pod("b", event.StatusFalse)).is(event.Modified, aSlice("s1", "-b", "web-9"))
+	b.at(25).is(event.Modified, pod("b", event.StatusTrue), aSlice("s1", "b", "web-9"))
+	b.at(600).is(event.Modified, pod("b", event.StatusFalse), aSlice("s1", "-b", "web-9"))
+	b.at(610).is(event.Modified, pod("b", event.StatusTrue), aSlice("s1", "b", "web-9"))
+	var lanes []string
+	for _, x := range b.runsNo(t) {
+		for _, s := range x.Timeline {
+			if s.Lane == LanePod {
+				lanes = append(lanes, fmt.Sprintf("%v-%v", s.Start.Sub(zero), s.End.Sub(zero)))
+			}
+		}
+	}
+	equal(t, "lanes of the pod", strings.Join(lanes, ", "), "10m0s-10m10s, 10s-20s")
+}
+
+// Whatever happens to three pods of a Service, their events and the slice's in any order: when
+// all is well again nothing goes on, and the incidents have the outages that the fold has.
+func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := newFolded(grace40)
+		b.log = New(1000)
+		b.fold = flap.New(grace40, b.log.Observe)
+		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the second is why it is not ready
+		pod := func(i int) event.Object {
+			if pods[i][1] == "" {
+				return aPod(pods[i][0], event.StatusTrue, "")
+			}
+			return aPod(pods[i][0], event.StatusFalse, pods[i][1])
+		}
+		slice := func() event.Object {
+			var all []string
+			for _, p := range pods {
+				if p[1] != "" {
+					p[0] = "-" + p[0]
+				}
+				all = append(all, p[0])
+			}
+			return aSlice("s1", all...)
+		}
+		b.starts(aService("web", "s1", true), pod(0), pod(1), pod(2), slice())
+		now := 10.0
+		for range 4 + r.IntN(8) {
+			now += []float64{0.05, 0.3, 0.7, 3, 30}[r.IntN(5)]
+			i := r.IntN(len(pods))
+			if pods[i][1] != "" {
+				pods[i][1] = ""
+			} else {
+				pods[i][1] = []string{"ContainersNotReady", "ReadinessGatesNotReady", "Other"}[r.IntN(3)]
+			}
+			events := [][]event.Object{{slice()}, {pod(i), slice()}, {slice(), nil, pod(i)}, {pod(i), nil, slice()}}[r.IntN(4)]
+			for _, o := range events {
+				if o == nil {
+					now += 0.2
+					continue
+				}
+				b.at(now).is(event.Modified, o)
+			}
+		}
+		for i := range pods {
+			pods[i][1] = ""
+			b.at(now+5).is(event.Modified, pod(i))
+		}
+		b.is(event.Modified, slice())
+		b.hasTheOutagesOfItsFold(t, seed, now+3600)
+	}
+}
+
+func (b *folded) hasTheOutagesOfItsFold(t *testing.T, seed uint64, at float64) {
+	t.Helper()
+	outages, spent := 0, time.Duration(0)
+	for _, x := range b.asOf(at) {
+		outages, spent = outages+x.Outages, spent+x.OutageTime
+		if x.State == StateRunning {
+			t.Errorf("seed %d: still running: %s", seed, x.Summary)
+		}
+	}
+	want := b.fold.Services(zero.Add(seconds(at)), nil)[0]
+	if outages != int(want.Outages) || spent.Round(time.Millisecond) != want.OutageTime.Round(time.Millisecond) {
+		t.Errorf("seed %d: %d outages of %v, want %d of %v", seed, outages, spent, want.Outages, want.OutageTime)
+	}
 }

@@ -65,6 +65,10 @@ type record struct {
 	// into is the incident that this one turned out to be part of.
 	into *record
 	told told
+	// alone is when an incident of one node is taken for that: until then it may turn
+	// out to be part of one of many nodes. Zero once it is known.
+	alone time.Time
+	timer timer
 
 	// What has not recovered: nodes, addresses and since when they are out, Services
 	// and since when they are down; conflict is a time bomb that has not gone off, wiped one that has.
@@ -214,6 +218,7 @@ func (l *Log) merge(r, into *record) {
 	for _, s := range r.spans.all() {
 		into.spans.add(s)
 	}
+	l.bidFarewell(r, Joined, into.id)
 	l.settle(r)
 	if i := slices.Index(l.shown, r); i >= 0 {
 		l.shown = slices.Delete(l.shown, i, i+1)

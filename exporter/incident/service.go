@@ -30,6 +30,7 @@ type service struct {
 	// gained counts the ready addresses that came to it around gainedAt.
 	gained   int
 	gainedAt time.Time
+	timer    timer
 }
 
 // lossMark is a moment at which a Service lost addresses for a cause, and their incident.
@@ -71,6 +72,7 @@ func (l *Log) serviceOf(key serviceKey) *service {
 	s := l.services[key]
 	if s == nil {
 		s = &service{}
+		s.timer = timer{name: "service/" + key.String(), look: func(t time.Time) { l.lookAtService(key, s, t) }}
 		l.services[key] = s
 	}
 	return s
@@ -98,7 +100,7 @@ func (l *Log) outageStarted(x flap.Finding) {
 		l.beginOutage(key, s, r)
 		return
 	}
-	l.remind(x.Time.Add(claimWithin))
+	l.timers.wake(&s.timer, x.Time.Add(claimWithin))
 }
 
 func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
