@@ -142,6 +142,14 @@ func TestWipedAddressesThatAreWrittenAgainAreATimeBombAgain(t *testing.T) {
 	equal(t, "a stretch for each wipe", strings.Join(spans, ", "), "10s false, 2m0s true")
 }
 
+func TestHandMadeSlicesThatGoBesideThoseOfPodsAreNotWaitedFor(t *testing.T) {
+	made := aSlice("made")
+	made.Owner, made.ManagedBy, made.Addresses = event.UID{}, "someone", byHand("192.0.2.1").Addresses
+	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"), made)
+	b.at(10).is(event.Deleted, made)
+	b.runsNo(t)
+}
+
 func TestAServiceThatAListShowsReplacedEndsTheOutageOfTheOneBefore(t *testing.T) {
 	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s1", "-web-1"))

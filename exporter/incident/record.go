@@ -137,8 +137,11 @@ func (r *record) root() *record {
 
 // ongoing: something harmful has not recovered.
 func (r *record) ongoing() bool {
-	return len(r.openNodes) > 0 || len(r.out) > 0 || len(r.down) > 0 || r.wiped
+	return len(r.openNodes) > 0 || len(r.out) > 0 || len(r.down) > 0 || r.lacks()
 }
+
+// lacks: what was wiped is not there again. Without a conflict, as beside pods that match, nobody waits for it.
+func (r *record) lacks() bool { return r.wiped && r.conflict }
 
 func (r *record) isOpen() bool { return r.ongoing() || r.conflict }
 

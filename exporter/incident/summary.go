@@ -110,7 +110,7 @@ func whatPods(c flap.Cause) string {
 func (r *record) effectOf(x *Incident) string {
 	if x.Lost == 0 && x.Outages == 0 {
 		switch {
-		case r.wiped:
+		case r.lacks():
 			return "it has had none since"
 		case r.resets > 0 && x.State == StatePending:
 			return "they are back, to be wiped again"
