@@ -75,13 +75,15 @@ func printFindings(out io.Writer) func(flap.Finding) {
 func printIncident(out io.Writer) func(incident.Notice) {
 	return func(n incident.Notice) {
 		x := &n.Incident
-		switch {
-		case n.Kind != incident.Ended:
-			fmt.Fprintf(out, ">>> INCIDENT %s %s: %s\n", x.Scope, x.Cause, x.Summary)
-		case x.End.IsZero():
+		switch n.Kind {
+		case incident.Joined:
+			fmt.Fprintf(out, "<<< PART OF ANOTHER: %s %s\n", x.Scope, x.Subject)
+		case incident.Dropped, incident.GoesOn:
 			fmt.Fprintf(out, "<<< STILL %s: %s Remedy: %s\n", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
-		default:
+		case incident.Ended:
 			fmt.Fprintf(out, "<<< OVER after %s: %s Remedy: %s\n", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)
+		default:
+			fmt.Fprintf(out, ">>> INCIDENT %s %s: %s\n", x.Scope, x.Cause, x.Summary)
 		}
 	}
 }

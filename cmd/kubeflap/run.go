@@ -66,16 +66,27 @@ func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event))
 // logTo logs findings and incidents.
 func logTo(logger *slog.Logger) listener { return listener{logFindings(logger), logIncident(logger)} }
 
-// logIncident logs an incident's start and, with all that is to know, its end.
+// logIncident logs an incident's start and, with all that is to know, its end, or that it is not told.
 func logIncident(logger *slog.Logger) func(incident.Notice) {
 	return func(n incident.Notice) {
 		x := &n.Incident
 		about := []any{"id", x.ID, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
-		if n.Kind != incident.Ended {
+		what := "incident ended"
+		switch n.Kind {
+		case incident.Started, incident.Changed:
 			logger.Info("incident: "+x.Summary, about...)
 			return
+		case incident.Joined:
+			logger.Info("incident is part of another", append(about, "into", n.Into)...)
+			return
+		case incident.Dropped:
+			what = "incident goes on but is not followed any more: newer ones take its place (--incidents.size)"
+		case incident.GoesOn:
+			what = "incident goes on"
+		case incident.Ended:
+			about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())
 		}
-		logger.Info("incident ended", append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds(),
+		logger.Info(what, append(about,
 			"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
 			"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy)...)
 	}

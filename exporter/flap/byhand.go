@@ -38,13 +38,23 @@ func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
 	}
 	h.managed = len(addresses) - written
 	s.service.takeHolder(h)
-	if now := s.byHand.of(h.kind); before > 0 && now == 0 && !s.quiet && s.exists {
-		f.reset(s, before, s.selector && (h.kind == event.KindEndpoints || h.mirrored))
+	if !s.quiet && s.exists {
+		f.compareByHand(s, before, s.byHand.of(h.kind), h.kind == event.KindEndpoints || h.mirrored)
 	}
 	if s.managed > 0 {
 		s.byHand.wiped = false
 	}
 	f.checkConflict(s.service, s.at)
+}
+
+// compareByHand finds a reset, or that what was wiped is there again.
+func (f *Fold) compareByHand(s shift, before, now int, inEndpoints bool) {
+	switch {
+	case before > 0 && now == 0:
+		f.reset(s, before, s.selector && inEndpoints)
+	case before == 0 && now > 0 && s.byHand.wiped && s.selector && s.managed == 0:
+		f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsRewritten, Count: now})
+	}
 }
 
 // onlyMirrors reports whether a slice only repeats Endpoints that are watched themselves.

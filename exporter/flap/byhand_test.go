@@ -19,6 +19,7 @@ func TestHandWrittenEndpointsOfAServiceWithASelector(t *testing.T) {
 	equal(t, "conflict after the wipe", v.SelectorConflict, true)
 
 	s.at(20).modified(handWritten("kube-scheduler", "192.0.2.1"))
+	equal(t, "reported as written again", s.count(EndpointsRewritten), 1)
 	s.at(30).modified(handWritten("kube-scheduler"))
 	equal(t, "resets after it was applied again", s.service("kube-scheduler").ResetsWithSelector, 2)
 
@@ -36,6 +37,12 @@ func TestConflictEndsWhenAPodMatches(t *testing.T) {
 	equal(t, "conflict", s.service("web").SelectorConflict, true)
 	s.at(20).added(slice("a", "web", "web-1"))
 	equal(t, "conflict once a pod matches", s.service("web").SelectorConflict, false)
+}
+
+func TestOnlyWhatWasWipedIsWrittenAgain(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), aService("db", false), handWritten("db", "192.0.2.1"))
+	s.at(10).added(handWritten("web", "192.0.2.1")).modified(handWritten("db"), handWritten("db", "192.0.2.1"))
+	equal(t, "reported as written again", s.count(EndpointsRewritten), 0)
 }
 
 func TestEndpointsEmptiedAndWrittenAgainAtOnceAreAReset(t *testing.T) {

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -393,6 +394,25 @@ func TestOutagesThatFollowEachOtherBeforeTheirCausesAreKnownAreReportedEach(t *t
 	if len(lasted) != 2 || lasted[0] != 200*time.Millisecond || lasted[1] != 100*time.Millisecond {
 		t.Errorf("outages of %v, want 200 ms and 100 ms", lasted)
 	}
+}
+
+func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *testing.T) {
+	s := webStory(t).at(5).modified(slice("a", "web", "web-1", "-web-2"))
+	s.at(10).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
+	second := unready("ContainersNotReady")
+	second.Meta = aPod("web-2", ready).Meta
+	s.at(10.3).modified(second)
+	s.at(10.4).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
+	var told []string
+	for _, x := range s.findings {
+		if x.Kind == OutageStarted || x.Kind == OutageEnded {
+			told = append(told, x.Time.Sub(zero).String()+" "+x.Cause.String())
+		}
+	}
+	equal(t, "outages", strings.Join(told, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
+	equal(t, "left to be told", len(s.services[serviceKey{"shop", "web"}].untold), 0)
 }
 
 func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {

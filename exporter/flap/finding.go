@@ -53,6 +53,11 @@ const (
 	PodUpdatedInPlace
 	// PodRestartedSilently: a container of Pod restarted and Ready stayed True.
 	PodRestartedSilently
+	// EndpointsRewritten: what was wiped of a Service with a selector was written again (Count).
+	EndpointsRewritten
+	// AddressLeftOut: an address that was not ready is no more in Endpoints that are
+	// truncated: whether it left the Service cannot be told.
+	AddressLeftOut
 	// SelectorConflictEnded: the Service has no selector any more, or no hand-written addresses.
 	SelectorConflictEnded
 	// NodeRemoved, ServiceRemoved: the object was deleted.
@@ -159,6 +164,10 @@ func (x Finding) ofService() string {
 		return fmt.Sprintf("hand-written addresses wiped (%d)", x.Count)
 	case SelectorConflict:
 		return fmt.Sprintf("hand-written addresses (%d) and a selector: the endpoints controller will wipe them", x.Count)
+	case EndpointsRewritten:
+		return fmt.Sprintf("hand-written addresses (%d) are there again: the endpoints controller will wipe them again", x.Count)
+	case AddressLeftOut:
+		return x.address() + " is left out of truncated Endpoints"
 	case SelectorConflictEnded:
 		return "selector and hand-written addresses are in conflict no more"
 	case ServiceRemoved:

@@ -26,6 +26,8 @@ type loss struct {
 	// of that outage's end, if it has ended already.
 	outage bool
 	over   Finding
+	// settled: its cause is known and told.
+	settled bool
 }
 
 // departure is what is left of a pod that is gone: its watch may be ahead.
@@ -46,18 +48,17 @@ func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
 
 // blameLastLoss makes the cause of the last loss that of the outage that began with it.
 func (f *Fold) blameLastLoss(s *service) {
-	if n := len(f.losses); n > 0 && f.losses[n-1].service == s {
+	if n := len(f.losses); n > 0 && f.losses[n-1].service == s && !f.losses[n-1].outage {
 		f.losses[n-1].outage = true
+		s.untold = append(s.untold, f.losses[n-1])
 	}
 }
 
 // endOutage reports an outage that ended, when its cause is known.
 func (f *Fold) endOutage(s *service, x Finding) {
-	for _, l := range f.losses {
-		if l.service == s && l.outage && l.over.Kind == 0 {
-			l.over = x
-			return
-		}
+	if n := len(s.untold); n > 0 && s.untold[n-1].over.Kind == 0 {
+		s.untold[n-1].over = x
+		return
 	}
 	x.Cause = s.outageCause
 	f.reportOf(s, x)
@@ -113,17 +114,31 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 	l.finding.Cause = cause
 	l.finding.takePod(f.podOf(l.uid))
 	f.reportOf(s, l.finding)
-	if !l.outage {
-		return
+	l.settled = true
+	if l.outage {
+		f.tellOutages(s)
 	}
-	// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
-	f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause})
-	if l.over.Kind == 0 {
-		s.outageCause = cause
-		return
+}
+
+// tellOutages reports the outages whose cause is known, in the order in which they
+// began: one whose cause shows at once does not overtake another that waits for its own.
+func (f *Fold) tellOutages(s *service) {
+	for len(s.untold) > 0 && s.untold[0].settled {
+		l := s.untold[0]
+		s.untold = slices.Delete(s.untold, 0, 1)
+		cause := l.finding.Cause
+		// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
+		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause})
+		if l.over.Kind == 0 {
+			s.outageCause = cause
+			continue
+		}
+		l.over.Cause = cause
+		f.reportOf(s, l.over)
 	}
-	l.over.Cause = cause
-	f.reportOf(s, l.over)
+	if len(s.untold) == 0 {
+		s.untold = nil
+	}
 }
 
 // podOf is a pod, also one that went a moment ago; nil if it was never seen.

@@ -42,8 +42,8 @@ func (f *Fold) compareWithPast(e event.Event) {
 			f.compareAddresses(s, before.addresses)
 			f.settle(s, before.ready, lossesBefore)
 		}
-		if before.byHand > 0 && s.byHand.slices == 0 && s.exists {
-			f.reset(s, before.byHand, false) // by hand in slices: no controller wipes them
+		if s.exists {
+			f.compareByHand(s, before.byHand, s.byHand.slices, false) // those of mirrors are counted in Endpoints
 		}
 		f.checkConflict(s.service, e.Seen)
 	}

@@ -48,6 +48,8 @@ type service struct {
 	outageCause Cause
 	// outageSeen: it was seen to begin when it did.
 	outageSeen bool
+	// untold are the losses that began an outage that is not reported yet, in their order.
+	untold []*loss
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
@@ -145,13 +147,14 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
 func (f *Fold) retire(s *service) {
-	f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 	f.end(s)
 	f.forgetServiceIfGone(s)
 }
 
+// end tells that a Service is gone, deleted or replaced by another of its name.
 func (f *Fold) end(s *service) {
 	if s.exists {
+		f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 		s.exists = false
 		f.movedOut(s)
 	}
@@ -222,7 +225,13 @@ type shift struct {
 // moved counts the change of one address from one state to another.
 func (f *Fold) moved(s shift, a *address, from, to state) {
 	// What a truncated object did not show may have been there, and may be still.
-	if s.quiet || from == stateNone && s.wasTruncated || to == stateNone && s.truncated {
+	if s.quiet || from == stateNone && s.wasTruncated {
+		return
+	}
+	if to == stateNone && s.truncated {
+		if from == stateNotReady {
+			f.reportOf(s.service, f.addressFinding(s, a, AddressLeftOut))
+		}
 		return
 	}
 	var kind FindingKind

@@ -249,6 +249,9 @@ func TestTruncatedEndpointsTellNothingByWhatTheyLeaveOut(t *testing.T) {
 	v := s.service("web")
 	equal(t, "churn", v.Added+v.Removed, 0)
 	equal(t, "turned not ready: it stayed in view", v.TurnedNotReady, 1)
+	s.at(12).modified(truncated("web-2"))
+	equal(t, "churn after what is not ready is left out", s.service("web").Removed, 0)
+	equal(t, "reported as left out", s.count(AddressLeftOut), 1)
 	equal(t, "bounces", v.Bounces, 0)
 }
 
@@ -406,6 +409,16 @@ func TestDeletionOfTheOldServiceThatComesLateLeavesTheNewOne(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true))
 	s.at(10).lists(event.KindService, second).deleted(aService("web", true))
 	equal(t, "Services", len(s.Services(s.now, nil)), 1)
+}
+
+func TestServiceThatAListShowsReplacedIsReportedAsRemoved(t *testing.T) {
+	second := aService("web", true)
+	second.UID = id("second")
+	s := newStory(t, grace40).starts(aService("web", true))
+	s.at(10).lists(event.KindService, second)
+	equal(t, "removed", s.count(ServiceRemoved), 1)
+	s.at(20).deleted(second)
+	equal(t, "removed in the end", s.count(ServiceRemoved), 2)
 }
 
 func TestServiceThatARelistLacksIsGone(t *testing.T) {

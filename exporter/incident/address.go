@@ -34,7 +34,7 @@ func (l *Log) observeAddress(x flap.Finding) {
 	switch {
 	case x.Kind == flap.AddressNotReady || x.Kind == flap.AddressRemoved && x.From == "ready":
 		l.lostAddress(x)
-	case x.Kind == flap.AddressRemoved:
+	case x.Kind == flap.AddressRemoved, x.Kind == flap.AddressLeftOut:
 		l.addressGone(x)
 	case x.Kind == flap.AddressReady || x.Kind == flap.AddressBounced || x.To == "ready":
 		l.addressBack(x)
@@ -72,7 +72,7 @@ func (l *Log) lostAddress(x flap.Finding) {
 		r.again++
 		l.show(r)
 	}
-	l.claimFor(key.serviceKey, r, x.Time)
+	l.claimFor(key.serviceKey, r, x)
 	l.touched(r, x.Time)
 	if a.back.After(x.Time) {
 		l.putBack(a, key, a.back)
@@ -90,7 +90,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 		a.isOut = true
 		r.out[key] = x.Time
 		if r.harmless {
-			l.remind(x.Time.Add(quiet))
+			l.timers.wake(&r.timer, x.Time.Add(quiet))
 		}
 	case x.Cause == flap.CauseContainerExit:
 		return
@@ -98,7 +98,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 		a.away = true
 	}
 	if r.harmless && r.cause == flap.CauseServiceChanged {
-		l.remind(r.start.Add(replacedWithin))
+		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
 	a.span = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
 }
@@ -148,7 +148,8 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	l.touched(r, t)
 }
 
-// addressGone: an address that was not ready has left the Service: nobody waits for it.
+// addressGone: an address that was not ready has left the Service, or is not shown
+// any more: nobody waits for it.
 func (l *Log) addressGone(x flap.Finding) {
 	key := keyOfAddress(x)
 	a := l.addresses[key]
@@ -159,7 +160,15 @@ func (l *Log) addressGone(x flap.Finding) {
 	a.isOut, a.at = false, x.Time
 	delete(r.out, key)
 	end(&a.span, x.Time)
-	r.add(fact{at: x.Time, stage: stageGone, service: key.serviceKey, first: nameOf(x)})
+	how := stageGone
+	if x.Kind == flap.AddressLeftOut {
+		how = stageLeftOut
+	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
+		// Another may come under its name, as in a StatefulSet.
+		end(&p.span, x.Time)
+		p.down = time.Time{}
+	}
+	r.add(fact{at: x.Time, stage: how, service: key.serviceKey, first: nameOf(x)})
 	l.touched(r, x.Time)
 }
 

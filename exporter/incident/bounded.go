@@ -1,6 +1,9 @@
 package incident
 
-import "slices"
+import (
+	"hash/fnv"
+	"slices"
+)
 
 // bounded keeps the first and the last of what is added, and counts what it leaves out between them.
 type bounded[T any] struct {
@@ -37,4 +40,27 @@ func (b *bounded[T]) newest(n int) []T {
 	all = slices.Clone(all[max(0, len(all)-n):])
 	slices.Reverse(all)
 	return all
+}
+
+// maxOthers bounds what others remembers; over that nothing more is counted.
+const maxOthers = 10_000
+
+// others are what a list leaves out, each once whatever happens to it, by a hash of its name.
+type others map[uint64]struct{}
+
+func hashOf(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// with adds what is not among them yet.
+func (o others) with(hash uint64) others {
+	if o == nil {
+		o = others{}
+	}
+	if len(o) < maxOthers {
+		o[hash] = struct{}{}
+	}
+	return o
 }

@@ -1,27 +1,10 @@
 package incident
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
-
-// task is what happens by the mere passing of time.
-type task struct {
-	due  time.Time
-	name string
-	do   func()
-}
-
-// remind makes sure that what is due at t is looked at then.
-func (l *Log) remind(t time.Time) {
-	if l.due.IsZero() || t.Before(l.due) {
-		l.due = t
-	}
-}
 
 // advance does what is due by t, in its order, so that it does not matter how often anyone asks.
 func (l *Log) advance(t time.Time) {
@@ -36,55 +19,62 @@ func (l *Log) advance(t time.Time) {
 		l.swept = limit
 		l.sweep(limit)
 	}
-	if l.due.IsZero() || limit.Before(l.due) {
-		return
-	}
-	tasks := l.tasks()
-	slices.SortFunc(tasks, func(a, b task) int { return cmp.Or(a.due.Compare(b.due), strings.Compare(a.name, b.name)) })
-	l.due = time.Time{}
-	for _, x := range tasks {
-		if x.due.After(limit) {
-			l.remind(x.due)
-		} else {
-			x.do()
-		}
+	for x := l.timers.pop(limit); x != nil; x = l.timers.pop(limit) {
+		x.look(x.due)
 	}
 }
 
-func (l *Log) tasks() []task {
-	var all []task
-	add := func(due time.Time, name string, do func()) { all = append(all, task{due, name, do}) }
-	for key, r := range l.active {
-		if !r.recovered.IsZero() {
-			add(r.recovered.Add(quiet), key, func() {
-				if !r.recovered.IsZero() {
-					l.settle(r)
-				}
-			})
-		}
-		if due, ok := r.harmfulAt(); ok {
-			add(due, key, func() { l.judge(r) })
-		}
-		if r.story == storyGrace {
-			for name := range r.openNodes {
-				if n := l.nodes[name]; n != nil && n.missed {
-					due := n.gapFrom.Add(oneBeatLost)
-					add(due, key+name, func() { l.outgrow(n, due) })
-				}
-			}
-		}
+// lookAtRecord does what is due of an incident by t.
+func (l *Log) lookAtRecord(r *record, t time.Time) {
+	if !r.alone.IsZero() && !r.alone.After(t) {
+		r.alone = time.Time{}
+		l.makeRoom()
 	}
-	for key, s := range l.services {
-		if s.unclaimed() {
-			add(s.outage.Add(claimWithin), key.String(), func() { l.claim(key, s, flap.CauseUnknown) })
-		}
+	if !r.recovered.IsZero() && !r.recovered.Add(quiet).After(t) {
+		l.settle(r)
 	}
-	return all
+	if due, ok := r.harmfulAt(); ok && !due.After(t) {
+		l.judge(r)
+	}
+	if r.settled {
+		return
+	}
+	if !r.alone.IsZero() {
+		l.timers.wake(&r.timer, r.alone)
+	}
+	if !r.recovered.IsZero() {
+		l.timers.wake(&r.timer, r.recovered.Add(quiet))
+	}
+	if due, ok := r.harmfulAt(); ok {
+		l.timers.wake(&r.timer, due)
+	}
+}
+
+// lookAtNode takes a node that is away for longer out of the incident of a grace period that is too short.
+func (l *Log) lookAtNode(n *node, t time.Time) {
+	switch due := n.gapFrom.Add(oneBeatLost); {
+	case !n.missed:
+	case due.After(t):
+		l.timers.wake(&n.timer, due)
+	default:
+		l.outgrow(n, due)
+	}
+}
+
+// lookAtService gives an outage an incident if no loss has claimed it by t.
+func (l *Log) lookAtService(key serviceKey, s *service, t time.Time) {
+	switch due := s.outage.Add(claimWithin); {
+	case !s.unclaimed() || l.services[key] != s:
+	case due.After(t):
+		l.timers.wake(&s.timer, due)
+	default:
+		l.claim(key, s, flap.CauseUnknown)
+	}
 }
 
 // harmfulAt is when an incident that may be harmless is to be judged.
 func (r *record) harmfulAt() (time.Time, bool) {
-	if !r.harmless {
+	if !r.harmless || r.settled {
 		return time.Time{}, false
 	}
 	if r.cause == flap.CauseServiceChanged {
@@ -102,9 +92,6 @@ func (r *record) harmfulAt() (time.Time, bool) {
 // judge decides about what looked harmless: addresses that stay out, or were not
 // replaced, are harm.
 func (l *Log) judge(r *record) {
-	if !r.harmless {
-		return
-	}
 	gained := 0
 	if s := l.services[serviceKey{r.namespace, r.name}]; s != nil && s.gainedAt.After(r.start.Add(-replacedWithin)) {
 		gained = s.gained

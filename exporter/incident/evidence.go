@@ -28,8 +28,10 @@ const (
 	stageHeartbeat
 	stageBack
 	stageGone
+	stageLeftOut
 	stageOutageOver
 	stageReady
+	stageRewritten
 	stageDefused
 	stageNodeRemoved
 	stageServiceRemoved
@@ -88,7 +90,8 @@ func (r *record) add(f fact) {
 
 // opposites: what is lost after it came back is a round of its own.
 var opposites = [...]stage{
-	stageLost: stageBack, stageBack: stageLost, stageOutage: stageOutageOver, stageOutageOver: stageOutage, stageSees: 0,
+	stageLost: stageBack, stageBack: stageLost, stageOutage: stageOutageOver, stageOutageOver: stageOutage,
+	stageReset: stageRewritten, stageRewritten: stageReset, stageSees: 0,
 }
 
 // maxNames bounds the names of one fact; over that each counts as another one.
@@ -207,8 +210,12 @@ func (f *fact) ofService() string {
 		return fmt.Sprintf("%s: %s back in rotation", s, count(f.count, "address is", "addresses are"))
 	case stageGone:
 		return fmt.Sprintf("%s: %s that was not ready left it%s", s, count(f.count, "address", "addresses"), first)
+	case stageLeftOut:
+		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, count(f.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case stageOutageOver:
 		return s + " has a ready address again, after " + d + " without any" + times(f.count)
+	case stageRewritten:
+		return fmt.Sprintf("%s: %s again", s, count(f.number, "hand-written address is there", "hand-written addresses are there"))
 	case stageDefused:
 		return s + ": selector and hand-written addresses are in conflict no more"
 	case stageServiceRemoved:

@@ -83,6 +83,17 @@ func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	equal(t, "end", x.End, s.now)
 }
 
+func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(flap.CauseProbeFailed, "pod-1").web(flap.OutageStarted, 0)
+	s.at(5).loses(flap.CauseProbeFailed, "pod-2").web(flap.OutageStarted, 0)
+	s.at(8).regains("pod-1", "pod-2").web(flap.OutageEnded, 3)
+	x := s.only()
+	equal(t, "state", x.State, StateRecovered)
+	equal(t, "outages", x.Outages, 2)
+	equal(t, "outage", x.OutageTime, 7*time.Second)
+}
+
 func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
 	s := newTale(t)
 	s.at(1).web(flap.OutageStarted, 0).at(10)
@@ -154,25 +165,12 @@ func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
 	}
 }
 
-func TestTheNewestIncidentsAreKept(t *testing.T) {
-	s := newTale(t)
-	for i := range 25 {
-		x := ofWeb(flap.AddressNotReady, "pod-1", flap.CauseProbeFailed)
-		x.Service = fmt.Sprintf("web-%d", i)
-		x.Owner = ""
-		s.at(float64(i)).tell(x)
-	}
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 10)
-	equal(t, "newest first", all[0].Subject, "Service/web-24")
-}
-
 func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
 	s := newTale(t)
 	s.at(0).beats("node-1").misses(40, "node-1").loses(flap.CauseNodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
 	s.at(20).removes(flap.CausePodDeleted, "pod-2")
 	s.at(2000).Incidents(s.now)
-	equal(t, "left", len(s.active)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods), 0)
+	equal(t, "left", len(s.active)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods)+len(s.timers), 0)
 }
 
 func TestEvidenceIsBounded(t *testing.T) {

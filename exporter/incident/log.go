@@ -31,10 +31,9 @@ const (
 type Log struct {
 	mu   sync.Mutex
 	size int
-	// now is the time of the newest finding or question; due is when the next thing
-	// happens by the mere passing of time, zero if nothing will.
-	now, due time.Time
-	swept    time.Time
+	// now is the time of the newest finding or question, swept when what is old was forgotten.
+	now, swept time.Time
+	timers     timers
 	// grace is the grace period in force, 0 while no heartbeat was late.
 	grace time.Duration
 
@@ -42,6 +41,10 @@ type Log struct {
 	// are those to be told of, the active ones included.
 	active map[string]*record
 	shown  []*record
+	// harmless counts the active ones that nothing speaks for harm of yet.
+	harmless int
+	// farewells are what is to be told of incidents that are not shown any more.
+	farewells []Notice
 
 	nodes map[string]*node
 	// marks are the nodes that were lost lately, in order.
@@ -67,7 +70,8 @@ func (l *Log) Observe(x flap.Finding) {
 	switch x.Kind {
 	case flap.HeartbeatSeen, flap.HeartbeatLate, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.NodeRemoved:
 		l.observeNode(x)
-	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced:
+	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced,
+		flap.AddressLeftOut:
 		l.observeAddress(x)
 	case flap.OutageStarted:
 		l.outageStarted(x)
@@ -75,6 +79,8 @@ func (l *Log) Observe(x flap.Finding) {
 		l.outageEnded(x)
 	case flap.EndpointsReset:
 		l.reset(x)
+	case flap.EndpointsRewritten:
+		l.rewritten(x)
 	case flap.SelectorConflict:
 		l.conflict(x)
 	case flap.SelectorConflictEnded:
@@ -121,35 +127,108 @@ func (l *Log) begin(s subject, t time.Time) *record {
 		return r
 	}
 	r := newRecord(s, t)
+	r.timer = timer{name: s.key(), look: func(t time.Time) { l.lookAtRecord(r, t) }}
 	l.active[s.key()] = r
-	if !r.harmless {
-		l.show(r)
+	if r.harmless {
+		l.harmless++
+		l.boundHarmless()
+		return r
 	}
+	if s.story == storyNode {
+		r.alone = t.Add(l.together())
+		l.timers.wake(&r.timer, r.alone)
+	}
+	l.show(r)
 	return r
 }
 
-// show makes an incident one to be told of; the oldest ones make room, ended ones first.
+// maxHarmless bounds what looks like a roll-out and may turn out to be harm.
+const maxHarmless = 10_000
+
+// boundHarmless gives up the oldest tenth of what looks harmless, if that is too much.
+func (l *Log) boundHarmless() {
+	if l.harmless <= maxHarmless {
+		return
+	}
+	var all []*record
+	for _, r := range l.active {
+		if r.harmless {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
+	for _, r := range all[:len(all)/10] {
+		l.settle(r)
+	}
+}
+
+// show makes an incident one to be told of.
 func (l *Log) show(r *record) {
+	if r.harmless && !r.settled {
+		l.harmless--
+	}
 	r.harmless = false
 	if r.isShown {
 		return
 	}
 	r.isShown = true
 	l.shown = append(l.shown, r)
+	l.makeRoom()
+}
+
+// makeRoom lets the oldest incidents go if there are too many: those that have ended
+// first, those that go on last. Those of nodes that may turn out to be part of one take no
+// room: a stall of a large cluster is one incident in the end, and no reason to forget others.
+func (l *Log) makeRoom() {
 	if len(l.shown) <= l.size {
 		return
 	}
-	oldest := slices.IndexFunc(l.shown, func(r *record) bool { return r.settled })
-	if oldest < 0 {
-		oldest = 0
-		l.settle(l.shown[0])
+	over := -l.size
+	for _, r := range l.shown {
+		if r.alone.IsZero() {
+			over++
+		}
 	}
-	l.shown = slices.Delete(l.shown, oldest, oldest+1)
+	for ; over > 0; over-- {
+		i := l.oldest()
+		r := l.shown[i]
+		l.shown = slices.Delete(l.shown, i, i+1)
+		how := Ended
+		if r.recovered.IsZero() {
+			how = Dropped
+		}
+		l.bidFarewell(r, how, "")
+		l.settle(r)
+	}
+}
+
+// oldest is the place of the incident that goes first.
+func (l *Log) oldest() int {
+	first, rank := -1, 0
+	for i, r := range l.shown {
+		is := 1
+		switch {
+		case !r.alone.IsZero():
+			continue
+		case r.settled:
+			return i
+		case r.recovered.IsZero():
+			is = 2
+		}
+		if first < 0 || is < rank {
+			first, rank = i, is
+		}
+	}
+	return first
 }
 
 // settle ends an incident for good: what comes now is another one.
 func (l *Log) settle(r *record) {
+	if r.harmless && !r.settled {
+		l.harmless--
+	}
 	r.settled = true
+	l.timers.stop(&r.timer)
 	if l.active[r.key()] == r {
 		delete(l.active, r.key())
 	}
@@ -162,6 +241,6 @@ func (l *Log) touched(r *record, t time.Time) {
 		r.recovered = time.Time{}
 	case t.After(r.recovered):
 		r.recovered = t
-		l.remind(t.Add(quiet))
+		l.timers.wake(&r.timer, t.Add(quiet))
 	}
 }

@@ -13,12 +13,20 @@ const (
 	Changed
 	// Ended: everything that it hit has recovered and stayed so.
 	Ended
+	// Joined: it turned out to be part of another one, which is told of instead.
+	Joined
+	// Dropped: it goes on, but newer ones have taken its place: its end will not be told.
+	Dropped
+	// GoesOn: nothing more will come, and it has not ended.
+	GoesOn
 )
 
 // Notice tells of an incident that began, changed or ended.
 type Notice struct {
 	Kind     NoticeKind
 	Incident Incident
+	// Into is the ID of the incident that one that Joined is part of.
+	Into string
 }
 
 // told is what of an incident has been told.
@@ -36,10 +44,21 @@ func (l *Log) News(t time.Time) []Notice {
 	var all []Notice
 	for _, r := range l.shown {
 		if kind := r.news(l.now); kind != 0 {
-			all = append(all, Notice{kind, r.snapshot(l, l.now)})
+			all = append(all, Notice{Kind: kind, Incident: r.snapshot(l, l.now)})
 		}
 	}
+	all = append(all, l.farewells...)
+	l.farewells = nil
 	return all
+}
+
+// bidFarewell keeps what is to be told of an incident that is shown no more, if its start was told.
+func (l *Log) bidFarewell(r *record, kind NoticeKind, into string) {
+	if !r.told.started || r.told.ended {
+		return
+	}
+	r.told.ended = true
+	l.farewells = append(l.farewells, Notice{kind, r.snapshot(l, l.now), into})
 }
 
 func (r *record) news(t time.Time) NoticeKind {
@@ -64,12 +83,19 @@ func (l *Log) Rest(t time.Time) []Notice {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advance(t)
-	var all []Notice
+	all := l.farewells
+	l.farewells = nil
 	for _, r := range l.shown {
-		if !r.told.ended {
-			r.told = told{started: true, ended: true, story: r.story, state: r.state(l.now)}
-			all = append(all, Notice{Ended, r.snapshot(l, l.now)})
+		if r.told.ended {
+			continue
 		}
+		state := r.state(l.now)
+		r.told = told{started: true, ended: true, story: r.story, state: state}
+		kind := Ended
+		if state == StateRunning || state == StatePending {
+			kind = GoesOn
+		}
+		all = append(all, Notice{Kind: kind, Incident: r.snapshot(l, l.now)})
 	}
 	return all
 }

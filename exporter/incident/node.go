@@ -33,6 +33,7 @@ type node struct {
 	gap, unready *Span
 	// marked is when it was last counted as lost.
 	marked time.Time
+	timer  timer
 }
 
 // mark is a node that was lost.
@@ -45,6 +46,7 @@ func (l *Log) nodeNamed(name string) *node {
 	n := l.nodes[name]
 	if n == nil {
 		n = &node{name: name}
+		n.timer = timer{name: "node/" + name, look: func(t time.Time) { l.lookAtNode(n, t) }}
 		l.nodes[name] = n
 	}
 	return n
@@ -116,7 +118,7 @@ func (l *Log) openGap(r *record, n *node, t time.Time) {
 	n.gap = r.span(LaneHeartbeat, n.name, n.gapFrom)
 	l.touched(r, t)
 	if r.story == storyGrace {
-		l.remind(n.gapFrom.Add(oneBeatLost))
+		l.timers.wake(&n.timer, n.gapFrom.Add(oneBeatLost))
 	}
 }
 
@@ -144,6 +146,7 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 	stage := stageNotReady
 	if unknown {
 		stage = stageUnknown
+		r.turnedUnknown++
 	}
 	r.add(fact{at: x.Time, stage: stage, first: n.name, longest: x.Heartbeat})
 	l.touched(r, x.Time)
@@ -168,6 +171,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	r := l.lose(n, x.Time, 0)
 	r.unknown = true
 	r.turned++
+	r.turnedUnknown++
 	r.add(fact{at: x.Time, stage: stageUnseen, first: n.name})
 	l.touched(r, x.Time)
 }

@@ -147,3 +147,48 @@ func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
 	s.at(1).turns("node-1", "true", "false").at(2).loses(flap.CauseNodeNotReady, "pod-1")
 	s.only().is(t, StateRunning, ScopeNode, flap.CauseNodeNotReady, "node-1")
 }
+
+func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
+	s := newTale(t).at(0).beats("node-1")
+	for i := range 5 {
+		at := 10 + 20*float64(i)
+		s.at(at).turns("node-1", "true", "false").at(at+5).beats("node-1").turns("node-1", "false", "true")
+	}
+	s.at(140).misses(40, "node-1").at(141).turns("node-1", "true", "unknown")
+	s.at(160).returns(60, "node-1").turns("node-1", "unknown", "false").at(161).turns("node-1", "false", "true")
+	x := s.only()
+	equal(t, "turned not Ready or Unknown", x.Turned, 7)
+	if !strings.Contains(x.Summary, "Ready turned Unknown 1 time;") {
+		t.Error(x.Summary)
+	}
+}
+
+func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T) {
+	s := newTale(t).at(0).beats("node-1").at(40).misses(40, "node-1")
+	for i := range 600 {
+		s.tell(ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
+	}
+	for i := range 60 {
+		s.tell(flap.Finding{Kind: flap.OutageStarted, Namespace: "shop", Service: fmt.Sprintf("web-%d", i), Cause: flap.CauseNodeHeartbeatLost})
+	}
+	s.at(50)
+	x := s.only()
+	equal(t, "listed", len(x.Services), 50)
+	equal(t, "left out", x.ServicesLeftOut, 10)
+	equal(t, "outages", x.OutageTime, 600*time.Second)
+}
+
+func TestNodesAndServicesThatAreLeftOutCountOnceWhereIncidentsBecomeOne(t *testing.T) {
+	nodes := nodesNamed(4)
+	s := newTale(t).at(0).beats(nodes...).at(40).misses(40, nodes[0])
+	for i := range 120 {
+		s.tell(ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
+	}
+	s.at(41).misses(40, nodes[1])
+	for i := range 120 {
+		s.tell(ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
+	}
+	s.at(42).misses(40, nodes[2])
+	x := s.only()
+	equal(t, "Services", len(x.Services)+x.ServicesLeftOut, 80)
+}

@@ -69,6 +69,8 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 		return
 	}
 	p := l.podOf(key, x.Time)
+	// Of one that had its name before: it was never seen to recover.
+	end(&p.span, x.Time)
 	p.down = x.Time
 	name := x.Namespace + "/" + x.Pod
 	switch x.Cause {

@@ -65,29 +65,35 @@ type record struct {
 	// into is the incident that this one turned out to be part of.
 	into *record
 	told told
+	// alone is when an incident of one node is taken for that: until then it may turn
+	// out to be part of one of many nodes. Zero once it is known.
+	alone time.Time
+	timer timer
 
-	// What has not recovered: nodes, addresses and since when they are out, outages;
-	// conflict is a time bomb that has not gone off, wiped one that has.
+	// What has not recovered: nodes, addresses and since when they are out, Services
+	// and since when they are down; conflict is a time bomb that has not gone off, wiped one that has.
 	openNodes       map[string]struct{}
 	out             map[addressKey]time.Time
-	openOutages     int
+	down            map[serviceKey]time.Time
 	conflict, wiped bool
 	bomb, wipe      *Span
 
 	nodes           []string
-	nodesLeftOut    int
+	nodesLeftOut    others
 	nodesKnown      int
 	services        []*effect
-	servicesLeftOut int
+	servicesLeftOut others
 	lost            int
-	bounces, turned int
-	outages, resets int
-	outageTime      time.Duration
-	byCause         map[flap.Cause]int
-	unknown         bool
-	longest, stale  time.Duration
-	again           int
-	changes         []change
+	bounces         int
+	// turned is how often nodes turned not Ready or Unknown, turnedUnknown the latter.
+	turned, turnedUnknown int
+	outages, resets       int
+	outageTime            time.Duration
+	byCause               map[flap.Cause]int
+	unknown               bool
+	longest, stale        time.Duration
+	again                 int
+	changes               []change
 
 	evidence bounded[*fact]
 	spans    bounded[*Span]
@@ -98,13 +104,13 @@ type effect struct {
 	key                    serviceKey
 	lost, bounces, outages int
 	outageTime             time.Duration
-	down                   time.Time
 }
 
 func newRecord(s subject, t time.Time) *record {
 	r := &record{
 		subject: s, id: idOf(s.key(), t), start: t,
-		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{}, byCause: map[flap.Cause]int{},
+		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{},
+		down: map[serviceKey]time.Time{}, byCause: map[flap.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*Span](24, 72),
 	}
 	switch s.cause {
@@ -131,8 +137,11 @@ func (r *record) root() *record {
 
 // ongoing: something harmful has not recovered.
 func (r *record) ongoing() bool {
-	return len(r.openNodes) > 0 || len(r.out) > 0 || r.openOutages > 0 || r.wiped
+	return len(r.openNodes) > 0 || len(r.out) > 0 || len(r.down) > 0 || r.lacks()
 }
+
+// lacks: what was wiped is not there again. Without a conflict, as beside pods that match, nobody waits for it.
+func (r *record) lacks() bool { return r.wiped && r.conflict }
 
 func (r *record) isOpen() bool { return r.ongoing() || r.conflict }
 
@@ -161,11 +170,14 @@ func (r *record) addNode(name string) {
 		return
 	}
 	if len(r.nodes) == maxNodes {
-		r.nodesLeftOut++
+		r.nodesLeftOut = r.nodesLeftOut.with(hashOf(name))
 		return
 	}
 	r.nodes = append(r.nodes, name)
 }
+
+// nodeCount is how many nodes it hit.
+func (r *record) nodeCount() int { return len(r.nodes) + len(r.nodesLeftOut) }
 
 // effectOn is what it did to a Service; of what is over the limit only the sum is kept.
 func (r *record) effectOn(key serviceKey) *effect {
@@ -176,7 +188,7 @@ func (r *record) effectOn(key serviceKey) *effect {
 	}
 	e := &effect{key: key}
 	if len(r.services) == maxServices {
-		r.servicesLeftOut++
+		r.servicesLeftOut = r.servicesLeftOut.with(hashOf(key.String()))
 	} else {
 		r.services = append(r.services, e)
 	}
@@ -198,16 +210,18 @@ func (l *Log) merge(r, into *record) {
 	for key, since := range r.out {
 		into.out[key] = since
 	}
-	for _, name := range r.nodes {
-		into.addNode(name)
+	for key, since := range r.down {
+		into.down[key] = since
 	}
 	into.takeCounts(r)
+	into.takeLeftOut(r)
 	for _, f := range r.evidence.all() {
 		into.add(*f)
 	}
 	for _, s := range r.spans.all() {
 		into.spans.add(s)
 	}
+	l.bidFarewell(r, Joined, into.id)
 	l.settle(r)
 	if i := slices.Index(l.shown, r); i >= 0 {
 		l.shown = slices.Delete(l.shown, i, i+1)
@@ -216,9 +230,9 @@ func (l *Log) merge(r, into *record) {
 }
 
 func (r *record) takeCounts(from *record) {
-	r.openOutages += from.openOutages
 	r.lost, r.bounces = r.lost+from.lost, r.bounces+from.bounces
-	r.outages, r.turned, r.outageTime = r.outages+from.outages, r.turned+from.turned, r.outageTime+from.outageTime
+	r.outages, r.outageTime = r.outages+from.outages, r.outageTime+from.outageTime
+	r.turned, r.turnedUnknown = r.turned+from.turned, r.turnedUnknown+from.turnedUnknown
 	r.unknown = r.unknown || from.unknown
 	r.longest = max(r.longest, from.longest)
 	for cause, n := range from.byCause {
@@ -228,8 +242,29 @@ func (r *record) takeCounts(from *record) {
 		sum := r.effectOn(e.key)
 		sum.lost, sum.bounces, sum.outages = sum.lost+e.lost, sum.bounces+e.bounces, sum.outages+e.outages
 		sum.outageTime += e.outageTime
-		if sum.down.IsZero() {
-			sum.down = e.down
+	}
+	for _, name := range from.nodes {
+		r.addNode(name)
+	}
+}
+
+// takeLeftOut takes over what another leaves out and this one does not list.
+func (r *record) takeLeftOut(from *record) {
+	nodes, services := map[uint64]bool{}, map[uint64]bool{}
+	for _, name := range r.nodes {
+		nodes[hashOf(name)] = true
+	}
+	for _, e := range r.services {
+		services[hashOf(e.key.String())] = true
+	}
+	for hash := range from.nodesLeftOut {
+		if !nodes[hash] {
+			r.nodesLeftOut = r.nodesLeftOut.with(hash)
+		}
+	}
+	for hash := range from.servicesLeftOut {
+		if !services[hash] {
+			r.servicesLeftOut = r.servicesLeftOut.with(hash)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -18,9 +19,9 @@ func (k serviceKey) String() string { return k.namespace + "/" + k.name }
 
 // service is what the log remembers of a Service that lost addresses.
 type service struct {
-	// lossAt is when it last lost one, to which incident.
+	// losses are the last moments at which it lost some; lossAt is the newest.
+	losses []lossMark
 	lossAt time.Time
-	loss   *record
 	// outage is since when it has no ready address, zero if it has; record is
 	// the incident that this belongs to, nil until it is known.
 	outage time.Time
@@ -29,6 +30,40 @@ type service struct {
 	// gained counts the ready addresses that came to it around gainedAt.
 	gained   int
 	gainedAt time.Time
+	timer    timer
+}
+
+// lossMark is a moment at which a Service lost addresses for a cause, and their incident.
+type lossMark struct {
+	at     time.Time
+	cause  flap.Cause
+	record *record
+}
+
+// noteLoss notes a loss. One that waited for its cause comes in behind later ones.
+func (s *service) noteLoss(x lossMark) {
+	if x.at.After(s.lossAt) {
+		s.lossAt = x.at
+	}
+	s.losses = slices.DeleteFunc(s.losses, func(y lossMark) bool {
+		return s.lossAt.Sub(y.at) > claimWithin || y.at.Equal(x.at) && y.cause == x.cause
+	})
+	s.losses = append(s.losses, x)
+}
+
+// lossOf is the incident of the loss that an outage began with; nil if it is not known.
+func (s *service) lossOf(t time.Time, cause flap.Cause) *record {
+	var last *record
+	for _, x := range s.losses {
+		switch {
+		case !x.at.Equal(t):
+		case x.cause == cause:
+			return x.record.root()
+		default:
+			last = x.record.root()
+		}
+	}
+	return last
 }
 
 func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == nil }
@@ -37,18 +72,17 @@ func (l *Log) serviceOf(key serviceKey) *service {
 	s := l.services[key]
 	if s == nil {
 		s = &service{}
+		s.timer = timer{name: "service/" + key.String(), look: func(t time.Time) { l.lookAtService(key, s, t) }}
 		l.services[key] = s
 	}
 	return s
 }
 
 // claimFor notes a loss; an outage that began with it belongs to its incident.
-func (l *Log) claimFor(key serviceKey, r *record, t time.Time) {
+func (l *Log) claimFor(key serviceKey, r *record, x flap.Finding) {
 	s := l.serviceOf(key)
-	if !t.Before(s.lossAt) {
-		s.lossAt, s.loss = t, r
-	}
-	if s.unclaimed() && s.outage.Equal(t) {
+	s.noteLoss(lossMark{x.Time, x.Cause, r})
+	if s.unclaimed() && s.outage.Equal(x.Time) {
 		l.beginOutage(key, s, r)
 	}
 }
@@ -56,22 +90,25 @@ func (l *Log) claimFor(key serviceKey, r *record, t time.Time) {
 func (l *Log) outageStarted(x flap.Finding) {
 	key := keyOfService(x)
 	s := l.serviceOf(key)
-	s.outage, s.record, s.span = x.Time, nil, nil
-	if s.loss != nil && s.lossAt.Equal(x.Time) {
-		l.beginOutage(key, s, s.loss.root())
+	if !s.outage.IsZero() {
+		// The end of the one before was not told.
+		l.claim(key, s, flap.CauseUnknown)
+		l.endOutage(key, s, x.Time, stageOutageOver)
+	}
+	s.outage = x.Time
+	if r := s.lossOf(x.Time, x.Cause); r != nil {
+		l.beginOutage(key, s, r)
 		return
 	}
-	l.remind(x.Time.Add(claimWithin))
+	l.timers.wake(&s.timer, x.Time.Add(claimWithin))
 }
 
 func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 	s.record = r
 	l.show(r)
 	r.outages++
-	r.openOutages++
-	e := r.effectOn(key)
-	e.outages++
-	e.down = s.outage
+	r.down[key] = s.outage
+	r.effectOn(key).outages++
 	s.span = r.span(LaneOutage, key.String(), s.outage)
 	r.add(fact{at: s.outage, stage: stageOutage, service: key})
 	l.touched(r, s.outage)
@@ -97,21 +134,19 @@ func (l *Log) outageEnded(x flap.Finding) {
 
 func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
 	r := s.record.root()
-	lasted := t.Sub(s.outage)
-	r.openOutages--
+	lasted := max(t.Sub(s.outage), 0)
+	delete(r.down, key)
 	r.outageTime += lasted
-	e := r.effectOn(key)
-	e.outageTime += lasted
-	e.down = time.Time{}
+	r.effectOn(key).outageTime += lasted
 	end(&s.span, t)
 	r.add(fact{at: t, stage: how, service: key, longest: lasted})
 	s.outage, s.record = time.Time{}, nil
-	r.rewritten(t)
+	r.notWiped(t)
 	l.touched(r, t)
 }
 
-// rewritten: what was wiped is there again, or is not wanted any more.
-func (r *record) rewritten(t time.Time) {
+// notWiped: what was wiped is there again, or is not wanted any more.
+func (r *record) notWiped(t time.Time) {
 	r.wiped = false
 	end(&r.wipe, t)
 }
@@ -133,12 +168,23 @@ func (l *Log) reset(x flap.Finding) {
 	l.touched(r, x.Time)
 }
 
-func bomb(x flap.Finding) subject {
-	return subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: flap.CauseEndpointsReset}
+// rewritten takes in that what was wiped is there again: to be wiped again, as long as the conflict goes on.
+func (l *Log) rewritten(x flap.Finding) {
+	r := l.find(bomb(keyOfService(x)).key(), x.Time)
+	if r == nil || !r.wiped {
+		return
+	}
+	r.notWiped(x.Time)
+	r.add(fact{at: x.Time, stage: stageRewritten, service: keyOfService(x), number: x.Count})
+	l.touched(r, x.Time)
+}
+
+func bomb(key serviceKey) subject {
+	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
 }
 
 func (l *Log) conflict(x flap.Finding) {
-	r := l.begin(bomb(x), x.Time)
+	r := l.begin(bomb(keyOfService(x)), x.Time)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
 	r.add(fact{at: x.Time, stage: stageConflict, service: keyOfService(x), number: x.Count})
@@ -147,12 +193,12 @@ func (l *Log) conflict(x flap.Finding) {
 }
 
 func (l *Log) conflictEnded(x flap.Finding) {
-	r := l.find(bomb(x).key(), x.Time)
+	r := l.find(bomb(keyOfService(x)).key(), x.Time)
 	if r == nil || !r.conflict {
 		return
 	}
 	r.conflict = false
-	r.rewritten(x.Time)
+	r.notWiped(x.Time)
 	end(&r.bomb, x.Time)
 	r.add(fact{at: x.Time, stage: stageDefused, service: keyOfService(x)})
 	l.touched(r, x.Time)
@@ -166,9 +212,8 @@ func (l *Log) serviceGained(key serviceKey, t time.Time) {
 	}
 	s.gained++
 	s.gainedAt = t
-	wipe := subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
-	if r := l.active[wipe.key()]; r != nil && r.wiped {
-		r.rewritten(t)
+	if r := l.active[bomb(key).key()]; r != nil && r.wiped {
+		r.notWiped(t)
 		l.touched(r, t)
 	}
 }

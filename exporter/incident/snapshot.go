@@ -14,7 +14,7 @@ func (r *record) snapshot(l *Log, t time.Time) Incident {
 	x := Incident{
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(t), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.namespace, Subject: r.name,
-		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: r.nodesLeftOut, ServicesLeftOut: r.servicesLeftOut,
+		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
 		Lost: r.lost, Bounces: r.bounces, Outages: r.outages, OutageTime: r.outageTime, Turned: r.turned,
 		EvidenceLeftOut: r.evidence.leftOut, SpansLeftOut: r.spans.leftOut,
 	}
@@ -24,11 +24,14 @@ func (r *record) snapshot(l *Log, t time.Time) Incident {
 			x.End = t
 		}
 	}
+	for _, since := range r.down {
+		x.OutageTime += max(t.Sub(since), 0)
+	}
 	for _, e := range r.services {
-		s := Service{e.key.namespace, e.key.name, e.lost, e.bounces, e.outages, e.outageTime, !e.down.IsZero()}
-		if s.Down && t.After(e.down) {
-			s.OutageTime += t.Sub(e.down)
-			x.OutageTime += t.Sub(e.down)
+		since, down := r.down[e.key]
+		s := Service{e.key.namespace, e.key.name, e.lost, e.bounces, e.outages, e.outageTime, down}
+		if down {
+			s.OutageTime += max(t.Sub(since), 0)
 		}
 		x.Services = append(x.Services, s)
 	}

@@ -23,13 +23,13 @@ func end(s **Span, t time.Time) {
 
 var lanes = [...]Lane{LaneHeartbeat, LaneNode, LanePod, LaneConflict, LaneAddress, LaneOutage}
 
-// timeline is the stretches, in the order of the chain. What has not ended when the incident has, ends with it.
+// timeline is the stretches, in the order of the chain. None lasts longer than the incident.
 func (r *record) timeline(over time.Time) []Span {
 	kept := r.spans.all()
 	all := make([]Span, 0, len(kept))
 	for _, s := range kept {
 		x := *s
-		if x.End.IsZero() && !over.IsZero() {
+		if !over.IsZero() && (x.End.IsZero() || x.End.After(over)) {
 			x.End = over
 			if over.Before(x.Start) {
 				x.End = x.Start

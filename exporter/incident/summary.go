@@ -18,17 +18,17 @@ func (r *record) happened(x *Incident) string {
 	longest := x.Numbers.LongestInterval
 	switch r.story {
 	case storyControlPlane:
-		s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", len(r.nodes)+r.nodesLeftOut, r.nodesKnown)
+		s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.nodesKnown)
 		if longest > 0 {
 			s += ", for up to " + length(longest) + grace
 		}
-		return s + turnedUnknown(x)
+		return s + r.sayUnknown(x)
 	case storyGrace:
 		s := "the grace period of " + length(x.Numbers.GracePeriod) + " is as short as the heartbeat"
 		if longest > 0 {
-			s += ": " + count(len(r.nodes)+r.nodesLeftOut, "node was", "nodes were") + " lost with intervals of at most " + length(longest)
+			s += ": " + count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + length(longest)
 		}
-		return capital(s) + turnedUnknown(x)
+		return capital(s) + r.sayUnknown(x)
 	case storyNode:
 		return capital(r.happenedToNode(x, grace))
 	}
@@ -43,19 +43,19 @@ func (r *record) happenedToNode(x *Incident, grace string) string {
 	case x.Cause == flap.CauseNodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
-		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + turnedUnknown(x)
+		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
 	}
-	return "the node controller took " + node + " for lost" + times(x.Turned)
+	return "the node controller took " + node + " for lost" + times(r.turnedUnknown)
 }
 
-func turnedUnknown(x *Incident) string {
+func (r *record) sayUnknown(x *Incident) string {
 	switch {
-	case x.Turned == 0 && x.State == StateRunning:
+	case r.turnedUnknown == 0 && x.State == StateRunning:
 		return ""
-	case x.Turned == 0:
+	case r.turnedUnknown == 0:
 		return ", which the node controller did not notice"
 	}
-	return " and Ready turned Unknown " + count(x.Turned, "time", "times")
+	return " and Ready turned Unknown " + count(r.turnedUnknown, "time", "times")
 }
 
 // happenedToService says what took addresses from a Service whose nodes are well.
@@ -110,8 +110,10 @@ func whatPods(c flap.Cause) string {
 func (r *record) effectOf(x *Incident) string {
 	if x.Lost == 0 && x.Outages == 0 {
 		switch {
-		case r.wiped:
+		case r.lacks():
 			return "it has had none since"
+		case r.resets > 0 && x.State == StatePending:
+			return "they are back, to be wiped again"
 		case r.resets > 0 && r.cause == flap.CauseEndpointsReset:
 			return "they are back"
 		case x.State == StatePending:

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -151,4 +152,19 @@ func (x Incident) is(t *testing.T, state State, scope Scope, cause flap.Cause, s
 	equal(t, "scope", x.Scope, scope)
 	equal(t, "cause", x.Cause.String(), cause.String())
 	equal(t, "subject", x.Subject, subject)
+}
+
+// ofNode is the loss of an address of any Service by a pod on any node.
+func ofNode(service, pod, node string) flap.Finding {
+	x := ofWeb(flap.AddressNotReady, pod, flap.CauseNodeHeartbeatLost)
+	x.Service, x.Node, x.Address = service, node, event.ParseUID(service+pod)
+	return x
+}
+
+func nodesNamed(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("node-%d", i))
+	}
+	return all
 }

@@ -100,12 +100,14 @@ func (l *Log) promote(t time.Time) {
 			delete(l.active, r.key())
 			r.subject = s
 			l.active[r.key()] = r
+			r.alone = time.Time{}
 		default:
 			l.merge(r, all)
 		}
 	}
 	if all != nil {
 		all.nodesKnown = max(all.nodesKnown, len(l.nodes))
+		l.makeRoom()
 	}
 }
 

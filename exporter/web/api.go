@@ -86,7 +86,7 @@ type apiError struct {
 
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := parseQuery(r.URL.Query())
+		q, err := parseQuery(r.URL.RawQuery)
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return

@@ -65,7 +65,7 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusOK
-		q, err := parseQuery(r.URL.Query())
+		q, err := parseQuery(r.URL.RawQuery)
 		view := flapsPage{Query: q}
 		switch {
 		case err != nil:

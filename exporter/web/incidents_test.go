@@ -125,6 +125,8 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 		{"too long", "node=" + strings.Repeat("n", 300), "longer than 253 bytes"},
 		{"no cause", "cause=magic", "is none of unknown, node_heartbeat_lost"},
 		{"no time", "from=yesterday", "is no time such as"},
+		{"no escape", "namespace=%zz", "malformed query"},
+		{"a semicolon", "namespace=shop;service=web", "malformed query"},
 		{"backwards", "from=20&to=10", "parameter to is before from"},
 	}
 	for _, c := range cases {

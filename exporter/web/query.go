@@ -37,10 +37,14 @@ func (q *query) parameters() map[string]func(string) error {
 	}
 }
 
-// parseQuery reads the parameters of a URL. An unknown one is an error: mistyped, it
-// would show everything.
-func parseQuery(values url.Values) (query, error) {
+// parseQuery reads the query of a URL. What is unknown or malformed is an error:
+// ignored, it would show everything.
+func parseQuery(raw string) (query, error) {
 	var q query
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, fmt.Errorf("malformed query: %w", err)
+	}
 	known := q.parameters()
 	names := make([]string, 0, len(values))
 	for name := range values {

@@ -1,0 +1,133 @@
+package incident
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
+)
+
+// losesOne is a workload of its own that loses an address of a Service of its own.
+func (s *tale) losesOne(i int, kind flap.FindingKind, cause flap.Cause) *tale {
+	x := ofWeb(kind, fmt.Sprintf("pod-%d", i), cause)
+	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
+	return s.tell(x)
+}
+
+func (s *tale) regainsOne(i int) *tale {
+	x := ofWeb(flap.AddressReady, fmt.Sprintf("pod-%d", i), flap.CauseUnknown)
+	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
+	return s.tell(x)
+}
+
+func TestTheNewestIncidentsAreKept(t *testing.T) {
+	s := newTale(t)
+	for i := range 25 {
+		s.at(float64(i)).losesOne(i, flap.AddressNotReady, flap.CauseProbeFailed)
+	}
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 10)
+	equal(t, "newest first", all[0].Subject, "StatefulSet/web-24")
+}
+
+func TestWhatIsOverMakesRoomForWhatGoesOn(t *testing.T) {
+	s := &tale{New(2), t, zero}
+	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed)
+	s.at(1).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed).at(2).regainsOne(1)
+	s.at(3).losesOne(2, flap.AddressNotReady, flap.CauseProbeFailed)
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	equal(t, "the oldest, which goes on", all[1].Subject, "StatefulSet/web-0")
+}
+
+func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
+	for _, nodes := range []int{150, 1200} {
+		s := &tale{New(100), t, zero}
+		s.at(0)
+		for i := range 99 {
+			s.losesOne(i, flap.AddressNotReady, flap.CauseProbeFailed).regainsOne(i)
+		}
+		names := nodesNamed(nodes)
+		s.at(300).beats(names...).at(340).misses(40, names...)
+		for _, n := range names {
+			for j := range 10 {
+				s.tell(ofNode("web", n+fmt.Sprint(j), n))
+			}
+		}
+		all := s.Incidents(s.now)
+		equal(t, "incidents", len(all), 100)
+		equal(t, "scope", all[0].Scope, ScopeControlPlane)
+		equal(t, "nodes listed", len(all[0].Nodes), 100)
+		equal(t, "nodes left out", all[0].NodesLeftOut, nodes-100)
+	}
+}
+
+func TestNodesThatAreNotLostTogetherTakeTheirRoomAfterAWhile(t *testing.T) {
+	s := newTale(t).at(0)
+	names := nodesNamed(100)
+	s.beats(names...).at(40).misses(40, names[:49]...)
+	equal(t, "incidents while it is not known", len(s.Incidents(s.now)), 49)
+	equal(t, "incidents", len(s.Incidents(zero.Add(seconds(40+40+1)))), 10)
+}
+
+func TestManyRollOutsAtOnceAreBoundedAndQuick(t *testing.T) {
+	s := newTale(t)
+	begun := time.Now()
+	for i := range 2 * maxHarmless {
+		s.at(float64(i)/1000).losesOne(i, flap.AddressRemoved, flap.CausePodDeleted)
+	}
+	// It was 9 s for a third of them.
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	equal(t, "bounded", s.harmless <= maxHarmless, true)
+	equal(t, "counted", s.harmless, len(s.active))
+	equal(t, "timers", len(s.timers), len(s.active))
+	s.at(1000).none()
+	equal(t, "left", s.harmless+len(s.active)+len(s.timers), 0)
+}
+
+// notices tells what was told of each incident since it was last asked.
+func (s *tale) notices() map[string][]NoticeKind {
+	all := map[string][]NoticeKind{}
+	for _, n := range s.News(s.now) {
+		all[n.Incident.Subject] = append(all[n.Incident.Subject], n.Kind)
+	}
+	return all
+}
+
+func TestOfAnIncidentThatIsDroppedIsTold(t *testing.T) {
+	s := &tale{New(1), t, zero}
+	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed).notices()
+	s.at(10).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed)
+	equal(t, "told", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-0": {Dropped}, "StatefulSet/web-1": {Started}}))
+	s.at(20).regainsOne(1).at(30).losesOne(2, flap.AddressNotReady, flap.CauseProbeFailed)
+	equal(t, "told of what has recovered", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-1": {Ended}, "StatefulSet/web-2": {Started}}))
+}
+
+func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
+	names := nodesNamed(4)
+	s := newTale(t).at(0).beats(names...)
+	s.at(40).misses(40, names[0]).notices()
+	first := s.only().ID
+	s.at(41).misses(40, names[1]).notices()
+	s.at(42).misses(40, names[2])
+	told := s.News(s.now)
+	equal(t, "notices", len(told), 2)
+	equal(t, "the first is of the control plane", told[0].Kind, Changed)
+	equal(t, "the second is part of it", told[1].Kind, Joined)
+	equal(t, "which", told[1].Incident.Subject, names[1])
+	equal(t, "into", told[1].Into, first)
+	equal(t, "more", len(s.News(s.now)), 0)
+}
+
+func TestTheRestTellsWhatGoesOnAndWhatHasRecovered(t *testing.T) {
+	s := newTale(t)
+	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed)
+	s.at(1).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed).at(2).regainsOne(1)
+	rest := s.Rest(s.now)
+	equal(t, "notices", len(rest), 2)
+	equal(t, "running", rest[0].Kind, GoesOn)
+	equal(t, "recovered", rest[1].Kind, Ended)
+}
