@@ -62,7 +62,7 @@ prometheusrule:
 		sed 's|https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/|$(RUNBOOKS)|; s|https://kubeflap.example.com|$(PAGE)|; s|https://grafana.example.com|$(GRAFANA)|' >$(OUT)
 
 lab-test:
-	cd lab && go test -timeout 40m -parallel 3 ./...
+	cd lab && go test -timeout 40m ./...
 
 # Writes docs/causes.md from a run of all scenarios.
 lab-docs:

@@ -13,6 +13,9 @@ import (
 // offBeat is half of the time between two renewals of a Lease.
 const offBeat = 5 * time.Second
 
+// probed is enough pods that one of the node's is not probed again before its status is written.
+const probed = 12
+
 func kubeletRestart() Scenario {
 	p := newProbes()
 	node := cluster.NodeName(0)
@@ -20,19 +23,19 @@ func kubeletRestart() Scenario {
 		Name:     "kubelet-restart",
 		Summary:  "on the oldest release a kubelet restarts: its pods are not ready until they are probed again",
 		Incident: Incident{"node", "kubelet_restart", "v1.35"},
-		Causes:   []Loss{{"web", "kubelet_restart", 2, "a kubelet restarts (before v1.35)"}},
+		Causes:   []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
 		Options:  cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return p.serve(ctx) },
 				func() error {
-					return l.spread(ctx, batch, func(pod *corev1.Pod) {
+					return l.spread(ctx, probed, func(pod *corev1.Pod) {
 						p.ready(pod)
 						// A started kubelet begins to probe at some time within the period (prober, worker run).
 						pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
 					})
 				},
-				func() error { return l.inRotation(ctx, "shop", "web", batch) },
+				func() error { return l.inRotation(ctx, "shop", "web", probed) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
@@ -42,10 +45,10 @@ func kubeletRestart() Scenario {
 				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {
-					return l.counted(ctx, batch/2, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
 				func() error {
-					return l.shows(ctx, batch, "kubeflap_service_addresses", "service", "web", "state", "ready")
+					return l.shows(ctx, probed, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
