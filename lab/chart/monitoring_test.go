@@ -2,8 +2,6 @@ package chart
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -151,14 +149,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), root+"/bin/promtool", "check", "rules", "--lint=all", "--lint-fatal", file).CombinedOutput()
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
 }
 
 // Both monitors find what they scrape, and keep kubeflap's labels.

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -95,6 +98,40 @@ func TestExamplesRender(t *testing.T) {
 	}
 	for _, example := range examples {
 		render(t, example[1])
+	}
+	guide := values(t, root+"/docs/install.md")
+	_, rest, _ := strings.Cut(guide, "--values - <<EOF\n")
+	example, _, found := strings.Cut(rest, "EOF\n")
+	if !found {
+		t.Fatal("docs/install.md has no values")
+	}
+	if rules := all[monitoringv1.PrometheusRule](render(t, example)); len(rules) != 1 {
+		t.Errorf("docs/install.md installs %d PrometheusRules", len(rules))
+	}
+}
+
+// Prometheus takes the job that docs/install.md shows, and the job keeps kubeflap's labels and finds its pods.
+func TestPlainPrometheus(t *testing.T) {
+	t.Parallel()
+	_, rest, _ := strings.Cut(values(t, root+"/docs/install.md"), "```yaml\n")
+	config, _, _ := strings.Cut(rest, "```")
+	promtool(t, config, "check", "config", "--syntax-only")
+	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
+	port := container(t, "{}").Ports[0].Name
+	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(config, "honor_labels: true\n") || !strings.Contains(config, want) {
+		t.Errorf("it lacks honor_labels or %s:\n%s", want, config)
+	}
+}
+
+// promtool runs it on a file with a text.
+func promtool(t *testing.T, text string, args ...string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), root+"/bin/promtool", append(args, file)...).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
