@@ -97,7 +97,7 @@ bin/linux-%/kubeflap: FORCE
 	GOOS=linux GOARCH=$* go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubeflap
 FORCE:
 
-lab-test:
+lab-test: bin/helm
 	cd lab && go test -timeout 40m ./...
 
 # Writes docs/causes.md from a run of all scenarios.
