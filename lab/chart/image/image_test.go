@@ -86,7 +86,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: make image builds it", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	blobs, _ := entries(t, file)
 	index := parse[manifest](t, blobs["index.json"])
 	// buildah puts the index of the architectures into one of its own.
