@@ -98,7 +98,7 @@ bin/linux-%/kubeflap: FORCE
 FORCE:
 
 lab-test: bin/helm
-	cd lab && go test -timeout 40m ./...
+	cd lab && go test -timeout 40m -parallel 3 ./...
 
 # Writes docs/causes.md from a run of all scenarios.
 lab-docs:

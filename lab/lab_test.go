@@ -19,7 +19,7 @@ import (
 // TestScenarios holds kubeflap against the truth, to the last transition, in
 // every scenario: live, and in the replay of what it recorded. The five incidents must
 // be paged with their cause and remedy too, and the healthy day not at all. Each has a cluster of
-// its own; two run at a time, because they wait more than they work.
+// its own; some run at a time, because they wait more than they work.
 func TestScenarios(t *testing.T) {
 	kubeflap := buildKubeflap(t)
 	// Built before, so that no scenario's time is the compiler's.

@@ -22,7 +22,7 @@ const adviceGiven exitStatus = 3
 
 // adviser is the flags of advise.
 type adviser struct {
-	kubeconfig        *string
+	cluster           clusterFlags
 	recording, output string
 	duration          positiveDuration
 	remote            remote
@@ -33,7 +33,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	a := &adviser{}
 	cmd := app.Command("advise", "Say what to change in a cluster, and why. It reads a live cluster, or with --recording or --url what was seen of one. "+
 		"The exit status is 0 if there is nothing to advise, 3 if there is, 1 after an error, 2 for a wrong command line.")
-	a.kubeconfig = addKubeconfigFlag(cmd)
+	a.cluster = addClusterFlags(cmd)
 	cmd.Flag("for", "How long to observe a live cluster before answering: several heartbeats, which are 10s apart. An interrupt ends it early.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
@@ -57,8 +57,8 @@ func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
 		return errors.New("--recording and --url: advise reads one of them")
-	case *a.kubeconfig != "" && a.recording+a.remote.url != "":
-		return errors.New("--kubeconfig is for a live cluster: not with --recording or --url")
+	case *a.cluster.kubeconfig+*a.cluster.namespace != "" && a.recording+a.remote.url != "":
+		return errors.New("--kubeconfig and --namespace are for a live cluster: not with --recording or --url")
 	case a.remote.url == "" && a.remote.config+a.remote.cluster != "":
 		return errors.New("--url.config and --url.cluster are for --url, which is missing")
 	case a.duration == 0:
@@ -121,7 +121,7 @@ func readRecording(ctx context.Context, file string, fold flap.Settings) ([]*dto
 // observe watches a live cluster and gives the metrics after a while.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	h := newHouse(settings{fold: a.fold.parsed(), incidents: 1}, time.Now, deaf(""))
-	watcher, err := newWatcher(p.logger, *a.kubeconfig, h.fold.Apply)
+	watcher, err := newWatcher(p.logger, a.cluster, h.fold.Apply)
 	if err != nil {
 		return nil, err
 	}

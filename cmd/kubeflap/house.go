@@ -62,8 +62,9 @@ func (h *house) tellNews(t time.Time) {
 	}
 }
 
-// tellRest tells of the incidents that have not ended when nothing more will come.
+// tellRest tells what was still waited for, and of the incidents that have not ended, when nothing more will come.
 func (h *house) tellRest() {
+	h.fold.Settle()
 	for _, notice := range h.incidents.Rest(h.now()) {
 		h.listener.incident(notice)
 	}

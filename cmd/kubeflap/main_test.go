@@ -55,6 +55,8 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"an unknown flag", []string{"--frobnicate"}, 2, "--frobnicate"},
 		{"an unknown command", []string{"watch"}, 2, "watch"},
 		{"a grace period that is no duration", []string{"run", "--node-monitor-grace-period=soon"}, 2, `"soon"`},
+		{"a namespace that cannot be", []string{"run", "--kubeconfig=" + kubeconfig, "--namespace=Shop/web"}, 1, `"Shop/web"`},
+		{"an address for probes that is none", []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:0", "--web.probe-address=nowhere"}, 1, "--web.probe-address"},
 		{"a negative bounce window", []string{"run", "--bounce-window=-1s"}, 2, `"-1s"`},
 		{"an unknown source of addresses", []string{"run", "--endpoints.source=dns"}, 2, "dns"},
 		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},

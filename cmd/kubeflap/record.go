@@ -16,7 +16,7 @@ import (
 
 func registerRecord(app *kingpin.Application) (string, command) {
 	cmd := app.Command("record", "Record the events of a live cluster until interrupted.")
-	kubeconfig := addKubeconfigFlag(cmd)
+	cluster := addClusterFlags(cmd)
 	file := cmd.Arg("file", "The recording to write; it must not exist. A name that ends in .gz is compressed.").Required().String()
 	title := cmd.Flag("title", "One line for the recording's header; not in an anonymised one.").String()
 	var duration positiveDuration
@@ -24,7 +24,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		r := recorder{file: *file}
-		watcher, err := newWatcher(p.logger, *kubeconfig, r.record)
+		watcher, err := newWatcher(p.logger, cluster, r.record)
 		if err != nil {
 			return err
 		}

@@ -152,7 +152,9 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		clusters = append(clusters, r.houses[i].cluster(r.recordings[i].cluster))
 		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
 	}
-	group.Go(func() error { return serve(ctx, p, listen, pages{registry, r.synced, clusters}) })
+	group.Go(func() error {
+		return serve(ctx, p, listen, pages{prometheus.ToTransactionalGatherer(registry), registry, r.synced, clusters})
+	})
 	return errors.Join(group.Wait(), failure)
 }
 

@@ -16,40 +16,51 @@ import (
 
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
-	kubeconfig := addKubeconfigFlag(cmd)
+	cluster := addClusterFlags(cmd)
 	house := addHouseFlags(cmd)
 	listen := addWebFlags(cmd)
+	probes := cmd.Flag("web.probe-address", "Another address, such as :9970, that answers /-/healthy and /-/ready and nothing else, always in plain HTTP: "+
+		"for a kubelet, which cannot show the certificate or password that --web.config.file may ask for.").String()
 	return cmd.FullCommand(), func(p program) error {
 		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
-		watcher, err := newWatcher(p.logger, *kubeconfig, h.fold.Apply)
+		watcher, err := newWatcher(p.logger, cluster, h.fold.Apply)
 		if err != nil {
 			return err
 		}
 		registry := newRegistry()
-		h.registerAs(registry, "")
 		p.logger.Info("kubeflap starts", "version", version.Info())
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
+			return serve(ctx, p, listen, pages{h.collector.Beside(registry), registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
 		})
+		if *probes != "" {
+			group.Go(func() error { return serveProbes(ctx, p, *probes, h.fold.Synced) })
+		}
 		return group.Wait()
 	}
 }
 
-func addKubeconfigFlag(cmd *kingpin.CmdClause) *string {
-	return cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
-		String()
+// clusterFlags say what to watch.
+type clusterFlags struct{ kubeconfig, namespace *string }
+
+func addClusterFlags(cmd *kingpin.CmdClause) clusterFlags {
+	return clusterFlags{
+		cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
+			String(),
+		cmd.Flag("namespace", "Watch only this namespace, and nodes and their Leases if that is allowed. Needs no right in the whole cluster.").
+			String(),
+	}
 }
 
-func newWatcher(logger *slog.Logger, kubeconfig string, sink func(event.Event)) (*kube.Watcher, error) {
-	config, err := kube.LoadConfig(kubeconfig, "kubeflap/"+version.Version)
+func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*kube.Watcher, error) {
+	config, err := kube.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
 	if err != nil {
 		return nil, err
 	}
 	kube.RedirectKlog(logger)
-	return kube.New(config, logger, sink)
+	return kube.New(config, *flags.namespace, logger, sink)
 }
 
 // logTo logs findings and incidents.

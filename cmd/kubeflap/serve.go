@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -38,6 +39,7 @@ func newRegistry() *prometheus.Registry {
 
 // pages are what is served.
 type pages struct {
+	metrics  prometheus.TransactionalGatherer
 	registry *prometheus.Registry
 	ready    func() bool
 	clusters []web.Cluster
@@ -45,14 +47,11 @@ type pages struct {
 
 // serve serves the pages until ctx ends, then lets running scrapes finish.
 func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
-	handler, err := web.Handler(pages.registry, pages.ready, pages.clusters, p.logger)
+	handler, err := web.Handler(pages.metrics, pages.registry, pages.ready, pages.clusters, p.logger)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
-	}
+	server := newServer(handler, p.logger)
 	drained := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		drain(server, p.logger)
@@ -64,6 +63,30 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	}
 	<-drained
 	return nil
+}
+
+// serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.
+func serveProbes(ctx context.Context, p program, address string, ready func() bool) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("--web.probe-address: %w", err)
+	}
+	server := newServer(web.Probes(ready), p.logger)
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a kubelet asks again
+	p.logger.Info("listening for probes", "address", listener.Addr())
+	err = server.Serve(listener)
+	if stop() || !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve probes on %s: %w", address, err)
+	}
+	return nil
+}
+
+func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 }
 
 // drain lets running scrapes finish. What is open longer, such as a connection on

@@ -34,15 +34,15 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 		severity  Severity
 		recommend float64
 	}{
-		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 50},
-		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 50},
-		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 50},
-		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), GracePeriodTight, Warning, 50},
+		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 60},
+		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 60},
+		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 60},
+		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), GracePeriodTight, Warning, 60},
 		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), GracePeriodTight, Bad, 90},
 		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), GracePeriodTight, Warning, 70},
 		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), GracePeriodTight, Bad, 120},
 		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), GracePeriodTight, Warning, 0},
-		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 50},
+		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 60},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

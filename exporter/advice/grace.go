@@ -12,9 +12,11 @@ const (
 	slowestOnTime = 10400 * time.Millisecond
 	// shortestGrace is below two renewals: one that is late makes a node Unknown.
 	shortestGrace = 2 * renewal
-	// defaultGrace is the default since v1.32, and the least to recommend for all versions: a broken
-	// connection is noticed after 45 s (HTTP/2 ping 30 s, and 15 s for its answer).
+	// defaultGrace is the default since v1.32.
 	defaultGrace = 50 * time.Second
+	// leastGrace is the least to recommend, as the incidents' remedies and the alerts do: a broken
+	// connection is noticed after 45 s (HTTP/2 ping 30 s, and 15 s for its answer), and then the kubelet is to beat.
+	leastGrace = time.Minute
 	// longestGrace is the most to recommend: until it is over, traffic goes to dead nodes.
 	longestGrace = 2 * time.Minute
 	// fewest is how many intervals of each node make an observation.
@@ -106,7 +108,7 @@ func (b *beats) unsure() Finding {
 func (b *beats) recommended() time.Duration {
 	twice := 2 * b.longest()
 	rounded := (twice + 10*time.Second - 1) / (10 * time.Second) * (10 * time.Second)
-	return min(max(rounded, defaultGrace), longestGrace)
+	return min(max(rounded, leastGrace), longestGrace)
 }
 
 func (b *beats) adviceToSet() string {

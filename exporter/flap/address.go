@@ -84,6 +84,12 @@ func (s *addressSet) find(id event.UID) (int, bool) {
 	})
 }
 
+// has reports whether an address is there and ready.
+func (s *addressSet) has(id event.UID) bool {
+	i, found := s.find(id)
+	return found && s.list[i].state() == stateReady
+}
+
 // shift moves one holder's part of an address from one state to another and
 // returns the address and its merged states before and after.
 func (s *addressSet) shift(id event.UID, from origin, was, is state) (address, state, state) {

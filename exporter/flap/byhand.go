@@ -39,7 +39,7 @@ func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
 	h.managed = len(addresses) - written
 	s.service.takeHolder(h)
 	if now := s.byHand.of(h.kind); before > 0 && now == 0 && !s.quiet && s.exists {
-		f.reset(s, before)
+		f.reset(s, before, s.selector && (h.kind == event.KindEndpoints || h.mirrored))
 	}
 	if s.managed > 0 {
 		s.byHand.wiped = false
@@ -78,13 +78,14 @@ func (s *service) addByHand(k event.Kind, n int) {
 	s.byHand.ever = s.byHand.ever || s.byHand.endpoints+s.byHand.slices > 0
 }
 
-func (f *Fold) reset(s shift, count int) {
+// reset counts a wipe; byController says that a selector is why.
+func (f *Fold) reset(s shift, count int, byController bool) {
 	if s.byHand.resets == nil {
 		s.byHand.resets = map[bool]uint64{}
 	}
 	s.byHand.resets[s.selector]++
 	s.byHand.wiped = s.selector && s.managed == 0
-	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: s.selector})
+	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: byController})
 }
 
 // inConflict: the endpoints controller will wipe hand-written Endpoints of a

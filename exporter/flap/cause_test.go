@@ -90,7 +90,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			func(s *story) {
 				s.modified(aPod("web-1", ready, running("app:1", 1)))
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
-					p.Containers[0].Started, p.Ready.Transition = clock(7), clock(10)
+					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(26)
 				}))
 			}, CauseProbeFailed,
 		},
@@ -213,6 +213,28 @@ func TestPodsFirstReadyIsNoTransition(t *testing.T) {
 	equal(t, "transitions", s.inShop().Transitions, [3][numCauses]uint64{})
 }
 
+func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
+	back := aPod("web-1", ready, running("app:1", 1))
+	crash := unready("ContainersNotReady", container1("terminated", "Error", 0))
+	for _, c := range []struct {
+		name  string
+		after float64
+		slice *event.EndpointSlice
+		want  Cause
+	}{
+		{"within a second", 0.5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
+		{"long after: that was something else", 5, slice("a", "web", "-web-1", "web-2"), CauseUnknown},
+		{"removed: the flap of a pod does not do that", 0.5, slice("a", "web", "web-2"), CauseUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10).modified(crash).modified(back)
+			s.at(10 + c.after).modified(c.slice)
+			s.Advance(s.now.Add(2 * time.Second))
+			equal(t, "losses", s.losses(c.want), 1)
+		})
+	}
+}
+
 func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 	other := aService("web", true)
 	other.Selector = map[string]string{"app": "other"}
@@ -266,8 +288,10 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 			func(s *story) { s.modified(written).at(11).modified(edited) }, CauseManualWrite,
 		},
 		{
-			"someone deleted the slice",
-			func(s *story) { s.deleted(slice("a", "web", "web-1", "web-2")) }, CauseManualWrite,
+			"someone deleted the slice, and the controller made it anew",
+			func(s *story) {
+				s.deleted(slice("a", "web", "web-1", "web-2")).at(10.2).added(slice("b", "web", "web-1", "web-2"))
+			}, CauseManualWrite,
 		},
 		{
 			"the controller took it out and nothing says why",
@@ -290,8 +314,14 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 	t.Run("the pod's event comes after the address's", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
-		s.at(10.3).modified(unready("ContainersNotReady"))
-		equal(t, "losses with it", s.losses(CauseProbeFailed), 1)
+		s.at(10.3).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
+		equal(t, "losses with it", s.losses(CauseContainerExit), 1)
+	})
+	t.Run("a probe failed: the node may still be why", func(t *testing.T) {
+		s := webStory(t).at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
+		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		s.at(11)
+		equal(t, "losses after a second", s.losses(CauseProbeFailed), 1)
 	})
 	t.Run("the Service's event comes after the address's", func(t *testing.T) {
 		other := aService("web", true)
@@ -339,10 +369,11 @@ func TestCauseOfAnOutage(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
 		s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
 		equal(t, "reported before", s.count(OutageEnded), 0)
-		second := unready("ContainersNotReady")
+		crash := container1("terminated", "Error", 0)
+		second := unready("ContainersNotReady", crash)
 		second.Meta = aPod("web-2", ready).Meta
-		s.at(10.3).modified(unready("ContainersNotReady"), second)
-		equal(t, "cause", ended(s).Cause, CauseProbeFailed)
+		s.at(10.3).modified(unready("ContainersNotReady", crash), second)
+		equal(t, "cause", ended(s).Cause, CauseContainerExit)
 		equal(t, "duration", ended(s).Duration, 200*time.Millisecond)
 	})
 }
@@ -369,6 +400,9 @@ func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
 		s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
 		s.starts(aService("web", selector), handWritten("web", "192.0.2.1"))
 		s.at(10).modified(handWritten("web"))
+		if want == CauseManualWrite {
+			s.at(11) // a selector that was added could still be shown
+		}
 		equal(t, "losses by "+want.String(), s.losses(want), 1)
 	}
 }

@@ -60,8 +60,8 @@ func completed(c *podChange) bool {
 // containers ended, but Ready says PodFailed in a pod that still runs (status manager, mergePodStatus).
 func evicted(c *podChange) bool {
 	switch {
-	case c.now.Disruption != "":
-		return true
+	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
+		return true // without these the eviction was refused, or is yet to come
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
@@ -88,6 +88,9 @@ func markedByNodeController(c *podChange) bool {
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *podChange) bool {
+	if c.before.updateDone && containerEnded(c) {
+		return false // the new container served, and then it ended
+	}
 	return !c.before.updated.IsZero() && c.at.Sub(c.before.updated) <= updateWindow
 }
 
@@ -95,8 +98,8 @@ func updatedInPlace(c *podChange) bool {
 func gateNotReady(c *podChange) bool { return c.reason() == "ReadinessGatesNotReady" }
 
 // restartSettles is how long after its start a restarted container may be not ready only because it
-// was restarted. Both times are the kubelet's, in whole seconds.
-const restartSettles = 2 * time.Second
+// was restarted: somewhat more than the default period of a probe. Both times are the kubelet's.
+const restartSettles = 15 * time.Second
 
 // containerEnded: a container is not running, or another one runs in its place
 // (kubelet, convertStatusToAPIStatus).
@@ -117,17 +120,27 @@ func containerEnded(c *podChange) bool {
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted: a probed container that was restarted can be called ready for some milliseconds, until its probe
-// begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
+// justRestarted: a probed container that was restarted can be called ready for a while, until at its next
+// turn the probe begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
 func (c *podChange) justRestarted(x *event.Container) bool {
-	return !x.Ready && x.Restarts > 0 && !x.Started.IsZero() && c.now.Ready != nil &&
-		c.now.Ready.Transition.Sub(x.Started) <= restartSettles
+	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
+		return false
+	}
+	after := c.now.Ready.Transition.Sub(x.Started)
+	return after >= 0 && after <= restartSettles
 }
+
+// notReadyWindow is how long after its node a pod may follow: what it is probed for fails soon, or works.
+const notReadyWindow = 5 * time.Minute
 
 // nodeNotReady: the kubelet has posted Ready=False of itself (kubelet, nodestatus
 // ReadyCondition). The node controller marks no pods for that, so the pod's own change came from the kubelet.
 func nodeNotReady(c *podChange) bool {
-	return c.notReadyContainers() && c.node != nil && c.node.exists && c.node.ready == event.StatusFalse
+	return c.notReadyContainers() && c.node.notReadyAt(c.at)
+}
+
+func (n *node) notReadyAt(t time.Time) bool {
+	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow
 }
 
 // restartWindow is how long after its start a kubelet that probes anew has its pods not ready.
@@ -137,8 +150,13 @@ const restartWindow = 30 * time.Second
 // not ready until their probes succeed again (prober manager; gate
 // ChangeContainerStatusOnKubeletRestart from v1.35).
 func kubeletRestarted(c *podChange) bool {
-	return c.notReadyContainers() && c.node != nil && c.node.restartsFlap &&
-		!c.node.kubeletStarted.IsZero() && c.at.Sub(c.node.kubeletStarted) <= restartWindow
+	return c.notReadyContainers() && c.node.restartedBefore(c.at)
+}
+
+// restartedBefore: a kubelet that was only out of reach renews and reports at once, too, when it is back.
+func (n *node) restartedBefore(t time.Time) bool {
+	return n != nil && n.restartsFlap && !n.kubeletStarted.IsZero() && t.Sub(n.kubeletStarted) <= restartWindow &&
+		(n.returned.IsZero() || n.returned.Sub(n.kubeletStarted).Abs() > startedWithin)
 }
 
 // probeFailed: the same container runs on, and the kubelet calls it not ready

@@ -41,9 +41,9 @@ type heartbeat struct {
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed is when the Lease was last renewed, by the node's clock; offBeat when it was last
-	// seen to be at another time than every 10 s, posted when the status was last reported.
-	renewed, offBeat, posted time.Time
+	// renewed is when the Lease was last renewed, by the node's clock, and renewalSeen by kubeflap's; offBeat
+	// when that last was early, posted when the status was last reported.
+	renewed, renewalSeen, offBeat, posted time.Time
 	// late and missed say that the running interval has been counted as such.
 	late, missed         bool
 	total, lates, misses uint64
@@ -126,23 +126,24 @@ func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 }
 
 // A kubelet that starts renews its Lease and reports its status at once (kubelet,
-// fastStatusUpdateOnce; lease controller, Run): off the beat of its Lease, and
-// both within seconds. Of themselves they are 10 s and 5 minutes apart. The beat is that of the node's
-// clock, 10.0 to 10.4 s and the time that the renewal takes: a restart that hits it is not told from it.
+// fastStatusUpdateOnce; lease controller, Run): before the next beat of its Lease, and
+// both within seconds. Of themselves they are 10 s and 5 minutes apart. Only early is off the beat: a slow kubelet
+// is late all the time. The renewal must be early by the node's clock, 10.0 to 10.4 s and the time that it takes, and by
+// kubeflap's, with the time of the delivery: a clock that is set shows in one of them only.
 const (
 	beatFrom      = 9900 * time.Millisecond
-	beatTo        = 11 * time.Second
+	seenFrom      = 9500 * time.Millisecond
 	startedWithin = 5 * time.Second
 )
 
 // noteRenewal looks for the beat only in what the watch tells: between two lists renewals are missing.
 func (n *node) noteRenewal(e event.Event, renewed time.Time) {
 	h := &n.heartbeat
-	interval := renewed.Sub(h.renewed)
-	if e.Type == event.Modified && !h.renewed.IsZero() && (interval < beatFrom || interval > beatTo) {
+	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom && (h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom)
+	if e.Type == event.Modified && early {
 		h.offBeat = e.Seen
 	}
-	h.renewed = renewed
+	h.renewed, h.renewalSeen = renewed, e.Seen
 	n.noteStart()
 }
 

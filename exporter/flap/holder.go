@@ -16,8 +16,8 @@ type holder struct {
 	owner event.UID
 	// writer is a hash of the field manager that wrote the addresses when it was first seen.
 	writer uint64
-	// mirrored: a slice made from Endpoints.
-	mirrored bool
+	// mirrored: a slice made from Endpoints; ownSlice: one that the EndpointSlice controller keeps.
+	mirrored, ownSlice bool
 	// truncated: it left addresses out when it was last seen.
 	truncated bool
 	// entries are in the order of the object; repeated: some address is there more than once.
@@ -28,6 +28,11 @@ type holder struct {
 }
 
 func generationOfHolder(h *holder) uint32 { return h.generation }
+
+// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution renamed it.
+const managerName = "kube-controller-manager"
+
+const sliceController = "endpointslice-controller.k8s.io"
 
 const mirroringController = "endpointslicemirroring-controller.k8s.io"
 
@@ -56,7 +61,7 @@ func (f *Fold) applySlice(e event.Event, o *event.EndpointSlice) {
 			f.move(h, s)
 		}
 	}
-	h.mirrored = o.ManagedBy == mirroringController
+	h.mirrored, h.ownSlice = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	f.noteWriter(h, e, o.Writer)
 	f.hold(h, e, o.Addresses, false)
 }
@@ -76,14 +81,18 @@ func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
 	f.hold(h, e, o.Addresses, o.Truncated)
 }
 
-// noteWriter notes that someone else than before wrote a slice or Endpoints
-// object, or deleted it: who edits what a controller keeps.
+// noteWriter notes that someone else than before wrote a slice or Endpoints object: who edits what a
+// controller keeps. A placeholder without addresses has no writer; the controller itself, by the name that it has as
+// a rule, edits nothing.
 func (f *Fold) noteWriter(h *holder, e event.Event, writer string) {
+	if writer == "" {
+		return
+	}
 	is := hashOf(writer)
-	if h.writer != 0 && h.writer != is && e.Type == event.Modified && h.kind == f.source {
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.kind == f.source {
 		h.service.edited = e.Seen
 	}
-	if h.writer == 0 {
+	if h.writer == 0 || writer == managerName {
 		h.writer = is
 	}
 }
@@ -92,7 +101,7 @@ func (f *Fold) noteWriter(h *holder, e event.Event, writer string) {
 func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncated bool) {
 	h.generation = f.generation(e)
 	f.remember(h, e)
-	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated}
+	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated, mirrored: h.mirrored}
 	h.truncated = truncated
 	readyBefore, lossesBefore := s.addresses.count[stateReady], len(f.losses)
 	if h.sameAddresses(addresses) {
@@ -104,6 +113,7 @@ func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncat
 		f.settle(s, readyBefore, lossesBefore)
 	}
 	f.countByHand(s, h, addresses)
+	f.settleLossesFrom(min(lossesBefore, len(f.losses)))
 	f.doubt(h.service, e.Seen)
 }
 
@@ -276,7 +286,11 @@ func (f *Fold) dropHolder(e event.Event, holders map[event.UID]*holder, id event
 	}
 	delete(holders, id)
 	if e.Type == event.Deleted && h.kind == f.source {
-		h.service.edited = e.Seen
+		if h.ownSlice {
+			h.service.sliceDeleted = e.Seen
+		} else {
+			h.service.edited = e.Seen
+		}
 	}
 	f.hold(h, event.Event{Seen: e.Seen, Kind: h.kind, Type: e.Type}, nil, false)
 	f.detach(h)

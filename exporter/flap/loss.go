@@ -12,7 +12,7 @@ import (
 const evidenceWait = time.Second
 
 // changeWindow is how long after a change of a Service its addresses may follow.
-const changeWindow = 5 * time.Second
+const changeWindow = 30 * time.Second
 
 // loss is a ready address that was lost, until its cause is known.
 type loss struct {
@@ -20,6 +20,8 @@ type loss struct {
 	uid     event.UID
 	finding Finding
 	byHand  bool
+	// mirrored: it was in a slice made from Endpoints; terminating: it goes because its pod is deleted.
+	mirrored, terminating bool
 	// outage: with it the Service lost its last ready address; over is the finding
 	// of that outage's end, if it has ended already.
 	outage bool
@@ -34,10 +36,12 @@ type departure struct {
 }
 
 // lose begins to look for the cause of a lost address.
-func (f *Fold) lose(s shift, a *address, kind FindingKind) {
+func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
 	x := f.addressFinding(s, a, kind)
 	x.From = readiness(stateReady)
-	f.losses = append(f.losses, &loss{service: s.service, uid: a.uid, byHand: a.byHand, finding: x})
+	f.losses = append(f.losses, &loss{
+		service: s.service, uid: a.uid, byHand: a.byHand, mirrored: s.mirrored, terminating: to == stateTerminating, finding: x,
+	})
 }
 
 // blameLastLoss makes the cause of the last loss that of the outage that began with it.
@@ -91,6 +95,17 @@ func (f *Fold) settleOverdue(t time.Time) {
 	}
 }
 
+// Settle gives the losses that still wait the best answer there is: no more evidence will come.
+func (f *Fold) Settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.losses {
+		cause, _ := f.explain(l)
+		f.settleLoss(l, cause)
+	}
+	f.losses = nil
+}
+
 func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s := l.service
 	s.losses[cause]++
@@ -122,7 +137,8 @@ func (f *Fold) podOf(id event.UID) *pod {
 // explain finds the cause of a lost address; sure says that no later evidence can change it.
 func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
 	if l.byHand {
-		return f.explainByHand(l), true
+		cause = f.explainByHand(l)
+		return cause, cause == CauseEndpointsReset
 	}
 	p := f.pods[l.uid]
 	if p == nil {
@@ -131,36 +147,79 @@ func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
 		}
 		return f.explainByService(l), false
 	}
+	flipped := l.finding.Kind == AddressNotReady
+	unready := p.ready != event.StatusTrue && p.everReady
 	switch {
+	case flipped && unready && p.cause != CauseUnknown:
+		// Before what ends it for good: that takes the address away.
+		return f.explainByPod(l, p)
 	case p.leaving != CauseUnknown:
 		return p.leaving, true
-	case p.ready != event.StatusTrue && p.everReady:
-		return p.cause, p.cause != CauseUnknown
+	case unready:
+		return f.explainByPod(l, p)
+	case flipped && p.recovered != CauseUnknown && l.finding.Time.Sub(p.turned).Abs() <= evidenceWait:
+		// The watch of pods is ahead: it has shown the pod not ready and ready again.
+		return p.recovered, true
 	}
 	// The pod is ready: it was not the pod, or the watch of pods is behind.
 	return f.explainByService(l), false
 }
 
-// explainByHand: the endpoints controller wipes what is written by hand for a
-// Service with a selector (endpoints controller, syncService); all else is someone's doing.
+// explainByPod: the pod is not ready. If it has not been for long, and its address was in rotation all the same
+// (publishNotReadyAddresses), then it was the Service that changed.
+func (f *Fold) explainByPod(l *loss, p *pod) (cause Cause, sure bool) {
+	longAgo := l.finding.Time.Sub(p.turned) > evidenceWait
+	switch {
+	case longAgo && l.service.changedAround(l.finding.Time):
+		return CauseServiceChanged, true
+	case l.terminating && !f.watches[event.KindPod].live(l.finding.Time):
+		return CausePodDeleted, false // what is known of the pod may be old
+	case p.cause != CauseProbeFailed:
+		return p.cause, p.cause != CauseUnknown && !longAgo
+	}
+	// The evidence of the node may come after the pod's.
+	n := f.nodes[p.node.Value()]
+	switch {
+	case n.notReadyAt(p.turned.Add(evidenceWait)):
+		return CauseNodeNotReady, true
+	case n.restartedBefore(p.turned.Add(evidenceWait)):
+		return CauseKubeletRestart, true
+	}
+	return CauseProbeFailed, false
+}
+
+// explainByHand: the endpoints controller wipes all that is written by hand into the Endpoints of a
+// Service with a selector, and their mirrored slices go with that (endpoints controller, syncService;
+// endpointslicemirroring controller, syncEndpoints). All else is someone's doing: slices made by hand nobody touches.
 func (f *Fold) explainByHand(l *loss) Cause {
-	if l.service.selector {
+	s := l.service
+	if s.selector && s.byHand.endpoints == 0 && (l.mirrored || f.source == event.KindEndpoints) {
 		return CauseEndpointsReset
 	}
 	return CauseManualWrite
 }
 
 // explainByService: the pod is as it was and the address went. Either the Service
-// chooses other pods, or someone edited what the controller had written.
+// chooses other pods, or someone edited what the controller had written; or the watch of pods is behind.
 func (f *Fold) explainByService(l *loss) Cause {
 	s := l.service
-	if !s.changed.IsZero() && l.finding.Time.Sub(s.changed).Abs() <= changeWindow {
+	switch {
+	case l.terminating:
+		return CausePodDeleted // endpointslice, podToEndpoint: with a deletionTimestamp, and only then
+	case s.changedAround(l.finding.Time):
 		return CauseServiceChanged
-	}
-	if !s.edited.IsZero() && l.finding.Time.Sub(s.edited).Abs() <= evidenceWait {
+	case !s.edited.IsZero() && l.finding.Time.Sub(s.edited).Abs() <= evidenceWait:
+		return CauseManualWrite
+	case l.finding.Time.Equal(s.sliceDeleted) && s.addresses.has(l.uid):
+		// The EndpointSlice controller deletes its own slices, too, but not to put the same addresses back at once.
 		return CauseManualWrite
 	}
 	return CauseUnknown
+}
+
+// changedAround: the Service chose other pods at t or shortly before; watches of different resources are not ordered.
+func (s *service) changedAround(t time.Time) bool {
+	return !s.changed.IsZero() && t.Sub(s.changed) <= changeWindow && s.changed.Sub(t) <= evidenceWait
 }
 
 // departedFor is how long a pod that is gone can explain the loss of its addresses.

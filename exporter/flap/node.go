@@ -25,9 +25,9 @@ type node struct {
 	heartbeat                   heartbeat
 
 	// restartsFlap: its kubelet is of a version whose restart flaps its pods;
-	// kubeletStarted is when it seems to have started last.
-	restartsFlap   bool
-	kubeletStarted time.Time
+	// kubeletStarted is when it seems to have started last, returned when Ready last turned from Unknown to True.
+	restartsFlap             bool
+	kubeletStarted, returned time.Time
 
 	// posted: there is a Ready condition. everReady: it has been True since the node was seen.
 	posted    bool
@@ -125,6 +125,9 @@ func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
 	}
 	if n.ready != event.StatusTrue {
 		n.unready += t.Sub(n.since)
+	}
+	if n.ready == event.StatusUnknown && to == event.StatusTrue {
+		n.returned = t
 	}
 	n.ready, n.since, n.sinceSeen = to, t, true
 	n.transitions[to]++

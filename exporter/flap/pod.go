@@ -25,8 +25,11 @@ type pod struct {
 
 	// everReady: it has been Ready since it was seen; what comes before is its start.
 	everReady bool
-	// cause is why it is not Ready, while it is not; leaving is why it goes, once it does.
-	cause, leaving Cause
+	// replaced: since the last update in place a container was replaced; updateDone: and it was Ready since.
+	replaced, updateDone bool
+	// cause is why it is not Ready, while it is not; recovered is what it recovered from last; leaving
+	// is why it goes, once it does.
+	cause, recovered, leaving Cause
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True; zero if never.
 	turned, updated, ended time.Time
@@ -113,7 +116,9 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
 		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen}
-		p.cause = c.cause()
+		if p.cause = p.leaving; p.cause == CauseUnknown {
+			p.cause = c.cause()
+		}
 		f.observeStale(p, e.Seen)
 	}
 	if p.everReady {
@@ -123,7 +128,8 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 		f.report(x)
 	}
 	if to == event.StatusTrue {
-		p.everReady, p.cause = true, CauseUnknown
+		p.everReady, p.cause, p.recovered = true, CauseUnknown, p.cause
+		p.updateDone = p.replaced
 	}
 	p.turned, p.ended = e.Seen, time.Time{}
 }
@@ -184,6 +190,9 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 			continue
 		}
 		updated = updated || before.image.Value() != c.Image
+		if before.restarts != c.Restarts || before.id != hashOf(c.ID) {
+			p.replaced, p.updateDone = true, stayedReady
+		}
 		if c.State == "terminated" && stayedReady && p.ended.IsZero() {
 			p.ended = e.Seen
 		}
@@ -193,7 +202,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updated = e.Seen
+		p.updated, p.replaced, p.updateDone = e.Seen, false, false
 		p.namespace.inPlaceUpdates++
 		if !p.gated {
 			p.namespace.ungatedUpdates++

@@ -43,7 +43,7 @@ func (f *Fold) compareWithPast(e event.Event) {
 			f.settle(s, before.ready, lossesBefore)
 		}
 		if before.byHand > 0 && s.byHand.slices == 0 && s.exists {
-			f.reset(s, before.byHand)
+			f.reset(s, before.byHand, false) // by hand in slices: no controller wipes them
 		}
 		f.checkConflict(s.service, e.Seen)
 	}

@@ -32,9 +32,10 @@ type service struct {
 	selector   bool
 	publish    bool
 	// choice is a hash of what chooses its addresses, changed when that last changed;
-	// edited is when someone wrote or deleted what its controller keeps.
-	choice          uint64
-	changed, edited time.Time
+	// edited is when someone wrote or deleted what its controller keeps, sliceDeleted when one of the slices went
+	// that the controller keeps.
+	choice                        uint64
+	changed, edited, sliceDeleted time.Time
 
 	addresses addressSet
 	// left are the addresses that left rotation lately, and when.
@@ -214,6 +215,8 @@ type shift struct {
 	quiet bool
 	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
 	wasTruncated, truncated bool
+	// mirrored: a slice made from Endpoints.
+	mirrored bool
 }
 
 // moved counts the change of one address from one state to another.
@@ -244,7 +247,7 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	}
 	if from == stateReady {
 		f.leftRotation(s, a)
-		f.lose(s, a, kind)
+		f.lose(s, a, kind, to)
 	} else {
 		x := f.addressFinding(s, a, kind)
 		if kind == AddressAdded {

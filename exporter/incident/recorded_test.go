@@ -32,6 +32,7 @@ func recorded(t *testing.T, name string) []Incident {
 		end = e.Seen
 	}
 	fold.Advance(end)
+	fold.Settle()
 	return log.Incidents(end)
 }
 

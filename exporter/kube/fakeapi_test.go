@@ -35,8 +35,9 @@ type fakeAPI struct {
 	objects map[string][]string
 	// streams are the last opened watches.
 	streams map[string]*fakeStream
-	// requests are the queries, by "list pods".
+	// requests are the queries, by "list pods"; paths are where they went, by resource.
 	requests map[string][]string
+	paths    map[string]string
 }
 
 // fakeStream is one watch, preflights aside.
@@ -48,7 +49,7 @@ type fakeStream struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
 		pipes: make(chan net.Conn), refuse: map[string]int{}, objects: map[string][]string{},
-		streams: map[string]*fakeStream{}, requests: map[string][]string{},
+		streams: map[string]*fakeStream{}, requests: map[string][]string{}, paths: map[string]string{},
 	}
 	f.server = &http.Server{Handler: f}
 	go func() { _ = f.server.Serve(f) }()
@@ -142,6 +143,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.lock.Lock()
 	f.requests[verb+" "+resource] = append(f.requests[verb+" "+resource], r.URL.RawQuery)
+	f.paths[resource] = r.URL.Path
 	code := max(f.refuse[verb+" "+resource], f.refuse[""])
 	if f.noWatchList && query.Has("sendInitialEvents") {
 		code = http.StatusUnprocessableEntity

@@ -16,7 +16,7 @@ func FuzzSlim(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed int64) {
-		for _, r := range resources() {
+		for _, r := range resources("") {
 			object := r.expected.DeepCopyObject()
 			randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Fill(object)
 			checkSlim(t, r, object)

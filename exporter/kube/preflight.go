@@ -44,7 +44,7 @@ const believeAfter = 5 * time.Second
 // returns an error if what it answered cannot be lived with.
 func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
 	all, err := w.untilAnswered(ctx)
-	if err != nil || judge(all) == nil {
+	if err != nil || w.judge(all) == nil {
 		return all, err
 	}
 	if err := sleep(ctx, believeAfter); err != nil {
@@ -53,7 +53,7 @@ func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
 	if all, err = w.untilAnswered(ctx); err != nil {
 		return nil, err
 	}
-	return all, judge(all)
+	return all, w.judge(all)
 }
 
 func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {

@@ -1,8 +1,12 @@
 package kube
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -114,6 +118,49 @@ func TestOptionalResources(t *testing.T) {
 				s.wantLog(1, "INFO", "can watch "+c.kind.String()+" now")
 			})
 		})
+	}
+}
+
+func TestOneNamespaceNeedsNoRightInTheCluster(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.namespace = "shop"
+		s.api.refuse = map[string]int{"list nodes": 403, "watch nodes": 403, "list leases": 403, "watch leases": 403}
+		s.start()
+		for _, kind := range []event.Kind{event.KindPod, event.KindService, event.KindEndpointSlice, event.KindEndpoints} {
+			s.want(kind, "listing", "synced")
+		}
+		s.want(event.KindNode, "unavailable forbidden")
+		s.want(event.KindLease, "unavailable forbidden")
+		s.api.set(func() {
+			for resource, want := range map[string]string{
+				"pods": "/api/v1/namespaces/shop/pods", "services": "/api/v1/namespaces/shop/services",
+				"endpointslices": "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices",
+				"endpoints":      "/api/v1/namespaces/shop/endpoints", "nodes": "/api/v1/nodes",
+				"leases": "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+			} {
+				if got := s.api.paths[resource]; got != want {
+					t.Errorf("%s were asked for at %s, want %s", resource, got, want)
+				}
+			}
+		})
+	})
+}
+
+func TestOneNamespaceStillNeedsItsPods(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.namespace = "shop"
+		s.api.refuse = map[string]int{"list pods": 403}
+		s.start()
+		const want = `cannot list pods (verb "list", resource "pods", API group "", namespace "shop"): forbidden; grant it to flap`
+		if err := <-s.ran; err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	})
+}
+
+func TestNamespaceThatCannotBe(t *testing.T) {
+	if _, err := New(&rest.Config{}, "shop/web", slog.New(slog.DiscardHandler), nil); err == nil || !strings.HasPrefix(err.Error(), `namespace "shop/web": `) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -28,24 +28,32 @@ type resource struct {
 	without string
 }
 
-func resources() []resource {
+// resources are what is watched: all of the cluster, or if a namespace is given only what is
+// in it, and the nodes.
+func resources(namespace string) []resource {
 	discovery, coordination := discoveryv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion
 	return []resource{
-		{kind: event.KindNode, group: corev1.SchemeGroupVersion, expected: &corev1.Node{}, slim: slimmer(slimNode), without: "nodes stay as they were last seen"},
+		{kind: event.KindNode, group: corev1.SchemeGroupVersion, expected: &corev1.Node{}, slim: slimmer(slimNode), without: "nodes stay as they were last seen, and no cause is found on them"},
 		{
 			// kube-system holds Leases too: those of elected leaders, which are no heartbeats.
 			kind: event.KindLease, group: coordination, namespace: corev1.NamespaceNodeLease,
 			expected: &coordinationv1.Lease{}, slim: slimmer(slimLease),
 			without: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
 		},
-		{kind: event.KindPod, group: corev1.SchemeGroupVersion, expected: &corev1.Pod{}, slim: slimmer(slimPod), without: "pods stay as they were last seen, and causes are not found"},
-		{kind: event.KindService, group: corev1.SchemeGroupVersion, expected: &corev1.Service{}, slim: slimmer(slimService), without: "Services stay as they were last seen"},
 		{
-			kind: event.KindEndpointSlice, group: discovery, expected: &discoveryv1.EndpointSlice{}, slim: slimmer(slimEndpointSlice),
+			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Pod{}, slim: slimmer(slimPod),
+			without: "pods stay as they were last seen, and causes are not found",
+		},
+		{
+			kind: event.KindService, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Service{}, slim: slimmer(slimService),
+			without: "Services stay as they were last seen",
+		},
+		{
+			kind: event.KindEndpointSlice, group: discovery, namespace: namespace, expected: &discoveryv1.EndpointSlice{}, slim: slimmer(slimEndpointSlice),
 			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
 		},
 		{
-			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints),
+			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints),
 			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
 		},
 	}

@@ -10,15 +10,19 @@ import (
 )
 
 // judge returns an error that names all that is missing, if anything is that is needed:
-// nodes, pods, services, and one of endpointslices and endpoints.
-func judge(all []access) error {
+// nodes (but not for a namespace alone), pods, services, and one of endpointslices and endpoints.
+func (w *Watcher) judge(all []access) error {
 	byKind := map[event.Kind]*access{}
 	for i := range all {
 		byKind[all[i].kind] = &all[i]
 	}
 	either := ""
 	var missing []*access
-	for _, kind := range []event.Kind{event.KindNode, event.KindPod, event.KindService} {
+	needed := []event.Kind{event.KindPod, event.KindService}
+	if w.namespace == "" {
+		needed = append([]event.Kind{event.KindNode}, needed...)
+	}
+	for _, kind := range needed {
 		if !byKind[kind].granted() {
 			missing = append(missing, byKind[kind])
 		}

@@ -26,7 +26,9 @@ type session struct {
 	t    *testing.T
 	api  *fakeAPI
 	stop context.CancelFunc
-	ran  chan error
+	// namespace is the only one that is watched; empty for all.
+	namespace string
+	ran       chan error
 
 	lock   sync.Mutex
 	events map[event.Kind][]string
@@ -45,7 +47,7 @@ func inBubble(t *testing.T, test func(t *testing.T, s *session)) {
 func (s *session) start() {
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(s.t.Context())
-	w, err := New(s.api.config(), slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})), s.sink)
+	w, err := New(s.api.config(), s.namespace, slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})), s.sink)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -2,12 +2,14 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -16,8 +18,10 @@ import (
 // recheck is how often a resource that could not be watched is tried again.
 const recheck = time.Minute
 
-// Watcher watches a cluster.
+// Watcher watches a cluster, or a namespace of it.
 type Watcher struct {
+	// namespace is empty for all of them.
+	namespace string
 	log       *slog.Logger
 	sink      func(event.Event)
 	clients   *clients
@@ -25,17 +29,21 @@ type Watcher struct {
 	version   serverVersion
 }
 
-// New prepares to watch the cluster that config leads to. The sink gets all events:
+// New prepares to watch the cluster that config leads to, or if a namespace is given only that, and
+// the nodes if that is allowed. The sink gets all events:
 // those of one resource one after the other, those of several resources at once.
-func New(config *rest.Config, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
+func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
+	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
+		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
+	}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = newWarnings(logger)
 	clients, err := newClients(config)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{log: logger, sink: sink, clients: clients}
-	for _, r := range resources() {
+	w := &Watcher{namespace: namespace, log: logger, sink: sink, clients: clients}
+	for _, r := range resources(namespace) {
 		client, err := clients.forGroup(r.group)
 		if err != nil {
 			return nil, err

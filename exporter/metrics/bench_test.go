@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -43,9 +42,7 @@ func cluster(s size) (*flap.Fold, http.Handler) {
 		return &event.Service{Meta: meta("service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}}
 	})
 	list(event.KindEndpointSlice, s.services, benchSlice)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(c)
-	return fold, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return fold, promhttp.HandlerForTransactional(c, promhttp.HandlerOpts{})
 }
 
 func meta(kind string, i int) event.Meta {
@@ -96,7 +93,7 @@ func BenchmarkEventToMetrics(b *testing.B) {
 				status = event.StatusTrue + event.StatusFalse - status
 				start := time.Now()
 				fold.Apply(event.Event{Seen: start, Kind: event.KindNode, Type: event.Modified, Object: benchNode(0, status)})
-				scrape(b, server.URL)
+				fetch(b, server.URL)
 				took = append(took, time.Since(start))
 			}
 			slices.Sort(took)
@@ -106,7 +103,7 @@ func BenchmarkEventToMetrics(b *testing.B) {
 	}
 }
 
-func scrape(b *testing.B, url string) {
+func fetch(b *testing.B, url string) {
 	b.Helper()
 	response, err := http.Get(url)
 	if err != nil {

@@ -1,13 +1,14 @@
 package metrics
 
 import (
-	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
@@ -23,36 +24,21 @@ type Collector struct {
 	watches  *watchMetrics
 	consumer *consumerMetrics
 
-	// buffers hold what a scrape copies out of the fold, to be used again.
-	buffers sync.Pool
-}
-
-type buffer struct {
-	nodes      []flap.Node
-	services   []flap.Service
-	namespaces []flap.Namespace
-	watches    []flap.Watch
-	tenants    []flap.Tenant
-	wrong      []flap.Misreported
-}
-
-// sort brings nodes and Services into the order of the exposition: the registry
-// sorts every series of a family, and is quick where there is nothing to do.
-func (b *buffer) sort() {
-	slices.SortFunc(b.nodes, func(x, y flap.Node) int { return strings.Compare(x.Name, y.Name) })
-	slices.SortFunc(b.services, func(x, y flap.Service) int {
-		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
-	})
+	// scrapes are those that are over, to be used again.
+	scrapes sync.Pool
 }
 
 // NewCollector makes a Collector that must be given its fold by Read before it
 // is scraped: the fold reports to it, so it comes first.
 func NewCollector() *Collector {
-	return &Collector{
+	c := &Collector{
 		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 		consumer: newConsumerMetrics(),
-		buffers:  sync.Pool{New: func() any { return &buffer{} }},
 	}
+	all := c.Catalogue()
+	all.place()
+	c.scrapes.New = func() any { return newScrape(all) }
+	return c
 }
 
 // Read makes the collector read the fold, as of now().
@@ -99,43 +85,85 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector, for the few who want the metrics in a registry.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	b := c.buffers.Get().(*buffer)
-	defer c.buffers.Put(b)
+	s := newScrape(c.Catalogue())
+	if err := c.read(s); err != nil {
+		ch <- prometheus.NewInvalidMetric(c.nodes.ready.desc, err)
+		return
+	}
+	for _, m := range c.Catalogue() {
+		for _, x := range s.families[m.place].Metric {
+			ch <- series{m.desc, x}
+		}
+	}
+}
+
+// Gather implements prometheus.TransactionalGatherer: a registry would check and sort every
+// series anew at each scrape, which takes longer than all the rest.
+func (c *Collector) Gather() (families []*dto.MetricFamily, done func(), err error) {
+	s := c.scrapes.Get().(*scrape)
+	s.reset()
+	err = c.read(s)
+	return s.show(), func() { c.scrapes.Put(s) }, err
+}
+
+// beside is a collector and what else there is to show, with other names.
+type beside struct {
+	*Collector
+	others prometheus.Gatherer
+}
+
+// Beside gathers the collector's metrics and those of a registry, which must not have any of them.
+func (c *Collector) Beside(registry prometheus.Gatherer) prometheus.TransactionalGatherer {
+	return beside{c, registry}
+}
+
+func (b beside) Gather() (families []*dto.MetricFamily, done func(), err error) {
+	others, otherErr := b.others.Gather()
+	ours, done, err := b.Collector.Gather()
+	families = slices.Concat(ours, others)
+	slices.SortFunc(families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return families, done, errors.Join(err, otherErr)
+}
+
+// read fills a scrape, as of now.
+func (c *Collector) read(s *scrape) error {
 	now := c.now()
-	b.nodes = c.fold.Nodes(now, b.nodes[:0])
-	b.services = c.fold.Services(now, b.services[:0])
-	b.sort()
-	b.namespaces = c.fold.Namespaces(b.namespaces[:0])
-	b.watches = c.fold.Watches(now, b.watches[:0])
-	b.tenants = c.fold.Tenants(now, b.tenants[:0])
-	b.wrong = c.fold.Misreported(now, b.wrong[:0])
+	s.nodes = c.fold.Nodes(now, s.nodes)
+	s.services = c.fold.Services(now, s.services)
+	s.sort()
+	s.namespaces = c.fold.Namespaces(s.namespaces)
+	s.watches = c.fold.Watches(now, s.watches)
+	s.tenants = c.fold.Tenants(now, s.tenants)
+	s.wrong = c.fold.Misreported(now, s.wrong)
 	if g := c.fold.GracePeriod(); g.Period > 0 {
-		c.nodes.grace.sample(ch, g.Period.Seconds(), time.Time{}, g.Source)
+		s.sample(c.nodes.grace, g.Period.Seconds(), time.Time{}, g.Source)
 	}
 	source := c.fold.AddressSource().String()
-	for i := range b.nodes {
-		c.nodes.collect(ch, &b.nodes[i])
+	for i := range s.nodes {
+		c.nodes.collect(s, &s.nodes[i])
 	}
-	for i := range b.services {
-		c.services.collect(ch, &b.services[i], source)
+	for i := range s.services {
+		c.services.collect(s, &s.services[i], source)
 	}
-	for i := range b.namespaces {
-		c.pods.collect(ch, &b.namespaces[i])
+	for i := range s.namespaces {
+		c.pods.collect(s, &s.namespaces[i])
 	}
-	for i := range b.watches {
-		c.watches.collect(ch, &b.watches[i])
+	for i := range s.watches {
+		c.watches.collect(s, &s.watches[i])
 	}
-	for i := range b.tenants {
-		c.consumer.collect(ch, &b.tenants[i])
+	for i := range s.tenants {
+		c.consumer.collect(s, &s.tenants[i])
 	}
-	for _, w := range b.wrong {
-		c.pods.misreported.sample(ch, float64(w.Pods), time.Time{}, w.Namespace, w.Kind)
+	for _, w := range s.wrong {
+		s.sample(c.pods.misreported, float64(w.Pods), time.Time{}, w.Namespace, w.Kind)
 	}
-	c.nodes.intervals.Collect(ch)
-	c.nodes.unreadyDurations.Collect(ch)
-	c.services.outageDurations.Collect(ch)
-	c.services.propagations.Collect(ch)
-	c.pods.stales.Collect(ch)
+	return errors.Join(
+		s.histogram(c.nodes.interval, c.nodes.intervals),
+		s.histogram(c.nodes.unreadyDuration, c.nodes.unreadyDurations),
+		s.histogram(c.services.outageDuration, c.services.outageDurations),
+		s.histogram(c.services.propagation, c.services.propagations),
+		s.histogram(c.pods.stale, c.pods.stales),
+	)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
@@ -26,10 +24,10 @@ func newConsumerMetrics() *consumerMetrics {
 
 func (m *consumerMetrics) catalogue() Catalogue { return Catalogue{m.updates, m.bounces} }
 
-func (m *consumerMetrics) collect(ch chan<- prometheus.Metric, x *flap.Tenant) {
+func (m *consumerMetrics) collect(to *scrape, x *flap.Tenant) {
 	for i, window := range flap.Windows() {
 		label := fmt.Sprintf("%ds", int(window.Seconds()))
-		m.updates.sample(ch, float64(x.Updates[i]), time.Time{}, x.Namespace, label)
-		m.bounces.sample(ch, float64(x.Bounces[i]), time.Time{}, x.Namespace, label)
+		to.sample(m.updates, float64(x.Updates[i]), time.Time{}, x.Namespace, label)
+		to.sample(m.bounces, float64(x.Bounces[i]), time.Time{}, x.Namespace, label)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Stability says how much a metric may change: a stable one keeps its name,
@@ -30,14 +31,25 @@ type Metric struct {
 	// Series says for what there is a series, and when.
 	Series string
 
-	desc *prometheus.Desc
-	kind prometheus.ValueType
+	desc   *prometheus.Desc
+	family dto.MetricType
+	// place is the metric's among all, in the order of their names.
+	place int
 	// sorted are the places of the labels in the order of their names.
 	sorted []int
 }
 
 // Catalogue is all metrics, in the order of the reference.
 type Catalogue []*Metric
+
+// place gives each metric its place.
+func (c Catalogue) place() {
+	byName := slices.Clone(c)
+	slices.SortFunc(byName, func(a, b *Metric) int { return strings.Compare(a.Name, b.Name) })
+	for i, m := range byName {
+		m.place = i
+	}
+}
 
 const (
 	perNode        = "each Node"
@@ -52,15 +64,15 @@ const (
 )
 
 func gauge(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "gauge", Help: help, Series: series, Labels: labels, kind: prometheus.GaugeValue})
+	return declare(Metric{Name: name, Type: "gauge", Help: help, Series: series, Labels: labels, family: dto.MetricType_GAUGE})
 }
 
 func counter(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "counter", Help: help, Series: series, Labels: labels, kind: prometheus.CounterValue})
+	return declare(Metric{Name: name, Type: "counter", Help: help, Series: series, Labels: labels, family: dto.MetricType_COUNTER})
 }
 
 func histogram(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "histogram", Help: help, Series: series, Labels: labels})
+	return declare(Metric{Name: name, Type: "histogram", Help: help, Series: series, Labels: labels, family: dto.MetricType_HISTOGRAM})
 }
 
 func declare(m Metric) *Metric {
@@ -77,13 +89,6 @@ func declare(m Metric) *Metric {
 func (m *Metric) experimental() *Metric {
 	m.Stability = Experimental
 	return m
-}
-
-// sample makes one series of a metric. A counter carries the time at which it was 0.
-func (m *Metric) sample(ch chan<- prometheus.Metric, value float64, created time.Time, labels ...string) {
-	s := &series{metric: m, value: value, created: created}
-	copy(s.labels[:], labels)
-	ch <- s
 }
 
 // vec makes a histogram of a declaration, native and classic.

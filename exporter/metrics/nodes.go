@@ -68,21 +68,21 @@ func (m *nodeMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *nodeMetrics) collect(ch chan<- prometheus.Metric, n *flap.Node) {
+func (m *nodeMetrics) collect(to *scrape, n *flap.Node) {
 	if n.HeartbeatKnown {
-		m.heartbeatAge.sample(ch, n.HeartbeatAge.Seconds(), n.Created, n.Name)
-		m.intervalMax.sample(ch, n.LongestInterval.Seconds(), n.Created, n.Name)
+		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds(), n.Created, n.Name)
+		to.sample(m.intervalMax, n.LongestInterval.Seconds(), n.Created, n.Name)
 	}
-	m.heartbeats.sample(ch, float64(n.Heartbeats), n.Created, n.Name)
-	m.late.sample(ch, float64(n.LateHeartbeats), n.Created, n.Name)
-	m.missed.sample(ch, float64(n.MissedHeartbeats), n.Created, n.Name)
-	m.ready.sample(ch, boolean(n.Ready == event.StatusTrue), n.Created, n.Name)
-	m.transitions.sample(ch, float64(n.TurnedReady), n.Created, n.Name, event.StatusTrue.String())
-	m.transitions.sample(ch, float64(n.TurnedNotReady), n.Created, n.Name, event.StatusFalse.String())
-	m.transitions.sample(ch, float64(n.TurnedUnknown), n.Created, n.Name, event.StatusUnknown.String())
-	m.unready.sample(ch, n.Unready.Seconds(), n.Created, n.Name)
+	to.sample(m.heartbeats, float64(n.Heartbeats), n.Created, n.Name)
+	to.sample(m.late, float64(n.LateHeartbeats), n.Created, n.Name)
+	to.sample(m.missed, float64(n.MissedHeartbeats), n.Created, n.Name)
+	to.sample(m.ready, boolean(n.Ready == event.StatusTrue), n.Created, n.Name)
+	to.sample(m.transitions, float64(n.TurnedReady), n.Created, n.Name, event.StatusTrue.String())
+	to.sample(m.transitions, float64(n.TurnedNotReady), n.Created, n.Name, event.StatusFalse.String())
+	to.sample(m.transitions, float64(n.TurnedUnknown), n.Created, n.Name, event.StatusUnknown.String())
+	to.sample(m.unready, n.Unready.Seconds(), n.Created, n.Name)
 	if n.ClockKnown {
-		m.clockOffset.sample(ch, n.ClockOffset.Seconds(), n.Created, n.Name)
+		to.sample(m.clockOffset, n.ClockOffset.Seconds(), n.Created, n.Name)
 	}
 }
 

@@ -41,14 +41,14 @@ func (m *podMetrics) catalogue() Catalogue {
 	return Catalogue{m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
-func (m *podMetrics) collect(ch chan<- prometheus.Metric, n *flap.Namespace) {
-	m.inPlaceUpdates.sample(ch, float64(n.InPlaceUpdates), time.Time{}, n.Name)
-	m.ungatedUpdates.sample(ch, float64(n.UngatedUpdates), time.Time{}, n.Name)
-	m.silentRestarts.sample(ch, float64(n.SilentRestarts), time.Time{}, n.Name)
+func (m *podMetrics) collect(to *scrape, n *flap.Namespace) {
+	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates), time.Time{}, n.Name)
+	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates), time.Time{}, n.Name)
+	to.sample(m.silentRestarts, float64(n.SilentRestarts), time.Time{}, n.Name)
 	for status, byCause := range n.Transitions {
 		for cause, count := range byCause {
 			if count > 0 {
-				m.transitions.sample(ch, float64(count), time.Time{}, n.Name, event.Status(status).String(), flap.Cause(cause).String())
+				to.sample(m.transitions, float64(count), time.Time{}, n.Name, event.Status(status).String(), flap.Cause(cause).String())
 			}
 		}
 	}

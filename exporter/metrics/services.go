@@ -68,46 +68,46 @@ func (m *serviceMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *serviceMetrics) collect(ch chan<- prometheus.Metric, s *flap.Service, source string) {
+func (m *serviceMetrics) collect(to *scrape, s *flap.Service, source string) {
 	namespace, name, created := s.Namespace, s.Name, s.Created
-	m.addresses.sample(ch, float64(s.Ready), created, namespace, name, "ready")
-	m.addresses.sample(ch, float64(s.NotReady), created, namespace, name, "not_ready")
-	m.addresses.sample(ch, float64(s.Terminating), created, namespace, name, "terminating")
-	m.flips.sample(ch, float64(s.TurnedReady), created, namespace, name, "ready")
-	m.flips.sample(ch, float64(s.TurnedNotReady), created, namespace, name, "not_ready")
-	m.churn.sample(ch, float64(s.Added), created, namespace, name, "added")
-	m.churn.sample(ch, float64(s.Removed), created, namespace, name, "removed")
-	m.bounces.sample(ch, float64(s.Bounces), created, namespace, name)
-	m.outages.sample(ch, float64(s.Outages), created, namespace, name)
-	m.outageTime.sample(ch, s.OutageTime.Seconds(), created, namespace, name)
-	m.info.sample(ch, 1, created, namespace, name, s.Type, strconv.FormatBool(s.Selector), source)
+	to.sample(m.addresses, float64(s.Ready), created, namespace, name, "ready")
+	to.sample(m.addresses, float64(s.NotReady), created, namespace, name, "not_ready")
+	to.sample(m.addresses, float64(s.Terminating), created, namespace, name, "terminating")
+	to.sample(m.flips, float64(s.TurnedReady), created, namespace, name, "ready")
+	to.sample(m.flips, float64(s.TurnedNotReady), created, namespace, name, "not_ready")
+	to.sample(m.churn, float64(s.Added), created, namespace, name, "added")
+	to.sample(m.churn, float64(s.Removed), created, namespace, name, "removed")
+	to.sample(m.bounces, float64(s.Bounces), created, namespace, name)
+	to.sample(m.outages, float64(s.Outages), created, namespace, name)
+	to.sample(m.outageTime, s.OutageTime.Seconds(), created, namespace, name)
+	to.sample(m.info, 1, created, namespace, name, s.Type, strconv.FormatBool(s.Selector), source)
 	if s.ByHand {
-		m.collectByHand(ch, s)
+		m.collectByHand(to, s)
 	}
 	if !s.LastLoss.IsZero() {
-		m.collectLosses(ch, s)
+		m.collectLosses(to, s)
 	}
 	if s.Disputed > 0 {
-		m.divergence.sample(ch, float64(s.Disputed), s.Created, s.Namespace, s.Name)
+		to.sample(m.divergence, float64(s.Disputed), s.Created, s.Namespace, s.Name)
 	}
 }
 
-func (m *serviceMetrics) collectLosses(ch chan<- prometheus.Metric, s *flap.Service) {
-	m.lastLoss.sample(ch, seconds(s.LastLoss), s.Created, s.Namespace, s.Name, s.LastCause.String())
+func (m *serviceMetrics) collectLosses(to *scrape, s *flap.Service) {
+	to.sample(m.lastLoss, seconds(s.LastLoss), s.Created, s.Namespace, s.Name, s.LastCause.String())
 	for cause, n := range s.Losses {
 		if n > 0 {
-			m.losses.sample(ch, float64(n), s.Created, s.Namespace, s.Name, flap.Cause(cause).String())
+			to.sample(m.losses, float64(n), s.Created, s.Namespace, s.Name, flap.Cause(cause).String())
 		}
 	}
 }
 
 // collectByHand gives a series for the Service as it is, and for as it was when it has been reset.
-func (m *serviceMetrics) collectByHand(ch chan<- prometheus.Metric, s *flap.Service) {
-	m.conflict.sample(ch, boolean(s.SelectorConflict), s.Created, s.Namespace, s.Name)
+func (m *serviceMetrics) collectByHand(to *scrape, s *flap.Service) {
+	to.sample(m.conflict, boolean(s.SelectorConflict), s.Created, s.Namespace, s.Name)
 	if s.Selector || s.ResetsWithSelector > 0 {
-		m.resets.sample(ch, float64(s.ResetsWithSelector), s.Created, s.Namespace, s.Name, "true")
+		to.sample(m.resets, float64(s.ResetsWithSelector), s.Created, s.Namespace, s.Name, "true")
 	}
 	if !s.Selector || s.ResetsSelectorless > 0 {
-		m.resets.sample(ch, float64(s.ResetsSelectorless), s.Created, s.Namespace, s.Name, "false")
+		to.sample(m.resets, float64(s.ResetsSelectorless), s.Created, s.Namespace, s.Name, "false")
 	}
 }

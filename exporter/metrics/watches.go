@@ -3,8 +3,6 @@ package metrics
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
@@ -36,20 +34,20 @@ func (m *watchMetrics) catalogue() Catalogue {
 	return Catalogue{m.events, m.relists, m.errors, m.synced, m.lastEvent, m.blind, m.unavailable}
 }
 
-func (m *watchMetrics) collect(ch chan<- prometheus.Metric, w *flap.Watch) {
+func (m *watchMetrics) collect(to *scrape, w *flap.Watch) {
 	resource := w.Resource.String()
 	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
-		m.events.sample(ch, float64(w.Events[t]), time.Time{}, resource, t.String())
+		to.sample(m.events, float64(w.Events[t]), time.Time{}, resource, t.String())
 	}
-	m.relists.sample(ch, float64(w.Relists), time.Time{}, resource)
-	m.errors.sample(ch, float64(w.Errors), time.Time{}, resource)
-	m.synced.sample(ch, boolean(w.Synced), time.Time{}, resource)
-	m.blind.sample(ch, w.Blind.Seconds(), time.Time{}, resource)
+	to.sample(m.relists, float64(w.Relists), time.Time{}, resource)
+	to.sample(m.errors, float64(w.Errors), time.Time{}, resource)
+	to.sample(m.synced, boolean(w.Synced), time.Time{}, resource)
+	to.sample(m.blind, w.Blind.Seconds(), time.Time{}, resource)
 	if !w.LastEvent.IsZero() {
-		m.lastEvent.sample(ch, seconds(w.LastEvent), time.Time{}, resource)
+		to.sample(m.lastEvent, seconds(w.LastEvent), time.Time{}, resource)
 	}
 	if w.Unavailable != "" {
-		m.unavailable.sample(ch, 1, time.Time{}, resource, w.Unavailable)
+		to.sample(m.unavailable, 1, time.Time{}, resource, w.Unavailable)
 	}
 }
 

@@ -52,7 +52,7 @@ func clusterOf(name string, log *incident.Log, now time.Time) Cluster {
 // serverOf serves the incidents of clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	handler, err := Handler(prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
+	handler, err := Handler(prometheus.ToTransactionalGatherer(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func many(n int) *incident.Log {
 
 func BenchmarkPageWith500Incidents(b *testing.B) {
 	log := many(500)
-	handler, err := Handler(prometheus.NewRegistry(), func() bool { return true },
+	handler, err := Handler(prometheus.ToTransactionalGatherer(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true },
 		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

@@ -16,8 +16,9 @@ import (
 // maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
 const maxScrapes = 10
 
-// Handler serves the metrics of a registry, the incidents of clusters, and on /-/ready whether ready says so.
-func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
+// Handler serves what is gathered as metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
+// measures of itself it registers with the registry, which should be among what is gathered.
+func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
@@ -43,7 +44,14 @@ func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluste
 	mux.HandleFunc("GET /flaps.css", styleHandler)
 	mux.HandleFunc("GET /api/v1/incidents", apiHandler(clusters))
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", metricsHandler(registry, logger))
+	mux.Handle("GET /metrics", metricsHandler(gatherer, registry, logger))
+	mux.Handle("GET /-/", Probes(ready))
+	return mux, nil
+}
+
+// Probes answers what a kubelet asks, and says nothing of the cluster: /-/healthy, and on /-/ready whether ready says so.
+func Probes(ready func() bool) http.Handler {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "kubeflap is healthy.")
 	})
@@ -54,11 +62,11 @@ func Handler(registry *prometheus.Registry, ready func() bool, clusters []Cluste
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")
 	})
-	return mux, nil
+	return mux
 }
 
-func metricsHandler(registry *prometheus.Registry, logger *slog.Logger) http.Handler {
-	return promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, logger *slog.Logger) http.Handler {
+	return promhttp.InstrumentMetricHandler(registry, promhttp.HandlerForTransactional(gatherer, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelError),
 		ErrorHandling:       promhttp.HTTPErrorOnError,
 		Registry:            registry,

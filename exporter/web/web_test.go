@@ -23,7 +23,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(prometheus.ToTransactionalGatherer(registry), registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,5 +134,22 @@ func TestMetricsCompressed(t *testing.T) {
 	}
 	if !strings.Contains(string(text), "interval_seconds_count 1") {
 		t.Errorf("unexpected text:\n%s", text)
+	}
+}
+
+func TestProbesTellNothingOfTheCluster(t *testing.T) {
+	server := httptest.NewServer(Probes(func() bool { return true }))
+	t.Cleanup(server.Close)
+	for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 200, "/": 404, "/metrics": 404, "/flaps": 404, "/api/v1/incidents": 404} {
+		response, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != want {
+			t.Errorf("%s is answered with %s, want %d", path, response.Status, want)
+		}
 	}
 }

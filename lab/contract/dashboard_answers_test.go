@@ -26,7 +26,7 @@ const (
 	end   = 45 * time.Minute
 )
 
-var sample = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
+var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 
 // sparse are the counters that are born with their first count.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
@@ -42,7 +42,7 @@ func story(t *testing.T, instances ...string) storage.Queryable {
 		fmt.Fprintf(&load, "  %s{%s} %s\n", name, strings.Trim(of+`,job="kubeflap",instance="`+instance+`"`, ","), values)
 	}
 	for _, instance := range instances {
-		for _, match := range sample.FindAllStringSubmatch(string(read(t, filepath.Join(Root, "exporter/metrics/testdata/story.prom"))), -1) {
+		for _, match := range storyLine.FindAllStringSubmatch(string(read(t, filepath.Join(Root, "exporter/metrics/testdata/story.prom"))), -1) {
 			name, of, value := match[1], match[2], match[3]
 			before := value
 			if isCounter(all, name) {

@@ -43,21 +43,22 @@ func TestNothingOfTheTargetSurvives(t *testing.T) {
 }
 
 func TestLabelsOfExpressions(t *testing.T) {
-	for expr, want := range map[string]string{
-		`up`:                          "[*]",
-		`increase(x[5m]) > 1`:         "[*]",
-		`max by (a) (x)`:              "[a]",
-		`sum by (a) (max by (b) (x))`: "there is no label a",
-		`max without (a) (x)`:         "keeps what the target has",
-		`max by (a, b) (x) > on (a) max by (a) (x)`:                "[a]",
-		`max by (a, b) (x) > on (a) group_left () max by (a) (x)`:  "[a b]",
-		`max by (a) (x) * on (a) group_left (c) max by (a, c) (x)`: "[a c]",
-		`max by (a) (x) or x`:                                      "[* a]",
-		`max by (a) (x) and on (a) x`:                              "[a]",
-		`topk by (a) (1, max by (a, b) (x))`:                       "[a b]",
-		`absent(x)`:                                                "[]",
-		`max by (a) (x) / max by (a) (x)`:                          "has no on",
+	for _, x := range [][2]string{
+		{`up`, "[*]"},
+		{`increase(x[5m]) > 1`, "[*]"},
+		{`max by (a) (x)`, "[a]"},
+		{`sum by (a) (max by (b) (x))`, "there is no label a"},
+		{`max without (a) (x)`, "keeps what the target has"},
+		{`max by (a, b) (x) > on (a) max by (a) (x)`, "[a]"},
+		{`max by (a, b) (x) > on (a) group_left () max by (a) (x)`, "[a b]"},
+		{`max by (a) (x) * on (a) group_left (c) max by (a, c) (x)`, "[a c]"},
+		{`max by (a) (x) or x`, "[* a]"},
+		{`max by (a) (x) and on (a) x`, "[a]"},
+		{`topk by (a) (1, max by (a, b) (x))`, "[a b]"},
+		{`absent(x)`, "[]"},
+		{`max by (a) (x) / max by (a) (x)`, "has no on"},
 	} {
+		expr, want := x[0], x[1]
 		e, err := ParseExpr(expr)
 		if err != nil {
 			t.Fatal(err)

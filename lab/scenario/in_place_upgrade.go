@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// gate is a readiness gate. A hollow kubelet has no probes, so this is how its
-// pods get slow: the real kubelet code turns the gate into Ready at once.
+// gate is a readiness gate. It is how pods get slow at exact times: the kubelet turns the
+// gate into Ready at once.
 const gate corev1.PodConditionType = "example.com/in-rotation"
 
 // stagger spreads a batch of four over more than a consumer's window of 2 s.

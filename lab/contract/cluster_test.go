@@ -1,0 +1,183 @@
+package contract
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+)
+
+// cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
+type cluster struct {
+	now       time.Time
+	fold      *flap.Fold
+	collector *metrics.Collector
+	random    *rand.Rand
+	due       queue
+	serial    int
+	nodes     map[string]*node
+	workloads []*workload
+}
+
+type node struct {
+	*event.Node
+	silent bool
+}
+
+// workload is a Deployment and its Service.
+type workload struct {
+	*event.Service
+	slice    *event.EndpointSlice
+	pods     []*event.Pod
+	replicas int
+	// recreate: it stops its pod before it starts the next.
+	recreate bool
+}
+
+type step struct {
+	at     time.Time
+	serial int
+	do     func()
+}
+
+type queue []step
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	return q[i].at.Before(q[j].at) || q[i].at.Equal(q[j].at) && q[i].serial < q[j].serial
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(step)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+func newCluster(start time.Time) *cluster {
+	return &cluster{now: start, random: rand.New(rand.NewPCG(1, 2)), nodes: map[string]*node{}}
+}
+
+// watch makes a new kubeflap begin to watch: it lists what there is.
+func (c *cluster) watch() {
+	c.collector = metrics.NewCollector()
+	c.fold = flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.collector.Observe)
+	c.collector.Read(c.fold, func() time.Time { return c.now })
+	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
+	var objects []event.Object
+	for _, n := range c.nodes {
+		objects = append(objects, n.Node, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+	}
+	for _, w := range c.workloads {
+		objects = append(objects, w.Service, copyOf(w.slice))
+		for _, p := range w.pods {
+			objects = append(objects, clone(p))
+		}
+	}
+	for _, k := range event.Kinds() {
+		c.fold.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Listing})
+		for _, o := range objects {
+			if o.Kind() == k {
+				c.tell(event.Listed, o)
+			}
+		}
+		c.fold.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Synced})
+	}
+}
+
+func (c *cluster) tell(t event.Type, o event.Object) {
+	if c.fold != nil {
+		c.fold.Apply(event.Event{Seen: c.now, Kind: o.Kind(), Type: t, Object: o})
+	}
+}
+
+func (c *cluster) in(d time.Duration, do func()) {
+	c.serial++
+	heap.Push(&c.due, step{c.now.Add(d), c.serial, do})
+}
+
+// runUntil lets happen what happens before t.
+func (c *cluster) runUntil(t time.Time) {
+	for len(c.due) > 0 && c.due[0].at.Before(t) {
+		x := heap.Pop(&c.due).(step)
+		c.now = x.at
+		x.do()
+	}
+	c.now = t
+}
+
+func (c *cluster) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(c.random.Int64N(int64(most-least)))
+}
+
+func (c *cluster) name(of string) string {
+	c.serial++
+	return fmt.Sprintf("%s-%d", of, c.serial)
+}
+
+func idOf(namespace, name string) event.Meta {
+	return event.Meta{UID: event.ParseUID(namespace + "/" + name), Namespace: namespace, Name: name}
+}
+
+// join adds a node, which is not Ready for its first seconds, and whose kubelet renews its Lease every 10 s, up to 4 % later.
+func (c *cluster) join() {
+	name := c.name("node")
+	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
+	c.nodes[name] = n
+	o := *n.Node
+	c.tell(event.Added, &o)
+	c.tell(event.Added, &event.Lease{Meta: idOf("kube-node-lease", name), Renew: c.now, DurationSeconds: 40})
+	c.in(c.between(5*time.Second, 40*time.Second), func() {
+		n.Ready = &event.Condition{Status: event.StatusTrue, Transition: c.now}
+		o := *n.Node
+		c.tell(event.Modified, &o)
+	})
+	c.in(c.between(0, 10*time.Second), func() { c.beat(n) })
+}
+
+func (c *cluster) beat(n *node) {
+	if c.nodes[n.Name] == nil {
+		return
+	}
+	if !n.silent {
+		c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+	}
+	c.in(10*time.Second+c.between(0, 400*time.Millisecond), func() { c.beat(n) })
+}
+
+// replace drains a node, deletes it, and adds another.
+func (c *cluster) replace(n *node) {
+	wait := time.Duration(0)
+	for _, w := range c.workloads {
+		for _, p := range w.pods {
+			if p.Node == n.Name {
+				c.in(wait, func() { c.stop(w, p, "EvictionByEvictionAPI"); c.start(w, nil) })
+				wait += 15 * time.Second
+			}
+		}
+	}
+	c.in(wait+30*time.Second, func() {
+		delete(c.nodes, n.Name)
+		c.tell(event.Deleted, n.Node)
+		c.tell(event.Deleted, &event.Lease{Meta: idOf("kube-node-lease", n.Name)})
+		c.join()
+	})
+}
+
+// anyNode is one that is Ready.
+func (c *cluster) anyNode(but string) *node {
+	var names []string
+	for name, n := range c.nodes {
+		if n.Ready.Status == event.StatusTrue && name != but {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return c.nodes[names[c.random.IntN(len(names))]]
+}

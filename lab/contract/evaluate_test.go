@@ -1,0 +1,167 @@
+package contract
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	rulesapi "github.com/prometheus/prometheus/rules"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/teststorage"
+)
+
+type sample struct {
+	metric string
+	ref    storage.SeriesRef
+	value  float64
+}
+
+// evaluator is what of a Prometheus evaluates the rules.
+type evaluator struct {
+	t       testing.TB
+	storage *teststorage.TestStorage
+	groups  []*rulesapi.Group
+	// used are the metrics that the rules read: nothing else is stored.
+	used map[string]bool
+	refs map[string]storage.SeriesRef
+	// first is the first value of each series.
+	first []sample
+}
+
+func newEvaluator(t testing.TB) *evaluator {
+	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}}
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
+	t.Cleanup(func() { _ = engine.Close() })
+	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
+		QueryFunc: rulesapi.EngineQueryFunc(engine, e.storage), Appendable: e.storage, Queryable: e.storage,
+		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
+		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}),
+	})
+	for _, file := range RuleFiles {
+		groups, errs := manager.LoadGroups(30*time.Second, labels.EmptyLabels(), "", nil, false, RulePath(file))
+		if len(errs) > 0 {
+			t.Fatal(errs[0])
+		}
+		e.groups = slices.AppendSeq(e.groups, maps.Values(groups))
+	}
+	for _, r := range rules(t) {
+		expr, err := ParseExpr(r.Expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			if v, ok := n.(*parser.VectorSelector); ok {
+				e.used[v.Name] = true
+			}
+			return nil
+		})
+	}
+	return e
+}
+
+// scrape stores what a replica exposes.
+func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string) {
+	families, err := g.Gather()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	app := e.storage.Appender(e.t.Context())
+	put := func(name string, own []*dto.LabelPair, v float64, more ...string) {
+		if e.used[name] {
+			e.append(app, at, append([]string{"__name__", name, "instance", instance, "job", "kubeflap"}, more...), own, v)
+		}
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			switch {
+			case m.Counter != nil:
+				put(f.GetName(), m.Label, m.Counter.GetValue())
+			case m.Gauge != nil:
+				put(f.GetName(), m.Label, m.Gauge.GetValue())
+			case m.Histogram != nil:
+				put(f.GetName()+"_count", m.Label, float64(m.Histogram.GetSampleCount()))
+				put(f.GetName()+"_bucket", m.Label, float64(m.Histogram.GetSampleCount()), "le", "+Inf")
+				for _, b := range m.Histogram.Bucket {
+					put(f.GetName()+"_bucket", m.Label, float64(b.GetCumulativeCount()), "le", strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64))
+				}
+			}
+		}
+	}
+	put("kubeflap_build_info", nil, 1)
+	put("up", nil, 1)
+	if err := app.Commit(); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *evaluator) append(app storage.Appender, at time.Time, target []string, own []*dto.LabelPair, v float64) {
+	var key strings.Builder
+	for _, s := range target {
+		key.WriteString(s + "\xff")
+	}
+	for _, l := range own {
+		key.WriteString(l.GetName() + "\xff" + l.GetValue() + "\xff")
+	}
+	ref, known := e.refs[key.String()]
+	set := labels.EmptyLabels()
+	if !known {
+		for _, l := range own {
+			target = append(target, l.GetName(), l.GetValue())
+		}
+		set = labels.FromStrings(target...)
+	}
+	ref, err := app.Append(ref, set, at.UnixMilli(), v)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.refs[key.String()] = ref
+	if !known {
+		e.first = append(e.first, sample{target[1], ref, v})
+	}
+}
+
+// repeat stores the first value of every series, or of those of one metric, once more.
+func (e *evaluator) repeat(at time.Time, metric string) {
+	app := e.storage.Appender(e.t.Context())
+	for _, x := range e.first {
+		if metric != "" && x.metric != metric {
+			continue
+		}
+		if _, err := app.Append(x.ref, labels.EmptyLabels(), at.UnixMilli(), x.value); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	if err := app.Commit(); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// evaluate evaluates all rules and returns the alerts that fire.
+func (e *evaluator) evaluate(at time.Time) (firing []*rulesapi.Alert) {
+	for _, g := range e.groups {
+		g.Eval(e.t.Context(), at)
+		for _, r := range g.Rules() {
+			if err := r.LastError(); err != nil {
+				e.t.Fatalf("%s: %v", r.Name(), err)
+			}
+		}
+		for _, r := range g.AlertingRules() {
+			for _, a := range r.ActiveAlerts() {
+				if a.State == rulesapi.StateFiring {
+					firing = append(firing, a)
+				}
+			}
+		}
+	}
+	return firing
+}

@@ -1,0 +1,104 @@
+package contract
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A day of a healthy cluster: 60 nodes whose heartbeats jitter, 40 Services; roll-outs, of single replicas as well, scaling to fewer, to zero and back, nodes
+// that are drained and replaced, and a kubeflap that is restarted. What it exposes is what the fold makes of the events. Nobody is told of anything;
+// then a kubelet stops, and someone is.
+func TestHealthyClusterPagesNobody(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	c := newCluster(start)
+	for range 60 {
+		c.join()
+	}
+	c.runUntil(start.Add(time.Minute))
+	for i := range 40 {
+		c.deploy(fmt.Sprintf("team-%d", i%5), fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1}[i%4])
+	}
+	c.runUntil(start.Add(2 * time.Minute))
+	c.watch()
+	plan(c)
+
+	e := newEvaluator(t)
+	informed := 0
+	end := start.Add(24 * time.Hour)
+	for at := start.Add(3 * time.Minute); at.Before(end); at = at.Add(time.Minute) {
+		for _, at := range []time.Time{at.Add(-30 * time.Second), at} {
+			c.runUntil(at)
+			e.scrape(at, gatherer(c), "a")
+		}
+		for _, a := range e.evaluate(at) {
+			if a.Labels.Get("severity") == "info" {
+				informed++
+				continue
+			}
+			t.Errorf("%s fires after %s: %s", a.Labels, at.Sub(start), a.Annotations.Get("description"))
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if informed == 0 {
+		t.Error("the Service that was scaled to zero is not even told of")
+	}
+	if roll, out := total(t, c, "kubeflap_service_address_churn_total"), total(t, c, "kubeflap_service_outages_total"); roll < 200 || out < 2 {
+		t.Errorf("%v addresses came and went and %v Services were without for a moment: the day was too quiet", roll, out)
+	}
+	n := c.anyNode("")
+	n.silent = true
+	for at := end; at.Before(end.Add(90 * time.Second)); at = at.Add(30 * time.Second) {
+		c.runUntil(at)
+		e.scrape(at, gatherer(c), "a")
+		for _, a := range e.evaluate(at) {
+			if a.Labels.Get("alertname") == "KubeflapNodeHeartbeatLost" && a.Labels.Get("node") == n.Name {
+				return
+			}
+		}
+	}
+	t.Error("a node whose kubelet stopped is not told of")
+}
+
+// plan is what people and controllers do on that day.
+func plan(c *cluster) {
+	for i := range 24 * 4 {
+		w := c.workloads[i%len(c.workloads)]
+		c.in(time.Duration(i)*15*time.Minute+time.Minute, func() { c.rollOut(w) })
+	}
+	for i := range 20 {
+		c.in(time.Duration(i)*time.Hour+20*time.Minute, func() { c.replace(c.anyNode("")) })
+	}
+	few, none := c.workloads[2], c.workloads[1]
+	c.in(5*time.Hour+10*time.Minute, func() { c.scale(few, 2) })
+	c.in(9*time.Hour+10*time.Minute, func() { c.scale(few, 5) })
+	c.in(12*time.Hour, c.watch)
+	c.in(13*time.Hour+40*time.Minute, func() { c.scale(none, 0) })
+	c.in(18*time.Hour+40*time.Minute, func() { c.scale(none, 3) })
+}
+
+func gatherer(c *cluster) prometheus.Gatherer {
+	r := prometheus.NewRegistry()
+	r.MustRegister(c.collector)
+	return r
+}
+
+// total sums up a counter of what is exposed now.
+func total(t *testing.T, c *cluster, name string) (sum float64) {
+	families, err := gatherer(c).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == name {
+				sum += m.Counter.GetValue()
+			}
+		}
+	}
+	return sum
+}

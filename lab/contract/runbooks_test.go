@@ -1,0 +1,192 @@
+package contract
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// besides are the metrics of the control plane, and labels of Prometheus' discovery, that runbooks ask for.
+var besides = map[string]Metric{
+	"up": {"gauge", []string{"namespace", "service"}},
+
+	"apiserver_request_duration_seconds_bucket":        {"histogram", []string{"le", "verb", "resource"}},
+	"apiserver_terminated_watchers_total":              {"counter", []string{"resource"}},
+	"etcd_disk_wal_fsync_duration_seconds_bucket":      {"histogram", []string{"le"}},
+	"etcd_request_duration_seconds_bucket":             {"histogram", []string{"le", "operation"}},
+	"etcd_server_leader_changes_seen_total":            {"counter", nil},
+	"rest_client_rate_limiter_duration_seconds_bucket": {"histogram", []string{"le", "verb"}},
+	"workqueue_depth":                                  {"gauge", []string{"name"}},
+	"workqueue_queue_duration_seconds_bucket":          {"histogram", []string{"le", "name"}},
+}
+
+// block is what stands between two fences.
+type block struct {
+	file, language, text string
+}
+
+// runbooks reads all of them: the text by file, and the fenced blocks.
+func runbooks(t *testing.T) (map[string]string, []block) {
+	t.Helper()
+	files, err := filepath.Glob(RulePath("runbooks/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	var blocks []block
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(f)
+		texts[name] = string(b)
+		parts := regexp.MustCompile("(?m)^ *```").Split(string(b), -1)
+		if len(parts)%2 == 0 {
+			t.Errorf("%s: a fence is open", name)
+		}
+		for i := 1; i < len(parts); i += 2 {
+			language, text, _ := strings.Cut(parts[i], "\n")
+			blocks = append(blocks, block{name, language, text})
+		}
+	}
+	return texts, blocks
+}
+
+// What is asked of Prometheus exists, and of kubeflap's metrics it is merged over the replicas, except where these are looked at.
+func TestRunbooksAskForWhatExists(t *testing.T) {
+	all := dictionary(t)
+	maps.Copy(all, besides)
+	replicas := setOf()
+	for _, r := range alerts(t) {
+		if r.File == "kubeflap.yaml" {
+			replicas[r.Alert+".md"] = true
+		}
+	}
+	_, blocks := runbooks(t)
+	queries := 0
+	for _, b := range blocks {
+		if b.language != "promql" {
+			continue
+		}
+		queries++
+		expr, err := ParseExpr(b.text)
+		if err == nil {
+			err = known(all, expr)
+		}
+		if err != nil {
+			t.Errorf("%s: %v in %s", b.file, err, b.text)
+			continue
+		}
+		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
+			v, ok := node.(*parser.VectorSelector)
+			if ok && strings.HasPrefix(v.Name, "kubeflap_") && !replicas[b.file] && !merged(v, path) {
+				t.Errorf("%s: %s is not within a max or min of its own", b.file, v)
+			}
+			return nil
+		})
+	}
+	if queries < 50 {
+		t.Errorf("only %d queries", queries)
+	}
+}
+
+// Commands are what a shell understands, and kubeflap is asked by parameters and causes that it knows.
+func TestRunbooksCommands(t *testing.T) {
+	_, api, _ := strings.Cut(readFile(t, "docs/api.md"), "## Parameters")
+	api, _, _ = strings.Cut(api, "## Answer")
+	parameters := quoted(api)
+	_, blocks := runbooks(t)
+	asked := 0
+	for _, b := range blocks {
+		switch b.language {
+		case "promql":
+			continue
+		case "sh":
+		default:
+			t.Errorf("%s: a block is of the language %q", b.file, b.language)
+			continue
+		}
+		check := exec.Command("bash", "-n")
+		check.Stdin = strings.NewReader(b.text)
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s in %s", b.file, err, out, b.text)
+		}
+		for _, m := range regexp.MustCompile(`/(?:api/v1/incidents|flaps)\?([^" ]+)`).FindAllStringSubmatch(b.text, -1) {
+			asked++
+			values, err := url.ParseQuery(m[1])
+			if err != nil {
+				t.Errorf("%s: %v in %s", b.file, err, m[0])
+			}
+			for name := range values {
+				if !slices.Contains(parameters, name) {
+					t.Errorf("%s: kubeflap has no parameter %s", b.file, name)
+				}
+			}
+			if cause := values.Get("cause"); cause != "" && !slices.Contains(closedSet(t), cause) {
+				t.Errorf("%s: there is no cause %s", b.file, cause)
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("kubeflap is asked only %d times", asked)
+	}
+}
+
+// Whatever is named exists: metrics, records, alerts, and the files that are linked.
+func TestRunbooksNameWhatExists(t *testing.T) {
+	metrics := dictionary(t)
+	names := setOf()
+	for _, r := range rules(t) {
+		names[r.Name()] = true
+	}
+	texts, _ := runbooks(t)
+	for file, text := range texts {
+		for _, name := range regexp.MustCompile(`[a-z:]*\bkubeflap_[a-z_]+[a-z0-9:]*`).FindAllString(text, -1) {
+			if _, ok := metrics[name]; !ok && !names[name] {
+				t.Errorf("%s: there is no %s", file, name)
+			}
+		}
+		for _, m := range regexp.MustCompile(`\b(Kubeflap[A-Z]\w*)(\.\+)?`).FindAllStringSubmatch(text, -1) {
+			if m[2] == "" && !names[m[1]] {
+				t.Errorf("%s: there is no alert %s", file, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(RulePath("runbooks"), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", file, m[1])
+			}
+		}
+	}
+}
+
+// The page of a Service without addresses says of each cause where to look.
+func TestRunbooksKnowTheCauses(t *testing.T) {
+	texts, _ := runbooks(t)
+	told := setOf()
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[a-z_`, ]+`) \\|").FindAllStringSubmatch(texts["KubeflapServiceWithoutReadyAddresses.md"], -1) {
+		for _, cause := range quoted(m[1]) {
+			told[cause] = true
+		}
+	}
+	for _, cause := range closedSet(t) {
+		if !told[cause] {
+			t.Errorf("nothing is said of %s", cause)
+		}
+		delete(told, cause)
+	}
+	for cause := range told {
+		t.Errorf("there is no cause %s", cause)
+	}
+}

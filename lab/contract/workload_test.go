@@ -1,0 +1,131 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func (c *cluster) deploy(namespace, name string, replicas int) *workload {
+	w := &workload{
+		Service:  &event.Service{Meta: idOf(namespace, name), Type: "ClusterIP", Selector: map[string]string{"app": name}},
+		replicas: replicas, recreate: replicas == 1,
+	}
+	w.slice = &event.EndpointSlice{
+		Meta: idOf(namespace, name+"-slice"), Service: name, Owner: w.UID, ManagedBy: "endpointslice-controller.k8s.io",
+	}
+	c.workloads = append(c.workloads, w)
+	c.tell(event.Added, w.Service)
+	c.tell(event.Added, copyOf(w.slice))
+	for range replicas {
+		c.start(w, nil)
+	}
+	return w
+}
+
+// start starts a pod, and does what follows when it is Ready.
+func (c *cluster) start(w *workload, then func()) {
+	p := &event.Pod{
+		Meta: idOf(w.Namespace, c.name(w.Name)), Phase: "Pending", Node: c.anyNode("").Name, Owner: "ReplicaSet/" + w.Name,
+		Ready:      &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kubelet"},
+		Containers: []event.Container{{Name: "app", Image: "app:1", State: "waiting"}},
+	}
+	w.pods = append(w.pods, p)
+	c.tell(event.Added, clone(p))
+	c.in(2*time.Second, func() {
+		p.Phase, p.IPs = "Running", []string{fmt.Sprintf("10.%d.%d.%d", c.serial>>16&255, c.serial>>8&255, c.serial&255)}
+		p.Containers[0].State, p.Containers[0].Started = "running", c.now
+		c.tell(event.Modified, clone(p))
+		w.slice.Addresses = append(w.slice.Addresses, event.Address{UID: p.UID, IP: p.IPs[0], Node: p.Node})
+		c.tell(event.Modified, copyOf(w.slice))
+	})
+	c.in(c.between(6*time.Second, 25*time.Second), func() {
+		if !p.Deletion.IsZero() {
+			return
+		}
+		c.setReady(w, p, event.StatusTrue)
+		if then != nil {
+			then()
+		}
+	})
+}
+
+// setReady is the kubelet's write, and soon after it that of the endpointslice controller.
+func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
+	p.Ready = &event.Condition{Status: to, Transition: c.now, Writer: "kubelet"}
+	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
+	c.tell(event.Modified, clone(p))
+	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
+}
+
+// sync is the endpointslice controller's.
+func (c *cluster) sync(w *workload) {
+	var all []event.Address
+	for _, p := range w.pods {
+		if len(p.IPs) == 0 {
+			continue
+		}
+		is, leaves := p.Ready.Status == event.StatusTrue, !p.Deletion.IsZero()
+		all = append(all, event.Address{UID: p.UID, IP: p.IPs[0], Node: p.Node, Ready: is && !leaves, Serving: is, Terminating: leaves})
+	}
+	w.slice.Addresses = all
+	c.tell(event.Modified, copyOf(w.slice))
+}
+
+func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
+	if !p.Deletion.IsZero() {
+		return
+	}
+	p.Deletion, p.Disruption = c.now.Add(30*time.Second), disruption
+	c.tell(event.Modified, clone(p))
+	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
+	c.in(c.between(3*time.Second, 20*time.Second), func() {
+		w.pods = slices.DeleteFunc(w.pods, func(x *event.Pod) bool { return x == p })
+		c.tell(event.Deleted, clone(p))
+		c.sync(w)
+	})
+}
+
+// rollOut replaces the pods one by one, as a Deployment with maxUnavailable 0 does.
+func (c *cluster) rollOut(w *workload) {
+	old := slices.Clone(w.pods)
+	if w.recreate {
+		c.stop(w, old[0], "")
+		c.in(4*time.Second, func() { c.start(w, nil) })
+		return
+	}
+	var next func()
+	next = func() {
+		if len(old) == 0 {
+			return
+		}
+		p := old[0]
+		old = old[1:]
+		c.start(w, func() { c.stop(w, p, ""); next() })
+	}
+	next()
+}
+
+func (c *cluster) scale(w *workload, to int) {
+	for i := len(w.pods) - 1; i >= to; i-- {
+		c.stop(w, w.pods[i], "")
+	}
+	for range to - len(w.pods) {
+		c.start(w, nil)
+	}
+}
+
+// Objects that were told of are not written to any more.
+func clone(p *event.Pod) *event.Pod {
+	o := *p
+	o.Containers = slices.Clone(p.Containers)
+	return &o
+}
+
+func copyOf(s *event.EndpointSlice) *event.EndpointSlice {
+	o := *s
+	o.Addresses = slices.Clone(s.Addresses)
+	return &o
+}
