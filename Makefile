@@ -74,7 +74,7 @@ check-chart: bin/helm bin/promtool
 chart: bin/helm
 	bin/helm package charts/kubeflap --destination bin
 
-# For all ARCHES, as an archive. Needs buildah, no daemon and no root. One after the other: their order is part of the digest.
+# For all ARCHES, as an archive. Needs buildah, no daemon. One after the other: their order is part of the digest.
 image: $(ARCHES:%=bin/linux-%/kubeflap)
 	store=$$(mktemp -d) && trap 'rm -rf $$store' EXIT && \
 	b="buildah --root $$store/root --runroot $$store/run --storage-driver vfs" && \
