@@ -5,11 +5,12 @@ SHELL       := bash
 export CGO_ENABLED = 0
 
 git        = $(shell TZ=UTC git $(1) 2>/dev/null)
-VERSION   ?= $(call git,describe --tags --always --dirty)
+VERSION   ?= $(call git,describe --tags --always --dirty --abbrev=12)
 X         := -X github.com/prometheus/common/version
+BRANCH     = $(call git,branch --show-current)
 # The commit's date, so that the same commit gives the same binary.
 LDFLAGS    = -s -w $(X).Version=$(VERSION:v%=%) $(X).Revision=$(call git,rev-parse HEAD) \
-             $(X).Branch=$(call git,branch --show-current) \
+             $(X).Branch=$(BRANCH) \
              $(X).BuildDate=$(call git,log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd)
 KUBEFLAP  := $(CURDIR)/bin/kubeflap
 BENCH     ?= .
@@ -21,8 +22,10 @@ RUNBOOKS  ?= https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/
 PAGE      ?= https://kubeflap.example.com
 GRAFANA   ?= https://grafana.example.com
 OUT       ?= bin/prometheusrule.yaml
+ARCHES    ?= amd64 arm64
+IMAGE     ?= bin/kubeflap-image.tar
 
-.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule lab-test lab-docs browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule check-chart chart image check-image lab-test lab-docs browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -30,7 +33,7 @@ build:
 demo:
 	go run ./cmd/kubeflap demo
 
-test: unit lint check-metrics check-rules contract-test browser-test lab-test
+test: unit lint check-metrics check-rules check-chart contract-test browser-test lab-test
 
 unit:
 	CGO_ENABLED=1 go test -race ./...
@@ -39,6 +42,7 @@ lint: bin/golangci-lint
 	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/contract && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd lab/chart && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 
 check-metrics: build bin/promtool
@@ -61,7 +65,39 @@ prometheusrule:
 		for f in $(RULES); do sed '1,/^groups:/d; s/^./  &/' $$f; done) | \
 		sed 's|https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/|$(RUNBOOKS)|; s|https://kubeflap.example.com|$(PAGE)|; s|https://grafana.example.com|$(GRAFANA)|' >$(OUT)
 
-lab-test:
+# What the chart renders and refuses, its README and deploy/. Not cached, as above.
+check-chart: bin/helm bin/promtool
+	bin/helm lint --strict --quiet charts/kubeflap
+	cd lab/chart && go test -count 1 .
+
+# A package of it, rules and dashboards included.
+chart: bin/helm
+	bin/helm package charts/kubeflap --destination bin
+
+# For all ARCHES, as an archive. Needs buildah, no daemon. One after the other: their order is part of the digest.
+image: $(ARCHES:%=bin/linux-%/kubeflap)
+	store=$$(mktemp -d) && trap 'rm -rf $$store' EXIT && \
+	b="buildah --root $$store/root --runroot $$store/run --storage-driver vfs" && \
+	for arch in $(ARCHES); do \
+		$$b build --quiet --isolation chroot --platform linux/$$arch --manifest kubeflap --identity-label=false --timestamp $(call git,log -1 --format=%ct) \
+			--build-arg VERSION=$(VERSION:v%=%) --build-arg REVISION=$(call git,rev-parse HEAD) \
+			--build-arg CREATED=$(call git,log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . || exit; done && \
+	rm -f $(IMAGE) && $$b manifest push --all --quiet --digestfile $(IMAGE).digest kubeflap oci-archive:$(IMAGE)
+	du -h $(IMAGE) && cat $(IMAGE).digest && echo
+
+# Looks into the image, and builds it again: it must be the same.
+check-image: image
+	cd lab/chart && go test -count 1 ./image
+	$(MAKE) image IMAGE=$(IMAGE).again
+	cmp $(IMAGE).digest $(IMAGE).again.digest
+
+# Neither the branch nor the state of the work tree is part of the commit.
+bin/linux-%/kubeflap: BRANCH = HEAD
+bin/linux-%/kubeflap: FORCE
+	GOOS=linux GOARCH=$* go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubeflap
+FORCE:
+
+lab-test: bin/helm
 	cd lab && go test -timeout 40m ./...
 
 # Writes docs/causes.md from a run of all scenarios.
@@ -77,9 +113,10 @@ lab: build
 	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) \
 		$(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
 
-# Writes what is generated: the references in docs/ and the golden expositions.
-docs:
+# Writes what is generated: the references in docs/ and the chart's README, the golden expositions, deploy/.
+docs: bin/helm
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
+	cd lab/chart && go test -run Fresh . -update
 
 # make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
 bench: $(if $(OLD),bin/benchstat)

@@ -1,0 +1,66 @@
+{{- /* The groups of the rules in rules/, changed as the values say. */ -}}
+{{- define "kubeflap.groups" -}}
+{{- $root := . -}}
+{{- $groups := list -}}
+{{- range $path, $bytes := .Files.Glob "rules/*.yaml" -}}
+  {{- $file := $root.Files.Get $path | fromYaml -}}
+  {{- if hasKey $file "Error" -}}{{- fail (printf "%s: %s" $path $file.Error) -}}{{- end -}}
+  {{- range $group := $file.groups -}}
+    {{- $rules := list -}}
+    {{- range $rule := $group.rules -}}
+      {{- $changed := include "kubeflap.rule" (dict "values" $root.Values "rule" $rule) | fromYaml -}}
+      {{- if $changed -}}{{- $rules = append $rules $changed -}}{{- end -}}
+    {{- end -}}
+    {{- $_ := set $group "rules" $rules -}}
+    {{- with $root.Values.prometheusRule.interval -}}{{- $_ := set $group "interval" . -}}{{- end -}}
+    {{- if $rules -}}{{- $groups = append $groups $group -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- concat $groups .Values.prometheusRule.extraGroups | toYaml -}}
+{{- end }}
+
+{{- /* A rule, or nothing if it is switched off: values, rule. */ -}}
+{{- define "kubeflap.rule" -}}
+{{- $rule := .rule -}}
+{{- if not $rule.alert -}}
+{{- toYaml $rule -}}
+{{- else -}}
+{{- $all := default dict (index .values.prometheusRule.alerts $rule.alert) -}}
+{{- $change := mergeOverwrite (omit $all "critical" "warning" "info" | deepCopy) (default dict (index $all $rule.labels.severity) | deepCopy) -}}
+{{- if ne (get $change "enabled" | toString) "false" -}}
+  {{- range $old, $new := $change.replace -}}
+    {{- if not (contains $old $rule.expr) -}}
+      {{- fail (printf "prometheusRule.alerts.%s.replace: its expression does not contain %q" $rule.alert $old) -}}
+    {{- end -}}
+    {{- $_ := set $rule "expr" (replace $old $new $rule.expr) -}}
+  {{- end -}}
+  {{- with $change.expr -}}{{- $_ := set $rule "expr" . -}}{{- end -}}
+  {{- with get $change "for" -}}{{- $_ := set $rule "for" . -}}{{- end -}}
+  {{- with $change.keepFiringFor -}}{{- $_ := set $rule "keep_firing_for" . -}}{{- end -}}
+  {{- $severity := default $rule.labels.severity $change.severity -}}
+  {{- $_ := set $rule "labels" (mergeOverwrite $rule.labels (deepCopy .values.prometheusRule.alertLabels) (default dict $change.labels) (dict "severity" $severity)) -}}
+  {{- $annotations := include "kubeflap.linked" . | fromYaml -}}
+  {{- $_ := set $rule "annotations" (mergeOverwrite $annotations (deepCopy .values.prometheusRule.alertAnnotations) (default dict $change.annotations)) -}}
+  {{- toYaml $rule -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- /* A rule's annotations with the links of the values: values, rule. */ -}}
+{{- define "kubeflap.linked" -}}
+{{- $links := .values.links -}}
+{{- $linked := dict -}}
+{{- range $name, $text := .rule.annotations -}}
+  {{- $left := or
+      (and (hasPrefix "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" $text) (not $links.runbooks))
+      (and (hasPrefix "https://kubeflap.example.com" $text) (not $links.page))
+      (and (hasPrefix "https://grafana.example.com" $text) (not $links.grafana)) -}}
+  {{- if not $left -}}
+    {{- $text = replace "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" $links.runbooks $text -}}
+    {{- $text = replace "https://kubeflap.example.com" (trimSuffix "/" $links.page) $text -}}
+    {{- $text = replace "https://grafana.example.com" (trimSuffix "/" $links.grafana) $text -}}
+    {{- $_ := set $linked $name $text -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $linked -}}
+{{- end }}

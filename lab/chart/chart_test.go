@@ -1,0 +1,163 @@
+// Package chart holds the chart to what it promises: what it renders, refuses and documents.
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	yaml3 "go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	root  = "../.."
+	chart = root + "/charts/kubeflap"
+)
+
+// newObject makes an empty object of each kind that the chart knows.
+var newObject = map[string]func() any{
+	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
+	"v1/Secret":                                       func() any { return &corev1.Secret{} },
+	"v1/Service":                                      func() any { return &corev1.Service{} },
+	"v1/ServiceAccount":                               func() any { return &corev1.ServiceAccount{} },
+	"apps/v1/Deployment":                              func() any { return &appsv1.Deployment{} },
+	"policy/v1/PodDisruptionBudget":                   func() any { return &policyv1.PodDisruptionBudget{} },
+	"networking.k8s.io/v1/NetworkPolicy":              func() any { return &networkingv1.NetworkPolicy{} },
+	"rbac.authorization.k8s.io/v1/ClusterRole":        func() any { return &rbacv1.ClusterRole{} },
+	"rbac.authorization.k8s.io/v1/ClusterRoleBinding": func() any { return &rbacv1.ClusterRoleBinding{} },
+	"rbac.authorization.k8s.io/v1/Role":               func() any { return &rbacv1.Role{} },
+	"rbac.authorization.k8s.io/v1/RoleBinding":        func() any { return &rbacv1.RoleBinding{} },
+	"monitoring.coreos.com/v1/ServiceMonitor":         func() any { return &monitoringv1.ServiceMonitor{} },
+	"monitoring.coreos.com/v1/PodMonitor":             func() any { return &monitoringv1.PodMonitor{} },
+	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
+}
+
+// helm runs the pinned helm, with values on its standard input, and returns what it prints.
+func helm(t *testing.T, values string, args ...string) (string, error) {
+	t.Helper()
+	binary, err := filepath.Abs(root + "/bin/helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Fatalf("%v: make check-chart builds it", err)
+	}
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(values), &out, &problems
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%w: %s", err, problems.String())
+	}
+	return out.String(), nil
+}
+
+func template(t *testing.T, values string) (string, error) {
+	t.Helper()
+	return helm(t, values, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
+}
+
+// render renders the chart and decodes each object into its type, in which no field may be unknown.
+func render(t *testing.T, values string) []any {
+	t.Helper()
+	text, err := template(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []any
+	for _, document := range documents(t, text) {
+		objects = append(objects, decode(t, document))
+	}
+	return objects
+}
+
+// documents splits a stream of YAML; none of them may have a key twice.
+func documents(t *testing.T, text string) [][]byte {
+	t.Helper()
+	var all [][]byte
+	decoder := yaml3.NewDecoder(strings.NewReader(text))
+	for {
+		var document any
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if document == nil {
+			continue
+		}
+		again, err := yaml3.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, again)
+	}
+}
+
+func decode(t *testing.T, document []byte) any {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kind struct{ APIVersion, Kind string }
+	if err := yaml.Unmarshal(document, &kind); err != nil {
+		t.Fatal(err)
+	}
+	create := newObject[kind.APIVersion+"/"+kind.Kind]
+	if create == nil {
+		t.Fatalf("the chart makes a %s %s, which its tests do not know:\n%s", kind.APIVersion, kind.Kind, document)
+	}
+	object := create()
+	strict, err := kjson.UnmarshalStrict(asJSON, object)
+	if err = errors.Join(append(strict, err)...); err != nil {
+		t.Fatalf("%s: %v\n%s", kind.Kind, err, document)
+	}
+	return object
+}
+
+// all returns the objects of a type.
+func all[T any](objects []any) []*T {
+	var found []*T
+	for _, object := range objects {
+		if x, ok := object.(*T); ok {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// the returns the only object of a type.
+func the[T any](t *testing.T, objects []any) *T {
+	t.Helper()
+	found := all[T](objects)
+	if len(found) != 1 {
+		t.Fatalf("%d objects of type %T, want 1", len(found), *new(T))
+	}
+	return found[0]
+}
+
+// values reads a file of values.
+func values(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

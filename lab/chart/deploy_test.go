@@ -1,0 +1,33 @@
+package chart
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The plain manifests are the chart's, without what is only Helm's.
+func TestDeployIsFresh(t *testing.T) {
+	t.Parallel()
+	for file, values := range map[string]string{
+		"kubeflap.yaml":       "{namespaceOverride: kubeflap}",
+		"servicemonitor.yaml": "{namespaceOverride: kubeflap, serviceMonitor: {enabled: true}}",
+	} {
+		text, err := template(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []string
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			if isMonitor := strings.Contains(document, "\nkind: ServiceMonitor\n"); isMonitor == (file == "servicemonitor.yaml") {
+				kept = append(kept, strings.TrimSpace(helms.ReplaceAllString(strings.TrimPrefix(document, "---\n"), ""))+"\n")
+			}
+		}
+		if file == "kubeflap.yaml" {
+			kept = append([]string{"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: kubeflap\n"}, kept...)
+		}
+		checkFresh(t, root+"/deploy/"+file, "# Made from charts/kubeflap by make docs.\n"+strings.Join(kept, "---\n"))
+	}
+}
+
+var helms = regexp.MustCompile(`(?m)^(# Source: .*| +helm\.sh/chart: .*| +app\.kubernetes\.io/managed-by: .*)\n`)

@@ -1,0 +1,100 @@
+package chart
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	yaml3 "go.yaml.in/yaml/v3"
+)
+
+// without are values of files in ci/ that change nothing there, and are tested elsewhere.
+var without = []string{
+	// The registry for all and the digest win.
+	"image.registry", "image.tag",
+}
+
+// What a file in ci/ sets reaches an object: without it something else is rendered, unless it is the default.
+func TestEveryValueHasAnEffect(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := mapping(t, values(t, chart+"/values.yaml"))
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text := values(t, file)
+			whole, err := template(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			each(mapping(t, text), "", func(path string, _, value *yaml3.Node) bool {
+				original := at(known, path)
+				if original == nil || same(t, original, value) || slices.Contains(without, path) {
+					return false
+				}
+				if original.Kind == yaml3.MappingNode && len(original.Content) > 0 {
+					return true
+				}
+				if rest, err := template(t, remove(t, text, path)); err != nil || rest == whole {
+					t.Errorf("%s reaches no object, %v", path, err)
+				}
+				return false
+			})
+		})
+	}
+}
+
+// at follows a path, or is nil.
+func at(node *yaml3.Node, path string) *yaml3.Node {
+	name, rest, more := strings.Cut(path, ".")
+	for i := 0; i < len(node.Content); i += 2 {
+		switch {
+		case node.Content[i].Value != name:
+		case more:
+			return at(node.Content[i+1], rest)
+		default:
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func same(t *testing.T, a, b *yaml3.Node) bool {
+	t.Helper()
+	return plain(t, a) == plain(t, b)
+}
+
+// plain is a node without its comments and style.
+func plain(t *testing.T, node *yaml3.Node) string {
+	t.Helper()
+	var value any
+	if err := node.Decode(&value); err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml3.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// remove takes a key out of a document.
+func remove(t *testing.T, text, path string) string {
+	t.Helper()
+	whole := mapping(t, text)
+	parent, name := whole, path
+	if i := strings.LastIndex(path, "."); i >= 0 {
+		parent, name = at(whole, path[:i]), path[i+1:]
+	}
+	for i := 0; i < len(parent.Content); i += 2 {
+		if parent.Content[i].Value == name {
+			parent.Content = slices.Delete(parent.Content, i, i+2)
+			break
+		}
+	}
+	return plain(t, whole)
+}

@@ -1,0 +1,166 @@
+// Package image looks into the image that make image built.
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const archive = "../../../bin/kubeflap-image.tar"
+
+// machines are the architectures, as Go and as the linker names them.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// pointer names a blob.
+type pointer struct {
+	Digest   string `json:"digest"`
+	Platform struct {
+		Architecture string `json:"architecture"`
+		OS           string `json:"os"`
+	} `json:"platform"`
+}
+
+// manifest is an index of images, or an image.
+type manifest struct {
+	Manifests []pointer `json:"manifests"`
+	Config    pointer   `json:"config"`
+	Layers    []pointer `json:"layers"`
+}
+
+// config is what an image says of itself.
+type config struct {
+	Created string `json:"created"`
+	Config  struct {
+		User       string            `json:"User"`
+		Entrypoint []string          `json:"Entrypoint"`
+		Cmd        []string          `json:"Cmd"`
+		Labels     map[string]string `json:"Labels"`
+	} `json:"config"`
+}
+
+// entries reads a tar archive.
+func entries(t *testing.T, r io.Reader) (files map[string][]byte, heads map[string]*tar.Header) {
+	t.Helper()
+	files, heads = map[string][]byte{}, map[string]*tar.Header{}
+	for reader := tar.NewReader(r); ; {
+		head, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return files, heads
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[head.Name], err = io.ReadAll(reader); err != nil {
+			t.Fatal(err)
+		}
+		heads[head.Name] = head
+	}
+}
+
+func parse[T any](t *testing.T, text []byte) *T {
+	t.Helper()
+	x := new(T)
+	if err := json.Unmarshal(text, x); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return x
+}
+
+func blob(p pointer) string { return "blobs/" + strings.Replace(p.Digest, ":", "/", 1) }
+
+func TestImage(t *testing.T) {
+	file, err := os.Open(archive)
+	if err != nil {
+		t.Fatalf("%v: make image builds it", err)
+	}
+	defer file.Close()
+	blobs, _ := entries(t, file)
+	index := parse[manifest](t, blobs["index.json"])
+	// buildah puts the index of the architectures into one of its own.
+	if len(index.Manifests) == 1 && index.Manifests[0].Platform.OS == "" {
+		index = parse[manifest](t, blobs[blob(index.Manifests[0])])
+	}
+	if len(index.Manifests) != len(machines) {
+		t.Fatalf("%d architectures, want %d", len(index.Manifests), len(machines))
+	}
+	for _, p := range index.Manifests {
+		t.Run(p.Platform.Architecture, func(t *testing.T) {
+			one := parse[manifest](t, blobs[blob(p)])
+			about := parse[config](t, blobs[blob(one.Config)])
+			checkConfig(t, about)
+			if len(one.Layers) != 1 {
+				t.Fatalf("%d layers, want the only one that there is to have", len(one.Layers))
+			}
+			unpacked, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkLayer(t, unpacked, p.Platform.Architecture, about)
+		})
+	}
+}
+
+func checkConfig(t *testing.T, about *config) {
+	t.Helper()
+	c := about.Config
+	if c.User != "65534:65534" || !slices.Equal(c.Entrypoint, []string{"/kubeflap"}) || !slices.Equal(c.Cmd, []string{"run"}) {
+		t.Errorf("it runs %q %q as %q", c.Entrypoint, c.Cmd, c.User)
+	}
+	for _, name := range []string{"title", "description", "authors", "licenses", "url", "source", "documentation", "version", "revision", "created"} {
+		if c.Labels["org.opencontainers.image."+name] == "" {
+			t.Errorf("it has no label %s", name)
+		}
+	}
+	if created := c.Labels["org.opencontainers.image.created"]; created != about.Created {
+		t.Errorf("made %s, labelled %s: both are the commit's", about.Created, created)
+	}
+	if made := c.Labels["io.buildah.version"]; made != "" {
+		t.Errorf("its digest depends on buildah's version, %s", made)
+	}
+}
+
+func checkLayer(t *testing.T, layer io.Reader, arch string, about *config) {
+	t.Helper()
+	files, heads := entries(t, layer)
+	if len(files) != 2 || heads["kubeflap"] == nil || heads["LICENSE"] == nil {
+		t.Fatalf("it holds %v", heads)
+	}
+	for name, mode := range map[string]int64{"kubeflap": 0o755, "LICENSE": 0o644} {
+		if h := heads[name]; h.Mode&0o777 != mode || h.Uid != 0 || h.Gid != 0 {
+			t.Errorf("%s has mode %o and belongs to %d:%d", name, h.Mode, h.Uid, h.Gid)
+		}
+	}
+	binary, err := elf.NewFile(bytes.NewReader(files["kubeflap"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if libraries, err := binary.ImportedLibraries(); binary.Machine != machines[arch] || len(libraries) > 0 || err != nil {
+		t.Errorf("the binary is for %v and needs %v, %v", binary.Machine, libraries, err)
+	}
+	if arch != runtime.GOARCH || runtime.GOOS != "linux" {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "kubeflap")
+	if err := os.WriteFile(path, files["kubeflap"], 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput()
+	labels := about.Config.Labels
+	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", labels["org.opencontainers.image.version"], labels["org.opencontainers.image.revision"])
+	if err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("it says %s, %v, want %s", out, err, want)
+	}
+}

@@ -1,0 +1,207 @@
+package chart
+
+import (
+	"bytes"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func rules(t *testing.T, input string) []monitoringv1.Rule {
+	t.Helper()
+	var found []monitoringv1.Rule
+	for _, group := range the[monitoringv1.PrometheusRule](t, render(t, input)).Spec.Groups {
+		found = append(found, group.Rules...)
+	}
+	return found
+}
+
+func alerts(t *testing.T, input string) []monitoringv1.Rule {
+	t.Helper()
+	var found []monitoringv1.Rule
+	for _, rule := range rules(t, input) {
+		if rule.Alert != "" {
+			found = append(found, rule)
+		}
+	}
+	return found
+}
+
+// shipped are the rules as they lie in rules/.
+func shipped(t *testing.T) []monitoringv1.Rule {
+	t.Helper()
+	var found []monitoringv1.Rule
+	// In the order in which the chart reads them.
+	for _, name := range []string{"kubeflap", "nodes", "pods", "services"} {
+		var file monitoringv1.PrometheusRuleSpec
+		if err := yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file); err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range file.Groups {
+			found = append(found, group.Rules...)
+		}
+	}
+	return found
+}
+
+// With the links that the rules have, the chart ships exactly the rules of the repository.
+func TestRulesAreTheRepositorys(t *testing.T) {
+	t.Parallel()
+	got := rules(t, "{prometheusRule: {enabled: true}, links: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}}")
+	want := shipped(t)
+	if len(got) != len(want) {
+		t.Fatalf("%d rules, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("rule %d is\n%+v\nwant\n%+v", i, got[i], want[i])
+		}
+	}
+}
+
+// alert returns the alert of a name and severity, or nil.
+func alert(all []monitoringv1.Rule, name, severity string) *monitoringv1.Rule {
+	for i := range all {
+		if all[i].Alert == name && all[i].Labels["severity"] == severity {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func TestAlertsAreChanged(t *testing.T) {
+	t.Parallel()
+	const on = "prometheusRule: {enabled: true, alerts: {"
+	before := shipped(t)
+	for name, c := range map[string]struct {
+		values, alert, was, is string
+		change                 func(*monitoringv1.Rule)
+	}{
+		"for":              {on + "KubeflapBlind: {for: 9m}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { *r.For = "9m" }},
+		"keep firing":      {on + "KubeflapBlind: {keepFiringFor: 1h}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { *r.KeepFiringFor = "1h" }},
+		"severity":         {on + "KubeflapBlind: {severity: page}}}", "KubeflapBlind", "warning", "page", func(r *monitoringv1.Rule) { r.Labels["severity"] = "page" }},
+		"label":            {on + "KubeflapBlind: {labels: {team: a}}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Labels["team"] = "a" }},
+		"annotation":       {on + "KubeflapBlind: {annotations: {summary: S}}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Annotations["summary"] = "S" }},
+		"expression":       {on + "KubeflapBlind: {expr: vector(1)}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Expr.StrVal = "vector(1)" }},
+		"threshold":        {on + `KubeflapBlind: {replace: {"> 60": "> 120"}}}}`, "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Expr.StrVal = strings.Replace(r.Expr.StrVal, "> 60", "> 120", 1) }},
+		"switched off":     {on + "KubeflapBlind: {enabled: false}}}", "KubeflapBlind", "warning", "warning", nil},
+		"one of two off":   {on + "KubeflapDown: {warning: {enabled: false}}}}", "KubeflapDown", "warning", "warning", nil},
+		"the other stays":  {on + "KubeflapDown: {warning: {enabled: false}}}}", "KubeflapDown", "critical", "critical", func(*monitoringv1.Rule) {}},
+		"both":             {on + "KubeflapDown: {for: 7m}}}", "KubeflapDown", "critical", "critical", func(r *monitoringv1.Rule) { *r.For = "7m" }},
+		"one over both":    {on + "KubeflapDown: {for: 7m, critical: {for: 8m}}}}", "KubeflapDown", "critical", "critical", func(r *monitoringv1.Rule) { *r.For = "8m" }},
+		"back on":          {on + "KubeflapDown: {enabled: false, critical: {enabled: true}}}}", "KubeflapDown", "critical", "critical", func(*monitoringv1.Rule) {}},
+		"label of all":     {"prometheusRule: {enabled: true, alertLabels: {team: a}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Labels["team"] = "a" }},
+		"its own over all": {"prometheusRule: {enabled: true, alertLabels: {team: a}, alerts: {KubeflapBlind: {labels: {team: b}}}}", "KubeflapBlind", "warning", "warning", func(r *monitoringv1.Rule) { r.Labels["team"] = "b" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := alert(rules(t, c.values+"\nlinks: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}"), c.alert, c.is)
+			if c.change == nil {
+				if got != nil {
+					t.Errorf("it is still there: %+v", got)
+				}
+				return
+			}
+			want := alert(before, c.alert, c.was).DeepCopy()
+			c.change(want)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("it is\n%+v\nwant\n%+v", got, want)
+			}
+		})
+	}
+}
+
+// Links lead to where the values say, and those that lead nowhere are left out.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	const on = "prometheusRule: {enabled: true}\n"
+	for _, a := range alerts(t, on) {
+		if a.Annotations["page_url"]+a.Annotations["dashboard_url"] != "" || a.Annotations["runbook_url"] == "" {
+			t.Errorf("%s links to %v without any links set", a.Alert, a.Annotations)
+		}
+	}
+	linked := alerts(t, on+"links: {page: 'https://{{ $labels.cluster }}.x/', grafana: https://g.x, runbooks: https://r.x/}")
+	for _, a := range linked {
+		for annotation, prefix := range map[string]string{
+			"page_url": "https://{{ $labels.cluster }}.x/flaps", "dashboard_url": "https://g.x/d/kubeflap-", "runbook_url": "https://r.x/" + a.Alert + ".md",
+		} {
+			if !strings.HasPrefix(a.Annotations[annotation], prefix) {
+				t.Errorf("%s: %s is %q, want it to begin with %s", a.Alert, annotation, a.Annotations[annotation], prefix)
+			}
+		}
+	}
+	if got := alert(linked, "KubeflapServiceFlapping", "warning").Annotations["page_url"]; !strings.Contains(got, "namespace={{ $labels.namespace }}") {
+		t.Errorf("the templates of the alerts did not survive: %s", got)
+	}
+}
+
+// Prometheus takes the changed rules.
+func TestPrometheusTakesTheRules(t *testing.T) {
+	t.Parallel()
+	rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/operator-values.yaml")))
+	text, err := yaml.Marshal(rule.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
+}
+
+// Both monitors find what they scrape, and keep kubeflap's labels.
+func TestMonitorsFindKubeflap(t *testing.T) {
+	t.Parallel()
+	objects := render(t, "{serviceMonitor: {enabled: true, namespace: m}, podMonitor: {enabled: true}}")
+	service, deployment := the[corev1.Service](t, objects), the[appsv1.Deployment](t, objects)
+	sm, pm := the[monitoringv1.ServiceMonitor](t, objects), the[monitoringv1.PodMonitor](t, objects)
+	if !matches(sm.Spec.Selector.MatchLabels, service.Labels) || !matches(pm.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels) {
+		t.Errorf("they select %v and %v", sm.Spec.Selector, pm.Spec.Selector)
+	}
+	if sm.Namespace != "m" || sm.Spec.NamespaceSelector.MatchNames[0] != service.Namespace || pm.Spec.NamespaceSelector.MatchNames[0] != deployment.Namespace {
+		t.Errorf("%s looks in %v", sm.Namespace, sm.Spec.NamespaceSelector)
+	}
+	port := deployment.Spec.Template.Spec.Containers[0].Ports[0].Name
+	if s, p := sm.Spec.Endpoints[0], pm.Spec.PodMetricsEndpoints[0]; !s.HonorLabels || !p.HonorLabels || s.Port != service.Spec.Ports[0].Name || *p.Port != port {
+		t.Errorf("they scrape %+v and %+v", s, p)
+	}
+}
+
+func matches(selector, labels map[string]string) bool {
+	for name, value := range selector {
+		if labels[name] != value {
+			return false
+		}
+	}
+	return len(selector) > 0
+}
+
+// The dashboards are the repository's, byte for byte, but for the link to the page.
+func TestDashboards(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(root + "/dashboards/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d dashboards, %v", len(files), err)
+	}
+	got := map[string]string{}
+	for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: https://flaps.x/}}")) {
+		if m.Labels["grafana_dashboard"] != "1" {
+			t.Errorf("the sidecar does not look at %s: %v", m.Name, m.Labels)
+		}
+		for name, text := range m.Data {
+			got[name] = text
+		}
+	}
+	if len(got) != len(files) {
+		t.Errorf("%d dashboards, want %d", len(got), len(files))
+	}
+	for _, file := range files {
+		want := bytes.ReplaceAll([]byte(values(t, file)), []byte("https://kubeflap.example.com"), []byte("https://flaps.x"))
+		if got["kubeflap-"+filepath.Base(file)] != string(want) {
+			t.Errorf("%s was changed on its way", file)
+		}
+	}
+}

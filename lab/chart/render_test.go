@@ -1,0 +1,231 @@
+package chart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Each object of each file of values is one that the API server takes, and is labelled as all are.
+func TestValuesRender(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files of values, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			input := values(t, file)
+			if out, err := helm(t, input, "lint", "--strict", chart, "--values", "-"); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			for _, object := range render(t, input) {
+				meta := object.(metav1.Object)
+				if own := strings.HasSuffix(meta.GetName(), "-own") || meta.GetName() == "written-as-text"; own {
+					continue
+				}
+				for _, label := range []string{"name", "instance", "version", "managed-by"} {
+					if meta.GetLabels()["app.kubernetes.io/"+label] == "" {
+						t.Errorf("%T %s lacks the label app.kubernetes.io/%s", object, meta.GetName(), label)
+					}
+				}
+			}
+			checkNotes(t, input)
+		})
+	}
+}
+
+func checkNotes(t *testing.T, input string) {
+	t.Helper()
+	out, err := helm(t, input, "install", "kubeflap", chart, "--namespace", "monitoring", "--dry-run=client", "--values", "-")
+	if err != nil {
+		t.Error(err)
+	}
+	if _, notes, found := strings.Cut(out, "\nNOTES:\n"); !found || !strings.Contains(notes, "/flaps") {
+		t.Errorf("the notes do not tell where the page is:\n%s", notes)
+	}
+}
+
+// Every value is set by a file in ci/.
+func TestEveryValueIsSet(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		for _, key := range keys(t, values(t, file)) {
+			seen[key] = true
+		}
+	}
+	for _, key := range keys(t, values(t, chart+"/values.yaml")) {
+		// The two monitors are one template and one schema.
+		twin := strings.Replace(key, "podMonitor.", "serviceMonitor.", 1)
+		if !slices.ContainsFunc([]string{key, twin}, func(k string) bool { return touched(seen, k) }) && !leftAlone[key] {
+			t.Errorf("no file in ci/ sets %s", key)
+		}
+	}
+}
+
+func touched(seen map[string]bool, key string) bool {
+	for k := range seen {
+		if k == key || strings.HasPrefix(k, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// What the documents show renders.
+func TestExamplesRender(t *testing.T) {
+	t.Parallel()
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
+	if len(examples) < 2 {
+		t.Errorf("%d examples in README.md", len(examples))
+	}
+	for _, example := range examples {
+		render(t, example[1])
+	}
+	guide := values(t, root+"/docs/install.md")
+	_, rest, _ := strings.Cut(guide, "--values - <<EOF\n")
+	example, _, found := strings.Cut(rest, "EOF\n")
+	if !found {
+		t.Fatal("docs/install.md has no values")
+	}
+	if rules := all[monitoringv1.PrometheusRule](render(t, example)); len(rules) != 1 {
+		t.Errorf("docs/install.md installs %d PrometheusRules", len(rules))
+	}
+}
+
+// Prometheus takes the job that docs/install.md shows, and the job keeps kubeflap's labels and finds its pods.
+func TestPlainPrometheus(t *testing.T) {
+	t.Parallel()
+	_, rest, _ := strings.Cut(values(t, root+"/docs/install.md"), "```yaml\n")
+	config, _, _ := strings.Cut(rest, "```")
+	promtool(t, config, "check", "config", "--syntax-only")
+	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
+	port := container(t, "{}").Ports[0].Name
+	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(config, "honor_labels: true\n") || !strings.Contains(config, want) {
+		t.Errorf("it lacks honor_labels or %s:\n%s", want, config)
+	}
+}
+
+// promtool runs it on a file with a text.
+func promtool(t *testing.T, text string, args ...string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), root+"/bin/promtool", append(args, file)...).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What runs with no value.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	objects := render(t, "{}")
+	var kinds []string
+	for _, object := range objects {
+		kinds = append(kinds, reflect.TypeOf(object).Elem().Name())
+	}
+	slices.Sort(kinds)
+	want := []string{
+		"ClusterRole", "ClusterRoleBinding", "Deployment", "PodDisruptionBudget", "Role", "RoleBinding", "Service", "ServiceAccount",
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("it creates %v, want %v: what needs a CRD, or is a choice, is to be asked for", kinds, want)
+	}
+	deployment := the[appsv1.Deployment](t, objects)
+	pod := deployment.Spec.Template.Spec
+	if *deployment.Spec.Replicas != 2 {
+		t.Errorf("%d replicas, want 2", *deployment.Spec.Replicas)
+	}
+	checkSecure(t, &pod)
+	if c := pod.Containers[0]; len(c.Resources.Limits)+len(c.Resources.Requests) > 0 {
+		t.Errorf("resources are forced: %v", c.Resources)
+	}
+	spread := pod.TopologySpreadConstraints
+	if len(spread) != 1 || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway ||
+		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) {
+		t.Errorf("the pods are not spread, or must be: %+v", spread)
+	}
+	if service := the[corev1.Service](t, objects); !reflect.DeepEqual(service.Spec.Selector, deployment.Spec.Selector.MatchLabels) {
+		t.Errorf("the Service selects %v", service.Spec.Selector)
+	}
+}
+
+func checkSecure(t *testing.T, pod *corev1.PodSpec) {
+	t.Helper()
+	p, c := pod.SecurityContext, pod.Containers[0].SecurityContext
+	if !*p.RunAsNonRoot || *p.RunAsUser != 65534 || p.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("the pod's security context is %+v", p)
+	}
+	if !*c.ReadOnlyRootFilesystem || *c.AllowPrivilegeEscalation || !slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+		t.Errorf("the container's security context is %+v", c)
+	}
+}
+
+// kubeflap only reads, and only what it watches.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	read := []string{"get", "list", "watch"}
+	objects := render(t, "{}")
+	cluster := the[rbacv1.ClusterRole](t, objects).Rules
+	if want := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "services", "endpoints"}, Verbs: read},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
+	}; !reflect.DeepEqual(cluster, want) {
+		t.Errorf("in the cluster: %v", cluster)
+	}
+	role := the[rbacv1.Role](t, objects)
+	if want := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: read}}; !reflect.DeepEqual(role.Rules, want) ||
+		role.Namespace != "kube-node-lease" {
+		t.Errorf("in %s: %v", role.Namespace, role.Rules)
+	}
+	account := the[corev1.ServiceAccount](t, objects).Name
+	for _, subjects := range [][]rbacv1.Subject{the[rbacv1.ClusterRoleBinding](t, objects).Subjects, the[rbacv1.RoleBinding](t, objects).Subjects} {
+		if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: "monitoring"}}; !reflect.DeepEqual(subjects, want) {
+			t.Errorf("bound to %v", subjects)
+		}
+	}
+	if bound := the[appsv1.Deployment](t, objects).Spec.Template.Spec.ServiceAccountName; bound != account {
+		t.Errorf("the pods run as %s, the rights are %s's", bound, account)
+	}
+}
+
+// Each flag that the chart sets is one of kubeflap run.
+func TestFlagsExist(t *testing.T) {
+	t.Parallel()
+	_, help, _ := strings.Cut(values(t, root+"/docs/flags.md"), "## kubeflap run\n")
+	help, _, _ = strings.Cut(help, "\n## ")
+	known := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--(?:\[no-\])?([a-z.-]+)`).FindAllStringSubmatch(help, -1) {
+		known["--"+found[1]] = true
+	}
+	for _, file := range []string{"everything", "password"} {
+		args := the[appsv1.Deployment](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml"))).Spec.Template.Spec.Containers[0].Args
+		if args[0] != "run" {
+			t.Errorf("it runs %q", args)
+		}
+		for _, arg := range args[1:] {
+			if flag, _, _ := strings.Cut(arg, "="); !known[flag] {
+				t.Errorf("kubeflap run has no flag %s, see docs/flags.md", flag)
+			}
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package chart
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	yaml3 "go.yaml.in/yaml/v3"
+)
+
+var update = flag.Bool("update", false, "write the generated files")
+
+// leftAlone are values that no file in ci/ needs to set.
+var leftAlone = map[string]bool{
+	// Empty, it depends on hostNetwork.
+	"dnsPolicy": true,
+	// The API server knows better which address is free.
+	"service.clusterIP": true,
+}
+
+// mapping reads a document that is a mapping.
+func mapping(t *testing.T, text string) *yaml3.Node {
+	t.Helper()
+	var document yaml3.Node
+	if err := yaml3.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	return document.Content[0]
+}
+
+// each calls f for each key below a mapping, with its path; f says whether to go on below it.
+func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.Node) bool) {
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		here := strings.TrimPrefix(path+"."+key.Value, ".")
+		if f(here, key, value) && value.Kind == yaml3.MappingNode {
+			each(value, here, f)
+		}
+	}
+}
+
+// keys are the paths of all that is no mapping with something in it.
+func keys(t *testing.T, text string) []string {
+	t.Helper()
+	var found []string
+	each(mapping(t, text), "", func(path string, _, value *yaml3.Node) bool {
+		if value.Kind != yaml3.MappingNode || len(value.Content) == 0 {
+			found = append(found, path)
+		}
+		return true
+	})
+	return found
+}
+
+// Each bad value is refused with its name.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(chart + "/ci/invalid/*.yaml")
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files of bad values, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			input := values(t, file)
+			first, _, _ := strings.Cut(input, "\n")
+			want, found := strings.CutPrefix(first, "# refused: ")
+			if !found {
+				t.Fatalf("it begins with %q, want # refused: and the message", first)
+			}
+			switch _, err := template(t, input); {
+			case err == nil:
+				t.Error("it renders")
+			case !strings.Contains(err.Error(), want):
+				t.Errorf("it is refused with\n%v\nwant\n%s", err, want)
+			}
+		})
+	}
+}
+
+// schema is what the tests need of a JSON Schema.
+type schema struct {
+	Ref                  string             `json:"$ref"`
+	Defs                 map[string]*schema `json:"$defs"`
+	Type                 any                `json:"type"`
+	Properties           map[string]*schema `json:"properties"`
+	AdditionalProperties json.RawMessage    `json:"additionalProperties"`
+	Items                *schema            `json:"items"`
+	AnyOf                []*schema          `json:"anyOf"`
+	AllOf                []*schema          `json:"allOf"`
+}
+
+func readSchema(t *testing.T) *schema {
+	t.Helper()
+	s := &schema{}
+	if err := json.Unmarshal([]byte(values(t, chart+"/values.schema.json")), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// at follows a path, and references.
+func (s *schema) at(path string) *schema {
+	here := s
+	for name := range strings.SplitSeq(path, ".") {
+		if here = here.Properties[name]; here == nil {
+			return nil
+		}
+		if here.Ref != "" {
+			here = s.Defs[strings.TrimPrefix(here.Ref, "#/$defs/")]
+		}
+	}
+	return here
+}
+
+func TestSchemaKnowsEveryValue(t *testing.T) {
+	t.Parallel()
+	s := readSchema(t)
+	each(mapping(t, values(t, chart+"/values.yaml")), "", func(path string, _, _ *yaml3.Node) bool {
+		here := s.at(path)
+		if here == nil {
+			t.Errorf("values.schema.json does not know %s", path)
+		}
+		// Below objects of Kubernetes, and strings by name, it does not look.
+		return here != nil && here.Properties != nil
+	})
+}
+
+// What is not known is refused, wherever it stands.
+func TestSchemaIsClosed(t *testing.T) {
+	t.Parallel()
+	open := map[string]bool{"$defs.kubernetes": true, "global": true}
+	var walk func(path string, s *schema)
+	walk = func(path string, s *schema) {
+		rest := string(s.AdditionalProperties)
+		if s.Type == "object" && (rest == "" || rest == "true") && !open[strings.TrimPrefix(path, ".")] {
+			t.Errorf("%s takes anything", path)
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			walk(path+"."+name, s.Properties[name])
+		}
+		for name, def := range s.Defs {
+			walk(path+".$defs."+name, def)
+		}
+		for i, other := range slices.Concat(s.AnyOf, s.AllOf) {
+			walk(fmt.Sprintf("%s.%d", path, i), other)
+		}
+		if s.Items != nil {
+			walk(path+"[]", s.Items)
+		}
+	}
+	walk("", readSchema(t))
+}
+
+// Each alert can be changed, and no other.
+func TestSchemaKnowsEveryAlert(t *testing.T) {
+	t.Parallel()
+	severities := map[string][]string{}
+	for _, rule := range alerts(t, "{prometheusRule: {enabled: true}}") {
+		severities[rule.Alert] = append(severities[rule.Alert], rule.Labels["severity"])
+	}
+	known := readSchema(t).at("prometheusRule.alerts").Properties
+	for _, name := range slices.Sorted(maps.Keys(severities)) {
+		s := readSchema(t).at("prometheusRule.alerts." + name)
+		if s == nil {
+			t.Errorf("values.schema.json: add %s to prometheusRule.alerts, with the severities %v", name, severities[name])
+			continue
+		}
+		for _, severity := range severities[name] {
+			if several := len(severities[name]) > 1; (s.Properties[severity] != nil) != several {
+				t.Errorf("values.schema.json: %s exists as %v; one of several is changed under its severity", name, severities[name])
+			}
+		}
+	}
+	for name := range known {
+		if severities[name] == nil {
+			t.Errorf("values.schema.json: remove %s from prometheusRule.alerts, there is no such alert", name)
+		}
+	}
+}
+
+// table is the reference of the values, from their comments.
+func table(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| value | default | meaning |\n| --- | --- | --- |\n")
+	each(mapping(t, values(t, chart+"/values.yaml")), "", func(path string, key, value *yaml3.Node) bool {
+		about := strings.Join(strings.Fields(lastParagraph(key.HeadComment)), " ")
+		commentedBelow := value.Kind == yaml3.MappingNode && len(value.Content) > 0 && value.Content[0].HeadComment != ""
+		if about == "" && !commentedBelow {
+			t.Errorf("values.yaml: %s has no comment", path)
+		}
+		if commentedBelow {
+			if about != "" {
+				fmt.Fprintf(&b, "| **`%s`** | | %s |\n", path, about)
+			}
+			return true
+		}
+		var plain any
+		if err := value.Decode(&plain); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", path, text, strings.ReplaceAll(about, "|", `\|`))
+		return false
+	})
+	return b.String()
+}
+
+func lastParagraph(comment string) string {
+	paragraphs := strings.Split(strings.ReplaceAll(comment, "# ", ""), "\n\n")
+	return paragraphs[len(paragraphs)-1]
+}
+
+func TestReadmeIsFresh(t *testing.T) {
+	t.Parallel()
+	path := chart + "/README.md"
+	old := values(t, path)
+	between := regexp.MustCompile(`(?s)(<!-- made from values.yaml by make docs -->\n).*(<!-- end -->)`)
+	if !between.MatchString(old) {
+		t.Fatal("README.md has no place for the table of values")
+	}
+	fresh := between.ReplaceAllStringFunc(old, func(whole string) string {
+		parts := between.FindStringSubmatch(whole)
+		return parts[1] + table(t) + parts[2]
+	})
+	checkFresh(t, path, fresh)
+}
+
+// checkFresh compares a generated file with what it should be, or writes it.
+func checkFresh(t *testing.T, path, fresh string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil { //nolint:gosec // it is for everyone
+			t.Fatal(err)
+		}
+		return
+	}
+	if old, err := os.ReadFile(path); err != nil || string(old) != fresh {
+		t.Errorf("%s is not fresh (%v): make docs", strings.TrimPrefix(path, root+"/"), err)
+	}
+}
+
+// The version stands at one place, and the chart is that of its kubeflap.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	var about struct {
+		Version    string `yaml:"version"`
+		AppVersion string `yaml:"appVersion"`
+	}
+	if err := yaml3.Unmarshal([]byte(values(t, chart+"/Chart.yaml")), &about); err != nil {
+		t.Fatal(err)
+	}
+	if about.Version != about.AppVersion || about.Version == "" {
+		t.Errorf("version %q, appVersion %q: they are one", about.Version, about.AppVersion)
+	}
+}

@@ -1,0 +1,157 @@
+package chart
+
+import (
+	"slices"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+func TestImage(t *testing.T) {
+	t.Parallel()
+	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	for name, c := range map[string]struct{ values, want string }{
+		"a registry for all wins":         {"{global: {imageRegistry: r.x:5000}, image: {registry: s.x, tag: t}}", "r.x:5000/kubeflap/kubeflap:t"},
+		"none, the repository has it":     {"{image: {registry: '', repository: r.x/k, tag: t}}", "r.x/k:t"},
+		"the digest wins over the tag":    {"{image: {registry: r.x, repository: k, tag: t, digest: '" + digest + "'}}", "r.x/k@" + digest},
+		"a tag wins over the app version": {"{image: {registry: r.x, repository: k, tag: t}}", "r.x/k:t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := container(t, c.values).Image; got != c.want {
+				t.Errorf("it runs %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func container(t *testing.T, input string) *corev1.Container {
+	t.Helper()
+	return &pod(t, render(t, input)).Containers[0]
+}
+
+func pod(t *testing.T, objects []any) *corev1.PodSpec {
+	t.Helper()
+	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
+}
+
+// Probes work whatever is asked of those who read; Prometheus is told of TLS.
+func TestProbesAndWebConfig(t *testing.T) {
+	t.Parallel()
+	const tls = "tls_server_config: {cert_file: /c, key_file: /k"
+	for name, c := range map[string]struct {
+		web    string
+		scheme corev1.URIScheme
+	}{
+		"plain":                    {"{}", corev1.URISchemeHTTP},
+		"TLS":                      {"{content: {" + tls + "}}}", corev1.URISchemeHTTPS},
+		"password":                 {"{content: {basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}}}", ""},
+		"certificate of clients":   {"{content: {" + tls + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: /a}}}", ""},
+		"Secret":                   {"{existingSecret: s}", corev1.URISchemeHTTP},
+		"Secret with TLS":          {"{existingSecret: s, tls: true}", corev1.URISchemeHTTPS},
+		"Secret with TLS and more": {"{existingSecret: s, tls: true, authentication: true}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := render(t, "{serviceMonitor: {enabled: true}, webConfig: "+c.web+"}")
+			for path, probe := range map[string]*corev1.Probe{
+				"/-/healthy": pod(t, objects).Containers[0].LivenessProbe, "/-/ready": pod(t, objects).Containers[0].ReadinessProbe,
+			} {
+				switch {
+				case c.scheme == "" && (probe.TCPSocket == nil || probe.HTTPGet != nil):
+					t.Errorf("the kubelet cannot pass %+v", probe.ProbeHandler)
+				case c.scheme != "" && (probe.HTTPGet == nil || probe.HTTPGet.Path != path || probe.HTTPGet.Scheme != c.scheme):
+					t.Errorf("the probe of %s is %+v", path, probe.ProbeHandler)
+				}
+			}
+			checkWebFile(t, objects, c.web != "{}")
+		})
+	}
+}
+
+// checkWebFile checks that the file that kubeflap is told to read is mounted, if there is one.
+func checkWebFile(t *testing.T, objects []any, want bool) {
+	t.Helper()
+	c := pod(t, objects).Containers[0]
+	told := slices.Contains(c.Args, "--web.config.file=/etc/kubeflap/web/web-config.yaml")
+	mounted := len(c.VolumeMounts) == 1 && c.VolumeMounts[0].MountPath == "/etc/kubeflap/web"
+	if told != want || mounted != want {
+		t.Errorf("told %v, mounted %v, want %v", told, mounted, want)
+	}
+	if !want {
+		return
+	}
+	volume := pod(t, objects).Volumes[0].Secret.SecretName
+	for _, secret := range all[corev1.Secret](objects) {
+		if secret.Name != volume || secret.StringData["web-config.yaml"] == "" {
+			t.Errorf("the Secret is %s, mounted is %s", secret.Name, volume)
+		}
+	}
+}
+
+func TestMonitorsFollowTLS(t *testing.T) {
+	t.Parallel()
+	for scheme, web := range map[string]string{"http": "{}", "https": "{existingSecret: s, tls: true}"} {
+		objects := render(t, "{podMonitor: {enabled: true}, serviceMonitor: {enabled: true}, webConfig: "+web+"}")
+		s, p := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0], the[monitoringv1.PodMonitor](t, objects).Spec.PodMetricsEndpoints[0]
+		if string(*s.Scheme) != scheme || string(*p.Scheme) != scheme {
+			t.Errorf("they scrape by %s and %s, want %s", *s.Scheme, *p.Scheme, scheme)
+		}
+	}
+}
+
+// A budget for a single replica would keep its node from being drained.
+func TestDisruptionBudget(t *testing.T) {
+	t.Parallel()
+	for values, want := range map[string]int{"{}": 1, "{replicas: 1}": 0, "{podDisruptionBudget: {enabled: false}}": 0} {
+		if got := all[policyv1.PodDisruptionBudget](render(t, values)); len(got) != want {
+			t.Errorf("%s: %d budgets, want %d", values, len(got), want)
+		}
+	}
+}
+
+func TestNetworkPolicy(t *testing.T) {
+	t.Parallel()
+	open := the[networkingv1.NetworkPolicy](t, render(t, "{networkPolicy: {enabled: true}}")).Spec
+	if len(open.Ingress) != 1 || len(open.Ingress[0].From) != 0 || open.Ingress[0].Ports[0].Port.String() != "http" || len(open.PolicyTypes) != 1 {
+		t.Errorf("it lets in %+v; what kubeflap connects to is not its matter by default", open)
+	}
+	closed := the[networkingv1.NetworkPolicy](t, render(t, values(t, chart+"/ci/everything-values.yaml"))).Spec
+	if len(closed.Ingress[0].From) != 1 || len(closed.Egress) != 1 || !slices.Contains(closed.PolicyTypes, networkingv1.PolicyTypeEgress) {
+		t.Errorf("it lets in and out %+v", closed)
+	}
+}
+
+// What is given reaches the pods.
+func TestEverything(t *testing.T) {
+	t.Parallel()
+	objects := render(t, values(t, chart+"/ci/everything-values.yaml"))
+	d := the[appsv1.Deployment](t, objects)
+	p := d.Spec.Template.Spec
+	c := p.Containers[0]
+	for what, ok := range map[string]bool{
+		"name":          d.Name == "flap-watcher" && d.Namespace == "observability",
+		"image":         c.Image == "registry.example.org/mirror/kubeflap@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		"pull secrets":  len(p.ImagePullSecrets) == 2,
+		"labels":        d.Labels["team"] == "platform" && d.Spec.Template.Labels["tier"] == "monitoring" && d.Spec.Selector.MatchLabels["tier"] == "",
+		"network":       p.HostNetwork && p.DNSPolicy == corev1.DNSClusterFirstWithHostNet && c.Ports[0].ContainerPort == 19969,
+		"own spread":    p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["tier"] == "monitoring" && len(p.TopologySpreadConstraints[0].LabelSelector.MatchLabels) == 1,
+		"no user":       p.SecurityContext.RunAsUser == nil && *p.SecurityContext.RunAsNonRoot,
+		"priority":      p.PriorityClassName == "system-cluster-critical",
+		"containers":    len(p.Containers) == 2 && len(p.InitContainers) == 1,
+		"flags":         slices.Contains(c.Args, "--node-monitor-grace-period=1m30s") && slices.Contains(c.Args, "--web.listen-address=:9970"),
+		"resources":     c.Resources.Limits.Memory().String() == "512Mi",
+		"probes":        c.LivenessProbe.InitialDelaySeconds == 3 && c.ReadinessProbe.SuccessThreshold == 2,
+		"account":       p.ServiceAccountName == "watcher",
+		"own manifests": len(all[corev1.ConfigMap](objects)) == 2 && all[corev1.ConfigMap](objects)[0].Name != "",
+		"service":       the[corev1.Service](t, objects).Spec.Ports[0].Port == 80,
+	} {
+		if !ok {
+			t.Errorf("%s did not reach the pods: %+v", what, d.Spec)
+		}
+	}
+}
