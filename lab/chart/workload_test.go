@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 func TestImage(t *testing.T) {
@@ -39,36 +41,32 @@ func pod(t *testing.T, objects []any) *corev1.PodSpec {
 	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
 }
 
-// Probes work whatever is asked of those who read; Prometheus is told of TLS.
+// Probes work whatever is asked of those who read.
 func TestProbesAndWebConfig(t *testing.T) {
 	t.Parallel()
 	const tls = "tls_server_config: {cert_file: /c, key_file: /k"
-	for name, c := range map[string]struct {
-		web    string
-		scheme corev1.URIScheme
-	}{
-		"plain":                    {"{}", corev1.URISchemeHTTP},
-		"TLS":                      {"{content: {" + tls + "}}}", corev1.URISchemeHTTPS},
-		"password":                 {"{content: {basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}}}", ""},
-		"certificate of clients":   {"{content: {" + tls + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: /a}}}", ""},
-		"Secret":                   {"{existingSecret: s}", corev1.URISchemeHTTP},
-		"Secret with TLS":          {"{existingSecret: s, tls: true}", corev1.URISchemeHTTPS},
-		"Secret with TLS and more": {"{existingSecret: s, tls: true, authentication: true}", ""},
+	for name, web := range map[string]string{
+		"plain":                  "{}",
+		"TLS":                    "{content: {" + tls + "}}}",
+		"password":               "{content: {basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}}}",
+		"certificate of clients": "{content: {" + tls + ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: /a}}}",
+		"Secret":                 "{existingSecret: s}",
+		"Secret with TLS":        "{existingSecret: s, tls: true}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			objects := render(t, "{serviceMonitor: {enabled: true}, webConfig: "+c.web+"}")
-			for path, probe := range map[string]*corev1.Probe{
-				"/-/healthy": pod(t, objects).Containers[0].LivenessProbe, "/-/ready": pod(t, objects).Containers[0].ReadinessProbe,
-			} {
-				switch {
-				case c.scheme == "" && (probe.TCPSocket == nil || probe.HTTPGet != nil):
-					t.Errorf("the kubelet cannot pass %+v", probe.ProbeHandler)
-				case c.scheme != "" && (probe.HTTPGet == nil || probe.HTTPGet.Path != path || probe.HTTPGet.Scheme != c.scheme):
+			objects := render(t, "{probePort: 7, webConfig: "+web+"}")
+			c := pod(t, objects).Containers[0]
+			for path, probe := range map[string]*corev1.Probe{"/-/healthy": c.LivenessProbe, "/-/ready": c.ReadinessProbe} {
+				want := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("probes")}}
+				if !reflect.DeepEqual(probe.ProbeHandler, want) {
 					t.Errorf("the probe of %s is %+v", path, probe.ProbeHandler)
 				}
 			}
-			checkWebFile(t, objects, c.web != "{}")
+			if want := (corev1.ContainerPort{Name: "probes", ContainerPort: 7}); c.Ports[1] != want || !slices.Contains(c.Args, "--web.probe-address=:7") {
+				t.Errorf("the port of the probes is %+v, kubeflap is told %v", c.Ports[1], c.Args)
+			}
+			checkWebFile(t, objects, web != "{}")
 		})
 	}
 }
@@ -95,7 +93,10 @@ func checkWebFile(t *testing.T, objects []any, want bool) {
 
 func TestMonitorsFollowTLS(t *testing.T) {
 	t.Parallel()
-	for scheme, web := range map[string]string{"http": "{}", "https": "{existingSecret: s, tls: true}"} {
+	for web, scheme := range map[string]string{
+		"{}": "http", "{content: {http_server_config: {http2: false}}}": "http", "{content: {tls_server_config: {cert_file: /c, key_file: /k}}}": "https",
+		"{existingSecret: s}": "http", "{existingSecret: s, tls: true}": "https",
+	} {
 		objects := render(t, "{podMonitor: {enabled: true}, serviceMonitor: {enabled: true}, webConfig: "+web+"}")
 		s, p := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0], the[monitoringv1.PodMonitor](t, objects).Spec.PodMetricsEndpoints[0]
 		if string(*s.Scheme) != scheme || string(*p.Scheme) != scheme {
@@ -117,12 +118,17 @@ func TestDisruptionBudget(t *testing.T) {
 func TestNetworkPolicy(t *testing.T) {
 	t.Parallel()
 	open := the[networkingv1.NetworkPolicy](t, render(t, "{networkPolicy: {enabled: true}}")).Spec
-	if len(open.Ingress) != 1 || len(open.Ingress[0].From) != 0 || open.Ingress[0].Ports[0].Port.String() != "http" || len(open.PolicyTypes) != 1 {
+	if len(open.Ingress) != 2 || len(open.Ingress[0].From) != 0 || open.Ingress[0].Ports[0].Port.String() != "http" || len(open.PolicyTypes) != 1 {
 		t.Errorf("it lets in %+v; what kubeflap connects to is not its matter by default", open)
 	}
 	closed := the[networkingv1.NetworkPolicy](t, render(t, values(t, chart+"/ci/everything-values.yaml"))).Spec
 	if len(closed.Ingress[0].From) != 1 || len(closed.Egress) != 1 || !slices.Contains(closed.PolicyTypes, networkingv1.PolicyTypeEgress) {
 		t.Errorf("it lets in and out %+v", closed)
+	}
+	for _, spec := range []networkingv1.NetworkPolicySpec{open, closed} {
+		if probes := spec.Ingress[1]; len(probes.From) != 0 || len(probes.Ports) != 1 || probes.Ports[0].Port.String() != "probes" {
+			t.Errorf("the kubelet comes from everywhere, but only to its port: %+v", probes)
+		}
 	}
 }
 
@@ -138,12 +144,12 @@ func TestEverything(t *testing.T) {
 		"image":         c.Image == "registry.example.org/mirror/kubeflap@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 		"pull secrets":  len(p.ImagePullSecrets) == 2,
 		"labels":        d.Labels["team"] == "platform" && d.Spec.Template.Labels["tier"] == "monitoring" && d.Spec.Selector.MatchLabels["tier"] == "",
-		"network":       p.HostNetwork && p.DNSPolicy == corev1.DNSClusterFirstWithHostNet && c.Ports[0].ContainerPort == 19969,
+		"network":       p.HostNetwork && p.DNSPolicy == corev1.DNSClusterFirstWithHostNet && c.Ports[0].ContainerPort == 19969 && c.Ports[1].ContainerPort == 19970,
 		"own spread":    p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["tier"] == "monitoring" && len(p.TopologySpreadConstraints[0].LabelSelector.MatchLabels) == 1,
 		"no user":       p.SecurityContext.RunAsUser == nil && *p.SecurityContext.RunAsNonRoot,
 		"priority":      p.PriorityClassName == "system-cluster-critical",
 		"containers":    len(p.Containers) == 2 && len(p.InitContainers) == 1,
-		"flags":         slices.Contains(c.Args, "--node-monitor-grace-period=1m30s") && slices.Contains(c.Args, "--web.listen-address=:9970"),
+		"flags":         slices.Contains(c.Args, "--node-monitor-grace-period=1m30s") && slices.Contains(c.Args, "--web.listen-address=:9968"),
 		"resources":     c.Resources.Limits.Memory().String() == "512Mi",
 		"probes":        c.LivenessProbe.InitialDelaySeconds == 3 && c.ReadinessProbe.SuccessThreshold == 2,
 		"account":       p.ServiceAccountName == "watcher",

@@ -65,37 +65,28 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* What the web config asks of clients: scheme, and whether they must show who they are. */ -}}
-{{- define "kubeflap.web" -}}
-{{- if .Values.webConfig.existingSecret -}}
-scheme: {{ ternary "https" "http" .Values.webConfig.tls }}
-authentication: {{ .Values.webConfig.authentication }}
-{{- else -}}
-{{- $tls := default dict .Values.webConfig.content.tls_server_config -}}
-scheme: {{ ternary "https" "http" (not (empty $tls)) }}
-authentication: {{ or (not (empty .Values.webConfig.content.basic_auth_users)) (hasPrefix "Require" (default "" $tls.client_auth_type)) }}
-{{- end }}
+{{- /* What the page and the metrics are reached by. */ -}}
+{{- define "kubeflap.scheme" -}}
+{{- $content := not (empty .Values.webConfig.content.tls_server_config) -}}
+{{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
 {{- end }}
 
-{{- /* A probe: root, path, and its timing. The kubelet has no password and no certificate to show. */ -}}
+{{- /* A probe: path, and its timing. Its port asks for no certificate and no password, which the kubelet has not. */ -}}
 {{- define "kubeflap.probe" -}}
-{{- $web := include "kubeflap.web" .root | fromYaml -}}
-{{- if $web.authentication -}}
-tcpSocket:
-  port: http
-{{- else -}}
 httpGet:
   path: {{ .path }}
-  port: http
-  scheme: {{ upper $web.scheme }}
-{{- end }}
+  port: probes
 {{ toYaml .timing }}
 {{- end }}
 
 {{- define "kubeflap.flags" -}}
 {{- $s := .Values.settings -}}
+{{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
+{{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
+{{- end -}}
 - run
-- --web.listen-address=:{{ .Values.containerPort }}
+- --web.listen-address=:{{ int .Values.containerPort }}
+- --web.probe-address=:{{ int .Values.probePort }}
 - --log.level={{ $s.logLevel }}
 - --log.format={{ $s.logFormat }}
 - --bounce-window={{ $s.bounceWindow }}

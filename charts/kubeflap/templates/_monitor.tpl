@@ -1,7 +1,7 @@
 {{- /* The spec of a monitor: root, monitor (its values), endpoints (how its kind names them). */ -}}
 {{- define "kubeflap.monitor" -}}
 {{- $m := .monitor -}}
-{{- $endpoint := dict "port" "http" "path" "/metrics" "scheme" (include "kubeflap.web" .root | fromYaml).scheme "honorLabels" $m.honorLabels -}}
+{{- $endpoint := dict "port" "http" "path" "/metrics" "scheme" (include "kubeflap.scheme" .root) "honorLabels" $m.honorLabels -}}
 {{- $of := pick $m "interval" "scrapeTimeout" "relabelings" "metricRelabelings" "proxyUrl" "tlsConfig" "basicAuth" "authorization" -}}
 {{- range $key, $value := $of -}}
 {{- if $value -}}{{- $_ := set $endpoint $key $value -}}{{- end -}}
