@@ -10,6 +10,8 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -19,10 +21,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-const namespace = "monitoring"
+const (
+	namespace = "monitoring"
+	// tenant is a namespace whose admin has no rights elsewhere.
+	tenant = "shop"
+)
 
 // TestChartInstalls installs the chart with no value, runs kubeflap with the flags and the rights that it gives, changes
-// every value, and removes it without a trace. The cluster has no scheduler and runs no containers: kubeflap runs beside it.
+// every value, and removes it without a trace; beside it, the same for one namespace by who is its admin and no more. The cluster has no scheduler and runs no containers: kubeflap runs beside it.
 func TestChartInstalls(t *testing.T) {
 	kubeflap := buildKubeflap(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -33,17 +39,45 @@ func TestChartInstalls(t *testing.T) {
 	}
 	t.Cleanup(c.Stop)
 
-	runHelm(ctx, t, c, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
-	seesAll(ctx, t, c, kubeflap)
+	runHelm(ctx, t, c, namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
+	seen(ctx, t, c, kubeflap, namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
+
+	admin(ctx, t, c)
+	runHelm(ctx, t, c, tenant, "install", "kubeflap", "../charts/kubeflap", "--set", "scope.namespace="+tenant, "--kube-as-user", "tenant")
+	counts := seen(ctx, t, c, kubeflap, tenant, "pods", "services", "endpointslices", "endpoints")
+	for _, resource := range []string{"nodes", "leases"} {
+		if counts[truth.Series("kubeflap_watch_unavailable", "resource", resource, "reason", "forbidden")] != 1 {
+			t.Errorf("with rights in one namespace alone it does not say that %s are forbidden", resource)
+		}
+	}
+	runHelm(ctx, t, c, tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
+
 	// All of it stays in the namespace that is asked for below.
-	runHelm(ctx, t, c, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
+	runHelm(ctx, t, c, namespace, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
 		"--set", "namespaceOverride=,dashboards.enabled=true")
-	runHelm(ctx, t, c, "rollback", "kubeflap", "1")
-	runHelm(ctx, t, c, "uninstall", "kubeflap")
+	runHelm(ctx, t, c, namespace, "rollback", "kubeflap", "1")
+	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
 	leavesNothing(ctx, t, c)
 }
 
-func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, args ...string) {
+// admin makes the namespace tenant, and the user of that name its admin.
+func admin(ctx context.Context, t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "admin"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "tenant"}},
+	}
+	if _, err := c.Client.RbacV1().RoleBindings(tenant).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "../bin/helm", append(args, "--namespace", namespace, "--kubeconfig", c.Kubeconfig)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -51,45 +85,48 @@ func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, args ...stri
 	}
 }
 
-// seesAll runs kubeflap as the chart's pods would.
-func seesAll(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap string) {
+// seen runs kubeflap as the pods of the chart in a namespace would, until their kubelet calls them ready. It checks that all
+// these resources are watched, and returns the metrics.
+func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, namespace string, resources ...string) truth.Counts {
 	t.Helper()
 	deployment, err := c.Client.AppsV1().Deployments(namespace).Get(ctx, "kubeflap", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := cluster.FreePort()
-	if err != nil {
+	address, err1 := cluster.FreePort()
+	probes, err2 := cluster.FreePort()
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	pod := deployment.Spec.Template.Spec
-	var args []string
+	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes)
+	args := []string{"--kubeconfig=" + accountsKubeconfig(ctx, t, c, namespace, pod.ServiceAccountName)}
 	for _, arg := range pod.Containers[0].Args {
-		args = append(args, strings.Replace(arg, "=:9969", "="+address, 1))
+		args = append(args, here.Replace(arg))
 	}
-	args = append(args, "--kubeconfig="+accountsKubeconfig(ctx, t, c, pod.ServiceAccountName))
 	run, err := cluster.StartProcess("kubeflap", filepath.Join(t.TempDir(), "kubeflap.log"), cluster.Command{Path: kubeflap, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(run.Stop)
-	url := "http://" + address
-	if err := run.Until(ctx, time.Minute, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) }); err != nil {
+	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+probes) }
+	if err := run.Until(ctx, time.Minute, "kubeflap to be ready", ready); err != nil {
 		t.Fatalf("%v\n%s", err, run.LogTail())
 	}
-	counts, err := compare.Scrape(ctx, url+"/metrics")
+	counts, err := compare.Scrape(ctx, "http://"+address+"/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resource := range []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"} {
+	for _, resource := range resources {
 		if counts[truth.Series("kubeflap_watch_synced", "resource", resource)] != 1 {
-			t.Errorf("the chart's rights do not let it see %s:\n%s", resource, run.LogTail())
+			t.Errorf("in %s the chart's rights do not let it see %s:\n%s", namespace, resource, run.LogTail())
 		}
 	}
+	return counts
 }
 
 // accountsKubeconfig writes a kubeconfig with the rights of a service account.
-func accountsKubeconfig(ctx context.Context, t *testing.T, c *cluster.Cluster, name string) string {
+func accountsKubeconfig(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace, name string) string {
 	t.Helper()
 	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {

@@ -144,12 +144,14 @@ func TestLinks(t *testing.T) {
 // Prometheus takes the changed rules.
 func TestPrometheusTakesTheRules(t *testing.T) {
 	t.Parallel()
-	rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/operator-values.yaml")))
-	text, err := yaml.Marshal(rule.Spec)
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"operator", "namespace"} {
+		rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml")))
+		text, err := yaml.Marshal(rule.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
 	}
-	promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
 }
 
 // Both monitors find what they scrape, and keep kubeflap's labels.

@@ -13,7 +13,6 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -49,13 +48,20 @@ func TestValuesRender(t *testing.T) {
 
 func checkNotes(t *testing.T, input string) {
 	t.Helper()
+	if notes := notes(t, input); !strings.Contains(notes, "/flaps") {
+		t.Errorf("the notes do not tell where the page is:\n%s", notes)
+	}
+}
+
+// notes is what helm install says in the end.
+func notes(t *testing.T, input string) string {
+	t.Helper()
 	out, err := helm(t, input, "install", "kubeflap", chart, "--namespace", "monitoring", "--dry-run=client", "--values", "-")
 	if err != nil {
 		t.Error(err)
 	}
-	if _, notes, found := strings.Cut(out, "\nNOTES:\n"); !found || !strings.Contains(notes, "/flaps") {
-		t.Errorf("the notes do not tell where the page is:\n%s", notes)
-	}
+	_, notes, _ := strings.Cut(out, "\nNOTES:\n")
+	return notes
 }
 
 // Every value is set by a file in ci/.
@@ -180,34 +186,6 @@ func checkSecure(t *testing.T, pod *corev1.PodSpec) {
 	}
 }
 
-// kubeflap only reads, and only what it watches.
-func TestRights(t *testing.T) {
-	t.Parallel()
-	read := []string{"get", "list", "watch"}
-	objects := render(t, "{}")
-	cluster := the[rbacv1.ClusterRole](t, objects).Rules
-	if want := []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"nodes", "pods", "services", "endpoints"}, Verbs: read},
-		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
-	}; !reflect.DeepEqual(cluster, want) {
-		t.Errorf("in the cluster: %v", cluster)
-	}
-	role := the[rbacv1.Role](t, objects)
-	if want := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: read}}; !reflect.DeepEqual(role.Rules, want) ||
-		role.Namespace != "kube-node-lease" {
-		t.Errorf("in %s: %v", role.Namespace, role.Rules)
-	}
-	account := the[corev1.ServiceAccount](t, objects).Name
-	for _, subjects := range [][]rbacv1.Subject{the[rbacv1.ClusterRoleBinding](t, objects).Subjects, the[rbacv1.RoleBinding](t, objects).Subjects} {
-		if want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: "monitoring"}}; !reflect.DeepEqual(subjects, want) {
-			t.Errorf("bound to %v", subjects)
-		}
-	}
-	if bound := the[appsv1.Deployment](t, objects).Spec.Template.Spec.ServiceAccountName; bound != account {
-		t.Errorf("the pods run as %s, the rights are %s's", bound, account)
-	}
-}
-
 // Each flag that the chart sets is one of kubeflap run.
 func TestFlagsExist(t *testing.T) {
 	t.Parallel()
@@ -217,7 +195,7 @@ func TestFlagsExist(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--(?:\[no-\])?([a-z.-]+)`).FindAllStringSubmatch(help, -1) {
 		known["--"+found[1]] = true
 	}
-	for _, file := range []string{"everything", "password"} {
+	for _, file := range []string{"everything", "password", "namespace"} {
 		args := the[appsv1.Deployment](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml"))).Spec.Template.Spec.Containers[0].Args
 		if args[0] != "run" {
 			t.Errorf("it runs %q", args)

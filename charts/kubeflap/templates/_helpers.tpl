@@ -48,6 +48,18 @@ annotations:
 {{ default (ternary (include "kubeflap.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
 
+{{- /* What a role is bound to: root, and the role's kind. */ -}}
+{{- define "kubeflap.bound" -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ include "kubeflap.fullname" .root }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "kubeflap.serviceAccount" .root }}
+    namespace: {{ include "kubeflap.namespace" .root }}
+{{- end }}
+
 {{- define "kubeflap.image" -}}
 {{- $name := list (default .Values.image.registry .Values.global.imageRegistry) .Values.image.repository | compact | join "/" -}}
 {{- if .Values.image.digest -}}
@@ -92,6 +104,9 @@ httpGet:
 - --bounce-window={{ $s.bounceWindow }}
 - --endpoints.source={{ $s.endpointsSource }}
 - --incidents.size={{ int $s.incidentsSize }}
+{{- with .Values.scope.namespace }}
+- --namespace={{ . }}
+{{- end }}
 {{- with $s.nodeMonitorGracePeriod }}
 - --node-monitor-grace-period={{ . }}
 {{- end }}
