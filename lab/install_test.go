@@ -100,10 +100,11 @@ func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, names
 	}
 	pod := deployment.Spec.Template.Spec
 	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes)
-	args := []string{"--kubeconfig=" + accountsKubeconfig(ctx, t, c, namespace, pod.ServiceAccountName)}
+	var args []string
 	for _, arg := range pod.Containers[0].Args {
 		args = append(args, here.Replace(arg))
 	}
+	args = append(args, "--kubeconfig="+accountsKubeconfig(ctx, t, c, namespace, pod.ServiceAccountName))
 	run, err := cluster.StartProcess("kubeflap", filepath.Join(t.TempDir(), "kubeflap.log"), cluster.Command{Path: kubeflap, Args: args})
 	if err != nil {
 		t.Fatal(err)
