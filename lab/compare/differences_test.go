@@ -2,6 +2,7 @@ package compare
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -80,6 +81,22 @@ func TestReplay(t *testing.T) {
 				t.Errorf("got %v and\n%s", err, Table(rest))
 			}
 		})
+	}
+}
+
+// An interval that was still open at the recording's end can be longer than before and after.
+func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
+	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
+	s := Span{
+		before: answers{truth: truth.Counts{longest: 9.2}},
+		after:  answers{truth: truth.Counts{longest: 0.1}},
+		lasted: 600 * time.Millisecond,
+	}
+	if err := s.Replayed(truth.Counts{longest: 9.7}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Replayed(truth.Counts{longest: 10.2}); err == nil {
+		t.Error("an interval that never was is accepted")
 	}
 }
 

@@ -19,6 +19,8 @@ const settle = 250 * time.Millisecond
 // somewhere in between.
 type Span struct {
 	before, after answers
+	// lasted is how long it was from before to after.
+	lasted time.Duration
 	// blind says that the watches were broken for a while.
 	blind bool
 }
@@ -29,6 +31,7 @@ type answers struct{ truth, live truth.Counts }
 // Around is the Span around what end does, which should end the recording.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Told != nil
+	began := time.Now()
 	if s.before, err = c.both(ctx); err != nil {
 		return s, err
 	}
@@ -43,6 +46,7 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 		return s, err
 	}
 	s.after, err = c.both(ctx)
+	s.lasted = time.Since(began)
 	return s, err
 }
 
@@ -57,7 +61,7 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 
 // Replayed compares what the replay of the recording tells in the end with the truth.
 func (s Span) Replayed(told truth.Counts) error {
-	return failed("the replay of the recording", outside(s.before.truth, s.after.truth, told, func(name string) bool {
+	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, told, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
 }
@@ -65,7 +69,7 @@ func (s Span) Replayed(told truth.Counts) error {
 // Rest compares the replay with the live kubeflap on what the truth does not know. They had
 // watches of their own, and no order across watches is promised: what depends on it may differ.
 func (s Span) Rest(told truth.Counts) []Difference {
-	return outside(s.before.live, s.after.live, told, func(name string) bool {
+	return s.outside(s.before.live, s.after.live, told, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
 }
@@ -73,7 +77,7 @@ func (s Span) Rest(told truth.Counts) []Difference {
 // Paces compares two replays of the same recording, at once and at some pace: of
 // everything but the process itself they must tell the same.
 func Paces(atOnce, paced truth.Counts) error {
-	return failed("the replay at another speed", outside(atOnce, atOnce, paced, func(name string) bool {
+	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
 		return strings.HasPrefix(name, "kubeflap_") && name != "kubeflap_build_info"
 	}))
 }
@@ -98,7 +102,7 @@ func (s Span) replayable(name string) bool {
 }
 
 // outside lists what lies neither between before and after nor near them.
-func outside(before, after, told truth.Counts, of func(name string) bool) []Difference {
+func (s Span) outside(before, after, told truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{before, after, told} {
 		for s := range counts {
@@ -108,13 +112,19 @@ func outside(before, after, told truth.Counts, of func(name string) bool) []Diff
 		}
 	}
 	var all []Difference
-	for s := range series {
-		low, high, is := value(before, s), value(after, s), value(told, s)
-		nearest := min(max(is, min(low, high)), max(low, high))
-		if math.IsNaN(nearest) { // one of them is missing
-			nearest = high
+	for name := range series {
+		first, last, is := value(before, name), value(after, name), value(told, name)
+		low, high := min(first, last), max(first, last)
+		if truth.Name(name) == intervalMax {
+			// It grows until the heartbeat comes that makes it small again, maybe
+			// after the recording's end.
+			high = max(high, first+s.lasted.Seconds())
 		}
-		if d := (Difference{s, nearest, is}); !d.agree() {
+		nearest := min(max(is, low), high)
+		if math.IsNaN(nearest) { // one of them is missing
+			nearest = last
+		}
+		if d := (Difference{name, nearest, is}); !d.agree() {
 			all = append(all, d)
 		}
 	}
