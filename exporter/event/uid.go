@@ -12,14 +12,14 @@ import (
 type UID [16]byte
 
 // ParseUID turns a metadata.uid into a UID; the empty string into the zero UID.
-func ParseUID(s string) UID {
-	if s == "" {
+func ParseUID[T string | []byte](s T) UID {
+	if len(s) == 0 {
 		return UID{}
 	}
 	if uid, ok := parseUUID(s); ok {
 		return uid
 	}
-	return hashUID(s)
+	return hashUID(string(s))
 }
 
 // AddressUID identifies an address that names no target, by its IP or host name.
@@ -45,7 +45,7 @@ func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (u *UID) UnmarshalText(text []byte) error {
-	uid, ok := parseUUID(string(text))
+	uid, ok := parseUUID(text)
 	if !ok {
 		return errors.New("a uid must have the form of a UUID")
 	}
@@ -55,7 +55,7 @@ func (u *UID) UnmarshalText(text []byte) error {
 
 // parseUUID accepts lower case only: an upper-case spelling is another string,
 // and so another object, to the API server.
-func parseUUID(s string) (UID, bool) {
+func parseUUID[T string | []byte](s T) (UID, bool) {
 	var uid UID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return uid, false

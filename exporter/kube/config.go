@@ -57,7 +57,7 @@ func newClients(config *rest.Config) (*clients, error) {
 	return &clients{
 		config: config,
 		http:   client,
-		codecs: serializer.NewCodecFactory(scheme).WithoutConversion(),
+		codecs: codecs{serializer.NewCodecFactory(scheme).WithoutConversion()},
 		params: runtime.NewParameterCodec(scheme),
 	}, nil
 }

@@ -53,9 +53,9 @@ func (f *follower) run(ctx context.Context) {
 		// A reflector uses WatchList unless its ListerWatcher says that it must not
 		// (watchlist.DoesClientNotSupportWatchListSemantics): a plain ListWatch says nothing.
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
-		f.expected,
+		&item{},
 		&store{resource: f.resource, sink: f.sink, synced: f.health.works},
-		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), Clock: clock, Backoff: &backoff},
+		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), TypeDescription: f.kind.String(), Clock: clock, Backoff: &backoff},
 	)
 	reflector.WatchListPageSize = pageSize
 	reflector.MaxInternalErrorRetryDuration = retryWatch

@@ -2,14 +2,9 @@ package kube
 
 import (
 	"context"
-	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // pageSize is what kubectl and client-go's pager use.
@@ -35,46 +30,5 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 		}
 		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
 	}
-	return f.slimList(list)
+	return list, nil
 }
-
-func (f *follower) slimList(list runtime.Object) (runtime.Object, error) {
-	accessor, err := meta.ListAccessor(list)
-	if err != nil {
-		return nil, fmt.Errorf("read a list of %s: %w", f.kind, err)
-	}
-	slim := &slimList{ListMeta: metav1.ListMeta{
-		ResourceVersion: accessor.GetResourceVersion(), Continue: accessor.GetContinue(),
-	}}
-	err = meta.EachListItem(list, func(object runtime.Object) error {
-		if o := f.slim(object); o != nil {
-			slim.Items = append(slim.Items, slimItem{Object: o})
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read a list of %s: %w", f.kind, err)
-	}
-	return slim, nil
-}
-
-// slimList is a page of a list, as the pager wants it.
-type slimList struct {
-	metav1.TypeMeta
-	metav1.ListMeta
-	Items []runtime.Object
-}
-
-// DeepCopyObject returns the list itself: nothing changes it.
-func (l *slimList) DeepCopyObject() runtime.Object { return l }
-
-// slimItem is a slim object, as the pager wants it.
-type slimItem struct {
-	event.Object
-}
-
-// GetObjectKind returns nothing of use; nobody asks.
-func (slimItem) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject returns the item itself: nothing changes it.
-func (i slimItem) DeepCopyObject() runtime.Object { return i }

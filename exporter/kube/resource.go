@@ -20,10 +20,6 @@ type resource struct {
 	group schema.GroupVersion
 	// namespace is empty for all of them.
 	namespace string
-	// expected is an object of the type that the reflector is to expect.
-	expected runtime.Object
-	// slim makes the slim object; nil of anything that is not of the expected type.
-	slim func(object any) event.Object
 	// without says what is lost if the resource cannot be watched.
 	without string
 }
@@ -33,38 +29,28 @@ type resource struct {
 func resources(namespace string) []resource {
 	discovery, coordination := discoveryv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion
 	return []resource{
-		{kind: event.KindNode, group: corev1.SchemeGroupVersion, expected: &corev1.Node{}, slim: slimmer(slimNode), without: "nodes stay as they were last seen, and no cause is found on them"},
+		{kind: event.KindNode, group: corev1.SchemeGroupVersion, without: "nodes stay as they were last seen, and no cause is found on them"},
 		{
 			// kube-system holds Leases too: those of elected leaders, which are no heartbeats.
 			kind: event.KindLease, group: coordination, namespace: corev1.NamespaceNodeLease,
-			expected: &coordinationv1.Lease{}, slim: slimmer(slimLease),
 			without: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
 		},
 		{
-			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Pod{}, slim: slimmer(slimPod),
+			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace,
 			without: "pods stay as they were last seen, and causes are not found",
 		},
 		{
-			kind: event.KindService, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Service{}, slim: slimmer(slimService),
+			kind: event.KindService, group: corev1.SchemeGroupVersion, namespace: namespace,
 			without: "Services stay as they were last seen",
 		},
 		{
-			kind: event.KindEndpointSlice, group: discovery, namespace: namespace, expected: &discoveryv1.EndpointSlice{}, slim: slimmer(slimEndpointSlice),
+			kind: event.KindEndpointSlice, group: discovery, namespace: namespace,
 			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
 		},
 		{
-			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace, expected: &corev1.Endpoints{}, slim: slimmer(slimEndpoints),
+			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace,
 			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
 		},
-	}
-}
-
-func slimmer[A runtime.Object, S event.Object](slim func(A) S) func(any) event.Object {
-	return func(object any) event.Object {
-		if a, ok := object.(A); ok {
-			return slim(a)
-		}
-		return nil
 	}
 }
 

@@ -57,29 +57,30 @@ func (s *store) Resync() error { return nil }
 // temporary store takes the key before it transforms (cache.cache, Add).
 func (s *store) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		if slim := s.slimmed(object); slim != nil {
+		if slim := slimmed(object); slim != nil {
 			return slim, nil
 		}
 		return object, nil
 	}
 }
 
-// pass ignores what is not of the resource's type, which the reflector never hands over.
+// pass ignores what is no object, which the reflector never hands over.
 func (s *store) pass(what event.Type, object any) error {
-	if slim := s.slimmed(object); slim != nil {
+	if slim := slimmed(object); slim != nil {
 		s.sink(event.Event{Seen: time.Now(), Kind: s.kind, Type: what, Object: slim})
 	}
 	return nil
 }
 
-func (s *store) slimmed(object any) event.Object {
+// slimmed is nil of anything else.
+func slimmed(object any) event.Object {
 	switch o := object.(type) {
-	case slimItem: // which has the methods of an event.Object
-		return o.Object
+	case *item:
+		return o.slim
 	case event.Object:
 		return o
 	}
-	return s.slim(object)
+	return nil
 }
 
 func (s *store) say(what event.Type) {

@@ -1,4 +1,4 @@
-package kube
+package wire
 
 import (
 	"testing"
@@ -42,9 +42,8 @@ func TestSliceAddress(t *testing.T) {
 		}, event.Address{UID: event.AddressUID("10.0.0.7"), IP: "10.0.0.7", Ready: true, Serving: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := sliceAddress(&c.endpoint); got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
+			slice := &discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{c.endpoint}}
+			wantSlim(t, read(t, event.KindEndpointSlice, slice), &event.EndpointSlice{Addresses: []event.Address{c.want}})
 		})
 	}
 }
@@ -69,7 +68,7 @@ func TestEndpointSlice(t *testing.T) {
 		{"another API's Service is no Service", discoveryv1.EndpointSlice{ObjectMeta: meta("serving.knative.dev/v1", "Service")}, other},
 		{"an endpoint without an address is none", discoveryv1.EndpointSlice{Endpoints: make([]discoveryv1.Endpoint, 2)}, event.EndpointSlice{Addresses: []event.Address{}}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimEndpointSlice(&c.slice), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindEndpointSlice, &c.slice), &c.want) })
 	}
 }
 
@@ -103,6 +102,6 @@ func TestEndpoints(t *testing.T) {
 			Annotations: map[string]string{"endpoints.kubernetes.io/over-capacity": "warning"},
 		}}, event.Endpoints{}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimEndpoints(&c.endpoints), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindEndpoints, &c.endpoints), &c.want) })
 	}
 }

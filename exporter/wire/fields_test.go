@@ -1,10 +1,13 @@
-package kube
+package wire
 
 import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // What the API server v1.36 keeps of a pod that a Deployment made: the entries in the
@@ -30,6 +33,18 @@ func at(e metav1.ManagedFieldsEntry, second int64) metav1.ManagedFieldsEntry {
 	t := metav1.NewTime(time.Unix(second, 0))
 	e.Time = &t
 	return e
+}
+
+// pod is one that is ready, with managed fields.
+func pod(t *testing.T, entries ...metav1.ManagedFieldsEntry) *event.Pod {
+	t.Helper()
+	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}
+	return read(t, event.KindPod, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: entries}, Status: ready}).(*event.Pod)
+}
+
+func writerOfSubsets(t *testing.T, entries []metav1.ManagedFieldsEntry) string {
+	t.Helper()
+	return read(t, event.KindEndpoints, &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{ManagedFields: entries}}).(*event.Endpoints).Writer
 }
 
 func TestReadyWriter(t *testing.T) {
@@ -60,7 +75,7 @@ func TestReadyWriter(t *testing.T) {
 		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "x", Subresource: "status"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := readyWriter(c.entries); got != c.want {
+			if got := pod(t, c.entries...).Ready.Writer; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -85,7 +100,7 @@ func TestSubsetsWriter(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := subsetsWriter(c.entries); got != c.want {
+			if got := writerOfSubsets(t, c.entries); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -110,18 +125,5 @@ func TestMember(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-func BenchmarkReadyWriter(b *testing.B) {
-	entries := []metav1.ManagedFieldsEntry{
-		entry("kube-controller-manager", "", replicaSetFields),
-		entry("kube-scheduler", "status", schedulerFields), entry("kubelet", "status", kubeletAlone),
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if readyWriter(entries) != "kubelet" {
-			b.Fatal("not found")
-		}
 	}
 }

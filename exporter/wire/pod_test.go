@@ -1,4 +1,4 @@
-package kube
+package wire
 
 import (
 	"testing"
@@ -50,7 +50,7 @@ func TestPod(t *testing.T) {
 			}},
 		}, event.Pod{Gates: 3, GatesNotReady: []string{"b", "c"}}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimPod(&c.pod), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindPod, &c.pod), &c.want) })
 	}
 }
 
@@ -77,7 +77,7 @@ func TestContainers(t *testing.T) {
 			},
 		},
 	}
-	wantSlim(t, slimPod(pod), &event.Pod{Containers: []event.Container{
+	wantSlim(t, read(t, event.KindPod, pod), &event.Pod{Containers: []event.Container{
 		{Name: "web", Image: "web:2", ID: "containerd://1", Ready: true, Restarts: 2, State: "running", Started: noon.Add(3 * time.Second), LastReason: "OOMKilled", LastExitCode: 137},
 		{Name: "new", Image: "new:1"},
 		{Name: "odd", State: "waiting"},
@@ -110,7 +110,7 @@ func TestControllerManager(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"component": "kube-controller-manager"}},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: c.image, Command: c.command, Args: c.args}}},
 			}
-			if got := slimPod(pod).ControllerManager; got == nil || *got != c.want {
+			if got := read(t, event.KindPod, pod).(*event.Pod).ControllerManager; got == nil || *got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package kube
+package wire
 
 import (
 	"encoding/json"
@@ -20,6 +20,23 @@ var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func apiTime(seconds int) metav1.Time {
 	// As the decoders have it: in another zone than UTC.
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
+}
+
+// protobuf is what every API type can write itself as.
+type protobuf interface{ Marshal() ([]byte, error) }
+
+// read writes an object as the API server does, and reads it.
+func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
+	t.Helper()
+	data, err := object.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := (&Reader{}).Object(kind, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Slim
 }
 
 func wantSlim(t *testing.T, got, want event.Object) {
@@ -60,7 +77,7 @@ func TestNode(t *testing.T) {
 			},
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimNode(&c.node), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindNode, &c.node), &c.want) })
 	}
 }
 
@@ -80,7 +97,7 @@ func TestLease(t *testing.T) {
 			Renew: noon.Add(1500 * time.Microsecond), DurationSeconds: 40,
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimLease(&c.lease), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindLease, &c.lease), &c.want) })
 	}
 }
 
@@ -95,6 +112,6 @@ func TestService(t *testing.T) {
 			Type: "ClusterIP", ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"app": "web"},
 		}}, event.Service{Type: "ClusterIP", Headless: true, PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
 	} {
-		t.Run(c.name, func(t *testing.T) { wantSlim(t, slimService(&c.service), &c.want) })
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindService, &c.service), &c.want) })
 	}
 }
