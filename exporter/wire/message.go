@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"io"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,30 +24,49 @@ func (m *message) next() bool {
 	if len(m.rest) == 0 {
 		return false
 	}
-	number, kind, n := protowire.ConsumeTag(m.rest)
-	if n < 0 {
-		return m.broken(n)
+	tag, ok := m.take()
+	if !ok {
+		return false
 	}
-	m.number, m.bytes, m.varint = number, nil, 0
-	m.rest = m.rest[n:]
+	kind := protowire.Type(tag & 7)
+	m.number, m.bytes, m.varint = protowire.Number(tag>>3), nil, 0
 	switch kind {
 	case protowire.BytesType:
-		m.bytes, n = protowire.ConsumeBytes(m.rest)
+		length, ok := m.take()
+		if !ok || length > uint64(len(m.rest)) {
+			return m.broken(io.ErrUnexpectedEOF)
+		}
+		m.bytes, m.rest = m.rest[:length], m.rest[length:]
 	case protowire.VarintType:
-		m.varint, n = protowire.ConsumeVarint(m.rest)
+		m.varint, ok = m.take()
+		return ok
 	default:
-		n = protowire.ConsumeFieldValue(number, kind, m.rest)
+		n := protowire.ConsumeFieldValue(m.number, kind, m.rest)
+		if n < 0 {
+			return m.broken(protowire.ParseError(n))
+		}
+		m.rest = m.rest[n:]
 	}
-	if n < 0 {
-		return m.broken(n)
-	}
-	m.rest = m.rest[n:]
 	return true
 }
 
-func (m *message) broken(n int) bool {
+// take takes a number off the rest. Most are of one byte, and this is where the time goes.
+func (m *message) take() (value uint64, ok bool) {
+	if len(m.rest) > 0 && m.rest[0] < 0x80 {
+		value, m.rest = uint64(m.rest[0]), m.rest[1:]
+		return value, true
+	}
+	value, n := protowire.ConsumeVarint(m.rest)
+	if n < 0 {
+		return 0, m.broken(protowire.ParseError(n))
+	}
+	m.rest = m.rest[n:]
+	return value, true
+}
+
+func (m *message) broken(err error) bool {
 	m.rest = nil
-	m.reader.err = protowire.ParseError(n)
+	m.reader.err = err
 	return false
 }
 
