@@ -47,7 +47,7 @@ func (k Kind) String() string { return textOf(kindTexts[:], k) }
 // Type is what happened.
 type Type uint8
 
-// The types of Event. A list arrives as Listing, one Listed for each object, and
+// The types of Event. A list arrives as Listing, one Listed for each object (if it breaks off it begins anew), and
 // Synced; what an earlier list or watch had shown and this list has not, is gone.
 const (
 	Added Type = iota + 1

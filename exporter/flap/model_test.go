@@ -777,11 +777,15 @@ func (c *cluster) tell(e event.Event) {
 }
 
 func (c *cluster) list(k event.Kind) {
-	*c.streams[k] = stream{}
 	c.tell(event.Event{Kind: k, Type: event.Listing})
 	for _, o := range c.pickAll(c.objects[k]) {
+		if c.chance(5) {
+			c.list(k) // it broke off and begins anew
+			return
+		}
 		c.tell(event.Event{Kind: k, Type: event.Listed, Object: o})
 	}
+	*c.streams[k] = stream{}
 	c.tell(event.Event{Kind: k, Type: event.Synced})
 }
 

@@ -21,6 +21,13 @@ func (f *Fold) relisting(e event.Event) bool {
 	return e.Kind == event.KindEndpointSlice && f.watches[e.Kind].synced && (e.Type == event.Listed || e.Type == event.Synced)
 }
 
+// keepPasts is for a list that broke off and begins anew: what was before it still is what was before.
+func (f *Fold) keepPasts() {
+	for _, p := range f.pasts {
+		p.service.remembered = f.watches[event.KindEndpointSlice].generation
+	}
+}
+
 // remember keeps how a Service was before the list that e is part of.
 func (f *Fold) remember(h *holder, e event.Event) {
 	s := h.service

@@ -48,8 +48,8 @@ func (f *Fold) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
 		w.generation++
-		if w.synced {
-			w.relists++
+		if e.Kind == event.KindEndpointSlice {
+			f.keepPasts()
 		}
 	case event.Synced:
 		f.synced(e, w)
@@ -67,7 +67,9 @@ func (f *Fold) applyWatch(e event.Event) {
 
 func (f *Fold) synced(e event.Event, w *watch) {
 	f.sweep(e)
-	if !w.synced {
+	if w.synced {
+		w.relists++
+	} else {
 		w.synchronised = e.Seen
 	}
 	w.synced, w.missing, w.lastEvent = true, false, e.Seen

@@ -29,6 +29,10 @@ type fakeAPI struct {
 	// down: nobody listens.
 	down  bool
 	conns []net.Conn
+	// during are events that happen while a list comes in as a stream, by resource. The next such list
+	// of the resource that breaksOff names ends before its end.
+	during    map[string][]string
+	breaksOff string
 	// expired: what is watched from a version gets a 410.
 	expired bool
 	// objects are in the lists.
@@ -201,7 +205,10 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	s := &fakeStream{lines: make(chan string), end: make(chan struct{})}
 	f.lock.Lock()
 	f.streams[resource] = s
-	expired, objects := f.expired, f.objects[resource]
+	expired, objects, during, breaksOff := f.expired, f.objects[resource], f.during[resource], f.breaksOff == resource
+	if breaksOff {
+		f.breaksOff = ""
+	}
 	f.lock.Unlock()
 	write := func(line string) {
 		fmt.Fprint(w, line)
@@ -213,6 +220,12 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	case r.URL.Query().Has("sendInitialEvents"):
 		for _, object := range objects {
 			write(frame("ADDED", object))
+		}
+		for _, line := range during {
+			write(line)
+		}
+		if breaksOff {
+			return
 		}
 		write(frame("BOOKMARK", bookmark(resource, "20", `"k8s.io/initial-events-end":"true"`)))
 	case expired:

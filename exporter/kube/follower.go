@@ -10,8 +10,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // retryWatch is how long the reflector opens a watch again that broke with a server
@@ -29,18 +27,20 @@ func retries() wait.Backoff {
 // follower follows one resource: one reflector and what is around it.
 type follower struct {
 	endpoint
+	store   *store
 	log     *slog.Logger
-	sink    func(event.Event)
 	health  health
 	running sync.WaitGroup
 }
 
 func newFollower(e endpoint, w *Watcher) *follower {
 	log := w.log.With("resource", e.kind.String())
-	return &follower{
-		endpoint: e, log: log, sink: w.sink,
+	f := &follower{
+		endpoint: e, log: log,
 		health: health{kind: e.kind, log: log, sink: w.sink, revived: w.version.revived},
 	}
+	f.store = &store{resource: e.resource, sink: w.sink, synced: f.health.works}
+	return f
 }
 
 // run follows the resource until the context ends or the right to is withdrawn,
@@ -54,7 +54,7 @@ func (f *follower) run(ctx context.Context) {
 		// (watchlist.DoesClientNotSupportWatchListSemantics): a plain ListWatch says nothing.
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
 		&item{},
-		&store{resource: f.resource, sink: f.sink, synced: f.health.works},
+		f.store,
 		cache.ReflectorOptions{Logger: &logger, Name: f.kind.String(), TypeDescription: f.kind.String(), Clock: clock, Backoff: &backoff},
 	)
 	reflector.WatchListPageSize = pageSize

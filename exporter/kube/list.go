@@ -5,14 +5,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // pageSize is what kubectl and client-go's pager use.
 const pageSize = 500
 
 // list is for servers without WatchList (before v1.32, and v1.33): there the reflector
-// falls back to it. It takes page by page and keeps the slim objects only, so
-// that a cluster of any size fits.
+// falls back to it. It takes page by page, so that a cluster of any size fits.
 //
 // Reflectors ask for resource version "0", which the server answers from its watch cache and
 // at once, whatever the limit; and with any other version the limit would make it
@@ -30,5 +31,19 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 		}
 		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
 	}
+	if page, ok := list.(*page); ok && f.large {
+		f.passOn(page, options.Continue == "")
+	}
 	return list, nil
+}
+
+// passOn lets a page go on, and nothing of it stays.
+func (f *follower) passOn(p *page, first bool) {
+	if first {
+		f.store.say(event.Listing)
+	}
+	for _, i := range p.Items {
+		_ = f.store.pass(event.Listed, i)
+	}
+	p.Items = nil
 }

@@ -20,6 +20,9 @@ type resource struct {
 	group schema.GroupVersion
 	// namespace is empty for all of them.
 	namespace string
+	// large: there may be hundreds of thousands, so each object of a list goes on as it comes, and the
+	// list is never in memory whole. The others go on together when their list is complete.
+	large bool
 	// without says what is lost if the resource cannot be watched.
 	without string
 }
@@ -36,7 +39,7 @@ func resources(namespace string) []resource {
 			without: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
 		},
 		{
-			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace,
+			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace, large: true,
 			without: "pods stay as they were last seen, and causes are not found",
 		},
 		{
@@ -44,11 +47,11 @@ func resources(namespace string) []resource {
 			without: "Services stay as they were last seen",
 		},
 		{
-			kind: event.KindEndpointSlice, group: discovery, namespace: namespace,
+			kind: event.KindEndpointSlice, group: discovery, namespace: namespace, large: true,
 			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
 		},
 		{
-			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace,
+			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace, large: true,
 			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
 		},
 	}

@@ -37,10 +37,11 @@ func (s *store) Bookmark(string) error {
 	return nil
 }
 
-// Replace passes on a list. Its objects are slim already, by Transformer in WatchList
-// mode and by follower.list otherwise.
+// Replace passes on a list. What is in a large one went on as it came.
 func (s *store) Replace(objects []any, _ string) error {
-	s.say(event.Listing)
+	if !s.large {
+		s.say(event.Listing)
+	}
 	for _, object := range objects {
 		_ = s.pass(event.Listed, object)
 	}

@@ -10,8 +10,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 const (
@@ -45,6 +48,10 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		} else if err == nil {
 			f.health.up(ctx)
 		}
+	}
+	if initial && f.large {
+		f.store.say(event.Listing)
+		s.listed = func(object runtime.Object) { _ = f.store.pass(event.Listed, object) }
 	}
 	f.running.Go(s.relay)
 	return s, nil
@@ -87,7 +94,11 @@ type stream struct {
 	done  chan struct{}
 	first *watch.Event
 	ended func(error)
-	stop  sync.Once
+	// listed takes the objects of a large list that comes in as a stream, nil when it is complete; later is
+	// what happened in the meantime.
+	listed func(runtime.Object)
+	later  []watch.Event
+	stop   sync.Once
 
 	lock  sync.Mutex
 	cause error
@@ -101,6 +112,8 @@ func (s *stream) Stop() {
 	s.stop.Do(func() {
 		close(s.done)
 		s.Interface.Stop()
+		for range s.out { //nolint:revive // until relay is over: the end is told last
+		}
 		s.lock.Lock()
 		cause := s.cause
 		s.lock.Unlock()
@@ -135,10 +148,48 @@ func (s *stream) relay() {
 		return
 	}
 	for e := range s.Interface.ResultChan() {
+		if s.listed != nil && s.takes(e) {
+			continue
+		}
 		if !s.hand(e) {
 			return
 		}
+		if endsList(e) && !s.catchUp() {
+			return
+		}
 	}
+}
+
+// takes keeps from the reflector what comes before the end of a large list: the objects go on at once, and what
+// happens to them waits until the list is complete. The reflector would gather them (cache.Reflector, watchList).
+func (s *stream) takes(e watch.Event) bool {
+	switch e.Type {
+	case watch.Added:
+		s.listed(e.Object)
+	case watch.Modified, watch.Deleted:
+		s.later = append(s.later, e)
+	default:
+		return false
+	}
+	return true
+}
+
+// endsList reports whether e is the bookmark that ends a list that came in as a stream.
+func endsList(e watch.Event) bool {
+	bookmark, ok := e.Object.(*item)
+	return ok && e.Type == watch.Bookmark && bookmark.Annotations[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// catchUp hands on what happened while the list came in.
+func (s *stream) catchUp() bool {
+	later := s.later
+	s.listed, s.later = nil, nil
+	for _, e := range later {
+		if !s.hand(e) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *stream) hand(e watch.Event) bool {

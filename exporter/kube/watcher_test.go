@@ -154,6 +154,33 @@ func TestServerWithoutWatchList(t *testing.T) {
 	})
 }
 
+// A cluster does not stand still while its pods are listed.
+func TestWhatHappensWhileAListComesIn(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
+		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.during = map[string][]string{
+			"pods":     {frame("MODIFIED", apiObject("pods", "a", "11")), frame("ADDED", apiObject("pods", "c", "12")), frame("DELETED", apiObject("pods", "b", "13"))},
+			"services": {frame("DELETED", apiObject("services", "web", "14"))},
+		}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "modified a", "deleted b")
+		s.want(event.KindService, "listing", "synced")
+	})
+}
+
+func TestListThatBreaksOffBeginsAnew(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.breaksOff = "pods"
+		s.start()
+		time.Sleep(time.Minute)
+		s.want(event.KindPod, "listing", "listed a", "down ended", "listing", "listed a", "synced")
+		s.want(event.KindService, "listing", "listed web", "synced")
+	})
+}
+
 func TestStopWhileNothingAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.start()
