@@ -192,11 +192,18 @@ func (s *stream) catchUp() bool {
 	return true
 }
 
+// note keeps the first cause: stopping a watch may look like a broken connection.
+func (s *stream) note(cause error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+	}
+}
+
 func (s *stream) hand(e watch.Event) bool {
 	if e.Type == watch.Error {
-		s.lock.Lock()
-		s.cause = apierrors.FromObject(e.Object)
-		s.lock.Unlock()
+		s.note(apierrors.FromObject(e.Object))
 	}
 	select {
 	case s.out <- e:
