@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -19,7 +19,7 @@ import (
 type size struct{ nodes, services int }
 
 func sizes() map[string]size {
-	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}}
+	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}, "large": {5000, 10000}}
 }
 
 // cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics.
@@ -42,7 +42,16 @@ func cluster(s size) (*flap.Fold, http.Handler) {
 		return &event.Service{Meta: meta("service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}}
 	})
 	list(event.KindEndpointSlice, s.services, benchSlice)
-	return fold, promhttp.HandlerForTransactional(c, promhttp.HandlerOpts{})
+	return fold, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		families, done, err := c.Gather()
+		defer done()
+		if err == nil {
+			err = WriteText(w, expfmt.NewFormat(expfmt.TypeTextPlain), families)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 }
 
 func meta(kind string, i int) event.Meta {
@@ -68,12 +77,23 @@ func BenchmarkScrape(b *testing.B) {
 			_, handler := cluster(s)
 			b.ReportAllocs()
 			for b.Loop() {
-				response := httptest.NewRecorder()
+				response := counted{httptest.NewRecorder(), new(int64)}
 				handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-				b.SetBytes(int64(response.Body.Len()))
+				b.SetBytes(*response.bytes)
 			}
 		})
 	}
+}
+
+// counted forgets what is written, but for how much it was.
+type counted struct {
+	http.ResponseWriter
+	bytes *int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	*c.bytes += int64(len(p))
+	return len(p), nil
 }
 
 // From an event received to the end of a scrape that shows it, while 500 events

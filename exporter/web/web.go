@@ -8,13 +8,9 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 )
-
-// maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
-const maxScrapes = 10
 
 // Handler serves what is gathered as metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
 // measures of itself it registers with the registry, which should be among what is gathered.
@@ -39,12 +35,16 @@ func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Reg
 	if err != nil {
 		return nil, err
 	}
+	scrapes, err := metricsHandler(gatherer, registry, logger)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /flaps", flaps)
 	mux.HandleFunc("GET /flaps.css", styleHandler)
 	mux.HandleFunc("GET /api/v1/incidents", apiHandler(clusters))
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", metricsHandler(gatherer, registry, logger))
+	mux.Handle("GET /metrics", scrapes)
 	mux.Handle("GET /-/", Probes(ready))
 	return mux, nil
 }
@@ -63,14 +63,4 @@ func Probes(ready func() bool) http.Handler {
 		fmt.Fprintln(w, "kubeflap is ready.")
 	})
 	return mux
-}
-
-func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, logger *slog.Logger) http.Handler {
-	return promhttp.InstrumentMetricHandler(registry, promhttp.HandlerForTransactional(gatherer, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelError),
-		ErrorHandling:       promhttp.HTTPErrorOnError,
-		Registry:            registry,
-		MaxRequestsInFlight: maxScrapes,
-		EnableOpenMetrics:   true,
-	}))
 }
