@@ -67,6 +67,7 @@ func run(args []string, out, errOut io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	p := program{ctx: ctx, logger: promslog.New(logging), out: out}
+	limitMemory(p.logger)
 	err = commands[name](p)
 	var status exitStatus
 	switch {
