@@ -13,6 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
@@ -145,20 +148,41 @@ func accountsKubeconfig(ctx context.Context, t *testing.T, c *cluster.Cluster, n
 	return path
 }
 
+// leavesNothing checks that no object of the release is left, whatever its kind, and none of Helm's own.
 func leavesNothing(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=kubeflap"}
-	apps, core, rbac := c.Client.AppsV1(), c.Client.CoreV1(), c.Client.RbacV1()
-	deployments, err1 := apps.Deployments("").List(ctx, of)
-	services, err2 := core.Services("").List(ctx, of)
-	accounts, err3 := core.ServiceAccounts("").List(ctx, of)
-	roles, err4 := rbac.Roles("").List(ctx, of)
-	clusterRoles, err5 := rbac.ClusterRoles().List(ctx, of)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
 		t.Fatal(err)
 	}
-	left := len(deployments.Items) + len(services.Items) + len(accounts.Items) + len(roles.Items) + len(clusterRoles.Items)
-	if left > 0 {
-		t.Errorf("it leaves %v %v %v %v %v", deployments.Items, services.Items, accounts.Items, roles.Items, clusterRoles.Items)
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := c.Client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists) {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, resource := range list.APIResources {
+			for _, labels := range []string{"app.kubernetes.io/instance=kubeflap", "owner=helm"} {
+				left, err := client.Resource(version.WithResource(resource.Name)).List(ctx, metav1.ListOptions{LabelSelector: labels})
+				if err != nil {
+					t.Fatalf("list %s: %v", resource.Name, err)
+				}
+				looked++
+				for _, object := range left.Items {
+					t.Errorf("it leaves %s %s/%s", resource.Name, object.Namespace, object.Name)
+				}
+			}
+		}
+	}
+	if looked < 40 {
+		t.Errorf("only %d lists", looked)
 	}
 }
