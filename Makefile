@@ -46,12 +46,14 @@ lint: bin/golangci-lint
 	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 
 check-metrics: build bin/promtool
-	for f in exporter/tape/incidents/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
+	for f in exporter/tape/incidents/*.jsonl.gz cmd/kubeflap/testdata/hostile/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
 
 check-rules: bin/promtool bin/amtool
 	bin/promtool check rules --lint=all $(RULES)
 	bin/promtool test rules rules/tests/*.yaml
 	bin/amtool check-config rules/alertmanager.yaml
+	bin/amtool template render --template.glob=rules/alertmanager.tmpl --template.data=rules/tests/hostile-message.json \
+		--template.text='{{ template "kubeflap.title" . }} {{ template "kubeflap.text" . }}' | diff rules/tests/hostile-message.txt -
 
 # Rules, dashboards and their documents against what kubeflap exposes. Not cached: Go does not see
 # that files outside of the module change.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,11 +14,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -145,20 +149,38 @@ func accountsKubeconfig(ctx context.Context, t *testing.T, c *cluster.Cluster, n
 	return path
 }
 
+// leavesNothing checks that no object of the release is left, whatever its kind, and none of Helm's own. What the Deployment and the Service
+// had made, the garbage collector removes.
 func leavesNothing(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
-	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/instance=kubeflap"}
-	apps, core, rbac := c.Client.AppsV1(), c.Client.CoreV1(), c.Client.RbacV1()
-	deployments, err1 := apps.Deployments("").List(ctx, of)
-	services, err2 := core.Services("").List(ctx, of)
-	accounts, err3 := core.ServiceAccounts("").List(ctx, of)
-	roles, err4 := rbac.Roles("").List(ctx, of)
-	clusterRoles, err5 := rbac.ClusterRoles().List(ctx, of)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
 		t.Fatal(err)
 	}
-	left := len(deployments.Items) + len(services.Items) + len(accounts.Items) + len(roles.Items) + len(clusterRoles.Items)
-	if left > 0 {
-		t.Errorf("it leaves %v %v %v %v %v", deployments.Items, services.Items, accounts.Items, roles.Items, clusterRoles.Items)
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lists, err := c.Client.Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources, err := discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists))
+	if err != nil || len(resources) < 30 {
+		t.Fatalf("only %d resources, %v", len(resources), err)
+	}
+	for resource := range resources {
+		for _, labels := range []string{"app.kubernetes.io/instance=kubeflap", "owner=helm"} {
+			gone := func(ctx context.Context) error {
+				left, err := client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: labels})
+				if err == nil && len(left.Items) > 0 {
+					err = fmt.Errorf("%s/%s is there", left.Items[0].Namespace, left.Items[0].Name)
+				}
+				return err
+			}
+			if err := poll.Until(ctx, time.Minute, resource.Resource+" to be gone", gone); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
 // adviceGiven is the exit status if there is something to change.
@@ -77,6 +78,7 @@ func (a *adviser) advise(p program) error {
 	if err != nil {
 		return err
 	}
+	makePrintable(families)
 	cluster, err := advice.FromMetrics(families, a.remote.cluster)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
@@ -89,6 +91,19 @@ func (a *adviser) advise(p program) error {
 		return adviceGiven
 	}
 	return nil
+}
+
+// makePrintable escapes what names of a recording or of another server hold that a terminal would obey.
+func makePrintable(families []*dto.MetricFamily) {
+	for _, family := range families {
+		for _, series := range family.GetMetric() {
+			for _, label := range series.GetLabel() {
+				if text := printable.Line(label.GetValue()); text != label.GetValue() {
+					label.Value = &text
+				}
+			}
+		}
+	}
 }
 
 // read reads the source, and says what it is called.

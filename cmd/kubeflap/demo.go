@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/tape"
 	"github.com/kubeflap/kubeflap/exporter/tape/incidents"
 )
@@ -27,11 +28,19 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		out := &lockedWriter{out: p.out}
-		r := newReplay(recordings, float64(pace), house.parsed(), func(string) listener { return listener{printFindings(out), printIncident(out)} })
-		r.before = func(rec recording) { fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, rec.Header().Title) }
+		r := newDemo(recordings, float64(pace), house.parsed(), p.out)
 		return r.serve(p, listen, newRegistry())
 	}
+}
+
+// newDemo makes a replay that prints what there is to see.
+func newDemo(recordings []recording, speed float64, settings settings, out io.Writer) *replay {
+	out = &lockedWriter{out: out}
+	r := newReplay(recordings, speed, settings, func(string) listener { return listener{printFindings(out), printIncident(out)} })
+	r.before = func(rec recording) {
+		fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, printable.Line(rec.Header().Title))
+	}
+	return r
 }
 
 // openIncidents opens the recordings in the binary, in the order of their names.
@@ -66,26 +75,27 @@ func printFindings(out io.Writer) func(flap.Finding) {
 		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
 			return
 		}
-		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), x)
+		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), printable.Line(x.String()))
 	}
 }
 
 // printIncident prints one line when an incident begins or turns out to be
 // another one, and one more with the remedy at its end, or the recording's.
 func printIncident(out io.Writer) func(incident.Notice) {
-	return func(n incident.Notice) {
-		x := &n.Incident
-		switch n.Kind {
-		case incident.Joined:
-			fmt.Fprintf(out, "<<< PART OF ANOTHER: %s %s\n", x.Scope, x.Subject)
-		case incident.Dropped, incident.GoesOn:
-			fmt.Fprintf(out, "<<< STILL %s: %s Remedy: %s\n", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
-		case incident.Ended:
-			fmt.Fprintf(out, "<<< OVER after %s: %s Remedy: %s\n", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)
-		default:
-			fmt.Fprintf(out, ">>> INCIDENT %s %s: %s\n", x.Scope, x.Cause, x.Summary)
-		}
+	return func(n incident.Notice) { fmt.Fprintln(out, printable.Line(incidentLine(n))) }
+}
+
+func incidentLine(n incident.Notice) string {
+	x := &n.Incident
+	switch n.Kind {
+	case incident.Joined:
+		return fmt.Sprintf("<<< PART OF ANOTHER: %s %s", x.Scope, x.Subject)
+	case incident.Dropped, incident.GoesOn:
+		return fmt.Sprintf("<<< STILL %s: %s Remedy: %s", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
+	case incident.Ended:
+		return fmt.Sprintf("<<< OVER after %s: %s Remedy: %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)
 	}
+	return fmt.Sprintf(">>> INCIDENT %s %s: %s", x.Scope, x.Cause, x.Summary)
 }
 
 // lockedWriter is written to by what happens and by what the passing of time brings.

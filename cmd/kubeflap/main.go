@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/common/promslog"
 	promslogflag "github.com/prometheus/common/promslog/flag"
 	"github.com/prometheus/common/version"
+
+	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -59,7 +61,7 @@ func run(args []string, out, errOut io.Writer) int {
 	case done:
 		return 0
 	case err != nil:
-		fmt.Fprintf(errOut, "kubeflap: %v; see kubeflap --help\n", err)
+		fmt.Fprintf(errOut, "kubeflap: %s; see kubeflap --help\n", printable.Text(err.Error()))
 		return 2
 	}
 	// The second signal ends the process at once: stop gives it back to the runtime.
@@ -74,7 +76,8 @@ func run(args []string, out, errOut io.Writer) int {
 	case errors.As(err, &status):
 		return int(status)
 	case err != nil:
-		fmt.Fprintf(errOut, "kubeflap: %v\n", err)
+		// It may quote a stranger's recording, or what another server answered.
+		fmt.Fprintf(errOut, "kubeflap: %s\n", printable.Text(err.Error()))
 		return 1
 	}
 	return 0

@@ -15,6 +15,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/tape"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
@@ -65,7 +66,8 @@ func openRecordings(files []string) ([]recording, error) {
 		}
 		name := ""
 		if len(files) > 1 {
-			name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl")
+			// A file may have any name, a label none that is no text.
+			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if slices.ContainsFunc(all, func(r recording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
@@ -136,6 +138,9 @@ func (r *replay) printFinal(p program) error {
 // serve plays while it serves, and goes on serving what was reached. What was
 // wrong with a recording is said when it is met, and is the exit status in the end.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *prometheus.Registry) error {
+	if err := checkWeb(listen); err != nil {
+		return err
+	}
 	r.register(registry)
 	group, ctx := errgroup.WithContext(p.ctx)
 	var failure error

@@ -22,6 +22,9 @@ func registerRun(app *kingpin.Application) (string, command) {
 	probes := cmd.Flag("web.probe-address", "Another address, such as :9970, that answers /-/healthy and /-/ready and nothing else, always in plain HTTP: "+
 		"for a kubelet, which cannot show the certificate or password that --web.config.file may ask for.").String()
 	return cmd.FullCommand(), func(p program) error {
+		if err := checkWeb(listen); err != nil {
+			return err
+		}
 		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
 		watcher, err := newWatcher(p.logger, cluster, h.fold.Apply)
 		if err != nil {

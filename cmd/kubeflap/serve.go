@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -23,10 +24,27 @@ const (
 	defaultAddress = ":9969"
 	// drainTime is what scrapes that run at SIGTERM have to finish.
 	drainTime = 5 * time.Second
+
+	// What a client may take of each listener. Only GET is answered, so a request is small; the largest answer, the
+	// metrics of a large cluster, is some ten megabytes.
+	headerTime = 10 * time.Second
+	readTime   = 30 * time.Second
+	writeTime  = time.Minute
+	idleTime   = 2 * time.Minute
+	maxHeader  = 32 << 10
 )
 
 func addWebFlags(cmd *kingpin.CmdClause) *toolkit.FlagConfig {
 	return kingpinflag.AddFlags(cmd, defaultAddress)
+}
+
+// checkWeb reads --web.config.file and what it names, before anything listens or a cluster is asked.
+func checkWeb(flags *toolkit.FlagConfig) error {
+	if err := toolkit.Validate(*flags.WebConfigFile); err != nil {
+		// The errors of a YAML file are on lines of their own.
+		return fmt.Errorf("--web.config.file=%s: %s", *flags.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return nil
 }
 
 // newRegistry makes a registry of what is to know of the process itself.
@@ -84,8 +102,8 @@ func serveProbes(ctx context.Context, p program, address string, ready func() bo
 
 func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }
 

@@ -101,7 +101,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 }
 
 func writeJSON(w http.ResponseWriter, status int, answer any) {
-	secure(w.Header())
+	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)

@@ -4,13 +4,18 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -154,13 +159,54 @@ func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
 }
 
 func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
-	const hostile = `"><script>alert(1)</script><a href="javascript:x`
-	s := serverOf(t, clusterOf(hostile, lostNode(hostile), at(60)))
-	for _, path := range []string{"/flaps", "/flaps?namespace=shop&cluster=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E%3Ca+href%3D%22javascript%3Ax", "/flaps?node=%22%3E%3Cscript%3E"} {
-		_, page := get(t, s, path, nil)
-		if strings.Contains(page, "<script") || strings.Contains(page, `"javascript:`) || strings.Contains(page, "style=") {
-			t.Errorf("%s lets a name out of its place:\n%s", path, page)
+	hostile := []string{
+		`"><script>alert(1)</script><a href="javascript:x`, `' onmouseover='alert(1)`, "`${alert(1)}`{{.}}<%=1%>", "</title></style></svg><svg onload=alert(1)>",
+		"javascript:alert(1)//", "&lt;script&gt;&#x3c;script>", "a&b=c#d?e;f%0a", "\u202eleft\u2066\u2028", "\x1b[31m\u009b0m\x00\r\n", "no\xffUTF-8\xc3", strings.Repeat("long", 2500),
+	}
+	for _, name := range hostile {
+		s := serverOf(t, clusterOf(name, lostNode(name), at(60)))
+		few := name[:min(len(name), 253)]
+		filter := url.Values{"cluster": {few}, "service": {few}}.Encode()
+		for _, path := range []string{"/flaps", "/flaps?namespace=shop&service=web", "/flaps?" + filter, "/flaps?node=%22%3E%3Cscript%3E"} {
+			response, page := get(t, s, path, nil)
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("%s is answered with %s", path, response.Status)
+			}
+			if strings.Contains(page, "<script") || strings.Contains(page, `href="javascript:`) || strings.Contains(page, "style=") || strings.Contains(page, "<svg onload") ||
+				strings.Contains(page, " onmouseover='") {
+				t.Errorf("%s lets a name out of its place:\n%s", path, page)
+			}
+			shown := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) }
+			if i := strings.IndexFunc(page, func(r rune) bool { return !shown(r) }); i >= 0 || !utf8.ValidString(page) {
+				t.Errorf("%s obeys a name: %.80q", path, page[max(i, 0):])
+			}
 		}
+		_, text := get(t, s, "/api/v1/incidents?cause=node_heartbeat_lost", nil)
+		var answer apiAnswer
+		if err := json.Unmarshal([]byte(text), &answer); err != nil || !utf8.ValidString(text) || strings.ContainsAny(text, "<>\x1b\x00") {
+			t.Errorf("the API answers %v:\n%q", err, text)
+		}
+		if want := strings.ToValidUTF8(name, "\ufffd"); len(answer.Incidents) != 1 || answer.Incidents[0].Services[0].Service != want {
+			t.Errorf("the API does not tell the name %q as it is:\n%q", want, text)
+		}
+	}
+}
+
+// The links of a page lead to what they say, whatever its name.
+func TestLinksToHostileNames(t *testing.T) {
+	const name = `a&b=c#d?e;f%0a "x" +/é`
+	s := serverOf(t, clusterOf(name, lostNode(name), at(60)))
+	_, page := get(t, s, "/flaps", nil)
+	links := 0
+	for _, found := range regexp.MustCompile(`href="(/[^"]*[?][^"]*)"`).FindAllStringSubmatch(page, -1) {
+		links++
+		response, linked := get(t, s, html.UnescapeString(found[1]), nil)
+		if response.StatusCode != http.StatusOK || !strings.Contains(linked, "node_heartbeat_lost") {
+			t.Errorf("%s is answered with %s", found[1], response.Status)
+		}
+	}
+	if links < 3 {
+		t.Errorf("%d links in\n%s", links, page)
 	}
 }
 

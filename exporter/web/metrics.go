@@ -15,9 +15,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
-const maxScrapes = 10
-
 // metricsHandler leaves to the library all but the text formats.
 func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
 	library := promhttp.HandlerForTransactional(gatherer, promhttp.HandlerOpts{
@@ -31,15 +28,7 @@ func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometh
 		return nil, fmt.Errorf("set up compression: %w", err)
 	}
 	text := compress(textHandler(gatherer, logger))
-	slots := make(chan struct{}, maxScrapes)
 	return promhttp.InstrumentMetricHandler(registry, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			http.Error(w, fmt.Sprintf("%d scrapes are running already", maxScrapes), http.StatusServiceUnavailable)
-			return
-		}
 		if isText(expfmt.NegotiateIncludingOpenMetrics(r.Header)) {
 			text.ServeHTTP(w, r)
 		} else {

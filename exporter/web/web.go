@@ -12,6 +12,13 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 )
 
+const (
+	// maxScrapes bounds the scrapes that run at the same time: two Prometheis and a person.
+	maxScrapes = 10
+	// maxReaders bounds the answers with incidents that are made at the same time.
+	maxReaders = 10
+)
+
 // Handler serves what is gathered as metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
 // measures of itself it registers with the registry, which should be among what is gathered.
 func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
@@ -39,14 +46,28 @@ func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Reg
 	if err != nil {
 		return nil, err
 	}
+	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", flaps)
+	mux.Handle("GET /flaps", limited(readers, flaps))
 	mux.HandleFunc("GET /flaps.css", styleHandler)
-	mux.HandleFunc("GET /api/v1/incidents", apiHandler(clusters))
+	mux.Handle("GET /api/v1/incidents", limited(readers, apiHandler(clusters)))
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", scrapes)
+	mux.Handle("GET /metrics", limited(make(chan struct{}, maxScrapes), scrapes))
 	mux.Handle("GET /-/", Probes(ready))
-	return mux, nil
+	return secured(mux), nil
+}
+
+// limited answers no more requests at the same time than free has room for, and refuses others, as /metrics does.
+func limited(free chan struct{}, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case free <- struct{}{}:
+			defer func() { <-free }()
+			handler.ServeHTTP(w, r)
+		default:
+			http.Error(w, "Too many requests at the same time: try again.", http.StatusServiceUnavailable)
+		}
+	})
 }
 
 // Probes answers what a kubelet asks, and says nothing of the cluster: /-/healthy, and on /-/ready whether ready says so.
@@ -62,5 +83,5 @@ func Probes(ready func() bool) http.Handler {
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")
 	})
-	return mux
+	return secured(mux)
 }

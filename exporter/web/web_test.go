@@ -8,10 +8,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
 // server serves a registry with one native histogram; ready says what /-/ready answers.
@@ -79,13 +82,115 @@ func TestPages(t *testing.T) {
 }
 
 func TestOnlyReadingIsAllowed(t *testing.T) {
-	response, err := http.Post(server(t, true).URL+"/metrics", "text/plain", nil)
-	if err != nil {
-		t.Fatal(err)
+	s := server(t, true)
+	probes := httptest.NewServer(Probes(func() bool { return true }))
+	t.Cleanup(probes.Close)
+	for _, url := range []string{
+		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
+		probes.URL + "/-/healthy", probes.URL + "/-/ready",
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := response.Body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			want := http.StatusMethodNotAllowed
+			if method == "GET" || method == "HEAD" {
+				want = http.StatusOK
+			}
+			if response.StatusCode != want || want != http.StatusOK && response.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s is answered with %d %v, want %d", method, url, response.StatusCode, response.Header, want)
+			}
+		}
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("status %d, want 405", response.StatusCode)
+}
+
+// waiting is a gatherer, and incidents, that take until they are let go.
+type waiting struct{ begun, letGo chan struct{} }
+
+func (w waiting) wait() {
+	w.begun <- struct{}{}
+	<-w.letGo
+}
+
+func (w waiting) Gather() ([]*dto.MetricFamily, func(), error) {
+	w.wait()
+	return nil, func() {}, nil
+}
+
+// What is asked at the same time has a limit; what is over it is refused at once, and the probes are answered all the same.
+func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
+	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
+		w := waiting{make(chan struct{}), make(chan struct{})}
+		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
+		handler, err := Handler(w, prometheus.NewRegistry(), func() bool { return true }, []Cluster{{Incidents: incidents}}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(path string) int {
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+			return answer.Code
+		}
+		answers := make(chan int)
+		for range room {
+			go func() { answers <- ask(path) }()
+			<-w.begun
+		}
+		tooMuch := make(chan int, 1)
+		go func() { tooMuch <- ask(path) }()
+		select {
+		case got := <-tooMuch:
+			if got != http.StatusServiceUnavailable {
+				t.Errorf("%s is answered with %d after %d that are not answered yet, want 503", path, got, room)
+			}
+		case <-w.begun:
+			t.Fatalf("%s is let in after %d that are not answered yet", path, room)
+		}
+		if got := ask("/-/ready"); got != http.StatusOK {
+			t.Errorf("/-/ready is answered with %d meanwhile", got)
+		}
+		close(w.letGo)
+		for range room {
+			if got := <-answers; got != http.StatusOK {
+				t.Errorf("%s is answered with %d in the end", path, got)
+			}
+		}
+		go func() { answers <- ask(path) }()
+		<-w.begun
+		if got := <-answers; got != http.StatusOK {
+			t.Errorf("%s is answered with %d afterwards", path, got)
+		}
+	}
+}
+
+func TestEveryAnswerHasItsHeaders(t *testing.T) {
+	s := server(t, true)
+	for _, path := range []string{"/", "/metrics", "/flaps", "/flaps?bad", "/flaps.css", "/api/v1/incidents", "/api/v1/incidents?bad", "/-/healthy", "/nowhere"} {
+		response, _ := get(t, s, path, nil)
+		policy := response.Header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s has the headers %v", path, response.Header)
+		}
+	}
+}
+
+// An admin who shows the page within another one says so in --web.config.file.
+func TestHeadersOfTheWebConfigStay(t *testing.T) {
+	handler := secured(http.NotFoundHandler())
+	answer := httptest.NewRecorder()
+	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.com")
+	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/flaps", http.NoBody))
+	if got := answer.Header()["Content-Security-Policy"]; len(got) != 1 || got[0] != "frame-ancestors https://grafana.example.com" {
+		t.Errorf("the policy is %q", got)
 	}
 }
 

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -136,7 +139,7 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
-	if got := alert(linked, "KubeflapServiceFlapping", "warning").Annotations["page_url"]; !strings.Contains(got, "namespace={{ $labels.namespace }}") {
+	if got := alert(linked, "KubeflapServiceFlapping", "warning").Annotations["page_url"]; !strings.Contains(got, "namespace={{ $labels.namespace | urlquery }}") {
 		t.Errorf("the templates of the alerts did not survive: %s", got)
 	}
 }
@@ -169,6 +172,51 @@ func TestMonitorsFindKubeflap(t *testing.T) {
 	port := deployment.Spec.Template.Spec.Containers[0].Ports[0].Name
 	if s, p := sm.Spec.Endpoints[0], pm.Spec.PodMetricsEndpoints[0]; !s.HonorLabels || !p.HonorLabels || s.Port != service.Spec.Ports[0].Name || *p.Port != port {
 		t.Errorf("they scrape %+v and %+v", s, p)
+	}
+}
+
+// The ScrapeConfig finds the same pods and port, under the job that the monitors give.
+func TestScrapeConfigFindsKubeflap(t *testing.T) {
+	t.Parallel()
+	for web, scheme := range map[string]string{"{}": "HTTP", "{existingSecret: s, tls: true}": "HTTPS"} {
+		objects := render(t, "{nameOverride: flaps, namespaceOverride: flaps-ns, scrapeConfig: {enabled: true, namespace: m, relabelings: [{targetLabel: cluster, replacement: c}]}, webConfig: "+web+"}")
+		deployment, found := the[appsv1.Deployment](t, objects), the[monitoringv1alpha1.ScrapeConfig](t, objects)
+		pods := found.Spec.KubernetesSDConfigs[0]
+		selector, err := labels.Parse(*pods.Selectors[0].Label)
+		if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || selector.Matches(labels.Set{"app.kubernetes.io/name": "flaps"}) {
+			t.Errorf("it selects %s, %v", *pods.Selectors[0].Label, err)
+		}
+		if found.Namespace != "m" || !slices.Equal(pods.Namespaces.Names, []string{deployment.Namespace}) || pods.Role != "Pod" || pods.Selectors[0].Role != "Pod" {
+			t.Errorf("in %s it looks at %+v", found.Namespace, pods)
+		}
+		container := deployment.Spec.Template.Spec.Containers[0]
+		if keep := found.Spec.RelabelConfigs[0]; keep.Action != "keep" || keep.Regex != container.Name+";"+container.Ports[0].Name {
+			t.Errorf("it keeps %+v", keep)
+		}
+		if last := found.Spec.RelabelConfigs[len(found.Spec.RelabelConfigs)-1]; last.TargetLabel != "cluster" {
+			t.Errorf("its last relabeling is %+v", last)
+		}
+		if string(*found.Spec.Scheme) != scheme || !*found.Spec.HonorLabels || *found.Spec.MetricsPath != "/metrics" || *found.Spec.JobName != "flaps" {
+			t.Errorf("it scrapes by %s, %+v", *found.Spec.Scheme, found.Spec)
+		}
+	}
+}
+
+// The notes tell whether it is scraped, whichever of the three does it.
+func TestNotesTellWhetherItIsScraped(t *testing.T) {
+	t.Parallel()
+	const none, off = "Prometheus does not scrape it by this release", "honorLabels is off"
+	for input, want := range map[string]string{
+		"{}": none, "{serviceMonitor: {enabled: true}}": "", "{podMonitor: {enabled: true}}": "", "{scrapeConfig: {enabled: true}}": "",
+		"{scrapeConfig: {enabled: true, honorLabels: false}}": off, "{podMonitor: {enabled: true, honorLabels: false}}": off,
+		"{serviceMonitor: {enabled: true, honorLabels: false}}": off, "{serviceMonitor: {enabled: true}, podMonitor: {honorLabels: false}}": "",
+	} {
+		text := notes(t, input)
+		for _, note := range []string{none, off} {
+			if strings.Contains(text, note) != (note == want) {
+				t.Errorf("%s: the notes are\n%s", input, text)
+			}
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	autoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 )
 
 func TestImage(t *testing.T) {
@@ -112,6 +113,40 @@ func TestDisruptionBudget(t *testing.T) {
 		if got := all[policyv1.PodDisruptionBudget](render(t, values)); len(got) != want {
 			t.Errorf("%s: %d budgets, want %d", values, len(got), want)
 		}
+	}
+}
+
+// It sizes kubeflap's container and leaves others alone, and evicts nothing unless it is told to.
+func TestVerticalPodAutoscaler(t *testing.T) {
+	t.Parallel()
+	if found := all[autoscalingv1.VerticalPodAutoscaler](render(t, "{}")); len(found) > 0 {
+		t.Errorf("%d without being asked for", len(found))
+	}
+	objects := render(t, "{verticalPodAutoscaler: {enabled: true}}")
+	deployment, spec := the[appsv1.Deployment](t, objects), the[autoscalingv1.VerticalPodAutoscaler](t, objects).Spec
+	if spec.TargetRef.Name != deployment.Name || spec.TargetRef.Kind != "Deployment" || spec.TargetRef.APIVersion != "apps/v1" {
+		t.Errorf("it sizes %+v", spec.TargetRef)
+	}
+	policies := spec.ResourcePolicy.ContainerPolicies
+	if *spec.UpdatePolicy.UpdateMode != autoscalingv1.UpdateModeInitial || policies[0].ContainerName != deployment.Spec.Template.Spec.Containers[0].Name ||
+		policies[0].Mode != nil || policies[1].ContainerName != autoscalingv1.DefaultContainerResourcePolicy || *policies[1].Mode != autoscalingv1.ContainerScalingModeOff {
+		t.Errorf("it is %+v", spec)
+	}
+	set := the[autoscalingv1.VerticalPodAutoscaler](t, render(t, values(t, chart+"/ci/scrapeconfig-values.yaml"))).Spec
+	policy := set.ResourcePolicy.ContainerPolicies[0]
+	if *set.UpdatePolicy.UpdateMode != autoscalingv1.UpdateModeOff || policy.MinAllowed.Memory().String() != "64Mi" || policy.MaxAllowed.Memory().String() != "1Gi" ||
+		!slices.Equal(*policy.ControlledResources, []corev1.ResourceName{"memory"}) {
+		t.Errorf("it is %+v", set)
+	}
+}
+
+func TestUserNamespace(t *testing.T) {
+	t.Parallel()
+	if p := pod(t, render(t, "{}")); p.HostUsers != nil {
+		t.Errorf("older API servers do not know hostUsers: %t", *p.HostUsers)
+	}
+	if p := pod(t, render(t, "{hostUsers: false}")); p.HostUsers == nil || *p.HostUsers {
+		t.Error("it runs as a user of the node")
 	}
 }
 

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+const hostileDir = "testdata/hostile/"
+
+// hostile is what a stranger may have put into a recording behind each name: markup, quotes, templates, what a terminal obeys, and very much.
+var hostile = `"'><script>document.title='ran'</script><img src=x onerror="document.title='ran'">javascript:document.title='ran'//` +
+	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> INCIDENT feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
+
+var names = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
+
+// makeHostile gives two of the recorded incidents hostile names. What is no UTF-8 ends each.
+func makeHostile(t *testing.T) {
+	t.Helper()
+	quoted, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := append(bytes.Trim(quoted, `"`), 0xff, 0xc3)
+	for _, name := range []string{"1-heartbeat-loss.jsonl.gz", "2-endpoints-reset.jsonl.gz"} {
+		text := names.ReplaceAllFunc(unzip(t, incidentsDir+name), func(field []byte) []byte { return append(bytes.Clone(field), behind...) })
+		var out bytes.Buffer
+		zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := zipped.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := zipped.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			write(t, hostileDir+name, out.String())
+		}
+		if !bytes.Equal(unzip(t, hostileDir+name), text) {
+			t.Errorf("%s is not what it should be: go test ./cmd/kubeflap -update", hostileDir+name)
+		}
+	}
+}
+
+func unzip(t *testing.T, path string) []byte {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	zipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// hostileRecordings are the recordings with hostile names.
+func hostileRecordings(t *testing.T) []string {
+	t.Helper()
+	makeHostile(t)
+	files, err := filepath.Glob(hostileDir + "*.jsonl.gz")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v %v", files, err)
+	}
+	return files
+}
+
+// checkPrintable checks that a terminal shows a text and obeys nothing in it, and that no name made a line of its own.
+func checkPrintable(t *testing.T, what, text string) {
+	t.Helper()
+	obeyed := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+	if i := strings.IndexFunc(text, obeyed); i >= 0 || !utf8.ValidString(text) {
+		t.Errorf("%s: at %d a terminal obeys %.80q", what, i, text[max(i, 0):])
+	}
+	if strings.Contains(text, "\n>>> INCIDENT feigned") {
+		t.Errorf("%s: a name has made a line of its own", what)
+	}
+	if !strings.Contains(text, "longlong") {
+		t.Errorf("%s: there is no hostile name in it:\n%.500s", what, text)
+	}
+}
+
+func TestHostileNamesOnATerminal(t *testing.T) {
+	for _, file := range hostileRecordings(t) {
+		name := filepath.Base(file)
+		status, metrics, log := kubeflap(t, "replay", "--once", "--log.level=debug", file)
+		if status != 0 {
+			t.Fatalf("status %d: %.500s", status, log)
+		}
+		checkPrintable(t, "the log of "+name, log)
+		families, err := parseMetrics(strings.NewReader(metrics))
+		if err != nil || len(families) < 20 {
+			t.Errorf("%d metrics of %s, %v", len(families), name, err)
+		}
+		for _, c := range []struct{ what, output string }{{"the advice on ", "text"}, {"the advice as JSON on ", "json"}} {
+			status, out, errOut := kubeflap(t, "advise", "--recording", file, "--output", c.output)
+			if status != 3 && status != 0 {
+				t.Errorf("%s%s: status %d: %.500s", c.what, name, status, errOut)
+			}
+			// Nodes have no place in it.
+			if strings.HasPrefix(name, "2-") {
+				checkPrintable(t, c.what+name, out)
+			}
+			if c.output == "json" && !json.Valid([]byte(out)) {
+				t.Errorf("the advice on %s is no JSON: %.500s", name, out)
+			}
+		}
+	}
+}
+
+func TestHostileNamesInTheDemo(t *testing.T) {
+	for _, file := range hostileRecordings(t) {
+		recordings, err := openRecordings([]string{file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := newDemo(recordings, 0, foldSettings(), &out).play(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), ">>> INCIDENT ") {
+			t.Error("there is no incident")
+		}
+		checkPrintable(t, "the demo of "+filepath.Base(file), out.String())
+	}
+}
+
+// A log in JSON is read by programs, to which only what JSON escapes can do harm.
+func TestHostileNamesInALogAsJSON(t *testing.T) {
+	file := hostileRecordings(t)[0]
+	_, _, log := kubeflap(t, "replay", "--once", "--log.level=debug", "--log.format=json", file)
+	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {
+		if !json.Valid([]byte(line)) || strings.Contains(line, "\x1b") {
+			t.Fatalf("no JSON, or what a terminal obeys: %.200q", line)
+		}
+	}
+}
+
+func TestHostileErrors(t *testing.T) {
+	recording := write(t, filepath.Join(t.TempDir(), "r.jsonl"), `{"kubeflap":"recording","version":1}`+"\n"+
+		`{"seen":"2026-03-01T12:00:00Z","kind":"\u001b]0;x\u0007\u202e","type":"listed"}`+"\n")
+	status, _, errOut := kubeflap(t, "replay", "--once", "--log.level=error", recording)
+	if status != 1 || strings.ContainsAny(errOut, "\x1b\a\u202e") || !strings.Contains(errOut, "line 2") {
+		t.Errorf("status %d: %q", status, errOut)
+	}
+	status, _, errOut = kubeflap(t, "replay", "--once", "nowhere\x1b[31m\xff")
+	if status != 1 || strings.Contains(errOut, "\x1b") || !utf8.ValidString(errOut) {
+		t.Errorf("status %d: %q", status, errOut)
+	}
+}
+
+// A file's name becomes a label, whatever it is.
+func TestRecordingsWithHostileFileNames(t *testing.T) {
+	text, err := os.ReadFile(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := write(t, filepath.Join(t.TempDir(), "a\xff\x1b\"\n{{.}}.jsonl"), string(text))
+	other := write(t, filepath.Join(t.TempDir(), "b.jsonl"), string(text))
+	status, out, errOut := kubeflap(t, "replay", "--once", "--log.level=error", one, other)
+	if status != 0 || errOut != "" {
+		t.Fatalf("status %d: %s", status, errOut)
+	}
+	if _, err := parseMetrics(strings.NewReader(out)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoProfiling(t *testing.T) {
+	for name, address := range map[string]string{"main": start(t, ""), "probes": startProbes(t)} {
+		for _, page := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1", "/debug/vars", "/metrics/debug/pprof/"} {
+			if got := (visitor{}).status(t, "http://"+address+page); got != 404 {
+				t.Errorf("%s: %s is answered with %d, want 404", name, page, got)
+			}
+		}
+	}
+	_, landing, err := visitor{}.ask(t, "GET", "http://"+start(t, "")+"/")
+	if err != nil || strings.Contains(landing, "debug/pprof") {
+		t.Errorf("%v: the page of links offers it:\n%s", err, landing)
+	}
+}

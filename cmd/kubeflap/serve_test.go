@@ -1,0 +1,369 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/web"
+)
+
+// addresses hands on where servers say in their logs that they listen.
+type addresses struct {
+	slog.Handler
+	found chan string
+}
+
+func (a addresses) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a addresses) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(x slog.Attr) bool {
+		if x.Key == "address" && strings.HasPrefix(strings.ToLower(r.Message), "listening") {
+			a.found <- x.Value.String()
+		}
+		return true
+	})
+	return nil
+}
+
+func listening() (program, chan string) {
+	a := addresses{slog.DiscardHandler, make(chan string, 10)}
+	return program{logger: slog.New(a), out: io.Discard}, a.found
+}
+
+// start serves the pages by the code and the web configuration of the program, and returns their address.
+func start(t *testing.T, config string) string {
+	t.Helper()
+	p, found := listening()
+	registry := newRegistry()
+	systemd := false
+	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+	served := pages{prometheus.ToTransactionalGatherer(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}}
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
+	return <-found
+}
+
+// startProbes serves the probes.
+func startProbes(t *testing.T) string {
+	t.Helper()
+	p, found := listening()
+	untilTheEnd(t, func(ctx context.Context) error {
+		return serveProbes(ctx, p, "127.0.0.1:0", func() bool { return true })
+	})
+	return <-found
+}
+
+func foldSettings() settings {
+	defaults := foldDefaults()
+	return settings{fold: defaults.parsed(), incidents: 10}
+}
+
+// untilTheEnd runs a server until the test ends.
+func untilTheEnd(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// visitor asks over a connection of its own each time, as who it is.
+type visitor struct {
+	tls            *tls.Config
+	user, password string
+}
+
+func (v visitor) ask(t *testing.T, method, url string) (*http.Response, string, error) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: v.tls, DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.user != "" {
+		request.SetBasicAuth(v.user, v.password)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, "", err //nolint:wrapcheck // the test looks at it
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text), nil
+}
+
+// status is that of the answer, or 0 if there was none.
+func (v visitor) status(t *testing.T, url string) int {
+	t.Helper()
+	response, _, err := v.ask(t, http.MethodGet, url)
+	if err != nil {
+		t.Log(err)
+		return 0
+	}
+	return response.StatusCode
+}
+
+var everyPage = []string{"/", "/flaps", "/flaps.css", "/api/v1/incidents", "/metrics", "/-/healthy", "/-/ready"}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func webConfig(t *testing.T, text string) string {
+	t.Helper()
+	return write(t, filepath.Join(t.TempDir(), "web.yaml"), text)
+}
+
+// That is "sesame".
+const onePassword = "basic_auth_users: {reader: $2a$04$FUStkKMmFCkRjMTCyxnaoOrrVn4edJmpot2scupIO4lSmjpnXwFfG}\n"
+
+func TestTLS(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	dir := ours.issue(t, "server")
+	address := start(t, webConfig(t, "tls_server_config: {cert_file: "+dir+"/cert.pem, key_file: "+dir+"/key.pem}\n"))
+	for _, page := range everyPage {
+		if got := (visitor{tls: ours.trusted()}).status(t, "https://"+address+page); got != http.StatusOK {
+			t.Errorf("%s is answered with %d", page, got)
+		}
+		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusBadRequest {
+			t.Errorf("%s is answered with %d in plain HTTP, want 400", page, got)
+		}
+	}
+	old := ours.trusted()
+	old.MaxVersion = tls.VersionTLS11
+	if got := (visitor{tls: old}).status(t, "https://"+address+"/metrics"); got != 0 {
+		t.Errorf("TLS 1.1 is answered with %d", got)
+	}
+	if got := (visitor{tls: newAuthority(t, "other").trusted()}).status(t, "https://"+address+"/metrics"); got != 0 {
+		t.Errorf("who trusts another authority is answered with %d", got)
+	}
+}
+
+func TestPassword(t *testing.T) {
+	address := start(t, webConfig(t, onePassword))
+	for _, page := range everyPage {
+		for name, c := range map[string]struct {
+			visitor
+			want int
+		}{
+			"the right one":    {visitor{user: "reader", password: "sesame"}, 200},
+			"none":             {visitor{}, 401},
+			"a wrong one":      {visitor{user: "reader", password: "sesam"}, 401},
+			"of somebody else": {visitor{user: "writer", password: "sesame"}, 401},
+		} {
+			response, text, err := c.ask(t, http.MethodGet, "http://"+address+page)
+			if err != nil || response.StatusCode != c.want {
+				t.Errorf("%s: %s is answered with %v %v, want %d", name, page, response, err, c.want)
+			}
+			if c.want == 401 && strings.TrimSpace(text) != "Unauthorized" {
+				t.Errorf("%s: %s tells %q", name, page, text)
+			}
+		}
+	}
+}
+
+func TestClientCertificates(t *testing.T) {
+	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
+	dir := ours.issue(t, "server")
+	address := start(t, webConfig(t, "tls_server_config: {cert_file: "+dir+"/cert.pem, key_file: "+dir+"/key.pem, client_auth_type: RequireAndVerifyClientCert, client_ca_file: "+ours.file(t)+"}\n"))
+	for _, page := range everyPage {
+		for name, c := range map[string]struct {
+			of   *authority
+			want int
+		}{"ours": {ours, 200}, "another authority's": {other, 0}, "none": {nil, 0}} {
+			asking := ours.trusted()
+			if c.of != nil {
+				asking.Certificates = []tls.Certificate{load(t, c.of.issue(t, "prometheus"))}
+			}
+			if got := (visitor{tls: asking}).status(t, "https://"+address+page); got != c.want {
+				t.Errorf("%s: with %s it is answered with %d, want %d", page, name, got, c.want)
+			}
+		}
+	}
+}
+
+// A certificate that was renewed, and a password that was added, hold for the next connection.
+func TestWebConfigIsReadAgain(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	dir := ours.issue(t, "server")
+	text := "tls_server_config: {cert_file: " + dir + "/cert.pem, key_file: " + dir + "/key.pem}\n"
+	config := webConfig(t, text)
+	url := "https://" + start(t, config) + "/metrics"
+	ask := visitor{tls: ours.trusted()}
+	serial := func() string {
+		response, _, err := ask.ask(t, http.MethodGet, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.TLS.PeerCertificates[0].SerialNumber.String()
+	}
+	before := serial()
+	ours.issueInto(t, "server", dir)
+	if after := serial(); after == before {
+		t.Errorf("the certificate is still number %s", before)
+	}
+	write(t, config, text+onePassword)
+	if got := ask.status(t, url); got != http.StatusUnauthorized {
+		t.Errorf("without the new password it is answered with %d, want 401", got)
+	}
+	write(t, config, "tls_server_config: {")
+	if got := ask.status(t, url); got == http.StatusOK {
+		t.Error("with a broken file everyone may read")
+	}
+}
+
+// Whatever is asked of those who read, a kubelet gets its answers, and nobody gets more there.
+func TestProbePortAnswersNothingElse(t *testing.T) {
+	address := startProbes(t)
+	for _, page := range append(everyPage, "/debug/pprof/", "/-/", "/-/reload", "/-/quit") {
+		want := http.StatusNotFound
+		if page == "/-/healthy" || page == "/-/ready" {
+			want = http.StatusOK
+		}
+		if got := (visitor{}).status(t, "http://"+address+page); got != want {
+			t.Errorf("%s is answered with %d, want %d", page, got, want)
+		}
+	}
+}
+
+func TestABrokenWebConfigIsOneErrorBeforeAnythingListens(t *testing.T) {
+	dir, otherDir := newAuthority(t, "ours").issue(t, "server"), newAuthority(t, "ours").issue(t, "server")
+	kubeconfig := write(t, filepath.Join(t.TempDir(), "kubeconfig"), validKubeconfig)
+	for name, text := range map[string]string{
+		"no YAML":                    "tls_server_config: {",
+		"an unknown field":           "tls_server_confg: {}\nbasic_auth_user: {}\n",
+		"a certificate not there":    "tls_server_config: {cert_file: nowhere.pem, key_file: " + dir + "/key.pem}",
+		"no key":                     "tls_server_config: {cert_file: " + dir + "/cert.pem}",
+		"the key of another":         "tls_server_config: {cert_file: " + dir + "/cert.pem, key_file: " + otherDir + "/key.pem}",
+		"an authority not there":     "tls_server_config: {cert_file: " + dir + "/cert.pem, key_file: " + dir + "/key.pem, client_auth_type: RequireAndVerifyClientCert, client_ca_file: nowhere.pem}",
+		"an unknown way to ask":      "tls_server_config: {cert_file: " + dir + "/cert.pem, key_file: " + dir + "/key.pem, client_auth_type: Perhaps}",
+		"a password in clear":        "basic_auth_users: {reader: sesame}",
+		"a header that cannot be so": "http_server_config: {headers: {X-Frame-Options: allow}}",
+	} {
+		config := webConfig(t, text)
+		for _, command := range [][]string{{"run", "--kubeconfig=" + kubeconfig}, {"replay", story}, {"demo"}} {
+			status, out, errOut := kubeflap(t, append(command, "--web.listen-address=127.0.0.1:0", "--web.config.file="+config)...)
+			if status != 1 || out != "" || strings.Count(errOut, "\n") != 1 || !strings.HasPrefix(errOut, "kubeflap: --web.config.file="+config+": ") {
+				t.Errorf("%s, %s: status %d, want 1 and one line that names the file:\n%s%s", name, command[0], status, out, errOut)
+			}
+		}
+	}
+}
+
+// Each listener has every limit.
+func TestLimits(t *testing.T) {
+	s := newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
+		t.Errorf("no limit: %+v", s)
+	}
+	for name, address := range map[string]string{"main": start(t, ""), "probes": startProbes(t)} {
+		for part, url := range map[string]string{"a query": "/-/healthy?x=" + strings.Repeat("x", 64<<10), "a path": "/" + strings.Repeat("x", 64<<10)} {
+			if got := (visitor{}).status(t, "http://"+address+url); got != http.StatusRequestHeaderFieldsTooLarge {
+				t.Errorf("%s: %s of 64 KiB is answered with %d, want 431", name, part, got)
+			}
+		}
+	}
+}
+
+// Whoever dawdles is cut off. Nothing here waits longer than for that, however slow the machine.
+func TestWhoeverDawdlesIsCutOff(t *testing.T) {
+	const short = 20 * time.Millisecond
+	for name, c := range map[string]struct {
+		shorten func(*http.Server)
+		says    string
+	}{
+		"says nothing":          {func(s *http.Server) { s.ReadHeaderTimeout = short }, ""},
+		"does not end a header": {func(s *http.Server) { s.ReadHeaderTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "},
+		"does not send a body":  {func(s *http.Server) { s.ReadTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"},
+		"asks no more":          {func(s *http.Server) { s.IdleTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			connection := dawdle(t, c.shorten, http.NotFoundHandler())
+			if _, err := io.WriteString(connection, c.says); err != nil {
+				t.Fatal(err)
+			}
+			// It ends when the server closes it; without a limit the test would never end.
+			if _, err := io.Copy(io.Discard, connection); err != nil && !errors.Is(err, io.EOF) {
+				t.Log(err)
+			}
+		})
+	}
+	t.Run("does not read the answer", func(t *testing.T) {
+		failed := make(chan error, 1)
+		connection := dawdle(t, func(s *http.Server) { s.WriteTimeout = short }, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			piece := make([]byte, 1<<20)
+			for {
+				if _, err := w.Write(piece); err != nil {
+					failed <- err
+					return
+				}
+			}
+		}))
+		if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("it ended by %v", err)
+		}
+	})
+}
+
+// dawdle connects to a server with a limit that is short.
+func dawdle(t *testing.T, shorten func(*http.Server), handler http.Handler) net.Conn {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(handler, slog.New(slog.DiscardHandler))
+	shorten(server)
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	t.Cleanup(func() { _ = server.Close() })
+	connection, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return connection
+}
+
+// A body is not read: who sends one has the answer before it is there.
+func TestABodyIsNotWaitedFor(t *testing.T) {
+	connection, err := net.Dial("tcp", start(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, "GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%v %v", response, err)
+	}
+}
