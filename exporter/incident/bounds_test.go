@@ -71,21 +71,28 @@ func TestNodesThatAreNotLostTogetherTakeTheirRoomAfterAWhile(t *testing.T) {
 	equal(t, "incidents", len(s.Incidents(zero.Add(seconds(40+40+1)))), 10)
 }
 
-func TestManyRollOutsAtOnceAreBoundedAndQuick(t *testing.T) {
-	s := newTale(t)
-	begun := time.Now()
-	for i := range 2 * maxHarmless {
-		s.at(float64(i)/1000).losesOne(i, flap.AddressRemoved, flap.CausePodDeleted)
-	}
-	// It was 9 s for a third of them.
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("took %v", took)
-	}
+func TestManyRollOutsAtOnceAreBounded(t *testing.T) {
+	s := newTale(t).rollOut(2 * maxHarmless)
 	equal(t, "bounded", s.harmless <= maxHarmless, true)
 	equal(t, "counted", s.harmless, len(s.active))
 	equal(t, "timers", len(s.timers), len(s.active))
 	s.at(1000).none()
 	equal(t, "left", s.harmless+len(s.active)+len(s.timers), 0)
+}
+
+// rollOut lets many workloads replace an address each, within seconds.
+func (s *tale) rollOut(many int) *tale {
+	for i := range many {
+		s.at(float64(i)/1000).losesOne(i, flap.AddressRemoved, flap.CausePodDeleted)
+	}
+	return s
+}
+
+// BenchmarkRollOuts is of twice as many at once as are followed.
+func BenchmarkRollOuts(b *testing.B) {
+	for b.Loop() {
+		newTale(b).rollOut(2 * maxHarmless)
+	}
 }
 
 // notices tells what was told of each incident since it was last asked.

@@ -13,13 +13,13 @@ import (
 // tale tells a log findings at exact times, in seconds since the start.
 type tale struct {
 	*Log
-	t   *testing.T
+	t   testing.TB
 	now time.Time
 }
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newTale(t *testing.T) *tale { return &tale{New(10), t, zero} }
+func newTale(t testing.TB) *tale { return &tale{New(10), t, zero} }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
