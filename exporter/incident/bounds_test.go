@@ -3,7 +3,6 @@ package incident
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
