@@ -182,6 +182,15 @@ func TestRecordingsWithHostileFileNames(t *testing.T) {
 	}
 }
 
+func TestProfilesAreServedOnRequest(t *testing.T) {
+	address := startWith(t, "", true)
+	for page, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/metrics": 200, "/debug/vars": 404} {
+		if got := (visitor{}).status(t, "http://"+address+page); got != want {
+			t.Errorf("%s is answered with %d, want %d", page, got, want)
+		}
+	}
+}
+
 func TestNoProfiling(t *testing.T) {
 	for name, address := range map[string]string{"main": start(t, ""), "probes": startProbes(t)} {
 		for _, page := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1", "/debug/vars", "/metrics/debug/pprof/"} {

@@ -158,7 +158,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, pages{prometheus.ToTransactionalGatherer(registry), registry, r.synced, clusters})
+		return serve(ctx, p, listen, pages{prometheus.ToTransactionalGatherer(registry), registry, r.synced, clusters, false})
 	})
 	return errors.Join(group.Wait(), failure)
 }

@@ -21,6 +21,8 @@ func registerRun(app *kingpin.Application) (string, command) {
 	listen := addWebFlags(cmd)
 	probes := cmd.Flag("web.probe-address", "Another address, such as :9970, that answers /-/healthy and /-/ready and nothing else, always in plain HTTP: "+
 		"for a kubelet, which cannot show the certificate or password that --web.config.file may ask for.").String()
+	profiles := cmd.Flag("web.enable-pprof", "Serve the profiles of the Go runtime under /debug/pprof/. They show what is in memory: "+
+		"for a while, or behind a password.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		if err := checkWeb(listen); err != nil {
 			return err
@@ -36,7 +38,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{h.collector.Beside(registry), registry, h.fold.Synced, []web.Cluster{h.cluster("")}})
+			return serve(ctx, p, listen, pages{h.collector.Beside(registry), registry, h.fold.Synced, []web.Cluster{h.cluster("")}, *profiles})
 		})
 		if *probes != "" {
 			group.Go(func() error { return serveProbes(ctx, p, *probes, h.fold.Synced) })

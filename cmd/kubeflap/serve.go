@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 	"time"
 
@@ -61,6 +62,8 @@ type pages struct {
 	registry *prometheus.Registry
 	ready    func() bool
 	clusters []web.Cluster
+	// profiles: the Go runtime's profiles are served too.
+	profiles bool
 }
 
 // serve serves the pages until ctx ends, then lets running scrapes finish.
@@ -68,6 +71,9 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	handler, err := web.Handler(pages.metrics, pages.registry, pages.ready, pages.clusters, p.logger)
 	if err != nil {
 		return err
+	}
+	if pages.profiles {
+		handler = withProfiles(handler)
 	}
 	server := newServer(handler, p.logger)
 	drained := make(chan struct{})
@@ -81,6 +87,16 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	}
 	<-drained
 	return nil
+}
+
+// withProfiles adds the Go runtime's profiles, under the paths that go tool pprof knows.
+func withProfiles(handler http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
 }
 
 // serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.

@@ -47,11 +47,16 @@ func listening() (program, chan string) {
 // start serves the pages by the code and the web configuration of the program, and returns their address.
 func start(t *testing.T, config string) string {
 	t.Helper()
+	return startWith(t, config, false)
+}
+
+func startWith(t *testing.T, config string, profiles bool) string {
+	t.Helper()
 	p, found := listening()
 	registry := newRegistry()
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{prometheus.ToTransactionalGatherer(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}}
+	served := pages{prometheus.ToTransactionalGatherer(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }
