@@ -129,6 +129,7 @@ release-check: bin/release
 	$(MAKE) vulncheck VULNCHECK=required
 	$(MAKE) check-image provenance
 	bin/release check-artefacts --release '$(VERSION)'
+	@echo '$(VERSION) is fit for release'
 
 bin/release: FORCE
 	cd release && go build -o $(CURDIR)/$@ .
