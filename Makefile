@@ -5,11 +5,14 @@ SHELL       := bash
 export CGO_ENABLED = 0
 
 git        = $(shell TZ=UTC git $(1) 2>/dev/null)
-VERSION   ?= $(call git,describe --tags --always --dirty --abbrev=12)
+# The tag, and how far behind HEAD it lies. Without one it is a version all the same, which the chart needs.
+DESCRIBED := $(call git,describe --tags --match 'v[0-9]*' --always --dirty --abbrev=12)
+VERSION   ?= $(if $(DESCRIBED),$(if $(filter v%,$(DESCRIBED)),,v0.0.0-g)$(DESCRIBED))
+NUMBER     = $(VERSION:v%=%)
 X         := -X github.com/prometheus/common/version
 BRANCH     = $(call git,branch --show-current)
 # The commit's date, so that the same commit gives the same binary.
-LDFLAGS    = -s -w $(X).Version=$(VERSION:v%=%) $(X).Revision=$(call git,rev-parse HEAD) \
+LDFLAGS    = -s -w $(X).Version=$(NUMBER) $(X).Revision=$(call git,rev-parse HEAD) \
              $(X).Branch=$(BRANCH) \
              $(X).BuildDate=$(call git,log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd)
 KUBEFLAP  := $(CURDIR)/bin/kubeflap
@@ -24,8 +27,14 @@ GRAFANA   ?= https://grafana.example.com
 OUT       ?= bin/prometheusrule.yaml
 ARCHES    ?= amd64 arm64
 IMAGE     ?= bin/kubeflap-image.tar
+# reachable: without its database the check is left out, and says so. required: that is an error.
+VULNCHECK ?= reachable
+VULNDB    ?= https://vuln.go.dev
+# Who builds, in the provenance.
+BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 
-.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule check-chart chart image check-image lab-test lab-docs browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint vulncheck check-metrics check-rules contract-test prometheusrule check-chart chart image check-image \
+	sbom provenance check-release rehearse-release release-check lab-test lab-docs browser-test lab docs bench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -33,7 +42,7 @@ build:
 demo:
 	go run ./cmd/kubeflap demo
 
-test: unit lint check-metrics check-rules check-chart contract-test browser-test lab-test
+test: unit lint vulncheck check-metrics check-rules check-chart check-release contract-test browser-test lab-test
 
 unit:
 	CGO_ENABLED=1 go test -race ./...
@@ -44,6 +53,11 @@ lint: bin/golangci-lint
 	cd lab/contract && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/chart && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
 	cd lab/browser && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+	cd release && $(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
+
+# What is known of the modules, as far as kubeflap calls it.
+vulncheck: bin/release bin/govulncheck
+	bin/release vulncheck --when=$(VULNCHECK) --db=$(VULNDB)
 
 check-metrics: build bin/promtool
 	for f in exporter/tape/incidents/*.jsonl.gz cmd/kubeflap/testdata/hostile/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
@@ -72,9 +86,9 @@ check-chart: bin/helm bin/promtool
 	bin/helm lint --strict --quiet charts/kubeflap
 	cd lab/chart && go test -count 1 .
 
-# A package of it, rules and dashboards included.
+# A package of it, rules and dashboards included. The same commit gives the same one.
 chart: bin/helm
-	bin/helm package charts/kubeflap --destination bin
+	SOURCE_DATE_EPOCH=$(call git,log -1 --format=%ct) bin/helm package charts/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
 
 # For all ARCHES, as an archive. Needs buildah, no daemon. One after the other: their order is part of the digest.
 image: $(ARCHES:%=bin/linux-%/kubeflap)
@@ -82,7 +96,7 @@ image: $(ARCHES:%=bin/linux-%/kubeflap)
 	b="buildah --root $$store/root --runroot $$store/run --storage-driver vfs" && \
 	for arch in $(ARCHES); do \
 		$$b build --quiet --isolation chroot --platform linux/$$arch --manifest kubeflap --identity-label=false --timestamp $(call git,log -1 --format=%ct) \
-			--build-arg VERSION=$(VERSION:v%=%) --build-arg REVISION=$(call git,rev-parse HEAD) \
+			--build-arg VERSION=$(NUMBER) --build-arg REVISION=$(call git,rev-parse HEAD) \
 			--build-arg CREATED=$(call git,log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . || exit; done && \
 	rm -f $(IMAGE) && $$b manifest push --all --quiet --digestfile $(IMAGE).digest kubeflap oci-archive:$(IMAGE)
 	du -h $(IMAGE) && cat $(IMAGE).digest && echo
@@ -92,6 +106,35 @@ check-image: image
 	cd lab/chart && go test -count 1 ./image
 	$(MAKE) image IMAGE=$(IMAGE).again
 	cmp $(IMAGE).digest $(IMAGE).again.digest
+
+# What is in the binary, and so in the image around it: CycloneDX, beside each binary.
+sbom: $(ARCHES:%=bin/linux-%/kubeflap) bin/release
+	for arch in $(ARCHES); do bin/release sbom --release '$(NUMBER)' bin/linux-$$arch/kubeflap; done
+
+# From what and how the binaries, the image and the chart were built: an in-toto statement, not signed.
+provenance: image sbom chart bin/release
+	bin/release provenance --release '$(NUMBER)' --arches '$(ARCHES)' --builder '$(BUILDER)'
+
+# The tools of a release. Not cached: Go does not see that files outside of the module change.
+check-release: bin/govulncheck bin/release
+	cd release && go test -count 1 .
+
+# A release of a copy of the work tree, and one that is wrong throughout. Needs buildah.
+rehearse-release: bin/helm bin/release
+	cd release && go test -count 1 ./rehearsal
+
+# Everything that must hold before the tagged commit is published, and names what does not.
+release-check: bin/release
+	bin/release check-tag --release '$(VERSION)'
+	$(MAKE) docs
+	@test -z "$$(git status --porcelain)" || { git status --short; echo 'release: make docs changes these: commit what it writes, and tag that' >&2; exit 1; }
+	$(MAKE) vulncheck VULNCHECK=required
+	$(MAKE) check-image provenance
+	bin/release check-artefacts --release '$(VERSION)'
+	@echo '$(VERSION) is fit for release'
+
+bin/release: FORCE
+	cd release && go build -o $(CURDIR)/$@ .
 
 # Neither the branch nor the state of the work tree is part of the commit.
 bin/linux-%/kubeflap: BRANCH = HEAD

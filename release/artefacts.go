@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	intoto "github.com/in-toto/attestation/go/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// recording is replayed to see what the binary exposes of itself.
+const recording = "exporter/tape/incidents/1-heartbeat-loss.jsonl.gz"
+
+var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
+
+// checkArtefacts says where the artefacts in the directory do not have the version or do not agree with each other.
+func checkArtefacts(ctx context.Context, dir, version string) []string {
+	state, err := head(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	image, err := readImage(imageIn(dir))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	problems := checkBinary(ctx, binaryIn(dir, runtime.GOARCH), version, state.revision)
+	var arches []string
+	for arch, labels := range image.labels {
+		arches = append(arches, arch)
+		for label, want := range map[string]string{"version": version, "revision": state.revision} {
+			if got := labels["org.opencontainers.image."+label]; got != want {
+				problems = append(problems, fmt.Sprintf("image for %s: label %s is %q, not %s", arch, label, got, want))
+			}
+		}
+		problems = append(problems, checkSBOM(binaryIn(dir, arch), version)...)
+	}
+	problems = append(problems, checkPackage(dir, version)...)
+	b := build{version: version, arches: strings.Join(arches, " "), commit: state}
+	return append(problems, checkProvenance(dir, b)...)
+}
+
+// checkBinary asks the binary, by its flag and by its metric.
+func checkBinary(ctx context.Context, binary, version, revision string) (problems []string) {
+	said, err := output(exec.CommandContext(ctx, binary, "--version"))
+	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision)
+	if first, _, _ := strings.Cut(said, "\n"); err != nil || first != want {
+		problems = append(problems, fmt.Sprintf("%s --version says %q, %v, not %q", binary, first, err, want))
+	}
+	info, err := buildInfo(ctx, binary)
+	if err != nil {
+		return append(problems, fmt.Sprintf("%s: kubeflap_build_info: %v", binary, err))
+	}
+	for _, label := range []string{`version="` + version + `"`, `revision="` + revision + `"`} {
+		if !strings.Contains(info, label) {
+			problems = append(problems, fmt.Sprintf("%s exposes %s, without %s", binary, info, label))
+		}
+	}
+	return problems
+}
+
+// buildInfo runs the binary on a recording and reads the metric from where it says that it listens.
+func buildInfo(ctx context.Context, binary string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "replay", recording, "--web.listen-address=127.0.0.1:0")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	// It ends by being killed.
+	defer func() { cancel(); _ = cmd.Wait() }()
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
+			return scrape(ctx, "http://"+m[1]+"/metrics")
+		}
+	}
+	return "", errors.New("it does not listen")
+}
+
+func scrape(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "kubeflap_build_info{") {
+			return lines.Text(), nil
+		}
+	}
+	return "", fmt.Errorf("%s does not have it", url)
+}
+
+func checkSBOM(binary, version string) []string {
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	text, err := os.ReadFile(sbomOf(binary))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var list cdx.BOM
+	if err := json.Unmarshal(text, &list); err != nil || list.Metadata == nil || list.Metadata.Component == nil {
+		return []string{fmt.Sprintf("%s is no SBOM of anything, %v", sbomOf(binary), err)}
+	}
+	var problems []string
+	if got := list.Metadata.Component.Version; got != "v"+version {
+		problems = append(problems, fmt.Sprintf("%s is of version %s, not v%s", sbomOf(binary), got, version))
+	}
+	if sum := sha256.Sum256(content); !bytes.Contains(text, []byte(hex.EncodeToString(sum[:]))) {
+		problems = append(problems, fmt.Sprintf("%s is of another binary: it lacks the digest %x", sbomOf(binary), sum))
+	}
+	return problems
+}
+
+// checkPackage looks into the packaged chart.
+func checkPackage(dir, version string) []string {
+	file := chartIn(dir, version)
+	text, err := output(exec.Command(filepath.Join(dir, "helm"), "show", "chart", file))
+	if err != nil {
+		return []string{fmt.Sprintf("%s: %v", file, err)}
+	}
+	return checkChart(file, []byte(text), version)
+}
+
+// checkProvenance makes the subjects again from the artefacts and compares.
+func checkProvenance(dir string, b build) (problems []string) {
+	file := provenanceIn(dir)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	statement := &intoto.Statement{}
+	if err := protojson.Unmarshal(text, statement); err != nil {
+		return []string{fmt.Sprintf("%s: %v", file, err)}
+	}
+	if !bytes.Contains(text, []byte(`"gitCommit": "`+b.commit.revision+`"`)) {
+		problems = append(problems, fmt.Sprintf("%s is of another commit than %s", file, b.commit.revision))
+	}
+	attested := map[string]string{}
+	for _, s := range statement.GetSubject() {
+		attested[s.GetName()] = s.GetDigest()["sha256"]
+	}
+	artefacts, err := made(dir, b)
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	for _, a := range artefacts {
+		if attested[a.GetName()] != a.GetDigest()["sha256"] {
+			problems = append(problems, fmt.Sprintf("%s has the digest %q for %s, whose digest is %s",
+				file, attested[a.GetName()], a.GetName(), a.GetDigest()["sha256"]))
+		}
+	}
+	return problems
+}

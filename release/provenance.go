@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	slsa "github.com/in-toto/attestation/go/predicates/provenance/v1"
+	intoto "github.com/in-toto/attestation/go/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+const (
+	slsaV1 = "https://slsa.dev/provenance/v1"
+	// What the parameters mean is said there.
+	buildType = repository + "/blob/main/docs/supply-chain.md#provenance"
+)
+
+func provenanceIn(dir string) string     { return filepath.Join(dir, "kubeflap.provenance.json") }
+func binaryIn(dir, arch string) string   { return filepath.Join(dir, "linux-"+arch, "kubeflap") }
+func imageIn(dir string) string          { return filepath.Join(dir, "kubeflap-image.tar") }
+func chartIn(dir, version string) string { return filepath.Join(dir, "kubeflap-"+version+".tgz") }
+
+// writeProvenance says from what and how the binaries, their SBOMs, the chart and the image in the directory were built.
+func writeProvenance(ctx context.Context, dir string, b build) error {
+	// Of a changed work tree the commit tells nothing.
+	if changed, err := git(ctx, "status", "--porcelain"); err != nil || changed != "" {
+		return errors.Join(err, fmt.Errorf("no provenance: the work tree is not the commit's:\n%s", changed))
+	}
+	subjects, err := made(dir, b)
+	if err != nil {
+		return err
+	}
+	predicate, err := predicate(dir, b)
+	if err != nil {
+		return err
+	}
+	statement := &intoto.Statement{Type: intoto.StatementTypeUri, Subject: subjects, PredicateType: slsaV1, Predicate: predicate}
+	if err := statement.Validate(); err != nil {
+		return fmt.Errorf("make the statement: %w", err)
+	}
+	text, err := protojson.Marshal(statement)
+	if err != nil {
+		return fmt.Errorf("encode the statement: %w", err)
+	}
+	var pretty bytes.Buffer
+	// protojson varies its spaces on purpose; the same build is to give the same file.
+	if err := errors.Join(json.Compact(&pretty, text), indent(&pretty)); err != nil {
+		return fmt.Errorf("encode the statement: %w", err)
+	}
+	return write(provenanceIn(dir), pretty.Bytes())
+}
+
+func indent(text *bytes.Buffer) error {
+	compact := slices.Clone(text.Bytes())
+	text.Reset()
+	defer text.WriteByte('\n')
+	return json.Indent(text, compact, "", "  ")
+}
+
+// made are the artefacts with their digests.
+func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
+	files := []string{chartIn(dir, b.version)}
+	for arch := range strings.FieldsSeq(b.arches) {
+		files = append(files, binaryIn(dir, arch), sbomOf(binaryIn(dir, arch)))
+	}
+	var subjects []*intoto.ResourceDescriptor
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read an artefact: %w", err)
+		}
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(content)
+		subjects = append(subjects, subject(name, hex.EncodeToString(sum[:])))
+	}
+	image, err := readImage(imageIn(dir))
+	if err != nil {
+		return nil, err
+	}
+	// The digest in a registry; the archive around it is not the same twice.
+	return append(subjects, subject("kubeflap", strings.TrimPrefix(image.digest, "sha256:"))), nil
+}
+
+func subject(name, sum string) *intoto.ResourceDescriptor {
+	return &intoto.ResourceDescriptor{Name: name, Digest: map[string]string{"sha256": sum}}
+}
+
+// predicate is the SLSA provenance.
+func predicate(dir string, b build) (*structpb.Struct, error) {
+	source := &intoto.ResourceDescriptor{Uri: "git+" + repository, Digest: map[string]string{"gitCommit": b.commit.revision}}
+	materials, goVersion, err := modules(dir, b.arches)
+	if err != nil {
+		return nil, err
+	}
+	outside, err := structpb.NewStruct(map[string]any{
+		"source":     source.GetUri() + "@" + b.commit.revision,
+		"target":     "provenance",
+		"parameters": map[string]any{"VERSION": "v" + b.version, "ARCHES": b.arches},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note the parameters: %w", err)
+	}
+	inside, err := structpb.NewStruct(map[string]any{"go": goVersion, "CGO_ENABLED": "0"})
+	if err != nil {
+		return nil, fmt.Errorf("note the parameters: %w", err)
+	}
+	p := &slsa.Provenance{
+		BuildDefinition: &slsa.BuildDefinition{
+			BuildType: buildType, ExternalParameters: outside, InternalParameters: inside,
+			ResolvedDependencies: append([]*intoto.ResourceDescriptor{source}, materials...),
+		},
+		RunDetails: &slsa.RunDetails{Builder: &slsa.Builder{Id: b.builder}},
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("make the provenance: %w", err)
+	}
+	return asStruct(p)
+}
+
+func asStruct(m proto.Message) (*structpb.Struct, error) {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode the provenance: %w", err)
+	}
+	s := &structpb.Struct{}
+	if err := protojson.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("encode the provenance: %w", err)
+	}
+	return s, nil
+}
+
+// modules are those linked into any of the binaries, with their sums, and the Go that linked them.
+func modules(dir, arches string) (all []*intoto.ResourceDescriptor, goVersion string, err error) {
+	found := map[string]*debug.Module{}
+	for arch := range strings.FieldsSeq(arches) {
+		info, err := buildinfo.ReadFile(binaryIn(dir, arch))
+		if err != nil {
+			return nil, "", fmt.Errorf("read the build info: %w", err)
+		}
+		goVersion = info.GoVersion
+		for _, m := range linked(info) {
+			found[m.Path+"@"+m.Version] = m
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		m := found[key]
+		sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:"))
+		if err != nil {
+			return nil, "", fmt.Errorf("read the sum of %s: %w", key, err)
+		}
+		// in-toto's name for what go.sum holds as h1, which is hexadecimal there.
+		all = append(all, &intoto.ResourceDescriptor{
+			Uri: component("", m.Path, m.Version).PackageURL, Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
+		})
+	}
+	return all, goVersion, nil
+}

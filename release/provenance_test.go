@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each module is there with the sum that go.sum has for it.
+func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(binaryIn(dir, "amd64")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(compiled(t), binaryIn(dir, "amd64")); err != nil {
+		t.Fatal(err)
+	}
+	all, goVersion, err := modules(dir, "amd64")
+	if err != nil || len(all) < 20 || !strings.HasPrefix(goVersion, "go1.") {
+		t.Fatalf("%d modules, built by %q, %v", len(all), goVersion, err)
+	}
+	sums := map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(read(t, "../go.sum"))); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		sums["pkg:golang/"+strings.ToLower(fields[0])+"@"+fields[1]] = strings.TrimPrefix(fields[2], "h1:")
+	}
+	for _, m := range all {
+		sum, err := hex.DecodeString(m.GetDigest()["dirHash"])
+		if got := base64.StdEncoding.EncodeToString(sum); err != nil || got != sums[strings.ToLower(m.GetUri())] {
+			t.Errorf("%s has the sum %s, %v; go.sum has %q", m.GetUri(), got, err, sums[m.GetUri()])
+		}
+	}
+}
+
+func TestProvenanceNeedsItsArtefacts(t *testing.T) {
+	t.Parallel()
+	if _, err := made(t.TempDir(), story); err == nil || !strings.Contains(err.Error(), "kubeflap-1.2.3.tgz") {
+		t.Errorf("of nothing at all: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+// Package rehearsal makes a release of a copy of the work tree, and spoils it.
+package rehearsal
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root    = "../.."
+	version = "99.88.77"
+)
+
+var (
+	binary = "bin/linux-" + runtime.GOARCH + "/kubeflap"
+	tgz    = "bin/kubeflap-" + version + ".tgz"
+)
+
+func try(t *testing.T, dir, name string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	// What the make that runs this test was told is not for this one.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VERSION=") })
+	cmd.Env = append(cmd.Env, "MAKEFLAGS=", "MAKELEVEL=", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com",
+		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func must(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	out, err := try(t, dir, name, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	}
+	return out
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func put(t *testing.T, file string, text []byte, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(file, text, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tagged is a copy of the work tree, committed and tagged as the version.
+func tagged(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, root, "bash", "-c", `git ls-files -z --cached --others --exclude-standard | tar c --null --files-from - | tar x -C "$0"`, dir)
+	chart := filepath.Join(dir, "charts/kubeflap/Chart.yaml")
+	put(t, chart, regexp.MustCompile(`(?m)^(version|appVersion): .*$`).ReplaceAll(read(t, chart), []byte("$1: "+version)), 0o600)
+	log := filepath.Join(dir, "CHANGELOG.md")
+	put(t, log, bytes.Replace(read(t, log), []byte("## Unreleased\n"), []byte("## Unreleased\n\n## "+version+" - 2026-01-02\n"), 1), 0o600)
+	must(t, dir, "git", "init", "--quiet")
+	must(t, dir, "git", "add", ".")
+	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", "release")
+	must(t, dir, "git", "-c", "tag.gpgsign=false", "tag", "--annotate", "--message", "release", "v"+version)
+	// Newer than its go.mod, so it is not built again.
+	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm "$0/bin"`, dir)
+	return dir
+}
+
+// makeAll builds for the machine's architecture only, and from the tag unless told otherwise.
+func makeAll(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	must(t, dir, "make", append([]string{"provenance", "ARCHES=" + runtime.GOARCH, "IMAGE=bin/kubeflap-image.tar"}, args...)...)
+}
+
+// wants holds check-artefacts to name each of the problems.
+func wants(t *testing.T, dir, what string, problems ...string) {
+	t.Helper()
+	out, err := try(t, dir, "bin/release", "check-artefacts", "--release", "v"+version)
+	if (err == nil) != (len(problems) == 0) {
+		t.Errorf("%s: %v: %s", what, err, out)
+	}
+	for _, p := range problems {
+		if !strings.Contains(out, p) {
+			t.Errorf("%s: it does not name %q: %s", what, p, out)
+		}
+	}
+}
+
+func TestRelease(t *testing.T) {
+	dir := tagged(t)
+	must(t, dir, "bash", "-c", "make bin/release && bin/release check-tag --release v"+version)
+	makeAll(t, dir)
+	wants(t, dir, "as it should be")
+
+	statement := read(t, filepath.Join(dir, "bin/kubeflap.provenance.json"))
+	makeAll(t, dir)
+	if again := read(t, filepath.Join(dir, "bin/kubeflap.provenance.json")); !bytes.Equal(statement, again) {
+		t.Errorf("made again the provenance is another one:\n%s\n%s", statement, again)
+	}
+
+	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", "more")
+	wants(t, dir, "another commit", "--version says", "label revision is", "is of another commit than")
+	must(t, dir, "git", "reset", "--quiet", "--hard", "HEAD~1")
+
+	for file, problems := range map[string][]string{
+		binary: {"cdx.json is of another binary", "for linux-" + runtime.GOARCH + "/kubeflap, whose digest is"},
+		tgz:    {"for kubeflap-" + version + ".tgz, whose digest is"},
+	} {
+		path := filepath.Join(dir, file)
+		before := read(t, path)
+		put(t, path, append(bytes.Clone(before), 0), 0o700)
+		wants(t, dir, file+" changed", problems...)
+		put(t, path, before, 0o700)
+	}
+
+	put(t, filepath.Join(dir, "new"), nil, 0o600)
+	if out, err := try(t, dir, "bin/release", "provenance", "--release", version, "--arches", runtime.GOARCH, "--builder", "https://example.com"); err == nil {
+		t.Errorf("provenance of a work tree that is not the commit's: %s", out)
+	}
+	if err := os.Remove(filepath.Join(dir, "new")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Remove(filepath.Join(dir, tgz)); err != nil {
+		t.Fatal(err)
+	}
+	makeAll(t, dir, "VERSION=v99.88.76")
+	wants(t, dir, "another version", "--version says", "exposes kubeflap_build_info", "label version is", "cdx.json is of version v99.88.76", tgz)
+}
