@@ -10,8 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// offBeat is half of the time between two renewals of a Lease.
-const offBeat = 5 * time.Second
+const (
+	// renewal is between two renewals of a Lease.
+	renewal = 10 * time.Second
+	// offBeat is how long after a renewal the kubelet restarts: soon, because only a renewal that is early tells of it,
+	// and a slow machine takes seconds to start a kubelet.
+	offBeat = time.Second
+)
 
 // probed is enough pods that one of the node's is not probed again before its status is written.
 const probed = 12
@@ -42,6 +47,7 @@ func kubeletRestart() Scenario {
 			return allOf(
 				// A restart on the very beat of the Lease could not be told from it.
 				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.beatsAgain(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {

@@ -73,6 +73,7 @@ func (p *probes) probe(kind, pod string) *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Host: "127.0.0.1", Port: intstr.FromInt(p.port), Path: probePath(kind, pod),
 		}},
-		PeriodSeconds: 1, FailureThreshold: 1,
+		// On a slow machine no answer is late: one would fail the probe.
+		PeriodSeconds: 1, FailureThreshold: 1, TimeoutSeconds: 60,
 	}
 }
