@@ -53,10 +53,22 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
+				// Others follow, one by one: it ends when all have been probed and that is reported.
+				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
+				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {
 					return l.shows(ctx, probed, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
 	}
+}
+
+// podsOnFirst are those of the first of two nodes.
+func podsOnFirst() []string {
+	var names []string
+	for i := 0; i < probed; i += 2 {
+		names = append(names, podName(i))
+	}
+	return names
 }
