@@ -142,20 +142,21 @@ bin/linux-%/kubeflap: FORCE
 	GOOS=linux GOARCH=$* go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubeflap
 FORCE:
 
+# make lab-test RELEASE=v1.31.0: everything on that version of Kubernetes.
 lab-test: bin/helm
-	cd lab && go test -timeout 40m ./...
+	cd lab && go test -timeout 60m $(if $(RELEASE),-count 1 . -release $(RELEASE),./...)
 
 # Writes docs/causes.md from a run of all scenarios.
 lab-docs:
-	cd lab && go test -timeout 40m -count 1 -run TestScenarios . -update
+	cd lab && go test -timeout 60m -count 1 -run TestScenarios . -update
 
 # Needs Chromium. SCREENSHOTS=directory keeps what it sees.
 browser-test:
 	cd lab/browser && go test -count 1 ./...
 
-# make lab SCENARIO=heartbeat-loss [SAVE=file] [PAGING=1] [KEEP=1]
+# make lab SCENARIO=heartbeat-loss [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]
 lab: build
-	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(SAVE),--save $(abspath $(SAVE))) \
+	cd lab && go run . run $(SCENARIO) --kubeflap $(KUBEFLAP) $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) \
 		$(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
 
 # Writes what is generated: the references in docs/ and the chart's README, the golden expositions, deploy/.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 )
@@ -45,10 +46,10 @@ func causeRows(s scenario.Scenario, told *session.Session) string {
 func (r *results) expectCausesPage(t *testing.T) {
 	t.Helper()
 	page := causesHead
-	for _, s := range scenario.All() {
-		rows, ok := r.causes[s.Name]
+	for _, s := range scenario.All(cluster.Newest) {
+		rows, ok := r.causes[nameOf(s)]
 		if !ok {
-			t.Logf("%s did not run, %s is not looked at", s.Name, causesPath)
+			t.Logf("%s did not run, %s is not looked at", nameOf(s), causesPath)
 			return
 		}
 		page += rows

@@ -35,9 +35,19 @@ const (
 // every value, and removes it without a trace; beside it, the same for one namespace by who is its admin and no more. The cluster has no scheduler and runs no containers: kubeflap runs beside it.
 func TestChartInstalls(t *testing.T) {
 	kubeflap := buildKubeflap(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	for _, release := range releases(t) {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+			installs(t, kubeflap, release)
+		})
+	}
+}
+
+func installs(t *testing.T, kubeflap string, release cluster.Release) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: 1, Log: logger(t)})
+	c, err := cluster.Start(ctx, cluster.Options{Release: release, Nodes: 1, Log: logger(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +125,7 @@ func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, names
 	}
 	t.Cleanup(run.Stop)
 	ready := func(ctx context.Context) error { return compare.Ready(ctx, "http://"+probes) }
-	if err := run.Until(ctx, time.Minute, "kubeflap to be ready", ready); err != nil {
+	if err := run.Until(ctx, 3*time.Minute, "kubeflap to be ready", ready); err != nil {
 		t.Fatalf("%v\n%s", err, run.LogTail())
 	}
 	counts, err := compare.Scrape(ctx, "http://"+address+"/metrics")

@@ -47,12 +47,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
 	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
+	release := onRelease(runs)
 	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
 	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
 	keep := runs.Flag("keep", "Leave the cluster standing until interrupted.").Bool()
 
 	up := app.Command("up", "Start a cluster and leave it standing until interrupted.")
 	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
+	upRelease := onRelease(up)
 
 	command, err := app.Parse(args)
 	if err != nil {
@@ -61,21 +63,34 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		for _, s := range scenario.All() {
+		for _, s := range scenario.All(cluster.Newest) {
 			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 		}
 		return nil
 	case build.FullCommand():
 		return buildAll(ctx, log)
 	case up.FullCommand():
-		return stand(ctx, cluster.Options{Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
+		return stand(ctx, cluster.Options{Release: cluster.Release(*upRelease), Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
 	default:
-		return play(ctx, *name, options, show{out: out, dump: *dump, keep: *keep})
+		s, err := scenario.Find(*name, cluster.Release(*release))
+		if err != nil {
+			return err
+		}
+		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
 	}
 }
 
+// onRelease is a command's flag for the version of Kubernetes.
+func onRelease(command *kingpin.CmdClause) *string {
+	var all []string
+	for _, release := range cluster.Releases() {
+		all = append(all, string(release))
+	}
+	return command.Flag("release", "The version of Kubernetes: "+strings.Join(all, " or ")+"; the newest unless the scenario is of another.").Enum(all...)
+}
+
 func buildAll(ctx context.Context, log *slog.Logger) error {
-	for _, release := range []cluster.Release{cluster.Newest, cluster.Oldest} {
+	for _, release := range cluster.Releases() {
 		if _, err := cluster.Build(ctx, log, release); err != nil {
 			return err
 		}
@@ -104,11 +119,7 @@ type show struct {
 }
 
 // play runs a scenario and prints what was counted.
-func play(ctx context.Context, name string, options session.Options, show show) error {
-	s, err := scenario.Find(name)
-	if err != nil {
-		return err
-	}
+func play(ctx context.Context, s scenario.Scenario, options session.Options, show show) error {
 	begin := time.Now()
 	running, failed := session.Run(ctx, s, options)
 	if running.Truth != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 )
 
 // Release is a version of Kubernetes that the lab runs.
@@ -16,6 +17,17 @@ const (
 	Newest Release = "v1.36.3"
 	Oldest Release = "v1.31.0"
 )
+
+// Releases are those that the lab can run.
+func Releases() []Release { return []Release{Newest, Oldest} }
+
+// DefaultGrace is the grace period of a node controller that was given none.
+func (r Release) DefaultGrace() time.Duration {
+	if r == Oldest {
+		return 40 * time.Second
+	}
+	return 50 * time.Second
+}
 
 // Only what is read at build time is embedded; no variable here is ever written.
 var (

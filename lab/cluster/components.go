@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,18 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	}
 }
 
+// GracePeriod is the node controller's, and whether anybody can know it: what a flag says is known
+// from the controller manager's pod alone.
+func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
+	for _, flag := range c.options.ControllerManagerFlags {
+		if value, ok := strings.CutPrefix(flag, "--node-monitor-grace-period="); ok {
+			period, err := time.ParseDuration(value)
+			return period, err == nil && c.options.ControllerManagerPod
+		}
+	}
+	return c.options.Release.DefaultGrace(), true
+}
+
 // HealthyControllerManager is nil when the controller manager answers; after
 // a restart its controllers are then running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
@@ -202,14 +215,4 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// FreePort is an address on loopback that nothing listens on.
-func FreePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }

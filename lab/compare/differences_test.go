@@ -20,8 +20,8 @@ func TestDifferences(t *testing.T) {
 		"a missing series is a fault":     {truth.Counts{flips: 0}, truth.Counts{}, 1},
 		"a series too many is a fault":    {truth.Counts{}, truth.Counts{flips: 0}, 1},
 		"other metrics are no business":   {truth.Counts{}, truth.Counts{"go_goroutines": 9}, 0},
-		"a time may be a little off":      {truth.Counts{age: 1}, truth.Counts{age: 1.2}, 0},
-		"a time may not be far off":       {truth.Counts{age: 1}, truth.Counts{age: 1.3}, 1},
+		"a time may be a little off":      {truth.Counts{age: 1}, truth.Counts{age: 2.5}, 0},
+		"a time may not be far off":       {truth.Counts{age: 1}, truth.Counts{age: 3.5}, 1},
 		"resets at 0 may be missing":      {truth.Counts{resets: 0}, truth.Counts{}, 0},
 		"resets above 0 must be the same": {truth.Counts{resets: 1}, truth.Counts{}, 1},
 	} {
@@ -92,10 +92,10 @@ func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
 		after:  answers{truth: truth.Counts{longest: 0.1}},
 		lasted: 600 * time.Millisecond,
 	}
-	if err := s.Replayed(truth.Counts{longest: 9.7}); err != nil {
+	if err := s.Replayed(truth.Counts{longest: 11.5}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Replayed(truth.Counts{longest: 10.2}); err == nil {
+	if err := s.Replayed(truth.Counts{longest: 12}); err == nil {
 		t.Error("an interval that never was is accepted")
 	}
 }

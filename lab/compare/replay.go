@@ -12,8 +12,11 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// settle is how much later an event may reach one watcher than another.
-const settle = 250 * time.Millisecond
+// settle is how much later an event may reach one watcher than another, on a slow machine.
+const settle = time.Second
+
+// patience is for a scenario's last changes.
+const patience = 2 * time.Minute
 
 // Span is what there was to tell before a recording ended and after it: it ended
 // somewhere in between.
@@ -31,12 +34,8 @@ type answers struct{ truth, live truth.Counts }
 // Around is the Span around what end does, which should end the recording.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Told != nil
-	began := time.Now()
-	if s.before, err = c.both(ctx); err != nil {
-		return s, err
-	}
-	// The recorder of the truth and kubeflap's see an event at about the same time.
-	if err := poll.Sleep(ctx, settle); err != nil {
+	var began time.Time
+	if s.before, began, err = c.quiet(ctx); err != nil {
 		return s, err
 	}
 	if err := end(); err != nil {
@@ -48,6 +47,26 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 	s.after, err = c.both(ctx)
 	s.lasted = time.Since(began)
 	return s, err
+}
+
+// quiet is what both told at that time, when nothing has changed since for a while. What comes and goes within the Span is not in
+// it, and the recorder of the truth and kubeflap's see an event at about the same time.
+func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
+	err = poll.Until(ctx, patience, "nothing to change", func(ctx context.Context) (err error) {
+		transitions := c.Truth.Transitions()
+		began = time.Now()
+		if before, err = c.both(ctx); err != nil {
+			return err
+		}
+		if err := poll.Sleep(ctx, settle); err != nil {
+			return err
+		}
+		if n := c.Truth.Transitions() - transitions; n > 0 {
+			return fmt.Errorf("there were %d transitions", n)
+		}
+		return nil
+	})
+	return before, began, err
 }
 
 func (c Comparison) both(ctx context.Context) (answers, error) {

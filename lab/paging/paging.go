@@ -18,7 +18,7 @@ import (
 const Interval = 5 * time.Second
 
 // startTimeout is generous: a machine that builds at the same time is slow.
-const startTimeout = time.Minute
+const startTimeout = 3 * time.Minute
 
 // Options is what to page about.
 type Options struct {

@@ -43,7 +43,7 @@ func startReceiver() (*Receiver, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", r.receive)
 	mux.HandleFunc("GET /", r.show)
-	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
+	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = r.server.Serve(listener) }() // ends when it is stopped
 	return r, nil
 }

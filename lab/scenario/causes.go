@@ -31,8 +31,13 @@ type causeCase struct {
 	lose func(l *Lab, ctx context.Context, service string) error
 }
 
-func causeCases(p *probes) []causeCase {
-	return slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
+func causeCases(release cluster.Release, p *probes) []causeCase {
+	all := slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
+	if release == cluster.Oldest {
+		// There it costs addresses, those of other cases too: the scenario kubelet-restart.
+		all = slices.DeleteFunc(all, func(c causeCase) bool { return c.Service == restarted })
+	}
+	return all
 }
 
 // apiCases are what somebody does through the API.
@@ -58,10 +63,11 @@ func apiCases() []causeCase {
 	}
 }
 
-func causes() Scenario {
+func causes(release cluster.Release) Scenario {
 	p := newProbes()
+	cases := causeCases(release, p)
 	var want []Loss
-	for _, c := range causeCases(p) {
+	for _, c := range cases {
 		want = append(want, c.Loss)
 	}
 	return Scenario{
@@ -69,9 +75,9 @@ func causes() Scenario {
 		Summary: "addresses leave in each way that there is, with a Service for each, and stay where they should",
 		Causes:  want,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p) },
+		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p, cases) },
 		Run: func(ctx context.Context, l *Lab) error {
-			for _, c := range causeCases(p) {
+			for _, c := range cases {
 				if err := c.lose(l, ctx, c.Service); err != nil {
 					return fmt.Errorf("%s: %w", c.Service, err)
 				}
@@ -82,14 +88,14 @@ func causes() Scenario {
 }
 
 // prepareCauses gives each Service two addresses.
-func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
+func (l *Lab) prepareCauses(ctx context.Context, p *probes, cases []causeCase) error {
 	if err := p.serve(ctx); err != nil {
 		return err
 	}
 	if err := l.namespace(ctx, causesNamespace); err != nil {
 		return err
 	}
-	for _, c := range causeCases(p) {
+	for _, c := range cases {
 		if err := l.prepareCase(ctx, c); err != nil {
 			return fmt.Errorf("%s: %w", c.Service, err)
 		}
@@ -99,7 +105,7 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes) error {
 			return err
 		}
 	}
-	for _, c := range causeCases(p) {
+	for _, c := range cases {
 		if err := l.inRotation(ctx, causesNamespace, c.Service, 2); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ import (
 // settleKubelet is longer than a started kubelet takes to probe each pod and to report it.
 const settleKubelet = 3 * time.Second
 
+// restarted is the Service of the case that is another on the oldest release.
+const restarted = "restarted"
+
 // kubeletCases are what happens to pods on their nodes.
 func kubeletCases(p *probes) []causeCase {
 	return []causeCase{
@@ -35,7 +38,7 @@ func kubeletCases(p *probes) []causeCase {
 			pod:  greedy, lose: (*Lab).loseByPreemption,
 		},
 		{
-			Loss: Loss{"restarted", "", 0, "a kubelet restarts (v1.35 or later)"},
+			Loss: Loss{restarted, "", 0, "a kubelet restarts (v1.35 or later)"},
 			pod:  p.ready, lose: (*Lab).restartKubelet,
 		},
 		{

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
@@ -11,17 +12,23 @@ import (
 // that renew every 10.0 to 10.4 s: half of it is a late heartbeat, and below 20 s is an incident of its own.
 const grace = 24 * time.Second
 
-func heartbeatLoss() Scenario {
+// heartbeatLoss lets the oldest release take its default, which is another than the newest's.
+func heartbeatLoss(release cluster.Release) Scenario {
+	lost, flags := grace, []string{graceFlag(), "--node-monitor-period=1s"}
+	if release == cluster.Oldest {
+		lost, flags = release.DefaultGrace(), flags[1:]
+	}
 	return Scenario{
-		Name:     "heartbeat-loss",
-		Summary:  "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
-		Incident: Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to 60s"},
+		ByRelease: true,
+		Name:      "heartbeat-loss",
+		Summary:   "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
+		Incident:  Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to "},
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",
-			Says:   []string{"the grace period is 24s", "the kubelet is too slow", "of 1m 0s is enough"},
-			Remedy: "--node-monitor-grace-period to 60s",
+			Says:   []string{fmt.Sprintf("the grace period is %.0fs", lost.Seconds()), "the kubelet is too slow", "is enough"},
+			Remedy: "--node-monitor-grace-period to ",
 		}},
-		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"}},
+		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: flags},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.spread(ctx, 6, nil) },
@@ -40,6 +47,7 @@ func heartbeatLoss() Scenario {
 				func() error {
 					return l.shows(ctx, 2, "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
+				func() error { return l.wasLate(victim, lost-time.Second) },
 				kubelet.Resume,
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", victim, "status", "true")

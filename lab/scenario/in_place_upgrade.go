@@ -37,9 +37,10 @@ func inPlaceUpgrade() Scenario {
 				Remedy: "a readiness gate turned off before the image changes",
 			},
 		},
-		Quiet:   []string{"KubeflapServiceFlapping"},
-		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
+		Quiet:     []string{"KubeflapServiceFlapping"},
+		ByRelease: true,
+		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare:   func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
 			if err := l.restartSilently(ctx); err != nil {
 				return err

@@ -10,8 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// offBeat is half of the time between two renewals of a Lease.
-const offBeat = 5 * time.Second
+const (
+	// renewal is between two renewals of a Lease.
+	renewal = 10 * time.Second
+	// offBeat is how long after a renewal the kubelet restarts: soon, because only a renewal that is early tells of it,
+	// and a slow machine takes seconds to start a kubelet.
+	offBeat = time.Second
+)
 
 // probed is enough pods that one of the node's is not probed again before its status is written.
 const probed = 12
@@ -42,15 +47,28 @@ func kubeletRestart() Scenario {
 			return allOf(
 				// A restart on the very beat of the Lease could not be told from it.
 				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.beatsAgain(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
 				l.Cluster.Kubelets[node].Restart,
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
+				// Others follow, one by one: it ends when all have been probed and that is reported.
+				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
+				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {
 					return l.shows(ctx, probed, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 			)
 		},
 	}
+}
+
+// podsOnFirst are those of the first of two nodes.
+func podsOnFirst() []string {
+	var names []string
+	for i := 0; i < probed; i += 2 {
+		names = append(names, podName(i))
+	}
+	return names
 }

@@ -24,6 +24,8 @@ func largeService() Scenario {
 		Name:    "large-service",
 		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
 		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: truncated Endpoints"}},
+		// The oldest release lists in pages, which so many pods fill.
+		ByRelease: true,
 		// Nobody sends heartbeats for the crowd.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
 		Prepare: func(ctx context.Context, l *Lab) error {

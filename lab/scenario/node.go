@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // createNode creates a Ready node without a kubelet, and its Lease.
@@ -26,7 +24,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	}
 	// Whether a first Lease is a heartbeat depends on whether the node was there
 	// already, and the two come by two watches.
-	if err := poll.Sleep(ctx, settle); err != nil {
+	if err := l.settles(ctx); err != nil {
 		return err
 	}
 	seconds, renewed := int32(40), metav1.NowMicro()

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 // probes is what the kubelets' HTTP probes ask about all pods: a container that is only remembered
@@ -18,9 +20,11 @@ type probes struct {
 
 	mu      sync.Mutex
 	failing map[string]bool
+	// asked counts the probes of each kind and pod.
+	asked map[string]int
 }
 
-func newProbes() *probes { return &probes{failing: map[string]bool{}} }
+func newProbes() *probes { return &probes{failing: map[string]bool{}, asked: map[string]int{}} }
 
 // serve answers until the context ends.
 func (p *probes) serve(ctx context.Context) error {
@@ -37,6 +41,7 @@ func (p *probes) serve(ctx context.Context) error {
 func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked[r.URL.Path]++
 	if p.failing[r.URL.Path] {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
@@ -47,6 +52,29 @@ func (p *probes) set(kind, pod string, failing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failing[probePath(kind, pod)] = failing
+}
+
+// askedAgain waits until the probe of that kind was asked about each pod once more.
+func (p *probes) askedAgain(ctx context.Context, kind string, pods ...string) error {
+	before := p.counts(kind, pods)
+	return poll.Until(ctx, patience, "probes of "+kind, func(context.Context) error {
+		for i, now := range p.counts(kind, pods) {
+			if now == before[i] {
+				return fmt.Errorf("%s was not asked", pods[i])
+			}
+		}
+		return nil
+	})
+}
+
+func (p *probes) counts(kind string, pods []string) []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []int
+	for _, pod := range pods {
+		all = append(all, p.asked[probePath(kind, pod)])
+	}
+	return all
 }
 
 func probePath(kind, pod string) string { return "/" + kind + "/" + pod }
@@ -73,6 +101,7 @@ func (p *probes) probe(kind, pod string) *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Host: "127.0.0.1", Port: intstr.FromInt(p.port), Path: probePath(kind, pod),
 		}},
-		PeriodSeconds: 1, FailureThreshold: 1,
+		// On a slow machine no answer is late: one would fail the probe.
+		PeriodSeconds: 1, FailureThreshold: 1, TimeoutSeconds: 60,
 	}
 }

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
 type chaosNode struct {
@@ -30,7 +28,7 @@ func (c *chaos) makeNode(ctx context.Context, node *chaosNode) error {
 
 // post writes a node's status, renew its Lease; each waits for the other to arrive.
 func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) error {
-	if err := settled(ctx, node.renewed); err != nil {
+	if err := c.settled(ctx, node.renewed); err != nil {
 		return err
 	}
 	node.posted = time.Now()
@@ -38,7 +36,7 @@ func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) err
 }
 
 func (c *chaos) renew(ctx context.Context, node *chaosNode) error {
-	if err := settled(ctx, node.posted); err != nil {
+	if err := c.settled(ctx, node.posted); err != nil {
 		return err
 	}
 	node.renewed = time.Now()
@@ -79,7 +77,7 @@ func (c *chaos) heartbeat(ctx context.Context) error {
 // that its Lease is gone too.
 func (c *chaos) recreateNode(ctx context.Context) error {
 	node := pick(c, c.nodes)
-	if err := settled(ctx, node.renewed); err != nil {
+	if err := c.settled(ctx, node.renewed); err != nil {
 		return err
 	}
 	leases := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
@@ -90,7 +88,7 @@ func (c *chaos) recreateNode(ctx context.Context) error {
 	if err := leases.Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete lease: %w", err)
 	}
-	if err := poll.Sleep(ctx, settle); err != nil {
+	if err := c.settles(ctx); err != nil {
 		return err
 	}
 	node.behind = 0

@@ -25,6 +25,7 @@ func healthyRollout() Scenario {
 		Summary:    "a Deployment rolls out a new image and scales up and down: addresses go, and nothing is wrong",
 		NoIncident: true,
 		Causes:     []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
+		ByRelease:  true,
 		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(

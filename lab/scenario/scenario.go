@@ -15,15 +15,17 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// patience is how long a scenario waits for what it expects to happen.
-const patience = 90 * time.Second
+// patience is how long a scenario waits for what it expects to happen, on a slow machine too.
+const patience = 3 * time.Minute
 
 // Scenario is one fault and the way back.
 type Scenario struct {
 	Name    string
 	Summary string
-	// Options is the cluster it needs.
+	// Options is the cluster it needs. A scenario that names a release exists on that one alone.
 	Options cluster.Options
+	// ByRelease says that what happens depends on the release.
+	ByRelease bool
 	// Prepare creates the objects it needs, before anything is counted.
 	Prepare func(context.Context, *Lab) error
 	// Run makes the fault happen, sees to the recovery and returns an error if
@@ -87,15 +89,15 @@ type Lab struct {
 	Seed uint64
 }
 
-// All lists the scenarios, in the order of the incidents.
-func All() []Scenario {
-	return []Scenario{
-		heartbeatLoss(),
+// All lists the scenarios as they are on a release, in the order of the incidents.
+func All(release cluster.Release) []Scenario {
+	all := []Scenario{
+		heartbeatLoss(release),
 		endpointsReset(),
 		controlPlaneStall(),
 		inPlaceUpgrade(),
 		tightGracePeriod(),
-		causes(),
+		causes(release),
 		kubeletRestart(),
 		largeService(),
 		healthyRollout(),
@@ -105,14 +107,28 @@ func All() []Scenario {
 		apiServerStall(),
 		random(),
 	}
+	for i := range all {
+		if all[i].Options.Release == "" {
+			all[i].Options.Release = release
+		}
+	}
+	return all
 }
 
-// Find returns the scenario of that name.
-func Find(name string) (Scenario, error) {
-	for _, s := range All() {
-		if s.Name == name {
-			return s, nil
+// Find returns the scenario of that name as it is on a release; without one on the newest on which it exists.
+func Find(name string, release cluster.Release) (Scenario, error) {
+	anyRelease := release == ""
+	if anyRelease {
+		release = cluster.Newest
+	}
+	for _, s := range All(release) {
+		if s.Name != name {
+			continue
 		}
+		if !anyRelease && s.Options.Release != release {
+			return s, fmt.Errorf("%s can be seen on %s only, not on %s", name, s.Options.Release, release)
+		}
+		return s, nil
 	}
 	return Scenario{}, fmt.Errorf("no scenario %q", name)
 }

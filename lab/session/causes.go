@@ -30,7 +30,7 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
 	}
-	return poll.Until(ctx, causeWithin, "the right causes", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the right causes", func(ctx context.Context) error {
 		counts, err := compare.Scrape(ctx, s.MetricsURL())
 		if err != nil {
 			return err

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// causeWithin is how long a loss may take to show its cause.
-	causeWithin = 5 * time.Second
 	// calmFor is longer than kubeflap waits for lost addresses to be replaced
 	// before it makes an incident of them.
 	calmFor = 12 * time.Second
@@ -53,7 +51,7 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 // tellsIncident waits until kubeflap tells the incident that the scenario is, and
 // checks that no lost address is left without a cause.
 func (s *Session) tellsIncident(ctx context.Context) error {
-	return poll.Until(ctx, causeWithin, "the right incident", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the right incident", func(ctx context.Context) error {
 		if err := s.everyLossHasACause(ctx); err != nil {
 			return err
 		}

@@ -2,14 +2,10 @@ package session
 
 import (
 	"context"
-	"time"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
 )
-
-// startTimeout is how long kubeflap may take to see the whole cluster.
-const startTimeout = 30 * time.Second
 
 // startKubeflap starts kubeflap, and its recording if wanted, and waits until
 // they have seen everything there is.
@@ -24,7 +20,7 @@ func (s *Session) startKubeflap(ctx context.Context) error {
 	}
 	s.URL = "http://" + address
 	s.lab.URL = s.URL
-	err = run.Until(ctx, startTimeout, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) })
+	err = run.Until(ctx, patience, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) })
 	if err != nil || s.options.Save == "" {
 		return err
 	}

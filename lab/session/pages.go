@@ -89,7 +89,10 @@ func (s *Session) pages(ctx context.Context) error {
 	if err := poll.Sleep(ctx, time.Until(s.over.Add(s.pageWithin()))); err != nil {
 		return err
 	}
-	told, inhibited, err := s.Paging.Held(ctx)
+	if err := s.keepsQuiet(ctx); err != nil {
+		return errors.Join(err, s.Paging.Alive())
+	}
+	told, _, err := s.Paging.Held(ctx)
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
@@ -102,12 +105,23 @@ func (s *Session) pages(ctx context.Context) error {
 	if s.scenario.NoIncident {
 		return s.nothingPends(ctx)
 	}
-	for _, quiet := range s.scenario.Quiet {
-		if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
-			return fmt.Errorf("%s should fire and be kept back, which only %+v are", quiet, inhibited)
-		}
-	}
 	return nil
+}
+
+// keepsQuiet waits until the alerts fire that another says already, and are kept back.
+func (s *Session) keepsQuiet(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the alerts that are kept back", func(ctx context.Context) error {
+		_, inhibited, err := s.Paging.Held(ctx)
+		if err != nil {
+			return err
+		}
+		for _, quiet := range s.scenario.Quiet {
+			if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
+				return fmt.Errorf("%s should fire and be kept back, which only %+v are", quiet, inhibited)
+			}
+		}
+		return nil
+	})
 }
 
 // nothingPends checks that no alert waits for its time either.
@@ -123,7 +137,7 @@ func (s *Session) nothingPends(ctx context.Context) error {
 func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
 	// Its time is looked at by people: a machine that builds at the same time is slow.
-	err := poll.Until(ctx, 3*s.pageWithin(), "the page "+want.Alert, func(context.Context) error {
+	err := poll.Until(ctx, s.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
 		all := s.Paging.Receiver.Pages()
 		for _, got = range all {
 			if fits(got, want) && says(got, want) {

@@ -29,7 +29,7 @@ func (s *Session) startRecording(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.record.Until(ctx, startTimeout, "the recording to begin", func(context.Context) error {
+	return s.record.Until(ctx, patience, "the recording to begin", func(context.Context) error {
 		text, err := readRecording(s.options.Save)
 		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
 			return fmt.Errorf("it holds %d of %d lists", n, resources)
@@ -98,7 +98,7 @@ func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	if err != nil {
 		return err
 	}
-	return p.Until(ctx, startTimeout, "the paced replay to agree", func(ctx context.Context) error {
+	return p.Until(ctx, patience, "the paced replay to agree", func(ctx context.Context) error {
 		paced, err := compare.Scrape(ctx, "http://"+address+"/metrics")
 		if err != nil {
 			return err

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// patience is how long kubeflap may take to tell what the truth tells.
-	patience = 10 * time.Second
-	// nextScrape is when the next scrape may come at the earliest.
-	nextScrape = 500 * time.Millisecond
+	// patience is for all that must come, and mostly comes at once: a machine that builds at the same time is
+	// slow, which says nothing about kubeflap.
+	patience = 2 * time.Minute
+	// nextScrape is when the next scrape comes.
+	nextScrape = paging.Interval
 	// measurePeriod is how often times are compared during the scenario.
 	measurePeriod = time.Second
 )
@@ -128,6 +129,9 @@ func (s *Session) play(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
 	}
+	if err := s.knowsGracePeriod(ctx); err != nil {
+		return err
+	}
 	return s.tellsWhy(ctx)
 }
 
@@ -186,25 +190,6 @@ func (s *Session) startWatchers(ctx context.Context) error {
 	})
 }
 
-// whileNothingMoves pauses all kubelets.
-func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
-	for _, kubelet := range s.Cluster.Kubelets {
-		if err := kubelet.Pause(); err != nil {
-			return err
-		}
-		defer func() {
-			if e := kubelet.Resume(); err == nil {
-				err = e
-			}
-		}()
-	}
-	// What a kubelet had just sent still has to arrive.
-	if err := poll.Sleep(ctx, 100*time.Millisecond); err != nil {
-		return err
-	}
-	return do()
-}
-
 func (s *Session) compare(ctx context.Context) error {
 	if s.URL == "" {
 		_, err := s.Truth.Counts()
@@ -217,6 +202,22 @@ func (s *Session) compare(ctx context.Context) error {
 		return s.comparison().Once(ctx)
 	}
 	return s.comparison().Agree(ctx, patience)
+}
+
+// knowsGracePeriod checks that kubeflap knows it: by the controller manager's flag, or the release's default.
+func (s *Session) knowsGracePeriod(ctx context.Context) error {
+	is, shown := s.Cluster.GracePeriod()
+	if s.URL == "" || !shown {
+		return nil
+	}
+	told, err := compare.Scrape(ctx, s.MetricsURL())
+	if err != nil {
+		return err
+	}
+	if known := told.Sum("kubeflap_node_monitor_grace_period_seconds"); known != is.Seconds() {
+		return fmt.Errorf("kubeflap takes the grace period for %v s, it is %s", known, is)
+	}
+	return nil
 }
 
 func (s *Session) comparison() compare.Comparison {

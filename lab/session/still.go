@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// stillFor is for how long nothing may have been written before everything stands still: what a
+// component had just sent when it was paused still has to arrive.
+const stillFor = 500 * time.Millisecond
+
+// whileNothingMoves pauses whoever writes: the kubelets, and the controller manager, which would otherwise
+// call nodes Unknown that send no heartbeats.
+func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
+	writers := []*cluster.Process{s.Cluster.ControllerManager}
+	for _, kubelet := range s.Cluster.Kubelets {
+		writers = append(writers, kubelet)
+	}
+	for _, writer := range writers {
+		if err := writer.Pause(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, writer.Resume()) }()
+	}
+	if err := s.standsStill(ctx); err != nil {
+		return err
+	}
+	return do()
+}
+
+// standsStill waits until nothing was written for a while.
+func (s *Session) standsStill(ctx context.Context) error {
+	client, err := metadata.NewForConfig(s.Cluster.Config)
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	return poll.Until(ctx, patience, "the cluster to stand still", func(ctx context.Context) error {
+		before, err := versions(ctx, client)
+		if err != nil {
+			return err
+		}
+		if err := poll.Sleep(ctx, stillFor); err != nil {
+			return err
+		}
+		after, err := versions(ctx, client)
+		if err == nil && !maps.Equal(before, after) {
+			err = errors.New("something was written")
+		}
+		return err
+	})
+}
+
+// versions are those of all objects that kubeflap watches.
+func versions(ctx context.Context, client metadata.Interface) (map[string]string, error) {
+	all := map[string]string{}
+	for resource, namespace := range map[schema.GroupVersionResource]string{
+		{Version: "v1", Resource: "nodes"}:                                     "",
+		{Version: "v1", Resource: "pods"}:                                      "",
+		{Version: "v1", Resource: "services"}:                                  "",
+		{Version: "v1", Resource: "endpoints"}:                                 "",
+		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: "",
+		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}:      corev1.NamespaceNodeLease,
+	} {
+		list, err := client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+		for _, object := range list.Items {
+			all[string(object.UID)] = object.ResourceVersion
+		}
+	}
+	return all, nil
+}
