@@ -54,6 +54,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	up := app.Command("up", "Start a cluster and leave it standing until interrupted.")
 	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
 
+	benches := app.Command("bench", "Measure kubeflap beside kube-state-metrics and a bare client, and write the result into the page.")
+	benchmark := addBenchFlags(benches)
+
 	command, err := app.Parse(args)
 	if err != nil {
 		return fmt.Errorf("read the command line: %w", err)
@@ -69,6 +72,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return buildAll(ctx, log)
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
+	case benches.FullCommand():
+		return benchmark.run(ctx, log)
 	default:
 		return play(ctx, *name, options, show{out: out, dump: *dump, keep: *keep})
 	}

@@ -82,6 +82,13 @@ func (p *Process) start() error {
 	return nil
 }
 
+// PID is the number of the process as it runs now.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pid
+}
+
 // Pause stops the process where it is, as an overloaded machine would.
 func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
 

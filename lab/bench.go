@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/lab/bench"
+)
+
+// benchFlags are those of the benchmark.
+type benchFlags struct {
+	options bench.Options
+	sizes   []string
+}
+
+func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
+	f := &benchFlags{}
+	o := &f.options
+	cmd.Flag("kubeflap", "The kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
+	var sizes []string
+	for _, size := range bench.Sizes() {
+		sizes = append(sizes, size.Name)
+	}
+	cmd.Flag("size", "Size of the cluster; repeatable.").EnumsVar(&f.sizes, sizes...)
+	cmd.Flag("runs", "How often all is measured; medians count.").Default("3").IntVar(&o.Runs)
+	cmd.Flag("program", "Measure only this program; repeatable.").EnumsVar(&o.Programs, bench.Programs()...)
+	cmd.Flag("rest", "For how long a program is watched at rest.").Default("1m").DurationVar(&o.Pace.Rest)
+	cmd.Flag("load", "For how long it is watched under load.").Default("1m").DurationVar(&o.Pace.Load)
+	cmd.Flag("events", "Events that come in a second under load.").Default("500").Float64Var(&o.Pace.Events)
+	cmd.Flag("scrapes", "Scrapes of each kind.").Default("20").IntVar(&o.Pace.Scrapes)
+	cmd.Flag("probes", "Scrapes for each time between an event and a scrape.").Default("100").IntVar(&o.Pace.Probes)
+	cmd.Flag("page", "The document whose tables are written.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
+	return f
+}
+
+func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {
+	f.options.Log = log
+	for _, name := range f.sizes {
+		size, err := bench.FindSize(name)
+		if err != nil {
+			return err
+		}
+		f.options.Sizes = append(f.options.Sizes, size)
+	}
+	_, err := bench.Run(ctx, f.options)
+	return err
+}
