@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -13,6 +16,7 @@ import (
 type benchFlags struct {
 	options bench.Options
 	sizes   []string
+	grow    string
 }
 
 func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
@@ -32,6 +36,8 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("scrapes", "Scrapes of each kind.").Default("20").IntVar(&o.Pace.Scrapes)
 	cmd.Flag("probes", "Scrapes for each time between an event and a scrape.").Default("100").IntVar(&o.Pace.Probes)
 	cmd.Flag("page", "The document whose tables are written.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
+	cmd.Flag("growth", "Measure kubeflap while a cluster grows up to this size.").EnumVar(&f.grow, sizes...)
+	cmd.Flag("churn", "For how long kubeflap is measured while pods and Services come and go, at the smallest size.").DurationVar(&o.Churn)
 	return f
 }
 
@@ -44,6 +50,22 @@ func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {
 		}
 		f.options.Sizes = append(f.options.Sizes, size)
 	}
-	_, err := bench.Run(ctx, f.options)
+	if len(f.options.Programs) == 0 {
+		f.options.Programs = bench.Programs()
+	}
+	if f.grow != "" {
+		size, err := bench.FindSize(f.grow)
+		if err != nil {
+			return err
+		}
+		f.options.Grow = size
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("find a folder for filled clusters: %w", err)
+	}
+	f.options.Cache = filepath.Join(cache, "kubeflap-lab")
+	f.options.ChurnSize = bench.Sizes()[0]
+	_, err = bench.Run(ctx, f.options)
 	return err
 }

@@ -21,9 +21,16 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Programs are those to compare; empty is all of them.
+	// Grow is the size up to which kubeflap is measured while the cluster grows; of none it is not.
+	Grow Size
+	// Churn is for how long kubeflap is measured while pods and Services come and go, in a cluster of ChurnSize.
+	Churn     time.Duration
+	ChurnSize Size
+	// Programs are those to compare.
 	Programs []string
 	Pace     Pace
+	// Cache is the folder in which filled clusters are kept.
+	Cache string
 	// Page is the document whose tables are written.
 	Page string
 	Log  *slog.Logger
@@ -33,34 +40,79 @@ type Options struct {
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
+	// PodBytes and NodeBytes are the sizes of one of each in protobuf.
+	PodBytes, NodeBytes int
 }
 
-// Run measures all sizes, and writes the page after each.
-func Run(ctx context.Context, o Options) ([]Result, error) {
-	if len(o.Programs) == 0 {
-		o.Programs = Programs()
+// Measured is all that was measured.
+type Measured struct {
+	Results []Result
+	Grown   Grown
+	Churned Churned
+}
+
+// Run measures all that is asked for, and writes each part of the page as soon as it is measured.
+func Run(ctx context.Context, o Options) (m Measured, err error) {
+	for _, size := range o.Sizes {
+		result, err := o.compare(ctx, size)
+		if err != nil {
+			return m, fmt.Errorf("measure with %s: %w", size, err)
+		}
+		m.Results = append(m.Results, result)
+		if err := result.write(o); err != nil {
+			return m, err
+		}
 	}
+	if o.Grow.Nodes > 0 {
+		if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
+			return m, fmt.Errorf("measure growth: %w", err)
+		}
+		if err := m.Grown.write(o.Page); err != nil {
+			return m, err
+		}
+	}
+	if o.Churn > 0 {
+		if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
+			return m, fmt.Errorf("measure churn: %w", err)
+		}
+		return m, m.Churned.write(o.Page)
+	}
+	return m, nil
+}
+
+// compare measures all programs at one size, one after the other against the same API server. Each run begins with another.
+func (o Options) compare(ctx context.Context, size Size) (Result, error) {
+	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
-		return nil, fmt.Errorf("create a folder: %w", err)
+		return result, fmt.Errorf("create a folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	built, err := o.build(ctx, dir)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
-	var results []Result
-	for _, size := range o.Sizes {
-		result, err := o.measure(ctx, size, built)
-		if err != nil {
-			return results, fmt.Errorf("bench with %s: %w", size, err)
-		}
-		results = append(results, result)
-		if err := writePart(o.Page, size.Name, result.table(o)); err != nil {
-			return results, err
-		}
+	data, err := o.populated(ctx, size)
+	if err != nil {
+		return result, err
 	}
-	return results, nil
+	err = withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
+		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
+		for run := range o.Runs {
+			for i := range o.Programs {
+				name := o.Programs[(i+run)%len(o.Programs)]
+				begin := time.Now()
+				figures, err := measure(ctx, c, l, newProgram(name, built), o.Pace)
+				if err != nil {
+					return err
+				}
+				result.Runs[name] = append(result.Runs[name], figures)
+				o.Log.Info("measured", "size", size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
+			}
+		}
+		return nil
+	})
+	return result, err
 }
 
 func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {
@@ -72,30 +124,6 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 	}
 	b.floor, err = buildFloor(ctx, dir)
 	return b, err
-}
-
-// measure measures all programs at one size, one after the other against the same API server. Each run begins with another.
-func (o Options) measure(ctx context.Context, size Size, b binaries) (Result, error) {
-	result := Result{Size: size, Runs: map[string][]Figures{}}
-	data, err := populated(ctx, o.Log, size)
-	if err != nil {
-		return result, err
-	}
-	return result, withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
-		for run := range o.Runs {
-			for i := range o.Programs {
-				name := o.Programs[(i+run)%len(o.Programs)]
-				begin := time.Now()
-				figures, err := measure(ctx, c, l, newProgram(name, b), o.Pace)
-				if err != nil {
-					return err
-				}
-				result.Runs[name] = append(result.Runs[name], figures)
-				o.Log.Info("measured", "size", size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
-			}
-		}
-		return nil
-	})
 }
 
 // withLoad does something on a cluster whose Leases are renewed meanwhile.
@@ -111,6 +139,9 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	}
 	l, err := newLoad(ctx, size, client)
 	if err != nil {
+		return err
+	}
+	if err := l.readApps(ctx); err != nil {
 		return err
 	}
 	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })

@@ -20,7 +20,7 @@ const (
 	RestMemory   Figure = "Memory at rest, not scraped"
 	RestCPU      Figure = "CPU per minute at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
-	EventRate    Figure = "Events per second meanwhile"
+	EventRate    Figure = "Events per second, reached"
 	Scraped      Figure = "Scrape, median"
 	ScrapedCPU   Figure = "CPU per scrape"
 	ScrapedBytes Figure = "Scrape, size"
@@ -31,10 +31,10 @@ const (
 	SteadyMemory Figure = "Memory while scraped"
 	BusyMedian   Figure = "Scrape under load, median"
 	BusyP99      Figure = "Scrape under load, p99"
-	BusyRate     Figure = "Events per second meanwhile "
+	BusyRate     Figure = "Events per second while scraped"
 	Shown        Figure = "Event to scrape, p99"
 	Answered     Figure = "Event to answer read, p99"
-	ShownRate    Figure = "Events per second meanwhile  "
+	ShownRate    Figure = "Events per second while probed"
 	PeakMemory   Figure = "Peak memory in all"
 )
 

@@ -59,10 +59,12 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 	for i := range nodes.Items {
 		l.nodes = append(l.nodes, &nodes.Items[i])
 	}
-	if size.Services == 0 {
-		return l, nil
-	}
-	l.apps = make([]*app, min(flappers, size.Services-1))
+	return l, nil
+}
+
+// readApps reads the Services that are going to flap, and their pods.
+func (l *load) readApps(ctx context.Context) error {
+	l.apps = make([]*app, min(flappers, l.size.Services-1))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for i := range l.apps {
@@ -72,10 +74,10 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 		})
 	}
 	group.Go(func() (err error) {
-		l.probe, err = l.readApp(ctx, size.Services-1)
+		l.probe, err = l.readApp(ctx, l.size.Services-1)
 		return err
 	})
-	return l, group.Wait()
+	return group.Wait()
 }
 
 func (l *load) readApp(ctx context.Context, service int) (*app, error) {
@@ -148,9 +150,6 @@ func (l *load) report(ctx context.Context, i int) error {
 
 // flap lets pods' readiness change until the context ends, so that this many events come of it.
 func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
-	if len(l.apps) == 0 {
-		return nil
-	}
 	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) error {
 		if err := l.apps[i%len(l.apps)].flap(ctx); err != nil {
 			return err

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -76,7 +75,7 @@ func nodeConditions() []corev1.NodeCondition {
 	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
 		return corev1.NodeCondition{
 			Type: kind, Status: status, Reason: reason, Message: message,
-			LastHeartbeatTime: metav1.NewTime(time.Now()), LastTransitionTime: started(),
+			LastHeartbeatTime: started(), LastTransitionTime: started(),
 		}
 	}
 	return []corev1.NodeCondition{

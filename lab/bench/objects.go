@@ -51,7 +51,22 @@ func (s Size) nodeOf(pod int) int { return pod % max(1, s.Nodes) }
 
 func (s Size) pod(pod int) string {
 	app := s.service(s.of(pod))
-	return app + "-" + hash("template", app)[:10] + "-" + hash("pod", pod)[:5]
+	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
+}
+
+// suffix is what a ReplicaSet puts at the end of a pod's name: random to look at, and no two pods have the same.
+func suffix(pod int) string {
+	const (
+		letters = "bcdfghjklmnpqrstvwxz2456789"
+		all     = 14_348_907 // 27 to the power of 5
+		prime   = 7_368_787  // has no factor in common with it
+	)
+	n, text := pod*prime%all, make([]byte, 5)
+	for i := range text {
+		text[i] = letters[n%len(letters)]
+		n /= len(letters)
+	}
+	return string(text)
 }
 
 func zone(node int) string { return fmt.Sprintf("eu-central-1%c", 'a'+node%zones) }
@@ -60,10 +75,8 @@ func nodeIP(node int) string { return fmt.Sprintf("10.240.%d.%d", node>>8, node&
 
 func podIP(pod int) string { return fmt.Sprintf("10.%d.%d.%d", 128+pod>>16, pod>>8&255, pod&255) }
 
-// started is when everything began that has run for long.
-func started() metav1.Time {
-	return metav1.NewTime(time.Now().Add(-24 * time.Hour).Truncate(time.Second))
-}
+// started is when everything began that has run for long. It is always the same, so that what was filled once is still the same.
+func started() metav1.Time { return metav1.Date(2026, 3, 1, 9, 12, 44, 0, time.UTC) }
 
 func appLabels(app string) map[string]string {
 	return map[string]string{
@@ -158,7 +171,7 @@ func leaseObject(node *corev1.Node) *coordinationv1.Lease {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
 		},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: &node.Name, LeaseDurationSeconds: new(leaseSeconds), RenewTime: new(metav1.NowMicro()),
+			HolderIdentity: &node.Name, LeaseDurationSeconds: new(leaseSeconds), RenewTime: new(metav1.NewMicroTime(started().Time)),
 		},
 	}
 }

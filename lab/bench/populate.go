@@ -31,6 +31,8 @@ const writers = 32
 func clusterOptions(log *slog.Logger, data string) cluster.Options {
 	return cluster.Options{
 		NoControllerManager: true, Data: data, Log: log,
+		// Elsewhere the control plane has machines of its own: here it must not keep the processor from what is measured.
+		Nice: 10,
 		// A new node would be tainted, and stay so: who takes the taint away is not there.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
 	}
@@ -121,16 +123,23 @@ func (f *filling) node(ctx context.Context, i int) error {
 }
 
 func (f *filling) pod(ctx context.Context, i int) error {
-	object := f.size.podObject(i)
-	pods := f.client.CoreV1().Pods(object.Namespace)
-	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
+	pod, err := writePod(ctx, f.client, f.size.podObject(i), f.size.podStatus(i))
 	if err != nil {
 		return err
 	}
 	f.uids[i] = pod.UID
-	pod.Status = f.size.podStatus(i)
-	_, err = pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
-	return err
+	return nil
+}
+
+// writePod writes a pod as its controller would, and its status as its kubelet.
+func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
+	pods := client.CoreV1().Pods(object.Namespace)
+	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
+	if err != nil {
+		return nil, err
+	}
+	pod.Status = status
+	return pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
 }
 
 func (f *filling) service(ctx context.Context, i int) error {
@@ -155,24 +164,20 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 	return err
 }
 
-// populated gives the folder of the data of a cluster of this size, for cluster.Options.Data. It is filled once, and kept in the
-// user's cache until what is in it changes.
-func populated(ctx context.Context, log *slog.Logger, size Size) (string, error) {
+// populated gives the folder of the data of a cluster of this size, for cluster.Options.Data. It is filled once, and kept until
+// what is in it changes.
+func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a folder for the cluster's data: %w", err)
-	}
-	dir := filepath.Join(cache, "kubeflap-lab", "filled-"+size.Name+"-"+key)
+	dir := filepath.Join(o.Cache, "filled-"+size.Name+"-"+key)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	log.Info("filling a cluster, once", "size", size.Name, "with", size)
+	o.Log.Info("filling a cluster, once", "size", size.Name, "with", size)
 	begin := time.Now()
-	c, err := cluster.Start(ctx, clusterOptions(log, ""))
+	c, err := cluster.Start(ctx, clusterOptions(o.Log, ""))
 	if err != nil {
 		return "", err
 	}
@@ -184,7 +189,10 @@ func populated(ctx context.Context, log *slog.Logger, size Size) (string, error)
 	if err := f.to(ctx, size); err != nil {
 		return "", fmt.Errorf("fill a cluster with %s: %w", size, err)
 	}
-	unfinished := dir + ".unfinished"
+	unfinished, err := os.MkdirTemp(o.Cache, "unfinished-")
+	if err != nil {
+		return "", fmt.Errorf("create a folder for the cluster's data: %w", err)
+	}
 	defer os.RemoveAll(unfinished)
 	if err := c.SaveData(ctx, unfinished); err != nil {
 		return "", err
@@ -192,7 +200,7 @@ func populated(ctx context.Context, log *slog.Logger, size Size) (string, error)
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the cluster's data: %w", err)
 	}
-	log.Info("filled a cluster", "size", size.Name, "took", time.Since(begin).Round(time.Second))
+	o.Log.Info("filled a cluster", "size", size.Name, "took", time.Since(begin).Round(time.Second))
 	return dir, nil
 }
 

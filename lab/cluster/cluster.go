@@ -35,6 +35,8 @@ type Options struct {
 	NoControllerManager bool
 	// APIServerFlags are added to those the lab needs.
 	APIServerFlags []string
+	// Nice is by how much the control plane gives way to other processes.
+	Nice int
 	// Data is a folder that SaveData wrote, to begin with a copy of; empty is an empty cluster.
 	Data string
 	// Log says what happens; nil is silent.
@@ -103,6 +105,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	if err := c.connect(ctx, address, tokens); err != nil {
 		return err
+	}
+	for _, p := range []*Process{c.Etcd, c.APIServer} {
+		if err := p.Renice(c.options.Nice); err != nil {
+			return err
+		}
 	}
 	if err := c.startNodes(ctx); err != nil {
 		return err
