@@ -6,10 +6,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/lab/bench"
+)
+
+const (
+	// growthSteps is in how many steps a cluster grows by each kind of object.
+	growthSteps = 4
+	// settle is how long a program is left alone before it is measured.
+	settle = time.Second
 )
 
 // benchFlags are those of the benchmark.
@@ -22,6 +30,7 @@ type benchFlags struct {
 func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	f := &benchFlags{}
 	o := &f.options
+	o.Steps, o.Pace.Settle = growthSteps, settle
 	cmd.Flag("kubeflap", "The kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
 	var sizes []string
 	for _, size := range bench.Sizes() {

@@ -21,8 +21,9 @@ type Options struct {
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the size up to which kubeflap is measured while the cluster grows; of none it is not.
-	Grow Size
+	// Grow is the size up to which kubeflap is measured while the cluster grows, by Steps of each kind of object; of none it is not.
+	Grow  Size
+	Steps int
 	// Churn is for how long kubeflap is measured while pods and Services come and go, in a cluster of ChurnSize.
 	Churn     time.Duration
 	ChurnSize Size

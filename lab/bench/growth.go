@@ -10,9 +10,6 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// growthSteps is in how many steps a cluster grows by each kind of object.
-const growthSteps = 4
-
 // Grown is what was measured of kubeflap while a cluster grew.
 type Grown struct {
 	Size Size
@@ -60,8 +57,8 @@ func (o Options) grow(ctx context.Context, size Size) (Grown, error) {
 		}},
 	} {
 		line := Line{Kind: kind.name, Beside: kind.beside()}
-		for step := range growthSteps + 1 {
-			*kind.n = kind.all * step / growthSteps
+		for step := range o.Steps + 1 {
+			*kind.n = kind.all * step / o.Steps
 			begin := time.Now()
 			figures, err := o.growTo(ctx, c, f, part)
 			if err != nil {

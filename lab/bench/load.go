@@ -7,14 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -100,6 +99,9 @@ func (l *load) readApp(ctx context.Context, service int) (*app, error) {
 	}
 	return a, nil
 }
+
+// written is how many events there have been, but for the few of nodes.
+func (l *load) written() int64 { return l.renewed.Load() + l.flapped.Load() }
 
 // renewAll ends what a cluster whose data was kept would begin with: that every Lease has expired.
 func (l *load) renewAll(ctx context.Context) error {

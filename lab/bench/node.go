@@ -37,7 +37,8 @@ func nodeStatus(name string, node int) corev1.NodeStatus {
 		Capacity: nodeResources("8", "32Gi"), Allocatable: nodeResources("7910m", "29Gi"),
 		Conditions: nodeConditions(),
 		Addresses: []corev1.NodeAddress{
-			{Type: corev1.NodeInternalIP, Address: nodeIP(node)}, {Type: corev1.NodeHostName, Address: name},
+			{Type: corev1.NodeInternalIP, Address: nodeIP(node)},
+			{Type: corev1.NodeHostName, Address: name},
 			{Type: corev1.NodeInternalDNS, Address: name},
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},

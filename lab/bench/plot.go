@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"os"
@@ -15,20 +16,20 @@ import (
 
 // panel is one of the plots of a picture.
 type panel struct {
-	title, x, y string
-	xs, ys      []float64
+	title, x string
+	xs, ys   []float64
 	// line is drawn through the points.
 	line fit
 }
 
 const (
-	panelWidth  = 3 * vg.Inch
-	panelHeight = 2 * vg.Inch
+	pageWidth   = 10 * vg.Inch
+	panelHeight = 1.8 * vg.Inch
 )
 
-// draw writes panels, row by row, as an SVG. Its background is white, so that it can be read wherever it is shown.
+// drawPanels writes panels, row by row, as an SVG. Its background is white, so that it can be read wherever it is shown.
 func drawPanels(path string, rows [][]panel) error {
-	canvas := vgsvg.New(panelWidth*vg.Length(len(rows[0])), panelHeight*vg.Length(len(rows)))
+	canvas := vgsvg.New(pageWidth, panelHeight*vg.Length(len(rows)))
 	var plots [][]*plot.Plot
 	for _, row := range rows {
 		var line []*plot.Plot
@@ -53,23 +54,23 @@ func drawPanels(path string, rows [][]panel) error {
 			plots[i][j].Draw(tile)
 		}
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("create the plot: %w", err)
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return fmt.Errorf("draw %s: %w", path, err)
 	}
-	if _, err := canvas.WriteTo(file); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("write the plot %s: %w", path, err)
+	// The fonts are those of who looks at it.
+	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,sans-serif;"))
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write the plot: %w", err)
 	}
-	return file.Close()
+	return nil
 }
 
 func (p panel) plot() (*plot.Plot, error) {
 	drawn := plot.New()
-	drawn.Title.Text, drawn.X.Label.Text, drawn.Y.Label.Text = p.title, p.x, p.y
+	drawn.Title.Text, drawn.X.Label.Text = p.title, p.x
 	for _, style := range []*font.Font{
-		&drawn.Title.TextStyle.Font, &drawn.X.Label.TextStyle.Font, &drawn.Y.Label.TextStyle.Font,
-		&drawn.X.Tick.Label.Font, &drawn.Y.Tick.Label.Font,
+		&drawn.Title.TextStyle.Font, &drawn.X.Label.TextStyle.Font, &drawn.X.Tick.Label.Font, &drawn.Y.Tick.Label.Font,
 	} {
 		style.Variant, style.Size = "Sans", vg.Points(9)
 	}

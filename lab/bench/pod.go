@@ -23,7 +23,7 @@ func (s Size) podObject(pod int) *corev1.Pod {
 			Annotations: map[string]string{
 				"checksum/config": digest("config", app), "checksum/secret": digest("secret", app),
 				"prometheus.io/scrape": "true", "prometheus.io/port": "9090", "prometheus.io/path": "/metrics",
-				"kubectl.kubernetes.io/default-container": "app", "kubectl.kubernetes.io/restartedAt": "2026-03-01T09:12:44Z",
+				"kubectl.kubernetes.io/default-container": "app",
 			},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app + "-" + template,
@@ -43,10 +43,6 @@ func podSpec(app, node string) corev1.PodSpec {
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(10001)), FSGroup: new(int64(10001))},
 		Containers:      []corev1.Container{appContainer(app, token), proxyContainer(app, token)},
 		Volumes:         podVolumes(app, token),
-		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": app}},
-		}},
 		Tolerations: []corev1.Toleration{
 			{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))},
 			{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300))},
@@ -64,12 +60,15 @@ func appContainer(app, token string) corev1.Container {
 		Env:            append(environment(app), plainEnvironment(app)...),
 		EnvFrom:        []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: app + "-env"}}}},
 		Resources:      resources("250m", "512Mi", "1Gi"),
-		ReadinessProbe: probe("/readyz", "http", 5), LivenessProbe: probe("/livez", "http", 20), StartupProbe: probe("/readyz", "http", 2),
+		ReadinessProbe: probe("/readyz", "http", 5), LivenessProbe: probe("/livez", "http", 20),
 		Lifecycle:       &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "sleep 10"}}}},
 		SecurityContext: restricted(),
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: "config", MountPath: "/etc/app", ReadOnly: true}, {Name: "credentials", MountPath: "/var/run/credentials", ReadOnly: true},
-			{Name: "cache", MountPath: "/var/cache/app"}, {Name: "tmp", MountPath: "/tmp"}, serviceAccountMount(token),
+			{Name: "config", MountPath: "/etc/app", ReadOnly: true},
+			{Name: "credentials", MountPath: "/var/run/credentials", ReadOnly: true},
+			{Name: "cache", MountPath: "/var/cache/app"},
+			{Name: "tmp", MountPath: "/tmp"},
+			serviceAccountMount(token),
 		},
 	}
 }
@@ -79,7 +78,7 @@ func proxyContainer(app, token string) corev1.Container {
 		Name: "proxy", Image: proxyImage, ImagePullPolicy: corev1.PullIfNotPresent,
 		Args:  []string{"--config-path=/etc/proxy/envoy.yaml", "--service-cluster=" + app, "--drain-time-s=45", "--log-level=warning", "--concurrency=2"},
 		Ports: []corev1.ContainerPort{{Name: "proxy-admin", ContainerPort: 15000, Protocol: corev1.ProtocolTCP}},
-		Env:   environment(app), Resources: resources("100m", "128Mi", "256Mi"),
+		Env:   environment(app)[:3], Resources: resources("100m", "128Mi", "256Mi"),
 		ReadinessProbe: probe("/healthz/ready", "proxy-admin", 5), LivenessProbe: probe("/healthz/live", "proxy-admin", 20),
 		SecurityContext: restricted(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: "proxy-config", MountPath: "/etc/proxy", ReadOnly: true}, serviceAccountMount(token)},
@@ -111,10 +110,11 @@ func environment(app string) []corev1.EnvVar {
 
 func plainEnvironment(app string) []corev1.EnvVar {
 	return []corev1.EnvVar{
-		{Name: "LOG_LEVEL", Value: "info"}, {Name: "GOMAXPROCS", Value: "2"}, {Name: "REGION", Value: "eu-central-1"},
-		{Name: "OTEL_SERVICE_NAME", Value: app}, {Name: "OTEL_EXPORTER_OTLP_ENDPOINT", Value: "http://collector.observability.svc.cluster.local:4317"},
+		{Name: "LOG_LEVEL", Value: "info"},
+		{Name: "REGION", Value: "eu-central-1"},
+		{Name: "OTEL_SERVICE_NAME", Value: app},
+		{Name: "OTEL_EXPORTER_OTLP_ENDPOINT", Value: "http://collector.observability.svc.cluster.local:4317"},
 		{Name: "OTEL_RESOURCE_ATTRIBUTES", Value: "service.namespace=shop,service.version=2.14.3,deployment.environment=production"},
-		{Name: "CACHE_ADDRESS", Value: "redis-" + app + ".cache.svc.cluster.local:6379"}, {Name: "REQUEST_TIMEOUT", Value: "15s"},
 	}
 }
 

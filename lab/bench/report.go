@@ -3,12 +3,9 @@ package bench
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/prometheus/procfs"
 
@@ -46,16 +43,12 @@ func (r Result) write(o Options) error {
 		writeRow(&b, cells)
 	}
 	b.WriteString("\n")
-	writeRow(&b, []string{"what is to be reached", "at most", "is", ""})
+	writeRow(&b, []string{"what is to be reached", "at most", "is (of each run)", ""})
 	writeRow(&b, []string{"---", "---", "---", "---"})
 	for _, bound := range bounds() {
-		bound.write(&b, r.Size, all)
+		bound.write(&b, r)
 	}
 	return writePart(o.Page, r.Size.Name, b.String())
-}
-
-func writeRow(b *strings.Builder, cells []string) {
-	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
 func cell(figures Figures, row row) string {
@@ -111,23 +104,42 @@ func bounds() []bound {
 	)
 }
 
-func (b bound) write(text *strings.Builder, size Size, all map[string]Figures) {
-	value, measured := all[Kubeflap][b.Figure]
-	what, unit, base := string(b.Figure), b.unit, 1.0
-	switch {
-	case b.of != "":
-		base, what, unit = all[b.of][b.Figure], fmt.Sprintf("%s, of that of %s", what, b.of), ratio
-	case b.than != "":
-		base, what, unit = all[Kubeflap][b.than], fmt.Sprintf("%s, of the median", what), ratio
+// write writes what is to be reached, if it is to be at this size and was measured: the median over the runs, and what each of them gives.
+func (b bound) write(text *strings.Builder, r Result) {
+	var values []float64
+	for run, figures := range r.Runs[Kubeflap] {
+		value, base := figures[b.Figure], 1.0
+		switch {
+		case b.of != "" && run < len(r.Runs[b.of]):
+			base = r.Runs[b.of][run][b.Figure]
+		case b.of != "":
+			base = 0
+		case b.than != "":
+			base = figures[b.than]
+		}
+		if base != 0 {
+			values = append(values, value/base)
+		}
 	}
-	if !measured || base == 0 || size.Nodes < b.from {
+	if len(values) == 0 || r.Size.Nodes < b.from {
 		return
 	}
+	what, unit := string(b.Figure), b.unit
+	switch {
+	case b.of != "":
+		what, unit = fmt.Sprintf("%s, of that of %s", what, b.of), ratio
+	case b.than != "":
+		what, unit = what+", of the median", ratio
+	}
+	var each []string
+	for _, value := range values {
+		each = append(each, unit(value))
+	}
 	verdict := "reached"
-	if value/base > b.limit {
+	if median(values) > b.limit {
 		verdict = "**missed**"
 	}
-	writeRow(text, []string{what, unit(b.limit), unit(value / base), verdict})
+	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
 }
 
 // machine says what was measured on.
@@ -142,129 +154,4 @@ func machine() (string, error) {
 	}
 	return fmt.Sprintf("%d cores with %.0f GiB (%s/%s), %s, kube-apiserver %s, kube-state-metrics %s", runtime.NumCPU(),
 		math.Round(float64(*memory.MemTotalBytes)/(1<<30)), runtime.GOOS, runtime.GOARCH, runtime.Version(), cluster.Newest, PeerVersion), nil
-}
-
-// growthFigures are those that are plotted.
-func growthFigures() []row {
-	const mib = 1 << 20
-	scaled := func(factor float64, format string) unit {
-		return func(v float64) string { return fmt.Sprintf(format, v*factor) }
-	}
-	return []row{
-		{Figure: SteadyMemory, unit: scaled(1.0/mib, "%.3g MiB")},
-		{Figure: RestCPU, unit: scaled(1000, "%.3g ms")},
-		{Figure: Scraped, unit: scaled(1000, "%.3g ms")},
-		{Figure: Series, unit: scaled(1, "%.0f")},
-	}
-}
-
-// write draws the growth and writes how steep it is.
-func (g Grown) write(page string) error {
-	const name = "performance-growth.svg"
-	var b strings.Builder
-	fmt.Fprintf(&b, "![Memory, CPU and scrape time over the number of objects](%s)\n\n", name)
-	writeRow(&b, []string{"for each 1,000 more", "beside", "", "slope", "at none", "R²"})
-	writeRow(&b, []string{"---", "---", "---", "---", "---", "---"})
-	var panels [][]panel
-	for _, line := range g.ByKind {
-		var row []panel
-		for _, figure := range growthFigures() {
-			x, y := line.values(figure.Figure)
-			f := fitted(x, y)
-			writeRow(&b, []string{line.Kind, line.Beside, string(figure.Figure), figure.unit(f.slope * 1000), figure.unit(f.base), ratio(f.r2)})
-			row = append(row, growthPanel(line.Kind, figure.Figure, x, y, f))
-		}
-		panels = append(panels, row)
-	}
-	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
-		return err
-	}
-	return writePart(page, "growth", b.String())
-}
-
-// growthPanel is the plot of one figure, in the unit of its axis.
-func growthPanel(kind string, figure Figure, x, y []float64, f fit) panel {
-	factor, axis := 1.0, string(figure)
-	switch figure {
-	case SteadyMemory:
-		factor, axis = 1.0/(1<<20), axis+" (MiB)"
-	case RestCPU:
-		axis += " (s)"
-	case Scraped:
-		factor, axis = 1000, axis+" (ms)"
-	}
-	for i := range y {
-		y[i] *= factor
-	}
-	f.base, f.slope = f.base*factor, f.slope*factor
-	return panel{title: axis, x: kind, xs: x, ys: y, line: f}
-}
-
-// write draws the churn and writes how flat it is.
-func (c Churned) write(page string) error {
-	const name = "performance-churn.svg"
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, and for %s a new Service with %d pods every %s while the oldest of %d goes: %s came and went, all with names of their own.\n\n",
-		c.Size, c.Duration, churnPods, churnPeriod, churnStanding, count(float64(c.Services)))
-	fmt.Fprintf(&b, "![What kubeflap uses while pods and Services come and go](%s)\n\n", name)
-	writeRow(&b, []string{"", "mean", "slope in an hour", "of the mean"})
-	writeRow(&b, []string{"---", "---", "---", "---"})
-	var panels [][]panel
-	for _, v := range []struct {
-		what, axis string
-		factor     float64
-		of         func(Sample) float64
-	}{
-		{"Memory", "MiB", 1.0 / (1 << 20), func(s Sample) float64 { return s.Memory }},
-		{"Heap at the next collection", "MiB", 1.0 / (1 << 20), func(s Sample) float64 { return s.Heap }},
-		{"CPU per minute", "s", 1, func(s Sample) float64 { return s.CPUPerMinute }},
-		{"Series", "", 1, func(s Sample) float64 { return s.Series }},
-		{"Goroutines", "", 1, func(s Sample) float64 { return s.Goroutines }},
-	} {
-		var x, y []float64
-		for _, s := range c.settled() {
-			x, y = append(x, s.After.Hours()), append(y, v.of(s)*v.factor)
-		}
-		f, average := fitted(x, y), mean(y)
-		writeRow(&b, []string{
-			v.what, fmt.Sprintf("%.4g %s", average, v.axis), fmt.Sprintf("%+.3g %s", f.slope, v.axis), fmt.Sprintf("%+.1f %%", f.slope/average*100),
-		})
-		for i := range x {
-			x[i] *= 60
-		}
-		f.slope /= 60
-		panels = append(panels, []panel{{title: v.what, x: "minutes", y: v.axis, xs: x, ys: y, line: f}})
-	}
-	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
-		return err
-	}
-	return writePart(page, "churn", b.String())
-}
-
-// settled are the samples after the first sixth of the time: kubeflap keeps some minutes of the past, which fill up first.
-func (c Churned) settled() (samples []Sample) {
-	for _, s := range c.Samples {
-		if s.After > min(c.Duration/6, 10*time.Minute) {
-			samples = append(samples, s)
-		}
-	}
-	return samples
-}
-
-// writePart replaces a part of a document, between its markers.
-func writePart(path, part, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read the page: %w", err)
-	}
-	begin, end := fmt.Sprintf("<!-- bench %s -->\n", part), fmt.Sprintf("<!-- end of bench %s -->\n", part)
-	before, rest, found := strings.Cut(string(old), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		return fmt.Errorf("write into %s: it has no line %s followed by a line %s", path, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
-	if err := os.WriteFile(path, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644); err != nil {
-		return fmt.Errorf("write the page: %w", err)
-	}
-	return nil
 }

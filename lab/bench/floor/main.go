@@ -30,8 +30,9 @@ func main() {
 	transform := flag.Bool("transform", false, "drop objects as the first list streams in, not after it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *kubeconfig, *transform); err != nil {
+	err := run(ctx, *kubeconfig, *transform)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
 		os.Exit(1)
 	}
