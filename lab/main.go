@@ -56,6 +56,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
 	upRelease := onRelease(up)
 
+	benches := app.Command("bench", "Measure kubeflap beside kube-state-metrics and a bare client, and write the result into the page.")
+	benchmark := addBenchFlags(benches)
+
 	command, err := app.Parse(args)
 	if err != nil {
 		return fmt.Errorf("read the command line: %w", err)
@@ -71,6 +74,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return buildAll(ctx, log)
 	case up.FullCommand():
 		return stand(ctx, cluster.Options{Release: cluster.Release(*upRelease), Nodes: *nodes, ControllerManagerPod: *nodes > 0, Log: log}, out)
+	case benches.FullCommand():
+		return benchmark.run(ctx, log)
 	default:
 		s, err := scenario.Find(*name, cluster.Release(*release))
 		if err != nil {

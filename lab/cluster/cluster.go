@@ -31,6 +31,14 @@ type Options struct {
 	ControllerManagerFlags []string
 	// ControllerManagerPod adds a pod that shows those flags, as kubeadm's does.
 	ControllerManagerPod bool
+	// NoControllerManager leaves the controller manager out: then nothing changes what was written but who wrote it.
+	NoControllerManager bool
+	// APIServerFlags are added to those the lab needs.
+	APIServerFlags []string
+	// Nice is by how much the control plane gives way to other processes.
+	Nice int
+	// Data is a folder that SaveData wrote, to begin with a copy of; empty is an empty cluster.
+	Data string
 	// Log says what happens; nil is silent.
 	Log *slog.Logger
 }
@@ -98,6 +106,24 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(ctx, address, tokens); err != nil {
 		return err
 	}
+	for _, p := range []*Process{c.Etcd, c.APIServer} {
+		if err := p.Renice(c.options.Nice); err != nil {
+			return err
+		}
+	}
+	if err := c.startNodes(ctx); err != nil {
+		return err
+	}
+	c.options.Log.Info("cluster is ready", "nodes", c.options.Nodes, "kubeconfig", c.Kubeconfig,
+		"took", time.Since(begin).Round(time.Millisecond))
+	return nil
+}
+
+// startNodes starts what makes nodes of objects: the controller manager and the kubelets.
+func (c *Cluster) startNodes(ctx context.Context) error {
+	if c.options.NoControllerManager {
+		return nil
+	}
 	if err := c.startControllerManager(ctx); err != nil {
 		return err
 	}
@@ -106,12 +132,7 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.waitReady(ctx); err != nil {
-		return err
-	}
-	c.options.Log.Info("cluster is ready", "nodes", c.options.Nodes, "kubeconfig", c.Kubeconfig,
-		"took", time.Since(begin).Round(time.Millisecond))
-	return nil
+	return c.waitReady(ctx)
 }
 
 // NodeName is the name of the i-th hollow node, counted from 0.
@@ -179,6 +200,22 @@ func (c *Cluster) Alive() error {
 		errs = append(errs, p.Alive())
 	}
 	return errors.Join(errs...)
+}
+
+// SaveData stops the cluster's processes and keeps its data in a new folder, for Options.Data.
+func (c *Cluster) SaveData(ctx context.Context, dir string) error {
+	for _, p := range c.processes() {
+		if p != c.Etcd {
+			p.Stop()
+		}
+	}
+	if err := c.Etcd.Terminate(ctx); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(c.path("etcd"))); err != nil {
+		return fmt.Errorf("keep the cluster's data: %w", err)
+	}
+	return nil
 }
 
 // Stop kills every process and removes the data.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 )
 
 func (c *Cluster) startEtcd() (endpoint string, err error) {
+	if c.options.Data != "" {
+		if err := os.CopyFS(c.path("etcd"), os.DirFS(c.options.Data)); err != nil {
+			return "", fmt.Errorf("copy the cluster's data: %w", err)
+		}
+	}
 	client, err := FreePort()
 	if err != nil {
 		return "", err
@@ -29,6 +35,8 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
 		"--initial-cluster=default=http://"+peer,
 		"--unsafe-no-fsync", "--log-level=warn",
+		// The data of 5,000 nodes is more than the default of 2 GiB.
+		"--quota-backend-bytes=8589934592",
 	)
 	return endpoint, err
 }
@@ -40,21 +48,22 @@ func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
 	}
 	_, port, _ := net.SplitHostPort(listen)
 	key := c.path("service-account.key")
-	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver",
-		"--etcd-servers="+etcd,
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port="+port,
-		"--cert-dir="+c.path("apiserver"),
-		"--token-auth-file="+c.path("tokens.csv"),
+	flags := []string{
+		"--etcd-servers=" + etcd,
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + c.path("apiserver"),
+		"--token-auth-file=" + c.path("tokens.csv"),
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
 		// Enough addresses for scenarios with thousands of Services, of both families.
 		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
 		// The reconciler refuses a loopback address.
 		"--endpoint-reconciler-type=none",
 		// Pods may be created before the controller manager has made the namespace's account.
 		"--disable-admission-plugins=ServiceAccount",
-	)
+	}
+	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver", append(flags, c.options.APIServerFlags...)...)
 	return "https://" + listen, err
 }
 

@@ -1,0 +1,164 @@
+// Package bench measures what kubeflap needs on a real API server filled as real clusters are, beside kube-state-metrics and the
+// least that a client of the API can do.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// Options is what to measure.
+type Options struct {
+	// Kubeflap is the binary to measure.
+	Kubeflap string
+	Sizes    []Size
+	Runs     int
+	// Grow is the size up to which kubeflap is measured while the cluster grows, by Steps of each kind of object; of none it is not.
+	Grow  Size
+	Steps int
+	// Churn is for how long kubeflap is measured while pods and Services come and go, in a cluster of ChurnSize.
+	Churn     time.Duration
+	ChurnSize Size
+	// Programs are those to compare.
+	Programs []string
+	Pace     Pace
+	// Cache is the folder in which filled clusters are kept.
+	Cache string
+	// Page is the document whose tables are written.
+	Page string
+	Log  *slog.Logger
+}
+
+// Result is what was measured at one size: of each program the figures of each run.
+type Result struct {
+	Size Size
+	Runs map[string][]Figures
+	// PodBytes and NodeBytes are the sizes of one of each in protobuf.
+	PodBytes, NodeBytes int
+}
+
+// Measured is all that was measured.
+type Measured struct {
+	Results []Result
+	Grown   Grown
+	Churned Churned
+}
+
+// Run measures all that is asked for, and writes each part of the page as soon as it is measured.
+func Run(ctx context.Context, o Options) (m Measured, err error) {
+	for _, size := range o.Sizes {
+		result, err := o.compare(ctx, size)
+		if err != nil {
+			return m, fmt.Errorf("measure with %s: %w", size, err)
+		}
+		m.Results = append(m.Results, result)
+		if err := result.write(o); err != nil {
+			return m, err
+		}
+	}
+	if o.Grow.Nodes > 0 {
+		if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
+			return m, fmt.Errorf("measure growth: %w", err)
+		}
+		if err := m.Grown.write(o.Page); err != nil {
+			return m, err
+		}
+	}
+	if o.Churn > 0 {
+		if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
+			return m, fmt.Errorf("measure churn: %w", err)
+		}
+		return m, m.Churned.write(o.Page)
+	}
+	return m, nil
+}
+
+// compare measures all programs at one size, one after the other against the same API server. Each run begins with another.
+func (o Options) compare(ctx context.Context, size Size) (Result, error) {
+	result := Result{Size: size, Runs: map[string][]Figures{}}
+	dir, err := os.MkdirTemp("", "kubeflap-bench-")
+	if err != nil {
+		return result, fmt.Errorf("create a folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	built, err := o.build(ctx, dir)
+	if err != nil {
+		return result, err
+	}
+	data, err := o.populated(ctx, size)
+	if err != nil {
+		return result, err
+	}
+	err = withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
+		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
+		for run := range o.Runs {
+			for i := range o.Programs {
+				name := o.Programs[(i+run)%len(o.Programs)]
+				begin := time.Now()
+				figures, err := measure(ctx, c, l, newProgram(name, built), o.Pace)
+				if err != nil {
+					return err
+				}
+				result.Runs[name] = append(result.Runs[name], figures)
+				o.Log.Info("measured", "size", size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
+			}
+		}
+		return nil
+	})
+	return result, err
+}
+
+func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {
+	b.kubeflap = o.Kubeflap
+	if slices.Contains(o.Programs, PeerWhole) || slices.Contains(o.Programs, PeerAllowed) {
+		if b.peer, err = buildPeer(ctx, o.Log); err != nil {
+			return b, err
+		}
+	}
+	b.floor, err = buildFloor(ctx, dir)
+	return b, err
+}
+
+// withLoad does something on a cluster whose Leases are renewed meanwhile.
+func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
+	c, err := cluster.Start(ctx, clusterOptions(log, data))
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	client, err := protobufClient(c.Config)
+	if err != nil {
+		return err
+	}
+	l, err := newLoad(ctx, size, client)
+	if err != nil {
+		return err
+	}
+	if err := l.readApps(ctx); err != nil {
+		return err
+	}
+	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
+}
+
+// during does something while Leases are renewed, once each has been renewed.
+func (l *load) during(ctx context.Context, do func(context.Context) error) error {
+	if err := l.renewAll(ctx); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	beating, silence := context.WithCancel(ctx)
+	group.Go(func() error { return l.beat(beating) })
+	group.Go(func() error {
+		defer silence()
+		return do(ctx)
+	})
+	return group.Wait()
+}

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestBench runs the benchmark the whole way, on a tiny cluster and without kube-state-metrics, which takes minutes to build. It
+// checks that everything was measured, not what.
+func TestBench(t *testing.T) {
+	kubeflap := filepath.Join(t.TempDir(), "kubeflap")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", kubeflap, "./cmd/kubeflap")
+	cmd.Dir = "../.."
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build kubeflap: %v\n%s", err, output)
+	}
+	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
+	o := Options{
+		Kubeflap: kubeflap, Sizes: []Size{tiny}, Runs: 1, Programs: []string{Kubeflap, FloorTyped, FloorTransformer},
+		Grow: tiny, Steps: 1, Churn: 4 * time.Second, ChurnSize: tiny,
+		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
+		Cache: t.TempDir(), Page: filepath.Join(os.Getenv("OUTDIR"), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	var page strings.Builder
+	for _, part := range []string{"tiny", "growth", "churn"} {
+		fmt.Fprintf(&page, "Before %[1]s.\n<!-- bench %[1]s -->\n<!-- end of bench %[1]s -->\nAfter %[1]s.\n", part)
+	}
+	if err := os.WriteFile(o.Page, []byte(page.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectMeasured(t, m)
+	expectPage(t, o.Page)
+}
+
+// expectMeasured checks that all figures are there: kubeflap's, and of the floor those that are not of scrapes.
+func expectMeasured(t *testing.T, m Measured) {
+	t.Helper()
+	result := m.Results[0]
+	for _, row := range rows() {
+		if result.Runs[Kubeflap][0][row.Figure] == 0 && !mayBeNone(row.Figure) {
+			t.Errorf("%q of kubeflap was not measured", row.Figure)
+		}
+	}
+	for _, floor := range []string{FloorTyped, FloorTransformer} {
+		for _, figure := range []Figure{SyncedWall, SyncedPeak, RestMemory, PeakMemory, EventRate} {
+			if result.Runs[floor][0][figure] == 0 {
+				t.Errorf("%q of %s was not measured", figure, floor)
+			}
+		}
+	}
+	for _, line := range m.Grown.ByKind {
+		if len(line.Points) != 2 || line.Points[1].Figures[Series] <= line.Points[0].Figures[Series] && line.Kind != "pods" {
+			t.Errorf("%s did not grow: %v", line.Kind, line.Points)
+		}
+	}
+	if len(m.Churned.Samples) < churnSamples/2 || m.Churned.Services == 0 {
+		t.Errorf("%d Services came and went, and there are %d samples", m.Churned.Services, len(m.Churned.Samples))
+	}
+	for _, sample := range m.Churned.Samples {
+		if sample.Memory*sample.Heap*sample.Series*sample.Goroutines == 0 {
+			t.Errorf("a sample is not whole: %+v", sample)
+		}
+	}
+}
+
+// mayBeNone are the figures of CPU time, whose clock ticks too slowly for so short a run, and that of an event that every scrape
+// shows.
+func mayBeNone(figure Figure) bool {
+	return strings.Contains(string(figure), "CPU") || figure == Shown
+}
+
+// expectPage checks that all parts were written, and nothing else was touched.
+func expectPage(t *testing.T, path string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Before tiny.\n", "\nAfter tiny.\n", "Before growth.\n", "\nAfter churn.\n",
+		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", of that of " + FloorTransformer + " |",
+		"](performance-growth.svg)", "| Services | 6 nodes and 60 pods |", "](performance-churn.svg)", "| Goroutines |",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%q is not on the page:\n%s", want, page)
+		}
+	}
+	for _, name := range []string{"performance-growth.svg", "performance-churn.svg"} {
+		picture, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+		if err != nil || !strings.Contains(string(picture), "</svg>") {
+			t.Errorf("%s is no picture: %v", name, err)
+		}
+	}
+	t.Log(string(page))
+}

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+const (
+	// churnStanding is how many of the Services that come and go there are at a time.
+	churnStanding = 60
+	// churnPods is how many pods come and go with each.
+	churnPods = 3
+	// churnNamespaces is over how many namespaces they are spread.
+	churnNamespaces = 10
+	// churnFirst is the number of the first: no other Service has it.
+	churnFirst = 100_000
+	// churnEvents is how many events of flaps come in a second beside it.
+	churnEvents = 30
+	// churnPeriod is how often a Service is created and one deleted.
+	churnPeriod = time.Second
+	// churnSample is how often is measured, or more often if it is a short one.
+	churnSample  = 30 * time.Second
+	churnSamples = 20
+)
+
+// Churned is what was measured of kubeflap while pods and Services came and went.
+type Churned struct {
+	Size     Size
+	Duration time.Duration
+	// Services is how many came and went.
+	Services int
+	Samples  []Sample
+}
+
+// Sample is what was measured once.
+type Sample struct {
+	After time.Duration
+	// Memory is resident, Heap is how large the heap may get until garbage is collected: twice what was in use the last time.
+	Memory, Heap, CPUPerMinute, Series, Goroutines float64
+}
+
+// churn lets pods and Services come and go, each with a name that was never there, and measures kubeflap meanwhile.
+func (o Options) churn(ctx context.Context, size Size, d time.Duration) (Churned, error) {
+	churned := Churned{Size: size, Duration: d}
+	data, err := o.populated(ctx, size)
+	if err != nil {
+		return churned, err
+	}
+	return churned, withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
+		t := &tide{size: Size{Nodes: size.Nodes, Pods: churnPods << 20, Services: 1 << 20}, client: l.client}
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+		r, err := newProgram(Kubeflap, binaries{kubeflap: o.Kubeflap}).start(c)
+		if err != nil {
+			return err
+		}
+		defer r.process.Stop()
+		if _, err := r.untilSynced(ctx, size); err != nil {
+			return err
+		}
+		ctx, stop := context.WithTimeout(ctx, d)
+		defer stop()
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return paced(ctx, 1/churnPeriod.Seconds(), t.turn) })
+		group.Go(func() error { return l.flap(ctx, churnEvents) })
+		group.Go(func() (err error) {
+			churned.Samples, err = r.sample(ctx, min(churnSample, d/churnSamples))
+			return err
+		})
+		err = group.Wait()
+		churned.Services = int(t.gone.Load())
+		return err
+	})
+}
+
+// sample measures now and then until the context ends.
+func (r *running) sample(ctx context.Context, period time.Duration) (samples []Sample, err error) {
+	last, err := r.usage()
+	if err != nil {
+		return nil, err
+	}
+	begin := last.at
+	for poll.Sleep(ctx, period) == nil {
+		used, err := r.usage()
+		if err != nil {
+			return nil, err
+		}
+		s := Sample{After: used.at.Sub(begin), Memory: used.rss, CPUPerMinute: (used.cpu - last.cpu) / used.at.Sub(last.at).Minutes()}
+		last = used
+		err = r.eachLine(context.WithoutCancel(ctx), r.url+"/metrics", func(line []byte) {
+			if len(line) == 0 || line[0] == '#' {
+				return
+			}
+			s.Series++
+			switch name, value, _ := bytes.Cut(line, []byte(" ")); string(name) {
+			case "go_memstats_next_gc_bytes":
+				s.Heap, _ = strconv.ParseFloat(string(value), 64)
+			case "go_goroutines":
+				s.Goroutines, _ = strconv.ParseFloat(string(value), 64)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, s)
+	}
+	return samples, nil
+}
+
+// tide is the Services that come and go, each with its pods.
+type tide struct {
+	size   Size
+	client kubernetes.Interface
+	gone   atomic.Int64
+}
+
+// begin creates as many as there are going to be at a time.
+func (t *tide) begin(ctx context.Context) error {
+	for i := range churnNamespaces {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: churnNamespace(i)}}
+		if _, err := t.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create a namespace: %w", err)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for i := range churnStanding {
+		group.Go(func() error { return t.come(ctx, i) })
+	}
+	return group.Wait()
+}
+
+func churnNamespace(i int) string { return fmt.Sprintf("churn-%d", i%churnNamespaces) }
+
+// turn brings a Service and takes the oldest.
+func (t *tide) turn(ctx context.Context, i int) error {
+	if err := t.come(ctx, churnStanding+i); err != nil {
+		return err
+	}
+	return t.goes(ctx, i)
+}
+
+func (t *tide) objects(i int) (*corev1.Service, []int) {
+	service := t.size.serviceObject(churnFirst + i)
+	service.Namespace = churnNamespace(i)
+	var pods []int
+	for pod := range churnPods {
+		pods = append(pods, (churnFirst+i)*churnPods+pod)
+	}
+	return service, pods
+}
+
+func (t *tide) come(ctx context.Context, i int) error {
+	service, pods := t.objects(i)
+	var members []member
+	for _, p := range pods {
+		object := t.size.podObject(p)
+		object.Namespace = service.Namespace
+		pod, err := writePod(ctx, t.client, object, t.size.podStatus(p))
+		if err != nil {
+			return fmt.Errorf("create pod %s/%s: %w", object.Namespace, object.Name, err)
+		}
+		members = append(members, t.size.member(p, pod.UID))
+	}
+	if err := writeService(ctx, t.client, service, members); err != nil {
+		return fmt.Errorf("create Service %s/%s: %w", service.Namespace, service.Name, err)
+	}
+	return nil
+}
+
+func (t *tide) goes(ctx context.Context, i int) error {
+	service, pods := t.objects(i)
+	namespace, now := service.Namespace, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	for _, p := range pods {
+		if err := t.client.CoreV1().Pods(namespace).Delete(ctx, t.size.pod(p), now); err != nil {
+			return fmt.Errorf("delete a pod: %w", err)
+		}
+	}
+	if err := t.client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, sliceObject(service, nil).Name, now); err != nil {
+		return fmt.Errorf("delete an EndpointSlice: %w", err)
+	}
+	if err := t.client.CoreV1().Endpoints(namespace).Delete(ctx, service.Name, now); err != nil {
+		return fmt.Errorf("delete Endpoints: %w", err)
+	}
+	if err := t.client.CoreV1().Services(namespace).Delete(ctx, service.Name, now); err != nil {
+		return fmt.Errorf("delete a Service: %w", err)
+	}
+	t.gone.Add(1)
+	return nil
+}

@@ -1,0 +1,59 @@
+package bench
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// write draws the churn and writes how flat it is.
+func (c Churned) write(page string) error {
+	const name = "performance-churn.svg"
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, and for %s a new Service with %d pods every %s while the oldest of %d goes: %s came and went, all with names of their own.\n\n",
+		c.Size, c.Duration, churnPods, churnPeriod, churnStanding, count(float64(c.Services)))
+	fmt.Fprintf(&b, "![What kubeflap uses while pods and Services come and go](%s)\n\n", name)
+	writeRow(&b, []string{"", "mean", "slope in an hour", "of the mean"})
+	writeRow(&b, []string{"---", "---", "---", "---"})
+	var panels [][]panel
+	for _, v := range []struct {
+		what, axis string
+		factor     float64
+		of         func(Sample) float64
+	}{
+		{"Memory", "MiB", 1.0 / (1 << 20), func(s Sample) float64 { return s.Memory }},
+		{"Heap at the next collection", "MiB", 1.0 / (1 << 20), func(s Sample) float64 { return s.Heap }},
+		{"CPU per minute", "s", 1, func(s Sample) float64 { return s.CPUPerMinute }},
+		{"Series", "", 1, func(s Sample) float64 { return s.Series }},
+		{"Goroutines", "", 1, func(s Sample) float64 { return s.Goroutines }},
+	} {
+		var x, y []float64
+		for _, s := range c.settled() {
+			x, y = append(x, s.After.Hours()), append(y, v.of(s)*v.factor)
+		}
+		f, average := fitted(x, y), mean(y)
+		writeRow(&b, []string{
+			v.what, fmt.Sprintf("%.4g %s", average, v.axis), fmt.Sprintf("%+.3g %s", f.slope, v.axis), fmt.Sprintf("%+.1f %%", f.slope/average*100),
+		})
+		for i := range x {
+			x[i] *= 60
+		}
+		f.slope /= 60
+		panels = append(panels, []panel{{title: strings.TrimSuffix(v.what+" ("+v.axis+")", " ()"), x: "minutes", xs: x, ys: y, line: f}})
+	}
+	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
+		return err
+	}
+	return writePart(page, "churn", b.String())
+}
+
+// settled are the samples after the first sixth of the time: kubeflap keeps some minutes of the past, which fill up first.
+func (c Churned) settled() (samples []Sample) {
+	for _, s := range c.Samples {
+		if s.After > min(c.Duration/6, 10*time.Minute) {
+			samples = append(samples, s)
+		}
+	}
+	return samples
+}

@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Figure is one thing that is measured; its text is its row's in the table.
+type Figure string
+
+// What is measured.
+const (
+	SyncedWall   Figure = "Start to synced"
+	SyncedCPU    Figure = "CPU to synced"
+	SyncedPeak   Figure = "Peak memory to synced"
+	RestMemory   Figure = "Memory at rest, not scraped"
+	RestCPU      Figure = "CPU per minute at rest"
+	EventCPU     Figure = "CPU per 1,000 events"
+	EventRate    Figure = "Events per second, reached"
+	Scraped      Figure = "Scrape, median"
+	ScrapedCPU   Figure = "CPU per scrape"
+	ScrapedBytes Figure = "Scrape, size"
+	Series       Figure = "Series"
+	Gzipped      Figure = "Scrape with gzip, median"
+	GzippedCPU   Figure = "CPU per scrape with gzip"
+	GzippedBytes Figure = "Scrape with gzip, size"
+	SteadyMemory Figure = "Memory while scraped"
+	BusyMedian   Figure = "Scrape under load, median"
+	BusyP99      Figure = "Scrape under load, p99"
+	BusyRate     Figure = "Events per second while scraped"
+	Shown        Figure = "Event to scrape, p99"
+	Answered     Figure = "Event to answer read, p99"
+	ShownRate    Figure = "Events per second while probed"
+	PeakMemory   Figure = "Peak memory in all"
+)
+
+// unit writes a figure as people read it.
+type unit func(float64) string
+
+func seconds(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return fmt.Sprintf("over %s", seconds(offsets()[len(offsets())-1].Seconds()))
+	case v < 0.1:
+		return fmt.Sprintf("%.3g ms", v*1000)
+	default:
+		return fmt.Sprintf("%.3g s", v)
+	}
+}
+
+func mebibytes(v float64) string { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }
+
+func bytesize(v float64) string {
+	if v < 1e6 {
+		return fmt.Sprintf("%.1f kB", v/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", v/1e6)
+}
+
+func count(v float64) string {
+	text := fmt.Sprintf("%.0f", v)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+type row struct {
+	Figure
+	unit unit
+	// of says that a ratio of it makes sense.
+	ratio bool
+}
+
+// rows are all figures, in the order of the table.
+func rows() []row {
+	return []row{
+		{SyncedWall, seconds, true},
+		{SyncedCPU, seconds, true},
+		{SyncedPeak, mebibytes, true},
+		{RestMemory, mebibytes, true},
+		{SteadyMemory, mebibytes, true},
+		{PeakMemory, mebibytes, true},
+		{RestCPU, seconds, true},
+		{EventCPU, seconds, true},
+		{EventRate, count, false},
+		{Series, count, true},
+		{Scraped, seconds, true},
+		{ScrapedCPU, seconds, true},
+		{ScrapedBytes, bytesize, true},
+		{Gzipped, seconds, true},
+		{GzippedCPU, seconds, true},
+		{GzippedBytes, bytesize, true},
+		{BusyMedian, seconds, true},
+		{BusyP99, seconds, true},
+		{BusyRate, count, false},
+		{Shown, seconds, false},
+		{Answered, seconds, false},
+		{ShownRate, count, false},
+	}
+}
+
+// Figures are what was measured of one program.
+type Figures map[Figure]float64
+
+// medians are those of several runs.
+func medians(runs []Figures) Figures {
+	all := map[Figure][]float64{}
+	for _, run := range runs {
+		for figure, value := range run {
+			all[figure] = append(all[figure], value)
+		}
+	}
+	result := Figures{}
+	for figure, values := range all {
+		result[figure] = median(values)
+	}
+	return result
+}
+
+func median(values []float64) float64 { return quantile(0.5, values) }
+
+// quantile is a value that was seen; of two medians it is the mean.
+func quantile(q float64, values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if n := len(sorted); q == 0.5 && n%2 == 0 {
+		return (sorted[n/2-1] + sorted[n/2]) / 2
+	}
+	return stat.Quantile(q, stat.Empirical, sorted, nil)
+}
+
+func inSeconds(durations []time.Duration) []float64 {
+	var values []float64
+	for _, d := range durations {
+		values = append(values, d.Seconds())
+	}
+	return values
+}
+
+func mean(values []float64) float64 { return stat.Mean(values, nil) }

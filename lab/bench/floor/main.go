@@ -1,0 +1,136 @@
+// Floor is the least that a program can do which follows the six resources with client-go: it decodes every object and
+// drops it. What kubeflap needs beyond it is kubeflap's own.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "the kubeconfig file")
+	transform := flag.Bool("transform", false, "drop objects as the first list streams in, not after it")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *kubeconfig, *transform)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "floor:", err)
+		os.Exit(1)
+	}
+}
+
+// run follows all resources until the context ends. It prints "synced" once all were listed, and in the end how many events came.
+func run(ctx context.Context, kubeconfig string, transform bool) error {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	var listed, running sync.WaitGroup
+	var events atomic.Int64
+	for _, r := range []struct {
+		resource, namespace string
+		group               schema.GroupVersion
+		add                 func(*runtime.Scheme) error
+		expected            runtime.Object
+	}{
+		{"nodes", "", corev1.SchemeGroupVersion, corev1.AddToScheme, &corev1.Node{}},
+		{"leases", corev1.NamespaceNodeLease, coordinationv1.SchemeGroupVersion, coordinationv1.AddToScheme, &coordinationv1.Lease{}},
+		{"pods", "", corev1.SchemeGroupVersion, corev1.AddToScheme, &corev1.Pod{}},
+		{"services", "", corev1.SchemeGroupVersion, corev1.AddToScheme, &corev1.Service{}},
+		{"endpoints", "", corev1.SchemeGroupVersion, corev1.AddToScheme, &corev1.Endpoints{}},
+		{"endpointslices", "", discoveryv1.SchemeGroupVersion, discoveryv1.AddToScheme, &discoveryv1.EndpointSlice{}},
+	} {
+		client, err := clientFor(config, r.group, r.add)
+		if err != nil {
+			return fmt.Errorf("make a client for %s: %w", r.resource, err)
+		}
+		listed.Add(1)
+		var store cache.ReflectorStore = &sink{events: &events, listed: sync.OnceFunc(listed.Done)}
+		if transform {
+			store = transforming{store}
+		}
+		lw := cache.NewListWatchFromClient(client, r.resource, r.namespace, fields.Everything())
+		reflector := cache.NewReflectorWithOptions(lw, r.expected, store, cache.ReflectorOptions{})
+		running.Go(func() { reflector.RunWithContext(ctx) })
+	}
+	go func() {
+		listed.Wait()
+		fmt.Println("synced")
+	}()
+	running.Wait()
+	fmt.Println("events", events.Load())
+	return nil
+}
+
+// clientFor knows only the types of one group, as a program does that minds its memory, and speaks protobuf.
+func clientFor(config *rest.Config, group schema.GroupVersion, add func(*runtime.Scheme) error) (rest.Interface, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	if err := add(scheme); err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.GroupVersion, config.APIPath, config.QPS = &group, "/apis", -1
+	if group.Group == "" {
+		config.APIPath = "/api"
+	}
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
+	config.WarningHandler = rest.NoWarnings{}
+	return rest.RESTClientFor(config)
+}
+
+// sink is a store that keeps nothing.
+type sink struct {
+	events *atomic.Int64
+	listed func()
+}
+
+func (s *sink) Add(any) error {
+	s.events.Add(1)
+	return nil
+}
+
+func (s *sink) Update(any) error {
+	s.events.Add(1)
+	return nil
+}
+
+func (s *sink) Delete(any) error {
+	s.events.Add(1)
+	return nil
+}
+
+func (s *sink) Replace([]any, string) error {
+	s.listed()
+	return nil
+}
+
+func (s *sink) Resync() error { return nil }
+
+// transforming makes the reflector drop the objects of the first list as they stream in.
+type transforming struct{ cache.ReflectorStore }
+
+// Transformer leaves nothing of an object.
+func (transforming) Transformer() cache.TransformFunc {
+	return func(any) (any, error) { return struct{}{}, nil }
+}

@@ -1,0 +1,259 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	// leasePeriod and statusPeriod are the kubelet's defaults.
+	leasePeriod  = 10 * time.Second
+	statusPeriod = 5 * time.Minute
+	// loaders is how many requests of one kind are under way at most.
+	loaders = 8
+	// flappers is how many Services flap at most: those are in the memory of the bench.
+	flappers = 300
+	// eventsPerFlap are the pod's, that of the Endpoints and that of the EndpointSlice.
+	eventsPerFlap = 3
+)
+
+// load writes what the kubelets and controllers of a cluster would.
+type load struct {
+	size   Size
+	client kubernetes.Interface
+	leases []*coordinationv1.Lease
+	nodes  []*corev1.Node
+	apps   []*app
+	// probe is the Service that flaps only when the time to /metrics is measured.
+	probe *app
+	// renewed counts the Leases, flapped the events of flaps.
+	renewed, flapped atomic.Int64
+}
+
+// newLoad reads what it is going to change.
+func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load, error) {
+	l := &load{size: size, client: client}
+	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	for i := range leases.Items {
+		l.leases = append(l.leases, &leases.Items[i])
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		l.nodes = append(l.nodes, &nodes.Items[i])
+	}
+	return l, nil
+}
+
+// readApps reads the Services that are going to flap, and their pods.
+func (l *load) readApps(ctx context.Context) error {
+	l.apps = make([]*app, min(flappers, l.size.Services-1))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for i := range l.apps {
+		group.Go(func() (err error) {
+			l.apps[i], err = l.readApp(ctx, i)
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		l.probe, err = l.readApp(ctx, l.size.Services-1)
+		return err
+	})
+	return group.Wait()
+}
+
+func (l *load) readApp(ctx context.Context, service int) (*app, error) {
+	namespace, name := l.size.namespace(service), l.size.service(service)
+	a := &app{client: l.client}
+	var err error
+	if a.endpoints, err = l.client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
+		return nil, fmt.Errorf("read Endpoints %s/%s: %w", namespace, name, err)
+	}
+	slice := sliceObject(l.size.serviceObject(service), nil).Name
+	if a.slice, err = l.client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, slice, metav1.GetOptions{}); err != nil {
+		return nil, fmt.Errorf("read EndpointSlice %s/%s: %w", namespace, slice, err)
+	}
+	for _, endpoint := range a.slice.Endpoints {
+		pod, err := l.client.CoreV1().Pods(namespace).Get(ctx, endpoint.TargetRef.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("read pod %s/%s: %w", namespace, endpoint.TargetRef.Name, err)
+		}
+		a.pods = append(a.pods, pod)
+	}
+	return a, nil
+}
+
+// written is how many events there have been, but for the few of nodes.
+func (l *load) written() int64 { return l.renewed.Load() + l.flapped.Load() }
+
+// renewAll ends what a cluster whose data was kept would begin with: that every Lease has expired.
+func (l *load) renewAll(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
+	for i := range l.leases {
+		group.Go(func() error { return l.renew(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// beat renews Leases and reports the nodes' status until the context ends.
+func (l *load) beat(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return paced(ctx, float64(len(l.leases))/leasePeriod.Seconds(), func(ctx context.Context, i int) error { return l.renew(ctx, i%len(l.leases)) })
+	})
+	group.Go(func() error {
+		return paced(ctx, float64(len(l.nodes))/statusPeriod.Seconds(), func(ctx context.Context, i int) error { return l.report(ctx, i%len(l.nodes)) })
+	})
+	return group.Wait()
+}
+
+func (l *load) renew(ctx context.Context, i int) error {
+	lease := l.leases[i]
+	lease.Spec.RenewTime = new(metav1.NowMicro())
+	updated, err := l.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{FieldManager: byKubelet})
+	if err != nil {
+		return fmt.Errorf("renew lease %s: %w", lease.Name, err)
+	}
+	l.leases[i] = updated
+	l.renewed.Add(1)
+	return nil
+}
+
+func (l *load) report(ctx context.Context, i int) error {
+	node := l.nodes[i]
+	for c := range node.Status.Conditions {
+		node.Status.Conditions[c].LastHeartbeatTime = metav1.Now()
+	}
+	updated, err := l.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{FieldManager: byKubelet})
+	if err != nil {
+		return fmt.Errorf("report node %s: %w", node.Name, err)
+	}
+	l.nodes[i] = updated
+	return nil
+}
+
+// flap lets pods' readiness change until the context ends, so that this many events come of it.
+func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
+	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) error {
+		if err := l.apps[i%len(l.apps)].flap(ctx); err != nil {
+			return err
+		}
+		l.flapped.Add(eventsPerFlap)
+		return nil
+	})
+}
+
+// paced calls do this often, or as often as it can, until the context ends or do fails.
+func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
+	if perSecond <= 0 {
+		return nil
+	}
+	// What is written is written: a request that is cut off would leave the copy here an old one.
+	writing := context.WithoutCancel(ctx)
+	// Requests that were late are caught up with for a tenth of a second.
+	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(loaders)
+	for i := 0; limiter.Wait(ctx) == nil; i++ {
+		group.Go(func() error { return do(writing, i) })
+	}
+	return group.Wait()
+}
+
+// app is a Service with its pods, as last written.
+type app struct {
+	client    kubernetes.Interface
+	mu        sync.Mutex
+	pods      []*corev1.Pod
+	endpoints *corev1.Endpoints
+	slice     *discoveryv1.EndpointSlice
+	turn      int
+}
+
+// flap turns a pod unready, or the one that is ready again, and its address with it.
+func (a *app) flap(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i, ready := a.turn/2%len(a.pods), a.turn%2 == 1
+	a.turn++
+	if err := a.writePod(ctx, i, ready); err != nil {
+		return err
+	}
+	if err := a.writeEndpoints(ctx, a.pods[i].Status.PodIP, ready); err != nil {
+		return err
+	}
+	return a.writeSlice(ctx, i, ready)
+}
+
+func (a *app) writePod(ctx context.Context, i int, ready bool) error {
+	pod := a.pods[i]
+	status, reason, message := corev1.ConditionTrue, "", ""
+	if !ready {
+		status, reason, message = corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [app]"
+	}
+	for c := range pod.Status.Conditions {
+		condition := &pod.Status.Conditions[c]
+		if condition.Type == corev1.PodReady || condition.Type == corev1.ContainersReady {
+			condition.Status, condition.Reason, condition.Message, condition.LastTransitionTime = status, reason, message, metav1.Now()
+		}
+	}
+	pod.Status.ContainerStatuses[0].Ready = ready
+	updated, err := a.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
+	if err != nil {
+		return fmt.Errorf("write the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	a.pods[i] = updated
+	return nil
+}
+
+func (a *app) writeEndpoints(ctx context.Context, ip string, ready bool) error {
+	subset := &a.endpoints.Subsets[0]
+	from, to := &subset.Addresses, &subset.NotReadyAddresses
+	if ready {
+		from, to = to, from
+	}
+	for i, address := range *from {
+		if address.IP == ip {
+			*from = append((*from)[:i:i], (*from)[i+1:]...)
+			*to = append(*to, address)
+			break
+		}
+	}
+	a.endpoints.Annotations[corev1.EndpointsLastChangeTriggerTime] = time.Now().UTC().Format(time.RFC3339)
+	updated, err := a.client.CoreV1().Endpoints(a.endpoints.Namespace).Update(ctx, a.endpoints, metav1.UpdateOptions{FieldManager: byControllerManager})
+	if err != nil {
+		return fmt.Errorf("write Endpoints %s/%s: %w", a.endpoints.Namespace, a.endpoints.Name, err)
+	}
+	a.endpoints = updated
+	return nil
+}
+
+func (a *app) writeSlice(ctx context.Context, i int, ready bool) error {
+	conditions := &a.slice.Endpoints[i].Conditions
+	conditions.Ready, conditions.Serving = &ready, &ready
+	a.slice.Annotations[corev1.EndpointsLastChangeTriggerTime] = time.Now().UTC().Format(time.RFC3339)
+	updated, err := a.client.DiscoveryV1().EndpointSlices(a.slice.Namespace).Update(ctx, a.slice, metav1.UpdateOptions{FieldManager: byControllerManager})
+	if err != nil {
+		return fmt.Errorf("write EndpointSlice %s/%s: %w", a.slice.Namespace, a.slice.Name, err)
+	}
+	a.slice = updated
+	return nil
+}

@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Who writes what in a real cluster; the server keeps it in managedFields.
+const (
+	byControllerManager = "kube-controller-manager"
+	byKubelet           = "kubelet"
+	byHelm              = "helm"
+)
+
+// leaseSeconds is the kubelet's default.
+const leaseSeconds int32 = 40
+
+// hash makes what is random in a real cluster: always the same for the same thing.
+func hash(parts ...any) string {
+	return digest(parts...)[:16]
+}
+
+// digest looks like that of an image or the name of a container.
+func digest(parts ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
+	return hex.EncodeToString(sum[:])
+}
+
+func (s Size) namespace(service int) string {
+	return fmt.Sprintf("team-%d", service/servicesPerNamespace)
+}
+
+func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", service) }
+
+func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
+
+// of is the Service of a pod.
+func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
+
+// nodeOf is the node that a pod runs on.
+func (s Size) nodeOf(pod int) int { return pod % max(1, s.Nodes) }
+
+func (s Size) pod(pod int) string {
+	app := s.service(s.of(pod))
+	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
+}
+
+// suffix is what a ReplicaSet puts at the end of a pod's name: random to look at, and no two pods have the same.
+func suffix(pod int) string {
+	const (
+		letters = "bcdfghjklmnpqrstvwxz2456789"
+		all     = 14_348_907 // 27 to the power of 5
+		prime   = 7_368_787  // has no factor in common with it
+	)
+	n, text := pod*prime%all, make([]byte, 5)
+	for i := range text {
+		text[i] = letters[n%len(letters)]
+		n /= len(letters)
+	}
+	return string(text)
+}
+
+func zone(node int) string { return fmt.Sprintf("eu-central-1%c", 'a'+node%zones) }
+
+func nodeIP(node int) string { return fmt.Sprintf("10.240.%d.%d", node>>8, node&255) }
+
+func podIP(pod int) string { return fmt.Sprintf("10.%d.%d.%d", 128+pod>>16, pod>>8&255, pod&255) }
+
+// started is when everything began that has run for long. It is always the same, so that what was filled once is still the same.
+func started() metav1.Time { return metav1.Date(2026, 3, 1, 9, 12, 44, 0, time.UTC) }
+
+func appLabels(app string) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app, "app.kubernetes.io/component": "backend",
+		"app.kubernetes.io/part-of": "shop", "app.kubernetes.io/version": "2.14.3", "app.kubernetes.io/managed-by": "Helm",
+	}
+}
+
+func (s Size) serviceObject(service int) *corev1.Service {
+	app := s.service(service)
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: app, Namespace: s.namespace(service), Labels: appLabels(app),
+			Annotations: map[string]string{
+				"meta.helm.sh/release-name": app, "meta.helm.sh/release-namespace": s.namespace(service),
+				"prometheus.io/scrape": "true", "prometheus.io/port": "9090", "prometheus.io/path": "/metrics",
+			},
+		},
+		Spec: corev1.ServiceSpec{
+			Type:     corev1.ServiceTypeClusterIP,
+			Selector: map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app},
+			Ports: []corev1.ServicePort{
+				{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP},
+				{Name: "metrics", Port: 9090, TargetPort: intstr.FromString("metrics"), Protocol: corev1.ProtocolTCP},
+			},
+		},
+	}
+}
+
+// member is a pod as the objects of its Service name it.
+type member struct {
+	name, ip, node, zone string
+	uid                  types.UID
+}
+
+func (s Size) member(pod int, uid types.UID) member {
+	node := s.nodeOf(pod)
+	return member{name: s.pod(pod), ip: podIP(pod), node: s.node(node), zone: zone(node), uid: uid}
+}
+
+func (m member) target(namespace string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: m.name, UID: m.uid}
+}
+
+func endpointsObject(service *corev1.Service, members []member) *corev1.Endpoints {
+	subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{
+		{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP}, {Name: "metrics", Port: 9090, Protocol: corev1.ProtocolTCP},
+	}}
+	for _, m := range members {
+		subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: m.ip, NodeName: &m.node, TargetRef: m.target(service.Namespace)})
+	}
+	labels := appLabels(service.Name)
+	labels["endpoints.kubernetes.io/managed-by"] = "endpoint-controller"
+	return &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: service.Name, Namespace: service.Namespace, Labels: labels,
+			Annotations: map[string]string{corev1.EndpointsLastChangeTriggerTime: started().Format(time.RFC3339)},
+		},
+		Subsets: []corev1.EndpointSubset{subset},
+	}
+}
+
+func sliceObject(service *corev1.Service, members []member) *discoveryv1.EndpointSlice {
+	labels := appLabels(service.Name)
+	labels[discoveryv1.LabelServiceName] = service.Name
+	labels[discoveryv1.LabelManagedBy] = "endpointslice-controller.k8s.io"
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: service.Name + "-" + hash("slice", service.Name)[:5], Namespace: service.Namespace, Labels: labels,
+			Annotations:     map[string]string{corev1.EndpointsLastChangeTriggerTime: started().Format(time.RFC3339)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service, corev1.SchemeGroupVersion.WithKind("Service"))},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports: []discoveryv1.EndpointPort{
+			{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)},
+			{Name: new("metrics"), Port: new(int32(9090)), Protocol: new(corev1.ProtocolTCP)},
+		},
+	}
+	for _, m := range members {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{m.ip}, NodeName: &m.node, Zone: &m.zone, TargetRef: m.target(service.Namespace),
+			Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},
+		})
+	}
+	return slice
+}
+
+func leaseObject(node *corev1.Node) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: node.Name, Namespace: corev1.NamespaceNodeLease,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
+		},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &node.Name, LeaseDurationSeconds: new(leaseSeconds), RenewTime: new(metav1.NewMicroTime(started().Time)),
+		},
+	}
+}

@@ -1,0 +1,222 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// writers is how many requests are under way while a cluster is filled.
+const writers = 32
+
+// clusterOptions are those of a cluster in which only the bench writes.
+func clusterOptions(log *slog.Logger, data string) cluster.Options {
+	return cluster.Options{
+		NoControllerManager: true, Data: data, Log: log,
+		// Elsewhere the control plane has machines of its own: here it must not keep the processor from what is measured.
+		Nice: 10,
+		// A new node would be tainted, and stay so: who takes the taint away is not there.
+		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
+	}
+}
+
+// filling fills a cluster, in steps if need be.
+type filling struct {
+	size   Size
+	client kubernetes.Interface
+	// filled is how much of it there is, uids those of its pods.
+	filled Size
+	uids   []types.UID
+}
+
+func newFilling(ctx context.Context, size Size, config *rest.Config) (*filling, error) {
+	client, err := protobufClient(config)
+	if err != nil {
+		return nil, err
+	}
+	f := &filling{size: size, client: client, uids: make([]types.UID, size.Pods)}
+	names := []string{corev1.NamespaceNodeLease}
+	for i := range size.namespaces() {
+		names = append(names, size.namespace(i*servicesPerNamespace))
+	}
+	for _, name := range names {
+		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return nil, fmt.Errorf("create namespace %s: %w", name, err)
+		}
+	}
+	return f, nil
+}
+
+// protobufClient speaks as the components of the control plane do.
+func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	return client, nil
+}
+
+// to adds what is missing to a part of the size.
+func (f *filling) to(ctx context.Context, part Size) error {
+	steps := []struct {
+		what     string
+		from, to int
+		write    func(context.Context, int) error
+	}{
+		{"node", f.filled.Nodes, part.Nodes, f.node},
+		{"pod", f.filled.Pods, part.Pods, f.pod},
+		{"Service", f.filled.Services, part.Services, f.service},
+	}
+	for _, step := range steps {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(writers)
+		for i := step.from; i < step.to && ctx.Err() == nil; i++ {
+			group.Go(func() error {
+				if err := step.write(ctx, i); err != nil {
+					return fmt.Errorf("write %s %d: %w", step.what, i, err)
+				}
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	f.filled = part
+	return ctx.Err()
+}
+
+func (f *filling) node(ctx context.Context, i int) error {
+	nodes := f.client.CoreV1().Nodes()
+	node, err := nodes.Create(ctx, f.size.nodeObject(i), metav1.CreateOptions{FieldManager: byKubelet})
+	if err != nil {
+		return err
+	}
+	node.Status = nodeStatus(node.Name, i)
+	if _, err := nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{FieldManager: byKubelet}); err != nil {
+		return err
+	}
+	_, err = f.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, leaseObject(node), metav1.CreateOptions{FieldManager: byKubelet})
+	return err
+}
+
+func (f *filling) pod(ctx context.Context, i int) error {
+	pod, err := writePod(ctx, f.client, f.size.podObject(i), f.size.podStatus(i))
+	if err != nil {
+		return err
+	}
+	f.uids[i] = pod.UID
+	return nil
+}
+
+// writePod writes a pod as its controller would, and its status as its kubelet.
+func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
+	pods := client.CoreV1().Pods(object.Namespace)
+	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
+	if err != nil {
+		return nil, err
+	}
+	pod.Status = status
+	return pods.UpdateStatus(ctx, pod, metav1.UpdateOptions{FieldManager: byKubelet})
+}
+
+func (f *filling) service(ctx context.Context, i int) error {
+	var members []member
+	for pod := i * f.size.perService(); pod < min((i+1)*f.size.perService(), f.size.Pods); pod++ {
+		members = append(members, f.size.member(pod, f.uids[pod]))
+	}
+	return writeService(ctx, f.client, f.size.serviceObject(i), members)
+}
+
+// writeService writes a Service, and for it what its controllers would.
+func writeService(ctx context.Context, client kubernetes.Interface, object *corev1.Service, members []member) error {
+	service, err := client.CoreV1().Services(object.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: byHelm})
+	if err != nil {
+		return err
+	}
+	options := metav1.CreateOptions{FieldManager: byControllerManager}
+	if _, err := client.CoreV1().Endpoints(service.Namespace).Create(ctx, endpointsObject(service, members), options); err != nil {
+		return err
+	}
+	_, err = client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, sliceObject(service, members), options)
+	return err
+}
+
+// populated gives the folder of the data of a cluster of this size, for cluster.Options.Data. It is filled once, and kept until
+// what is in it changes.
+func (o Options) populated(ctx context.Context, size Size) (string, error) {
+	key, err := size.key()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(o.Cache, "filled-"+size.Name+"-"+key)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	o.Log.Info("filling a cluster, once", "size", size.Name, "with", size)
+	begin := time.Now()
+	c, err := cluster.Start(ctx, clusterOptions(o.Log, ""))
+	if err != nil {
+		return "", err
+	}
+	defer c.Stop()
+	f, err := newFilling(ctx, size, c.Config)
+	if err != nil {
+		return "", err
+	}
+	if err := f.to(ctx, size); err != nil {
+		return "", fmt.Errorf("fill a cluster with %s: %w", size, err)
+	}
+	unfinished, err := os.MkdirTemp(o.Cache, "unfinished-")
+	if err != nil {
+		return "", fmt.Errorf("create a folder for the cluster's data: %w", err)
+	}
+	defer os.RemoveAll(unfinished)
+	if err := c.SaveData(ctx, unfinished); err != nil {
+		return "", err
+	}
+	if err := os.Rename(unfinished, dir); err != nil {
+		return "", fmt.Errorf("keep the cluster's data: %w", err)
+	}
+	o.Log.Info("filled a cluster", "size", size.Name, "took", time.Since(begin).Round(time.Second))
+	return dir, nil
+}
+
+// key changes with everything that is written into a cluster of this size.
+func (s Size) key() (string, error) {
+	service := s.serviceObject(0)
+	node := s.nodeObject(0)
+	members := []member{s.member(0, "")}
+	sum := sha256.New()
+	for _, part := range []any{
+		cluster.Newest, s, node, leaseObject(node), s.podObject(0), s.podStatus(0), service, endpointsObject(service, members), sliceObject(service, members),
+	} {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return "", fmt.Errorf("write what a cluster is filled with as JSON: %w", err)
+		}
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12], nil
+}

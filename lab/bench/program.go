@@ -1,0 +1,244 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// The programs that are compared.
+const (
+	Kubeflap         = "kubeflap"
+	PeerWhole        = "kube-state-metrics"
+	PeerAllowed      = "kube-state-metrics, allow-list"
+	FloorTyped       = "floor, typed"
+	FloorTransformer = "floor, Transformer"
+)
+
+// Programs are all of them, in the order of the columns.
+func Programs() []string {
+	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
+}
+
+// allowed are the metrics of kube-state-metrics that tell of readiness: the fairest comparison.
+const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
+	"kube_endpointslice_endpoints,kube_service_info"
+
+// program is one that is measured.
+type program struct {
+	name string
+	path string
+	// args are its arguments; the addresses are for those that serve something.
+	args func(kubeconfig, address, telemetry string) []string
+	// synced is nil once the program says that it has seen everything.
+	synced func(ctx context.Context, r *running) error
+	// rests is set if what it says comes early: then it is synced when it also does nothing any more, and confirmed agrees.
+	rests     bool
+	confirmed func(ctx context.Context, r *running, size Size) error
+	// metrics is set if it serves them.
+	metrics bool
+}
+
+// binaries are where the programs are.
+type binaries struct{ kubeflap, peer, floor string }
+
+func newProgram(name string, b binaries) program {
+	switch name {
+	case Kubeflap:
+		return program{name: name, path: b.kubeflap, metrics: true, args: kubeflapArgs, synced: kubeflapSynced}
+	case PeerWhole, PeerAllowed:
+		return program{
+			name: name, path: b.peer, metrics: true, synced: peerListed, rests: true, confirmed: peerShows,
+			args: func(kubeconfig, address, telemetry string) []string {
+				args := peerArgs(kubeconfig, address, telemetry)
+				if name == PeerAllowed {
+					args = append(args, "--metric-allowlist="+allowed)
+				}
+				return args
+			},
+		}
+	default:
+		return program{
+			name: name, path: b.floor, synced: floorSynced,
+			args: func(kubeconfig, _, _ string) []string {
+				return []string{"--kubeconfig=" + kubeconfig, fmt.Sprintf("--transform=%t", name == FloorTransformer)}
+			},
+		}
+	}
+}
+
+func kubeflapArgs(kubeconfig, address, _ string) []string {
+	return []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=" + address}
+}
+
+func kubeflapSynced(ctx context.Context, r *running) error { return compare.Ready(ctx, r.url) }
+
+func peerArgs(kubeconfig, address, telemetry string) []string {
+	host, port, _ := net.SplitHostPort(address)
+	telemetryHost, telemetryPort, _ := net.SplitHostPort(telemetry)
+	return []string{
+		"--kubeconfig=" + kubeconfig, "--resources=nodes,leases,pods,services,endpoints,endpointslices", "--enable-gzip-encoding",
+		"--host=" + host, "--port=" + port, "--telemetry-host=" + telemetryHost, "--telemetry-port=" + telemetryPort,
+	}
+}
+
+// peerListed is nil once all six lists have come; rendering them is still to be done.
+func peerListed(ctx context.Context, r *running) error {
+	const resources = 6
+	listed := 0
+	err := r.eachLine(ctx, r.telemetry+"/metrics", func(line []byte) {
+		if bytes.HasPrefix(line, []byte("kube_state_metrics_list_total{")) && bytes.Contains(line, []byte(`result="success"`)) {
+			listed++
+		}
+	})
+	if err == nil && listed < resources {
+		err = fmt.Errorf("%d of %d resources were listed", listed, resources)
+	}
+	return err
+}
+
+// peerShows is nil if there are series of all objects.
+func peerShows(ctx context.Context, r *running, size Size) error {
+	want := map[string]int{
+		"kube_node_status_condition": size.Nodes, "kube_lease_renew_time": size.Nodes, "kube_pod_status_ready": size.Pods,
+		"kube_service_info": size.Services, "kube_endpoint_address": size.Services, "kube_endpointslice_endpoints": size.Services,
+	}
+	have := map[string]int{}
+	err := r.eachLine(ctx, r.url+"/metrics", func(line []byte) {
+		if name, _, found := bytes.Cut(line, []byte("{")); found {
+			have[string(name)]++
+		}
+	})
+	for name, n := range want {
+		if err == nil && have[name] < n {
+			err = fmt.Errorf("there are %d series of %s, want %d or more", have[name], name, n)
+		}
+	}
+	return err
+}
+
+func floorSynced(_ context.Context, r *running) error {
+	output, err := os.ReadFile(r.process.LogPath)
+	if err != nil {
+		return fmt.Errorf("read what the floor says: %w", err)
+	}
+	if !strings.Contains(string(output), "synced\n") {
+		return errors.New("it has not said that it is synced")
+	}
+	return nil
+}
+
+// running is a program that was started.
+type running struct {
+	program
+	process        *cluster.Process
+	proc           procfs.Proc
+	url, telemetry string
+	began          time.Time
+}
+
+// start starts a program on a cluster. The caller must stop its process.
+func (p program) start(c *cluster.Cluster) (*running, error) {
+	address, err := cluster.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	telemetry, err := cluster.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	r := &running{program: p, url: "http://" + address, telemetry: "http://" + telemetry, began: time.Now()}
+	log := c.LogPath(strings.NewReplacer(" ", "-", ",", "").Replace(p.name) + "-" + r.began.Format("150405.000"))
+	r.process, err = cluster.StartProcess(p.name, log, cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)})
+	if err != nil {
+		return nil, err
+	}
+	if r.proc, err = procfs.NewProc(r.process.PID()); err != nil {
+		r.process.Stop()
+		return nil, fmt.Errorf("find %s among the processes: %w", p.name, err)
+	}
+	return r, nil
+}
+
+// usage is what a process has used up to now.
+type usage struct {
+	at time.Time
+	// cpu is in seconds, rss and peak are in bytes.
+	cpu, rss, peak float64
+}
+
+func (r *running) usage() (usage, error) {
+	if err := r.process.Alive(); err != nil {
+		return usage{}, err
+	}
+	stat, err := r.proc.Stat()
+	if err != nil {
+		return usage{}, fmt.Errorf("read what %s has used: %w", r.name, err)
+	}
+	status, err := r.proc.NewStatus()
+	if err != nil {
+		return usage{}, fmt.Errorf("read what %s has used: %w", r.name, err)
+	}
+	return usage{at: time.Now(), cpu: stat.CPUTime(), rss: float64(status.VmRSS), peak: float64(status.VmHWM)}, nil
+}
+
+const (
+	// syncTimeout is long enough for the largest size on a small machine.
+	syncTimeout = 5 * time.Minute
+	syncPoll    = 20 * time.Millisecond
+	// A program that has used less than restShare of a CPU for restWindow has nothing to do but what a cluster at rest asks for.
+	restWindow = 500 * time.Millisecond
+	restShare  = 0.3
+)
+
+// untilSynced waits until the program has seen everything, and says what it had used by then.
+func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	for {
+		said := r.synced(ctx, r)
+		used, err := r.usage()
+		if err != nil {
+			return usage{}, err
+		}
+		if said == nil && r.rests {
+			used, said = r.rested(ctx, used, size)
+		}
+		if said == nil {
+			return used, nil
+		}
+		if poll.Sleep(ctx, syncPoll) != nil {
+			return usage{}, fmt.Errorf("%s was not synced after %s: %w", r.name, time.Since(r.began).Round(time.Second), said)
+		}
+	}
+}
+
+// rested waits until the program does nothing any more, and says what it had used when it began to do nothing. The peak is
+// that of now: it may have come after its last list.
+func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
+	for {
+		if err := poll.Sleep(ctx, restWindow); err != nil {
+			return usage{}, err
+		}
+		end, err := r.usage()
+		if err != nil {
+			return usage{}, err
+		}
+		if end.cpu-begin.cpu < restShare*end.at.Sub(begin.at).Seconds() {
+			begin.peak = end.peak
+			return begin, r.confirmed(ctx, r, size)
+		}
+		begin = end
+	}
+}

@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// write writes a result into the page: the figures, and what was to be reached.
+func (r Result) write(o Options) error {
+	machine, err := machine()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s. A pod has %s, a node %s in protobuf. Medians of %d runs on %s; %s at rest, %s under load.\n\n",
+		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), o.Runs, machine, o.Pace.Rest, o.Pace.Load)
+	all := map[string]Figures{}
+	for name, runs := range r.Runs {
+		all[name] = medians(runs)
+	}
+	ratios := []string{PeerAllowed, FloorTransformer}
+	columns := append([]string{""}, o.Programs...)
+	for _, other := range ratios {
+		columns = append(columns, "kubeflap / "+other)
+	}
+	writeRow(&b, columns)
+	writeRow(&b, slices.Repeat([]string{"---"}, len(columns)))
+	for _, row := range rows() {
+		cells := []string{string(row.Figure)}
+		for _, name := range o.Programs {
+			cells = append(cells, cell(all[name], row))
+		}
+		for _, other := range ratios {
+			cells = append(cells, ratioCell(all[Kubeflap], all[other], row))
+		}
+		writeRow(&b, cells)
+	}
+	b.WriteString("\n")
+	writeRow(&b, []string{"what is to be reached", "at most", "is (of each run)", ""})
+	writeRow(&b, []string{"---", "---", "---", "---"})
+	for _, bound := range bounds() {
+		bound.write(&b, r)
+	}
+	return writePart(o.Page, r.Size.Name, b.String())
+}
+
+func cell(figures Figures, row row) string {
+	value, measured := figures[row.Figure]
+	if !measured {
+		return ""
+	}
+	return row.unit(value)
+}
+
+func ratioCell(a, b Figures, row row) string {
+	value, measured := a[row.Figure]
+	other, comparable := b[row.Figure]
+	if !row.ratio || !measured || !comparable || other == 0 {
+		return ""
+	}
+	return ratio(value / other)
+}
+
+func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// bound is what is to be reached.
+type bound struct {
+	Figure
+	// of is the program whose figure is the measure; without one it is kubeflap's figure than, or if that is empty too, the limit itself.
+	of    string
+	than  Figure
+	limit float64
+	unit  unit
+	// from is the number of nodes from which on it is to be reached.
+	from int
+}
+
+// bounds are those of the issue that asked for the benchmark.
+func bounds() []bound {
+	const fifth, medium, large = 0.2, 1000, 5000
+	all := []bound{
+		{Figure: RestMemory, of: PeerAllowed, limit: fifth, from: medium},
+		{Figure: SteadyMemory, of: PeerAllowed, limit: fifth, from: medium},
+		{Figure: PeakMemory, of: PeerAllowed, limit: fifth, from: medium},
+		{Figure: SyncedCPU, of: FloorTransformer, limit: 0.7},
+		{Figure: EventCPU, of: FloorTransformer, limit: 0.7},
+	}
+	for _, figure := range []Figure{Series, Scraped, ScrapedBytes, Gzipped, GzippedBytes} {
+		all = append(all, bound{Figure: figure, of: PeerAllowed, limit: fifth})
+	}
+	return append(all,
+		bound{Figure: BusyP99, than: BusyMedian, limit: 2},
+		bound{Figure: Shown, limit: 0.05, unit: seconds},
+		bound{Figure: Scraped, limit: 0.1, unit: seconds, from: large},
+		bound{Figure: SyncedWall, limit: 20, unit: seconds, from: large},
+		bound{Figure: PeakMemory, limit: 256 << 20, unit: mebibytes, from: large},
+	)
+}
+
+// write writes what is to be reached, if it is to be at this size and was measured: the median over the runs, and what each of them gives.
+func (b bound) write(text *strings.Builder, r Result) {
+	var values []float64
+	for run, figures := range r.Runs[Kubeflap] {
+		value, base := figures[b.Figure], 1.0
+		switch {
+		case b.of != "" && run < len(r.Runs[b.of]):
+			base = r.Runs[b.of][run][b.Figure]
+		case b.of != "":
+			base = 0
+		case b.than != "":
+			base = figures[b.than]
+		}
+		if base != 0 {
+			values = append(values, value/base)
+		}
+	}
+	if len(values) == 0 || r.Size.Nodes < b.from {
+		return
+	}
+	what, unit := string(b.Figure), b.unit
+	switch {
+	case b.of != "":
+		what, unit = fmt.Sprintf("%s, of that of %s", what, b.of), ratio
+	case b.than != "":
+		what, unit = what+", of the median", ratio
+	}
+	var each []string
+	for _, value := range values {
+		each = append(each, unit(value))
+	}
+	verdict := "reached"
+	if median(values) > b.limit {
+		verdict = "**missed**"
+	}
+	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
+}
+
+// machine says what was measured on.
+func machine() (string, error) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return "", fmt.Errorf("read what machine this is: %w", err)
+	}
+	memory, err := fs.Meminfo()
+	if err != nil {
+		return "", fmt.Errorf("read what machine this is: %w", err)
+	}
+	return fmt.Sprintf("%d cores with %.0f GiB (%s/%s), %s, kube-apiserver %s, kube-state-metrics %s", runtime.NumCPU(),
+		math.Round(float64(*memory.MemTotalBytes)/(1<<30)), runtime.GOOS, runtime.GOARCH, runtime.Version(), cluster.Newest, PeerVersion), nil
+}
