@@ -15,6 +15,8 @@ LDFLAGS    = -s -w $(X).Version=$(VERSION:v%=%) $(X).Revision=$(call git,rev-par
 KUBEFLAP  := $(CURDIR)/bin/kubeflap
 BENCH     ?= .
 COUNT     ?= 1
+SIZES     ?= small medium
+RUNS      ?= 3
 FUZZTIME  ?= 10s
 RULES     := rules/nodes.yaml rules/services.yaml rules/pods.yaml rules/kubeflap.yaml
 # What the links in alerts begin with: make prometheusrule GRAFANA=https://... writes your own.
@@ -25,7 +27,7 @@ OUT       ?= bin/prometheusrule.yaml
 ARCHES    ?= amd64 arm64
 IMAGE     ?= bin/kubeflap-image.tar
 
-.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule check-chart chart image check-image lab-test lab-docs browser-test lab docs bench fuzz fmt
+.PHONY: build demo test unit lint check-metrics check-rules contract-test prometheusrule check-chart chart image check-image lab-test lab-docs browser-test lab docs bench gobench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -118,8 +120,14 @@ docs: bin/helm
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 
-# make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
-bench: $(if $(OLD),bin/benchstat)
+# make bench [SIZES="small medium large"] [RUNS=3] [GROWTH=medium] [CHURN=1h]: writes docs/performance.md and its pictures.
+# SIZES= measures none of them. Everything else that runs on the machine is in the figures.
+bench: build
+	cd lab && go run . bench --kubeflap $(KUBEFLAP) --runs $(RUNS) $(SIZES:%=--size %) \
+		$(if $(GROWTH),--growth $(GROWTH)) $(if $(CHURN),--churn $(CHURN))
+
+# make gobench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
+gobench: $(if $(OLD),bin/benchstat)
 	mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bin/bench.txt
 	$(if $(OLD),bin/benchstat $(OLD) bin/bench.txt)
