@@ -18,6 +18,8 @@ LDFLAGS    = -s -w $(X).Version=$(NUMBER) $(X).Revision=$(call git,rev-parse HEA
 KUBEFLAP  := $(CURDIR)/bin/kubeflap
 BENCH     ?= .
 COUNT     ?= 1
+SIZES     ?= small medium
+RUNS      ?= 3
 FUZZTIME  ?= 10s
 RULES     := rules/nodes.yaml rules/services.yaml rules/pods.yaml rules/kubeflap.yaml
 # What the links in alerts begin with: make prometheusrule GRAFANA=https://... writes your own.
@@ -34,7 +36,7 @@ VULNDB    ?= https://vuln.go.dev
 BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 
 .PHONY: build demo test unit lint vulncheck check-metrics check-rules contract-test prometheusrule check-chart chart image check-image \
-	sbom provenance check-release rehearse-release release-check lab-test lab-docs browser-test lab docs bench fuzz fmt
+	sbom provenance check-release rehearse-release release-check lab-test lab-docs browser-test lab docs bench gobench fuzz fmt
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(KUBEFLAP) ./cmd/kubeflap
@@ -164,8 +166,14 @@ docs: bin/helm
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 
-# make bench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
-bench: $(if $(OLD),bin/benchstat)
+# make bench [SIZES="small medium large"] [RUNS=3] [GROWTH=medium] [CHURN=1h]: writes docs/performance.md and its pictures.
+# SIZES= measures none of them. Everything else that runs on the machine is in the figures.
+bench: build
+	cd lab && go run . bench --kubeflap $(KUBEFLAP) --runs $(RUNS) $(SIZES:%=--size %) \
+		$(if $(GROWTH),--growth $(GROWTH)) $(if $(CHURN),--churn $(CHURN))
+
+# make gobench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
+gobench: $(if $(OLD),bin/benchstat)
 	mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bin/bench.txt
 	$(if $(OLD),bin/benchstat $(OLD) bin/bench.txt)

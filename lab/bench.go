@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,6 +19,8 @@ const (
 	growthSteps = 4
 	// settle is how long a program is left alone before it is measured.
 	settle = time.Second
+	// scrapes are made of each kind, probes for each time between an event and a scrape: of fewer 99 % would not be less than all.
+	scrapes, probes = 20, 100
 )
 
 // benchFlags are those of the benchmark.
@@ -30,7 +33,7 @@ type benchFlags struct {
 func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	f := &benchFlags{}
 	o := &f.options
-	o.Steps, o.Pace.Settle = growthSteps, settle
+	o.Steps, o.Pace = growthSteps, bench.Pace{Settle: settle, Scrapes: scrapes, Probes: probes}
 	cmd.Flag("kubeflap", "The kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
 	var sizes []string
 	for _, size := range bench.Sizes() {
@@ -42,12 +45,26 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("rest", "For how long a program is watched at rest.").Default("1m").DurationVar(&o.Pace.Rest)
 	cmd.Flag("load", "For how long it is watched under load.").Default("1m").DurationVar(&o.Pace.Load)
 	cmd.Flag("events", "Events that come in a second under load.").Default("500").Float64Var(&o.Pace.Events)
-	cmd.Flag("scrapes", "Scrapes of each kind.").Default("20").IntVar(&o.Pace.Scrapes)
-	cmd.Flag("probes", "Scrapes for each time between an event and a scrape.").Default("100").IntVar(&o.Pace.Probes)
 	cmd.Flag("page", "The document whose tables are written.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
 	cmd.Flag("growth", "Measure kubeflap while a cluster grows up to this size.").EnumVar(&f.grow, sizes...)
 	cmd.Flag("churn", "For how long kubeflap is measured while pods and Services come and go, at the smallest size.").DurationVar(&o.Churn)
+	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
 	return f
+}
+
+// validate finds what would measure nothing.
+func (f *benchFlags) validate() error {
+	switch o := f.options; {
+	case len(f.sizes) == 0 && f.grow == "" && o.Churn == 0:
+		return errors.New("nothing to measure: give --size, --growth or --churn")
+	case o.Runs < 1:
+		return fmt.Errorf("--runs=%d: must be 1 or more", o.Runs)
+	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Churn < 0:
+		return errors.New("--rest, --load and --churn: must be longer than nothing")
+	case o.Pace.Events <= 0:
+		return fmt.Errorf("--events=%g: must be more than none", o.Pace.Events)
+	}
+	return nil
 }
 
 func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {

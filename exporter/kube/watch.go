@@ -112,7 +112,7 @@ func (s *stream) Stop() {
 	s.stop.Do(func() {
 		close(s.done)
 		s.Interface.Stop()
-		for range s.out { //nolint:revive // until relay is over: the end is told last
+		for range s.out { // until relay is over: the end is told last
 		}
 		s.lock.Lock()
 		cause := s.cause

@@ -14,7 +14,7 @@ import (
 func TestWriteText(t *testing.T) {
 	families := oddFamilies(t)
 	for _, accepted := range []string{"text/plain;version=0.0.4", "application/openmetrics-text;version=1.0.0", "application/openmetrics-text;version=0.0.1", ""} {
-		format := expfmt.NegotiateIncludingOpenMetrics(map[string][]string{"Accept": {accepted}})
+		format := expfmt.NegotiateAccept(map[string][]string{"Accept": {accepted}}, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 		t.Run(string(format), func(t *testing.T) {
 			var got, want bytes.Buffer
 			if err := WriteText(&got, format, families); err != nil {

@@ -29,12 +29,16 @@ func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometh
 	}
 	text := compress(textHandler(gatherer, logger))
 	return promhttp.InstrumentMetricHandler(registry, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isText(expfmt.NegotiateIncludingOpenMetrics(r.Header)) {
+		if isText(negotiated(r)) {
 			text.ServeHTTP(w, r)
 		} else {
 			library.ServeHTTP(w, r)
 		}
 	})), nil
+}
+
+func negotiated(r *http.Request) expfmt.Format {
+	return expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 }
 
 // isText reports whether metrics.WriteText can write the format: protobuf is the library's, and so are ways to escape names that change ours.
@@ -53,7 +57,7 @@ func textHandler(gatherer prometheus.TransactionalGatherer, logger *slog.Logger)
 			http.Error(w, fmt.Sprintf("cannot gather the metrics: %v", err), http.StatusInternalServerError)
 			return
 		}
-		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+		format := negotiated(r)
 		w.Header().Set("Content-Type", string(format))
 		if err := metrics.WriteText(w, format, families); err != nil {
 			logger.Debug("the reader of the metrics has gone away", "err", err)
