@@ -62,7 +62,10 @@ func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
 		// Pods may be created before the controller manager has made the namespace's account.
 		"--disable-admission-plugins=ServiceAccount",
 	}
-	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver", append(flags, c.options.APIServerFlags...)...)
+	const name = "kube-apiserver"
+	c.APIServer, err = StartProcess(name, c.LogPath(name), Command{
+		Path: c.binaries.Path(name), Args: append(flags, c.options.APIServerFlags...), Env: c.options.APIServerEnv,
+	})
 	return "https://" + listen, err
 }
 
