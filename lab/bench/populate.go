@@ -34,8 +34,6 @@ func clusterOptions(log *slog.Logger, data string) cluster.Options {
 		Nice: 10,
 		// A new node would be tainted, and stay so: who takes the taint away is not there.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
-		// Collecting garbage less often, it bears a fifth more events, while there is memory.
-		APIServerEnv: []string{"GOGC=400", "GOMEMLIMIT=8GiB"},
 	}
 }
 

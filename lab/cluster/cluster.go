@@ -33,8 +33,8 @@ type Options struct {
 	ControllerManagerPod bool
 	// NoControllerManager leaves the controller manager out: then nothing changes what was written but who wrote it.
 	NoControllerManager bool
-	// APIServerFlags are added to those the lab needs, APIServerEnv to its environment.
-	APIServerFlags, APIServerEnv []string
+	// APIServerFlags are added to those the lab needs.
+	APIServerFlags []string
 	// Nice is by how much the control plane gives way to other processes.
 	Nice int
 	// Data is a folder that SaveData wrote, to begin with a copy of; empty is an empty cluster.

@@ -62,10 +62,7 @@ func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
 		// Pods may be created before the controller manager has made the namespace's account.
 		"--disable-admission-plugins=ServiceAccount",
 	}
-	const name = "kube-apiserver"
-	c.APIServer, err = StartProcess(name, c.LogPath(name), Command{
-		Path: c.binaries.Path(name), Args: append(flags, c.options.APIServerFlags...), Env: c.options.APIServerEnv,
-	})
+	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver", append(flags, c.options.APIServerFlags...)...)
 	return "https://" + listen, err
 }
 
