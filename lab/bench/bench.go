@@ -54,6 +54,9 @@ type Measured struct {
 
 // Run measures all that is asked for, and writes each part of the page as soon as it is measured.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
+	if err := o.checkPage(); err != nil {
+		return m, err
+	}
 	for _, size := range o.Sizes {
 		result, err := o.compare(ctx, size)
 		if err != nil {
@@ -79,6 +82,26 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 		return m, m.Churned.write(o.Page)
 	}
 	return m, nil
+}
+
+// checkPage finds out now what would be an error after an hour.
+func (o Options) checkPage() error {
+	var parts []string
+	for _, size := range o.Sizes {
+		parts = append(parts, size.Name)
+	}
+	if o.Grow.Nodes > 0 {
+		parts = append(parts, partGrowth)
+	}
+	if o.Churn > 0 {
+		parts = append(parts, partChurn)
+	}
+	for _, part := range parts {
+		if _, _, err := around(o.Page, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compare measures all programs at one size, one after the other against the same API server. Each run begins with another.

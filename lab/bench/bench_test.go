@@ -25,7 +25,7 @@ func TestBench(t *testing.T) {
 		Kubeflap: kubeflap, Sizes: []Size{tiny}, Runs: 1, Programs: []string{Kubeflap, FloorTyped, FloorTransformer},
 		Grow: tiny, Steps: 1, Churn: 4 * time.Second, ChurnSize: tiny,
 		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
-		Cache: t.TempDir(), Page: filepath.Join(os.Getenv("OUTDIR"), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Cache: t.TempDir(), Page: filepath.Join(t.TempDir(), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	var page strings.Builder
 	for _, part := range []string{"tiny", "growth", "churn"} {

@@ -45,7 +45,7 @@ func (c Churned) write(page string) error {
 	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
 		return err
 	}
-	return writePart(page, "churn", b.String())
+	return writePart(page, partChurn, b.String())
 }
 
 // settled are the samples after the first sixth of the time: kubeflap keeps some minutes of the past, which fill up first.

@@ -41,7 +41,7 @@ func (g Grown) write(page string) error {
 	if err := drawPanels(filepath.Join(filepath.Dir(page), name), panels); err != nil {
 		return err
 	}
-	return writePart(page, "growth", b.String())
+	return writePart(page, partGrowth, b.String())
 }
 
 // growthPanel is the plot of one figure, in the unit of its axis.

@@ -19,8 +19,8 @@ func (r Result) write(o Options) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. A pod has %s, a node %s in protobuf. Medians of %d runs on %s; %s at rest, %s under load.\n\n",
-		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), o.Runs, machine, o.Pace.Rest, o.Pace.Load)
+	fmt.Fprintf(&b, "%s. A pod has %s, a node %s in protobuf. %s on %s; %s at rest, %s under load.\n\n",
+		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, o.Pace.Rest, o.Pace.Load)
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)
@@ -69,6 +69,13 @@ func ratioCell(a, b Figures, row row) string {
 }
 
 func ratio(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+func runs(n int) string {
+	if n == 1 {
+		return "One run"
+	}
+	return fmt.Sprintf("Medians of %d runs", n)
+}
 
 // bound is what is to be reached.
 type bound struct {

@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEarliestOffsetThatShows(t *testing.T) {
+	for _, c := range []struct {
+		shares []float64
+		want   float64
+	}{
+		{[]float64{1, 1, 1, 1, 1, 1}, 0},
+		{[]float64{0.5, 0.98, 0.99, 1, 1, 1}, 0.005},
+		// One that showed is no proof while a later one does not.
+		{[]float64{0.5, 1, 0.98, 1, 1, 1}, 0.01},
+		{[]float64{1, 1, 1, 1, 1, 0.98}, math.Inf(1)},
+	} {
+		if got := earliest(c.shares); got != c.want {
+			t.Errorf("earliest(%v) = %v, want %v", c.shares, got, c.want)
+		}
+	}
+	if got := seconds(math.Inf(1)); got != "over 50 ms" {
+		t.Errorf("never shown is written as %q", got)
+	}
+}
+
+func TestMediansAndQuantiles(t *testing.T) {
+	values := []float64{4, 1, 3, 2}
+	if got := median(values); got != 2.5 {
+		t.Errorf("the median is %v", got)
+	}
+	if got := quantile(0.99, values); got != 4 {
+		t.Errorf("the 99th percentile is %v", got)
+	}
+	got := medians([]Figures{{SyncedCPU: 3, Series: 5}, {SyncedCPU: 1, Series: 5}, {SyncedCPU: 2, Series: 5}})
+	if got[SyncedCPU] != 2 || got[Series] != 5 || len(got) != 2 {
+		t.Errorf("the medians are %v", got)
+	}
+}
+
+func TestNamesOfPodsAreTheirOwn(t *testing.T) {
+	size, seen := Sizes()[2], map[string]bool{}
+	for pod := range size.Pods {
+		name := size.namespace(size.of(pod)) + "/" + size.pod(pod)
+		if seen[name] {
+			t.Fatalf("two pods are called %s", name)
+		}
+		seen[name] = true
+	}
+}
+
+// The key of a filled cluster must not change from run to run, or it is filled each time.
+func TestKeyOfASizeStays(t *testing.T) {
+	keys := map[string]bool{}
+	for range 3 {
+		key, err := Sizes()[0].key()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[key] = true
+	}
+	other, err := Sizes()[1].key()
+	if err != nil || len(keys) != 1 || keys[other] {
+		t.Errorf("keys %v and %s: %v", keys, other, err)
+	}
+}
+
+func TestPageHasAllParts(t *testing.T) {
+	const page = "../../docs/performance.md"
+	parts := []string{partGrowth, partChurn}
+	for _, size := range Sizes() {
+		parts = append(parts, size.Name)
+	}
+	for _, part := range parts {
+		if _, _, err := around(page, part); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPageWithoutItsMarkers(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("<!-- bench small -->\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Run(t.Context(), Options{Sizes: Sizes()[:1], Page: page})
+	if err == nil || !strings.Contains(err.Error(), page) || !strings.Contains(err.Error(), "<!-- end of bench small -->") {
+		t.Errorf("the error is %v", err)
+	}
+}
