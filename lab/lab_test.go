@@ -70,7 +70,8 @@ func TestScenarios(t *testing.T) {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
 				options := session.Options{
-					Kubeflap: kubeflap, Seed: 1, Log: logger(t), Save: filepath.Join(t.TempDir(), "recording.jsonl"),
+					Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t),
+					Save: filepath.Join(t.TempDir(), "recording.jsonl"),
 				}
 				if s.Pages != nil || s.NoIncident && s.Options.Release == releases[0] {
 					options.Rules = "../rules"

@@ -24,6 +24,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
+// manifest is what the chart renders, seen from the lab's folder.
+const manifest = "../deploy/kubeflap.yaml"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout)
@@ -45,6 +48,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	name := runs.Arg("scenario", "One of those listed by `lab list`.").Required().String()
 	var options session.Options
 	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
+	runs.Flag("manifest", "File with the ServiceAccount and the rights that kubeflap runs with.").Default(manifest).StringVar(&options.Manifest)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
 	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
 	release := onRelease(runs)

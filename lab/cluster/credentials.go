@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -8,7 +9,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
@@ -42,6 +46,21 @@ func (c *Cluster) writeCredentials() (map[string]string, error) {
 		return nil, fmt.Errorf("write the service account key: %w", err)
 	}
 	return tokens, nil
+}
+
+// tokenLasts is longer than anybody looks at a cluster that was left standing.
+const tokenLasts = 7 * 24 * time.Hour
+
+// AccountKubeconfig writes a kubeconfig with the rights of a service account.
+func (c *Cluster) AccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
+	seconds := int64(tokenLasts.Seconds())
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("request a token of %s in %s: %w", name, namespace, err)
+	}
+	path = c.kubeconfig(namespace + "-" + name)
+	return path, writeKubeconfig(path, c.Config.Host, c.Config.CAFile, token.Status.Token)
 }
 
 func (c *Cluster) kubeconfig(user string) string {

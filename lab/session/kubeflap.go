@@ -14,7 +14,7 @@ func (s *Session) startKubeflap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.start("kubeflap", "run", "--kubeconfig="+s.Cluster.Kubeconfig, "--web.listen-address="+address)
+	run, err := s.start("kubeflap", "run", "--kubeconfig="+s.account, "--web.listen-address="+address)
 	if err != nil {
 		return err
 	}

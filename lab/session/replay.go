@@ -25,7 +25,7 @@ const speed = "30"
 // startRecording starts a recording and waits until it holds everything there is.
 func (s *Session) startRecording(ctx context.Context) (err error) {
 	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
-		"--title="+s.scenario.Summary, "--kubeconfig="+s.Cluster.Kubeconfig)
+		"--title="+s.scenario.Summary, "--kubeconfig="+s.account)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ const (
 type Options struct {
 	// Kubeflap is the binary to test; without one only the truth is recorded.
 	Kubeflap string
+	// Manifest is the file with kubeflap's ServiceAccount and rights, with which it runs.
+	Manifest string
 	// Save is a file for a recording by kubeflap, if any. Its replay must then agree
 	// with the truth too.
 	Save string
@@ -64,6 +66,8 @@ type Session struct {
 	lab      *scenario.Lab
 	base     compare.Base
 	kubeflap []*cluster.Process
+	// account is a kubeconfig with kubeflap's rights.
+	account string
 	// record is the one of them that records.
 	record *cluster.Process
 	// visible is when kubeflap told the scenario's incident first.
@@ -90,6 +94,9 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 		if err := s.Prepare(ctx, session.lab); err != nil {
 			return session, fmt.Errorf("prepare %s: %w", s.Name, err)
 		}
+	}
+	if err := session.grantRights(ctx); err != nil {
+		return session, err
 	}
 	if err := session.startWatchers(ctx); err != nil {
 		return session, err

@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+)
+
+// Manifest is the text of an object, and what it is.
+type Manifest struct {
+	unstructured.Unstructured
+	text []byte
+}
+
+// Manifests splits a text of many objects.
+func Manifests(text []byte) ([]Manifest, error) {
+	documents := yamlutil.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var all []Manifest
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a manifest: %w", err)
+		}
+		m := Manifest{text: document}
+		if err := yamlutil.Unmarshal(document, &m.Object); err != nil {
+			return nil, fmt.Errorf("read a manifest: %w", err)
+		}
+		if len(m.Object) > 0 { // more than a comment
+			all = append(all, m)
+		}
+	}
+}
+
+// Apply has the API server create or change objects, and refuse all that it does not know, and what is given twice. The
+// namespace is for those that name none.
+func (c *Cluster) Apply(ctx context.Context, namespace string, manifests []Manifest) error {
+	client, err := dynamic.NewForConfig(c.Config)
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	// The text itself goes there, for strictness.
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client.Discovery()))
+	strict := metav1.PatchOptions{FieldManager: "lab", FieldValidation: metav1.FieldValidationStrict}
+	for _, m := range manifests {
+		kind := m.GroupVersionKind()
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return fmt.Errorf("apply %s %s: %w", kind.Kind, m.GetName(), err)
+		}
+		in := ""
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			in = cmp.Or(m.GetNamespace(), namespace)
+		}
+		if _, err := client.Resource(mapping.Resource).Namespace(in).Patch(ctx, m.GetName(), types.ApplyPatchType, m.text, strict); err != nil {
+			return fmt.Errorf("apply %s %s: %w", kind.Kind, m.GetName(), err)
+		}
+	}
+	return nil
+}
