@@ -145,7 +145,7 @@ bin/linux-%/kubeflap: FORCE
 FORCE:
 
 # make lab-test RELEASE=v1.31.0: everything on that version of Kubernetes.
-lab-test: bin/helm
+lab-test: bin/helm bin/controller-gen
 	cd lab && go test -timeout 60m $(if $(RELEASE),-count 1 . -release $(RELEASE),./...)
 
 # Writes docs/causes.md from a run of all scenarios.

@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/compare"
@@ -31,8 +30,10 @@ const (
 	tenant = "shop"
 )
 
-// TestChartInstalls installs the chart with no value, runs kubeflap with the flags and the rights that it gives, changes
-// every value, and removes it without a trace; beside it, the same for one namespace by who is its admin and no more. The cluster has no scheduler and runs no containers: kubeflap runs beside it.
+// TestChartInstalls installs the previous version of the chart and upgrades it with no value, runs kubeflap with the flags and the rights
+// that it gives, asks the API server for these rights, changes every value, and removes it without a trace; beside it, the same for one
+// namespace by who is its admin and no more. Then it applies what each of the chart's files of values renders. The cluster has no
+// scheduler and runs no containers: kubeflap runs beside it.
 func TestChartInstalls(t *testing.T) {
 	kubeflap := buildKubeflap(t)
 	for _, release := range releases(t) {
@@ -53,8 +54,12 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 	}
 	t.Cleanup(c.Stop)
 
-	runHelm(ctx, t, c, namespace, "install", "kubeflap", "../charts/kubeflap", "--create-namespace")
+	runHelm(ctx, t, c, namespace, "install", "kubeflap", previousChart(t), "--create-namespace")
+	runHelm(ctx, t, c, namespace, "upgrade", "kubeflap", "../charts/kubeflap")
 	seen(ctx, t, c, kubeflap, namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
+	onlyReads(ctx, t, c, namespace, map[string][]string{
+		metav1.NamespaceDefault: slices.Concat(ofCluster, ofNamespaces), corev1.NamespaceNodeLease: slices.Concat(ofCluster, ofNamespaces, leases),
+	})
 
 	admin(ctx, t, c)
 	runHelm(ctx, t, c, tenant, "install", "kubeflap", "../charts/kubeflap", "--set", "scope.namespace="+tenant, "--kube-as-user", "tenant")
@@ -64,6 +69,7 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 			t.Errorf("with rights in one namespace alone it does not say that %s are forbidden", resource)
 		}
 	}
+	onlyReads(ctx, t, c, tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, tenant: ofNamespaces})
 	runHelm(ctx, t, c, tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
 
 	// All of it stays in the namespace that is asked for below.
@@ -72,6 +78,22 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 	runHelm(ctx, t, c, namespace, "rollback", "kubeflap", "1")
 	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
 	leavesNothing(ctx, t, c)
+
+	runHelm(ctx, t, c, namespace, "install", "kubeflap", "../charts/kubeflap")
+	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
+	leavesNothing(ctx, t, c)
+
+	applies(ctx, t, c)
+}
+
+// previousChart is the package of the release before this one.
+func previousChart(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/kubeflap-*.tgz")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("testdata has %q, %v, want the chart of the previous release alone", found, err)
+	}
+	return found[0]
 }
 
 // admin makes the namespace tenant, and the user of that name its admin.
@@ -91,12 +113,16 @@ func admin(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace string, args ...string) {
+func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace string, args ...string) (out []byte) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "../bin/helm", append(args, "--namespace", namespace, "--kubeconfig", c.Kubeconfig)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("helm %s: %v\n%s", args[0], err, out)
+	var errOut strings.Builder
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("helm %s: %v\n%s%s", args[0], err, out, errOut.String())
 	}
+	return out
 }
 
 // seen runs kubeflap as the pods of the chart in a namespace would, until their kubelet calls them ready. It checks that all
@@ -113,12 +139,16 @@ func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, names
 		t.Fatal(err)
 	}
 	pod := deployment.Spec.Template.Spec
+	kubeconfig, err := c.AccountKubeconfig(ctx, namespace, pod.ServiceAccountName)
+	if err != nil {
+		t.Fatal(err)
+	}
 	here := strings.NewReplacer("--web.listen-address=:9969", "--web.listen-address="+address, "--web.probe-address=:9970", "--web.probe-address="+probes)
 	var args []string
 	for _, arg := range pod.Containers[0].Args {
 		args = append(args, here.Replace(arg))
 	}
-	args = append(args, "--kubeconfig="+accountsKubeconfig(ctx, t, c, namespace, pod.ServiceAccountName))
+	args = append(args, "--kubeconfig="+kubeconfig)
 	run, err := cluster.StartProcess("kubeflap", filepath.Join(t.TempDir(), "kubeflap.log"), cluster.Command{Path: kubeflap, Args: args})
 	if err != nil {
 		t.Fatal(err)
@@ -138,25 +168,6 @@ func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, names
 		}
 	}
 	return counts
-}
-
-// accountsKubeconfig writes a kubeconfig with the rights of a service account.
-func accountsKubeconfig(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace, name string) string {
-	t.Helper()
-	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.AuthInfos = map[string]*api.AuthInfo{config.Contexts[config.CurrentContext].AuthInfo: {Token: token.Status.Token}}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // leavesNothing checks that no object of the release is left, whatever its kind, and none of Helm's own. What the Deployment and the Service

@@ -117,3 +117,10 @@ httpGet:
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+
+{{- /* Prometheus takes one way to log in: name (of what scrapes), of (its values). */ -}}
+{{- define "kubeflap.oneLogin" -}}
+{{- if and .of.basicAuth .of.authorization -}}
+{{- fail (printf "%s has basicAuth and authorization: a scrape has one of them" .name) -}}
+{{- end -}}
+{{- end }}
