@@ -31,7 +31,7 @@ type fakeAPI struct {
 	down  bool
 	conns []net.Conn
 	// during are events that happen while a list comes in as a stream, by resource. The next such list
-	// of the resource that breaksOff names ends before its end.
+	// of the resource that breaksOff names ends before its end, and what happened in it does not happen again.
 	during    map[string][]string
 	breaksOff string
 	// first is what each watch that goes on from a version gets first, by resource.
@@ -219,6 +219,7 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	first := f.first[resource]
 	if breaksOff {
 		f.breaksOff = ""
+		delete(f.during, resource)
 	}
 	f.lock.Unlock()
 	write := func(line string) {

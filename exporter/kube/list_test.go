@@ -1,8 +1,11 @@
 package kube
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -90,6 +93,76 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 		s.wantLog(0, "INFO", "works again")
 		if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 300 {
 			t.Errorf("asked %d times in 10 minutes", asked)
+		}
+	})
+}
+
+// What waited for the end of a list that broke off is in the next one.
+func TestListThatBreaksOffAnywhere(t *testing.T) {
+	failure, err := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := frame("ERROR", string(failure))
+	changes := []string{frame("MODIFIED", apiObject("pods", "a", "11")), frame("DELETED", apiObject("pods", "b", "12"))}
+	for _, c := range []struct {
+		name    string
+		objects []string
+		during  []string
+		want    []string
+	}{
+		{"before the first object", nil, nil, []string{"listing", "down ended", "listing", "listed a", "synced"}},
+		{"before the first object, because it expired", nil, []string{expired}, []string{"listing", "down expired", "listing", "listed a", "synced"}},
+		{
+			"between the last object and the bookmark", threePods(), nil,
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+		{
+			"after changes", threePods(), changes,
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+		{
+			"after changes, because it expired", threePods(), append(changes[:2:2], expired),
+			[]string{"listing", "listed a", "listed b", "listed c", "down expired", "listing", "listed a", "synced"},
+		},
+		{
+			"with half an object", threePods(), []string{`{"type":"ADDED","object":{"kind":`},
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, s *session) {
+				s.api.objects["pods"], s.api.during, s.api.breaksOff = c.objects, map[string][]string{"pods": c.during}, "pods"
+				s.onEvent = func(text string) {
+					if text == "down ended" || text == "down expired" {
+						s.api.set(func() { s.api.objects["pods"] = []string{apiObject("pods", "a", "11")} })
+					}
+				}
+				s.start()
+				time.Sleep(time.Minute)
+				s.want(event.KindPod, c.want...)
+				s.api.stream("pods").send("ADDED", apiObject("pods", "d", "30"))
+				s.want(event.KindPod, "added d")
+			})
+		})
+	}
+}
+
+// The watch is stopped while what waited for the end of its list is being handed on.
+func TestStopWhileAListIsCaughtUpWith(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.objects["pods"] = threePods()
+		s.api.during = map[string][]string{"pods": {
+			frame("MODIFIED", apiObject("pods", "a", "11")), frame("MODIFIED", apiObject("pods", "a", "12")), frame("MODIFIED", apiObject("pods", "a", "13")),
+		}}
+		s.onEvent = func(text string) {
+			if text == "modified a" {
+				s.stop()
+			}
+		}
+		s.start()
+		if err := <-s.ran; err != nil {
+			t.Error(err)
 		}
 	})
 }
