@@ -126,7 +126,8 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 			[]string{"listing", "listed a", "listed b", "listed c", "down expired", "listing", "listed a", "synced"},
 		},
 		{
-			"with half an object", threePods(), []string{`{"type":"ADDED","object":{"kind":`},
+			"with half an object", threePods(),
+			[]string{`{"type":"ADDED","object":{"kind":`},
 			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
 		},
 	} {

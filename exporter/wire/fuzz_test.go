@@ -103,7 +103,7 @@ func fillTime(t *metav1.Time, c randfill.Continue) {
 }
 
 func fillFields(f *metav1.FieldsV1, c randfill.Continue) {
-	f.Raw = []byte([]string{
+	f.SetRawString([]string{
 		"", "{}", kubeletAlone, nodeLifecycle, replicaSetFields, `{"f:subsets":{}}`, `{"f:endpoints":{}}`, `{"f:spec":{"f:subsets":{}}}`,
 	}[c.Intn(8)])
 }
