@@ -166,11 +166,12 @@ docs: bin/helm
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 
-# make bench [SIZES="small medium large"] [RUNS=3] [GROWTH=medium] [CHURN=1h]: writes docs/performance.md and its pictures.
-# SIZES= measures none of them. Everything else that runs on the machine is in the figures.
+# make bench [SIZES="small medium large"] [RUNS=3] [GROWTH=medium] [CHURN=1h] [PROFILE=folder]: writes docs/performance.md and its pictures.
+# SIZES= measures none of them, PROFILE keeps profiles of kubeflap at these instead. Everything else that runs on the machine is in the figures.
 bench: build
 	cd lab && go run . bench --kubeflap $(KUBEFLAP) --runs $(RUNS) $(SIZES:%=--size %) \
-		$(if $(GROWTH),--growth $(GROWTH)) $(if $(CHURN),--churn $(CHURN))
+		$(if $(GROWTH),--growth $(GROWTH)) $(if $(CHURN),--churn $(CHURN)) \
+		$(if $(PROFILE),--profile $(abspath $(PROFILE)))
 
 # make gobench [BENCH=regexp] [COUNT=10] [OLD=file]: OLD is an earlier bin/bench.txt to compare with
 gobench: $(if $(OLD),bin/benchstat)

@@ -734,6 +734,8 @@ type cluster struct {
 	serial  int
 	sinks   []func(event.Event)
 	told    []event.Event
+	// listing is the resource that is being listed.
+	listing event.Kind
 }
 
 // stream is the watch of a resource. While it lags or is broken, events wait; if it is to be listed
@@ -784,9 +786,26 @@ func (c *cluster) list(k event.Kind) {
 			return
 		}
 		c.tell(event.Event{Kind: k, Type: event.Listed, Object: o})
+		c.meanwhile(k)
 	}
+	waiting := c.streams[k].waiting
 	*c.streams[k] = stream{}
 	c.tell(event.Event{Kind: k, Type: event.Synced})
+	for _, e := range waiting {
+		c.tell(e)
+	}
+}
+
+// meanwhile something else happens: a large list takes its time. What happens to its own objects waits for its end.
+func (c *cluster) meanwhile(k event.Kind) {
+	if c.listing != 0 || !c.chance(20) || !(k == event.KindPod || k == event.KindEndpoints || k == event.KindEndpointSlice) {
+		return
+	}
+	c.listing = k
+	s := c.streams[k]
+	*s = stream{lags: true, waiting: s.waiting}
+	c.something()
+	c.listing = 0
 }
 
 func (c *cluster) happens(typ event.Type, o event.Object) {
@@ -880,7 +899,7 @@ func (c *cluster) watchDoes() {
 	k := event.Kinds()[c.IntN(len(event.Kinds()))]
 	s := c.streams[k]
 	switch {
-	case s.absent:
+	case s.absent || k == c.listing:
 	case s.lags:
 		c.catchUp(k)
 	case s.lost:

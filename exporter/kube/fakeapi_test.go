@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,9 +31,13 @@ type fakeAPI struct {
 	down  bool
 	conns []net.Conn
 	// during are events that happen while a list comes in as a stream, by resource. The next such list
-	// of the resource that breaksOff names ends before its end.
+	// of the resource that breaksOff names ends before its end, and what happened in it does not happen again.
 	during    map[string][]string
 	breaksOff string
+	// first is what each watch that goes on from a version gets first, by resource.
+	first map[string]string
+	// pagesExpire: all pages but the first get a 410.
+	pagesExpire bool
 	// expired: what is watched from a version gets a 410.
 	expired bool
 	// objects are in the lists.
@@ -152,6 +157,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.noWatchList && query.Has("sendInitialEvents") {
 		code = http.StatusUnprocessableEntity
 	}
+	if f.pagesExpire && query.Has("continue") {
+		code = http.StatusGone
+	}
 	f.lock.Unlock()
 	switch {
 	case code != 0:
@@ -159,7 +167,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case resource == "version":
 		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
 	case verb == "list":
-		f.list(w, resource, query.Get("continue"))
+		f.list(w, resource, query.Get("continue"), query.Has("limit"))
 	case query.Get("timeoutSeconds") == "1":
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush()
@@ -185,13 +193,15 @@ func status(code int, reason metav1.StatusReason, message string) *metav1.Status
 	}
 }
 
-// list answers in pages of one object.
-func (f *fakeAPI) list(w http.ResponseWriter, resource, from string) {
+// list answers in pages of one object, or with all of them.
+func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	at, next, items := 0, "", ""
 	_, _ = fmt.Sscan(from, &at)
-	if all := f.objects[resource]; at < len(all) {
+	if all := f.objects[resource]; !pages {
+		items = strings.Join(all, ",")
+	} else if at < len(all) {
 		items = all[at]
 		if at+1 < len(all) {
 			next = fmt.Sprint(at + 1)
@@ -206,8 +216,10 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 	f.lock.Lock()
 	f.streams[resource] = s
 	expired, objects, during, breaksOff := f.expired, f.objects[resource], f.during[resource], f.breaksOff == resource
+	first := f.first[resource]
 	if breaksOff {
 		f.breaksOff = ""
+		delete(f.during, resource)
 	}
 	f.lock.Unlock()
 	write := func(line string) {
@@ -232,6 +244,8 @@ func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string)
 		text, _ := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
 		write(frame("ERROR", string(text)))
 		return
+	case first != "":
+		write(first)
 	}
 	for {
 		select {

@@ -31,12 +31,14 @@ type follower struct {
 	log     *slog.Logger
 	health  health
 	running sync.WaitGroup
+	// passing is full while a page of a list goes on.
+	passing chan struct{}
 }
 
 func newFollower(e endpoint, w *Watcher) *follower {
 	log := w.log.With("resource", e.kind.String())
 	f := &follower{
-		endpoint: e, log: log,
+		endpoint: e, log: log, passing: make(chan struct{}, 1),
 		health: health{kind: e.kind, log: log, sink: w.sink, revived: w.version.revived},
 	}
 	f.store = &store{resource: e.resource, sink: w.sink, synced: f.health.works}
@@ -69,6 +71,8 @@ func (f *follower) run(ctx context.Context) {
 		return false, nil
 	})
 	f.running.Wait()
+	f.passing <- struct{}{} // until the page that is going on has gone; after the context's end there is no other
+	<-f.passing
 }
 
 // endingClock ends all waits with the context: while a WatchList is refused, the

@@ -32,13 +32,19 @@ func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtim
 		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
 	}
 	if page, ok := list.(*page); ok && f.large {
-		f.passOn(page, options.Continue == "")
+		f.passOn(ctx, page, options.Continue == "")
 	}
 	return list, nil
 }
 
-// passOn lets a page go on, and nothing of it stays.
-func (f *follower) passOn(p *page, first bool) {
+// passOn lets a page go on, and nothing of it stays. The reflector lists in a goroutine of its own, for which
+// it does not wait when the context ends (cache.Reflector, list): run does.
+func (f *follower) passOn(ctx context.Context, p *page, first bool) {
+	f.passing <- struct{}{}
+	defer func() { <-f.passing }()
+	if ctx.Err() != nil {
+		return
+	}
 	if first {
 		f.store.say(event.Listing)
 	}

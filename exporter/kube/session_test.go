@@ -29,6 +29,8 @@ type session struct {
 	// namespace is the only one that is watched; empty for all.
 	namespace string
 	ran       chan error
+	// onEvent is called for each event, before it counts as taken.
+	onEvent func(text string)
 
 	lock   sync.Mutex
 	events map[event.Kind][]string
@@ -57,8 +59,6 @@ func (s *session) start() {
 }
 
 func (s *session) sink(e event.Event) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	text := e.Type.String() + " " + e.Reason
 	if got, want := reflect.TypeOf(e.Object), reflect.TypeOf(event.New(e.Kind)); e.Type.HasObject() && got != want {
 		s.t.Errorf("%s came as %s", e.Kind, got)
@@ -66,7 +66,13 @@ func (s *session) sink(e event.Event) {
 	if e.Object != nil {
 		text += e.Object.Metadata().Name
 	}
-	s.events[e.Kind] = append(s.events[e.Kind], strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	if s.onEvent != nil {
+		s.onEvent(text)
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.events[e.Kind] = append(s.events[e.Kind], text)
 }
 
 // Write takes the log.

@@ -65,9 +65,9 @@ func (s *store) Transformer() cache.TransformFunc {
 	}
 }
 
-// pass ignores what is no object, which the reflector never hands over.
+// pass ignores what is no object of the resource's kind: to the reflector all items are of one type.
 func (s *store) pass(what event.Type, object any) error {
-	if slim := slimmed(object); slim != nil {
+	if slim := slimmed(object); slim != nil && slim.Kind() == s.kind {
 		s.sink(event.Event{Seen: time.Now(), Kind: s.kind, Type: what, Object: slim})
 	}
 	return nil

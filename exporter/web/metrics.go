@@ -15,8 +15,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// metricsHandler leaves to the library all but the text formats.
+// metricsHandler leaves to the library all but the text formats, and the choice of metrics by name[].
 func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
+	failed, err := failures(registry)
+	if err != nil {
+		return nil, err
+	}
 	library := promhttp.HandlerForTransactional(gatherer, promhttp.HandlerOpts{
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelError),
 		ErrorHandling:     promhttp.HTTPErrorOnError,
@@ -27,14 +31,26 @@ func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometh
 	if err != nil {
 		return nil, fmt.Errorf("set up compression: %w", err)
 	}
-	text := compress(textHandler(gatherer, logger))
+	text := compress(textHandler(gatherer, failed, logger))
 	return promhttp.InstrumentMetricHandler(registry, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isText(negotiated(r)) {
+		if isText(negotiated(r)) && !r.URL.Query().Has("name[]") {
 			text.ServeHTTP(w, r)
 		} else {
 			library.ServeHTTP(w, r)
 		}
 	})), nil
+}
+
+// failures is what the library counts too: it takes the counter that is registered already.
+func failures(registry *prometheus.Registry) (*prometheus.CounterVec, error) {
+	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "promhttp_metric_handler_errors_total",
+		Help: "Total number of internal errors encountered by the promhttp metric handler.",
+	}, []string{"cause"})
+	if err := registry.Register(failed); err != nil {
+		return nil, fmt.Errorf("register the counter of failed scrapes: %w", err)
+	}
+	return failed, nil
 }
 
 func negotiated(r *http.Request) expfmt.Format {
@@ -48,18 +64,21 @@ func isText(format expfmt.Format) bool {
 		(escaping == model.NoEscaping || escaping == model.UnderscoreEscaping)
 }
 
-func textHandler(gatherer prometheus.TransactionalGatherer, logger *slog.Logger) http.HandlerFunc {
+func textHandler(gatherer prometheus.TransactionalGatherer, failed *prometheus.CounterVec, logger *slog.Logger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		families, done, err := gatherer.Gather()
 		defer done()
 		if err != nil {
+			failed.WithLabelValues("gathering").Inc()
 			logger.Error("cannot gather the metrics", "err", err)
 			http.Error(w, fmt.Sprintf("cannot gather the metrics: %v", err), http.StatusInternalServerError)
 			return
 		}
 		format := negotiated(r)
+		w.Header().Add("Vary", "Accept")
 		w.Header().Set("Content-Type", string(format))
 		if err := metrics.WriteText(w, format, families); err != nil {
+			failed.WithLabelValues("encoding").Inc()
 			logger.Debug("the reader of the metrics has gone away", "err", err)
 		}
 	}

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/json"
+	"math/rand"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -56,9 +58,11 @@ func FuzzObject(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed int64) {
+		reader := &Reader{}
 		for kind, create := range kinds() {
 			random, _ := create()
-			randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate).Fill(random)
+			randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(random)
+			meet(random, rand.New(rand.NewSource(seed)))
 			data, err := random.Marshal()
 			if err != nil {
 				t.Fatal(err)
@@ -67,10 +71,11 @@ func FuzzObject(f *testing.F) {
 			if err := object.Unmarshal(data); err != nil {
 				t.Fatal(err)
 			}
-			got, err := (&Reader{}).Object(kind, data)
+			got, err := reader.Object(kind, data)
 			if err != nil {
 				t.Fatal(err)
 			}
+			clear(data) // the next object comes into the same place
 			wantSlim(t, got.Slim, want())
 			if got.Version != object.GetResourceVersion() {
 				t.Errorf("%s has version %q, not %q", kind, got.Version, object.GetResourceVersion())
@@ -87,6 +92,64 @@ func fillStatus(s *corev1.ConditionStatus, c randfill.Continue) {
 
 func fillGate(s *corev1.PodConditionType, c randfill.Continue) {
 	*s = []corev1.PodConditionType{"Ready", "ContainersReady", "DisruptionTarget", "a", "b"}[c.Intn(5)]
+}
+
+// fillTime makes times of all ages, those before 1970, without a second, and none among them.
+func fillTime(t *metav1.Time, c randfill.Continue) {
+	*t = metav1.Time{Time: time.Unix([]int64{0, -1, 1, -62135596800, 1e9, 1 << 33, -5e9}[c.Intn(7)], []int64{0, 1, 999999999}[c.Intn(3)])}
+	if c.Intn(4) == 0 {
+		*t = metav1.Time{}
+	}
+}
+
+func fillFields(f *metav1.FieldsV1, c randfill.Continue) {
+	f.SetRawString([]string{
+		"", "{}", kubeletAlone, nodeLifecycle, replicaSetFields, `{"f:subsets":{}}`, `{"f:endpoints":{}}`, `{"f:spec":{"f:subsets":{}}}`,
+	}[c.Intn(8)])
+}
+
+func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
+	c.FillNoCustom(m)
+	one := func(of ...string) string { return of[c.Intn(len(of))] }
+	m.Labels = map[string]string{
+		one("component", "a"): one(controllerManagerName, "b"), labelService: one("", "web"), labelManagedBy: one("", "endpoint-controller"),
+	}
+	m.Annotations = map[string]string{one(overCapacity, initialEventsEnd, "a"): one("truncated", "warning", "true", "")}
+	for i := range m.OwnerReferences {
+		m.OwnerReferences[i].Kind, m.OwnerReferences[i].APIVersion = one("Service", "ReplicaSet", ""), one("v1", "apps/v1")
+	}
+	for i := range m.ManagedFields {
+		m.ManagedFields[i].Subresource = one("status", "", "scale")
+	}
+}
+
+// meet lets the parts of a pod and a node name each other.
+func meet(object typed, r *rand.Rand) {
+	name := func() string { return []string{"a", "b", controllerManagerName, ""}[r.Intn(4)] }
+	switch o := object.(type) {
+	case *corev1.Node:
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].Type = []corev1.NodeConditionType{"Ready", "MemoryPressure"}[r.Intn(2)]
+		}
+	case *corev1.Pod:
+		for _, containers := range [][]corev1.Container{o.Spec.Containers, o.Spec.InitContainers} {
+			for i := range containers {
+				always := corev1.ContainerRestartPolicyAlways
+				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s"}
+				containers[i].RestartPolicy = []*corev1.ContainerRestartPolicy{nil, &always, new(corev1.ContainerRestartPolicy)}[r.Intn(3)]
+			}
+		}
+		for _, statuses := range [][]corev1.ContainerStatus{o.Status.ContainerStatuses, o.Status.InitContainerStatuses, o.Status.EphemeralContainerStatuses} {
+			for i := range statuses {
+				statuses[i].Name = name()
+				if r.Intn(2) == 0 {
+					statuses[i].RestartCount, statuses[i].State.Waiting = -1, nil
+				}
+			}
+		}
+	case *corev1.Service:
+		o.Spec.ClusterIP = []string{corev1.ClusterIPNone, "", "10.0.0.1"}[r.Intn(3)]
+	}
 }
 
 func checkText(t *testing.T, slim event.Object) {

@@ -34,7 +34,9 @@ type Options struct {
 	Cache string
 	// Page is the document whose tables are written.
 	Page string
-	Log  *slog.Logger
+	// Profiles is a folder for profiles of kubeflap at each size, which is then not measured; Source is what it is built from with a profiler.
+	Profiles, Source string
+	Log              *slog.Logger
 }
 
 // Result is what was measured at one size: of each program the figures of each run.
@@ -58,6 +60,12 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 		return m, err
 	}
 	for _, size := range o.Sizes {
+		if o.Profiles != "" {
+			if err := o.profile(ctx, size); err != nil {
+				return m, fmt.Errorf("profile with %s: %w", size, err)
+			}
+			continue
+		}
 		result, err := o.compare(ctx, size)
 		if err != nil {
 			return m, fmt.Errorf("measure with %s: %w", size, err)
@@ -88,6 +96,9 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 func (o Options) checkPage() error {
 	var parts []string
 	for _, size := range o.Sizes {
+		if o.Profiles != "" {
+			break
+		}
 		parts = append(parts, size.Name)
 	}
 	if o.Grow.Nodes > 0 {

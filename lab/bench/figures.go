@@ -17,8 +17,9 @@ const (
 	SyncedWall   Figure = "Start to synced"
 	SyncedCPU    Figure = "CPU to synced"
 	SyncedPeak   Figure = "Peak memory to synced"
-	RestMemory   Figure = "Memory at rest, not scraped"
+	RestMemory   Figure = "Memory after the start, at rest"
 	RestCPU      Figure = "CPU per minute at rest"
+	RestRate     Figure = "Leases renewed per second at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
 	EventRate    Figure = "Events per second, reached"
 	Scraped      Figure = "Scrape, median"
@@ -86,6 +87,7 @@ func rows() []row {
 		{SteadyMemory, mebibytes, true},
 		{PeakMemory, mebibytes, true},
 		{RestCPU, seconds, true},
+		{RestRate, count, false},
 		{EventCPU, seconds, true},
 		{EventRate, count, false},
 		{Series, count, true},

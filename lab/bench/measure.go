@@ -40,8 +40,10 @@ type measurement struct {
 	load    *load
 	running *running
 	// before is what the load had written when the program was synced.
-	before  int64
-	figures Figures
+	before int64
+	// leaseCPU is what a renewed Lease costs, and all else that happens at rest meanwhile.
+	leaseCPU float64
+	figures  Figures
 }
 
 // measure starts a program, measures everything and stops it.
@@ -54,10 +56,14 @@ func measure(ctx context.Context, c *cluster.Cluster, l *load, p program, pace P
 	m := &measurement{pace: pace, cluster: c, load: l, running: r, figures: Figures{}}
 	steps := []func(context.Context) error{m.sync, m.rest, m.events}
 	if p.metrics {
-		steps = append(steps, m.scrapes, m.busy)
+		steps = append(steps, m.busy)
 	}
 	if p.name == Kubeflap {
 		steps = append(steps, m.latency)
+	}
+	if p.metrics {
+		// Last, because memory that the start took is given back only after minutes.
+		steps = append(steps, m.scrapes)
 	}
 	steps = append(steps, m.peak)
 	for _, step := range steps {
@@ -86,48 +92,65 @@ func (m *measurement) rest(ctx context.Context) error {
 	if err := poll.Sleep(ctx, m.pace.Settle); err != nil {
 		return err
 	}
-	cpu, memory, err := m.observe(ctx, m.pace.Rest)
+	seen, err := m.observe(ctx, m.pace.Rest)
 	if err != nil {
 		return err
 	}
-	m.figures[RestCPU], m.figures[RestMemory] = cpu*60, memory
+	m.figures[RestCPU], m.figures[RestMemory], m.figures[RestRate] = seen.cpu/seen.took*60, seen.memory, seen.renewed/seen.took
+	if seen.renewed > 0 {
+		m.leaseCPU = seen.cpu / seen.renewed
+	}
 	return nil
 }
 
-// observe says how much CPU is used in a second, and the memory.
-func (m *measurement) observe(ctx context.Context, d time.Duration) (cpuRate, memory float64, err error) {
+// observed is what was seen of a program for some seconds.
+type observed struct {
+	// took and cpu are in seconds, memory is the median in bytes.
+	took, cpu, memory float64
+	// renewed and flapped are how many events were written.
+	renewed, flapped float64
+}
+
+func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, error) {
+	renewed, flapped := m.load.renewed.Load(), m.load.flapped.Load()
 	begin, err := m.running.usage()
 	if err != nil {
-		return 0, 0, err
+		return observed{}, err
 	}
 	var rss []float64
 	for {
 		if err := poll.Sleep(ctx, samplePeriod); err != nil {
-			return 0, 0, err
+			return observed{}, err
 		}
 		now, err := m.running.usage()
 		if err != nil {
-			return 0, 0, err
+			return observed{}, err
 		}
 		rss = append(rss, now.rss)
 		if took := now.at.Sub(begin.at); took >= d {
-			return (now.cpu - begin.cpu) / took.Seconds(), median(rss), nil
+			return observed{
+				took: took.Seconds(), cpu: now.cpu - begin.cpu, memory: median(rss),
+				renewed: float64(m.load.renewed.Load() - renewed), flapped: float64(m.load.flapped.Load() - flapped),
+			}, nil
 		}
 	}
 }
 
-// events measures what events cost beyond what the cluster at rest does.
+// events measures what events cost beyond what the Leases do that are renewed meanwhile.
 func (m *measurement) events(ctx context.Context) error {
-	var cpuRate float64
-	rate, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
-		cpuRate, _, err = m.observe(ctx, m.pace.Load)
+	var seen observed
+	_, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
+		seen, err = m.observe(ctx, m.pace.Load)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	m.figures[EventRate] = rate
-	m.figures[EventCPU] = (cpuRate - m.figures[RestCPU]/60) / rate * 1000
+	if seen.flapped == 0 {
+		return errors.New("no pod has flapped")
+	}
+	m.figures[EventRate] = seen.flapped / seen.took
+	m.figures[EventCPU] = (seen.cpu - m.leaseCPU*seen.renewed) / seen.flapped * 1000
 	return poll.Sleep(ctx, m.pace.Settle)
 }
 

@@ -46,8 +46,8 @@ type program struct {
 	// rests is set if what it says comes early: then it is synced when it also does nothing any more, and confirmed agrees.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
-	// metrics is set if it serves them.
-	metrics bool
+	// metrics is set if it serves them, profiled if it was built with the profiler.
+	metrics, profiled bool
 }
 
 // binaries are where the programs are.
@@ -160,7 +160,11 @@ func (p program) start(c *cluster.Cluster) (*running, error) {
 	}
 	r := &running{program: p, url: "http://" + address, telemetry: "http://" + telemetry, began: time.Now()}
 	log := c.LogPath(strings.NewReplacer(" ", "-", ",", "").Replace(p.name) + "-" + r.began.Format("150405.000"))
-	r.process, err = cluster.StartProcess(p.name, log, cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)})
+	command := cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}
+	if p.profiled {
+		command.Env = []string{"KUBEFLAP_PROFILER=" + telemetry}
+	}
+	r.process, err = cluster.StartProcess(p.name, log, command)
 	if err != nil {
 		return nil, err
 	}

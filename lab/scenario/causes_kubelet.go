@@ -69,13 +69,28 @@ func (p *probes) loseByLiveness(l *Lab, ctx context.Context, service string) err
 	return l.ready(ctx, service, 2)
 }
 
-// exiting ends a container; the kubelet restarts it.
+// exitShows is how long at most a kubelet needs to say that a container has exited, if it says it at all.
+const exitShows = 30 * time.Second
+
+// exiting ends a container; the kubelet restarts it. A kubelet that is short of time may have restarted it before it says
+// anything, and then nothing was lost: so it is ended again.
 func exiting(code int32, reason string) func(*Lab, context.Context, string) error {
 	return func(l *Lab, ctx context.Context, service string) error {
-		return allOf(
-			func() error { return l.exit(causePod(service, 0), 0, code, reason) },
-			func() error { return l.leavesAndReturns(ctx, service) },
-		)
+		for {
+			if err := l.exit(causePod(service, 0), 0, code, reason); err != nil {
+				return err
+			}
+			patient, stop := context.WithTimeout(ctx, exitShows)
+			err := l.leaves(patient, service)
+			stop()
+			switch {
+			case err == nil:
+				return l.ready(ctx, service, 2)
+			case ctx.Err() != nil:
+				return err
+			}
+			l.Log.Info("the kubelet restarted a container before it said that it had exited: once more", "service", service)
+		}
 	}
 }
 
