@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
 	"testing"
 	"time"
 
@@ -107,5 +108,68 @@ func BenchmarkFlaps(b *testing.B) {
 				i++
 			}
 		})
+	}
+}
+
+// turn lets the newest Service come with its pods, and the one that came some before it go.
+func (f *flapping) turn(n, standing int) {
+	tell := func(kind event.Type, s int) {
+		m := f.meta("come", s)
+		var all []event.Object
+		slice := &event.EndpointSlice{
+			Meta: f.meta("come-slice", s), Service: m.Name, Owner: m.UID, ManagedBy: "endpointslice-controller.k8s.io", Writer: "kube-controller-manager",
+		}
+		slice.Namespace = m.Namespace
+		for i := range 3 {
+			p := f.pod(0)
+			p.Meta = f.meta("come-pod", s*3+i)
+			p.Namespace, p.Ready.Status, p.ContainersReady = m.Namespace, event.StatusTrue, event.StatusTrue
+			all = append(all, p)
+			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true, Serving: true})
+		}
+		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses, ManagedBy: "endpoint-controller"}
+		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)
+		for _, o := range all {
+			f.house.fold.Apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
+		}
+	}
+	tell(event.Added, 1_000_000+n)
+	if n >= standing {
+		tell(event.Deleted, 1_000_000+n-standing)
+	}
+}
+
+// flap lets a pod flap, with its addresses.
+func (f *flapping) flap(pod int) {
+	f.ready[pod] = !f.ready[pod]
+	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
+		f.house.fold.Apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
+	}
+}
+
+// BenchmarkChurn is of what is in memory after each hour of pods and Services that come and go, one Service a second, while 10
+// pods a second flap.
+func BenchmarkChurn(b *testing.B) {
+	for b.Loop() {
+		f := newFlapping(200)
+		n := 0
+		for hour := range 4 {
+			for range 3600 {
+				f.now = f.now.Add(100 * time.Millisecond)
+				f.turn(n, 60)
+				for i := range 10 {
+					f.flap((n*10 + i) * 7919 % len(f.ready))
+					f.now = f.now.Add(90 * time.Millisecond)
+					f.house.fold.Advance(f.now)
+				}
+				n++
+			}
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc), fmt.Sprintf("B-after-hour-%d", hour+1))
+		}
+		runtime.KeepAlive(f)
 	}
 }
