@@ -21,7 +21,7 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	pods := the[appsv1.Deployment](t, objects)
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: pods.Spec.Template.Spec.ServiceAccountName, Namespace: pods.Namespace}}
 	bind := func(namespace, kind string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
-		if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: pods.Name}); ref != want || !reflect.DeepEqual(subjects, account) {
+		if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: pods.Namespace + ":" + pods.Name}); ref != want || !reflect.DeepEqual(subjects, account) {
 			t.Errorf("in %q %v is bound to %v, the pods run as %v", namespace, ref, subjects, account)
 		}
 		bound[namespace] = true

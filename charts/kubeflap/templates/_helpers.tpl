@@ -2,14 +2,19 @@
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
+{{- /* A Service's name has no dots and begins with a letter; that of a release need not. */ -}}
 {{- define "kubeflap.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{ .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
-{{- else if contains (include "kubeflap.name" .) .Release.Name -}}
-{{ .Release.Name | trunc 63 | trimSuffix "-" }}
-{{- else -}}
-{{ printf "%s-%s" .Release.Name (include "kubeflap.name" .) | trunc 63 | trimSuffix "-" }}
+{{- $name := .Values.fullnameOverride -}}
+{{- if not $name -}}
+  {{- $name = contains (include "kubeflap.name" .) .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name (include "kubeflap.name" .)) | replace "." "-" -}}
+  {{- $name = regexMatch "^[0-9]" $name | ternary (printf "%s-%s" .Chart.Name $name) $name -}}
+{{- end -}}
+{{ $name | trunc 63 | trimSuffix "-" }}
 {{- end }}
+
+{{- /* The name of what lies outside of the release's namespace, where another release may have the same name. No name holds a colon by itself. */ -}}
+{{- define "kubeflap.clusterName" -}}
+{{ include "kubeflap.namespace" . }}:{{ include "kubeflap.fullname" . }}
 {{- end }}
 
 {{- define "kubeflap.namespace" -}}
@@ -17,8 +22,8 @@
 {{- end }}
 
 {{- define "kubeflap.selector" -}}
-app.kubernetes.io/name: {{ include "kubeflap.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kubeflap.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kubeflap.labels" -}}
@@ -32,9 +37,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- /* metadata of an object: root, name, and what else it has of namespace, labels and annotations; namespace "-" is none. */ -}}
 {{- define "kubeflap.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- if ne (default "" .namespace) "-" }}
-namespace: {{ default (include "kubeflap.namespace" $root) .namespace }}
+namespace: {{ default (include "kubeflap.namespace" $root) .namespace | quote }}
 {{- end }}
 labels:
   {{- merge (include "kubeflap.labels" $root | fromYaml) (default dict .labels) | toYaml | nindent 2 }}
@@ -53,11 +58,11 @@ annotations:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ .kind }}
-  name: {{ include "kubeflap.fullname" .root }}
+  name: {{ include "kubeflap.clusterName" .root | quote }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "kubeflap.serviceAccount" .root }}
-    namespace: {{ include "kubeflap.namespace" .root }}
+    name: {{ include "kubeflap.serviceAccount" .root | quote }}
+    namespace: {{ include "kubeflap.namespace" .root | quote }}
 {{- end }}
 
 {{- define "kubeflap.image" -}}
@@ -105,13 +110,13 @@ httpGet:
 - --endpoints.source={{ $s.endpointsSource }}
 - --incidents.size={{ int $s.incidentsSize }}
 {{- with .Values.scope.namespace }}
-- --namespace={{ . }}
+- {{ printf "--namespace=%s" . | quote }}
 {{- end }}
 {{- with $s.nodeMonitorGracePeriod }}
 - --node-monitor-grace-period={{ . }}
 {{- end }}
 {{- if include "kubeflap.webSecret" . }}
-- --web.config.file=/etc/kubeflap/web/{{ ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret)) }}
+- {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
