@@ -193,6 +193,9 @@ func TestScrapeConfigFindsKubeflap(t *testing.T) {
 		if keep := found.Spec.RelabelConfigs[0]; keep.Action != "keep" || keep.Regex != container.Name+";"+container.Ports[0].Name {
 			t.Errorf("it keeps %+v", keep)
 		}
+		if place := found.Spec.RelabelConfigs[2]; place.TargetLabel != "namespace" || place.SourceLabels[0] != "__meta_kubernetes_namespace" {
+			t.Errorf("nothing tells two releases apart: %+v", place)
+		}
 		if last := found.Spec.RelabelConfigs[len(found.Spec.RelabelConfigs)-1]; last.TargetLabel != "cluster" {
 			t.Errorf("its last relabeling is %+v", last)
 		}

@@ -28,10 +28,6 @@
 {{- $all := default dict (index .values.prometheusRule.alerts $rule.alert) -}}
 {{- $change := mergeOverwrite (omit $all "critical" "warning" "info" | deepCopy) (default dict (index $all $rule.labels.severity) | deepCopy) -}}
 {{- if ne (get $change "enabled" | toString) "false" -}}
-  {{- if and (eq $rule.alert "KubeflapCannotWatch") .values.scope.namespace (not .values.scope.nodes) -}}
-    {{- /* These it is not meant to see. */ -}}
-    {{- $_ := set $rule "expr" (replace `reason="forbidden"` `reason="forbidden",resource!~"nodes|leases"` $rule.expr) -}}
-  {{- end -}}
   {{- range $old, $new := $change.replace -}}
     {{- if not (contains $old $rule.expr) -}}
       {{- fail (printf "prometheusRule.alerts.%s.replace: its expression does not contain %q" $rule.alert $old) -}}
