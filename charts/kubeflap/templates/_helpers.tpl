@@ -31,7 +31,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") -}}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion -}}
 {{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service -}}
-{{- merge $own .Values.commonLabels | toYaml }}
+{{- merge $own (default dict .Values.commonLabels) | toYaml }}
 {{- end }}
 
 {{- /* metadata of an object: root, name, and what else it has of namespace, labels and annotations; namespace "-" is none. */ -}}
@@ -84,7 +84,7 @@ subjects:
 
 {{- /* What the page and the metrics are reached by. */ -}}
 {{- define "kubeflap.scheme" -}}
-{{- $content := not (empty .Values.webConfig.content.tls_server_config) -}}
+{{- $content := not (empty (get (default dict .Values.webConfig.content) "tls_server_config")) -}}
 {{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
 {{- end }}
 
