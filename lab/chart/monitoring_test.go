@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -230,6 +231,31 @@ func matches(selector, labels map[string]string) bool {
 		}
 	}
 	return len(selector) > 0
+}
+
+// Without a page that they can name, the dashboards have no link to it, and all the rest.
+func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	count := func(input, text string) (found, titles int) {
+		for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: '"+input+"'}}")) {
+			for name, dashboard := range m.Data {
+				if !json.Valid([]byte(dashboard)) {
+					t.Errorf("%q: %s is no JSON", input, name)
+				}
+				found, titles = found+strings.Count(dashboard, text), titles+strings.Count(dashboard, `"url": `)
+			}
+		}
+		return found, titles
+	}
+	linked, links := count("https://flaps.x", "https://flaps.x/flaps")
+	if linked == 0 {
+		t.Error("no dashboard links to the page")
+	}
+	for input, text := range map[string]string{"": "kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.x": "https://flaps."} {
+		if dead, left := count(input, text); dead > 0 || left != links-linked {
+			t.Errorf("%q: %d links lead nowhere; %d are left, want %d", input, dead, left, links-linked)
+		}
+	}
 }
 
 // The dashboards are the repository's, byte for byte, but for the link to the page.
