@@ -224,6 +224,35 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	}
 }
 
+// The notes tell what a monitor lacks to get past webConfig.
+func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
+	t.Parallel()
+	const password, tls, perhaps = "asks for a password, and serviceMonitor has none", "sets TLS, and serviceMonitor says nothing", "serviceMonitor shows no password"
+	const users, cert = "basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}", "tls_server_config: {cert_file: /c, key_file: /k}"
+	const shown, trusted = ", basicAuth: {username: {name: s, key: u}}", ", tlsConfig: {insecureSkipVerify: true}"
+	for _, c := range []struct {
+		web, monitor string
+		want         []string
+	}{
+		{"{}", "", nil},
+		{"{content: {" + users + "}}", "", []string{password}},
+		{"{content: {" + users + "}}", shown, nil},
+		{"{content: {" + cert + "}}", "", []string{tls}},
+		{"{content: {" + cert + ", " + users + "}}", "", []string{password, tls}},
+		{"{content: {" + cert + "}}", trusted, nil},
+		{"{existingSecret: s}", "", []string{perhaps}},
+		{"{existingSecret: s}", shown, nil},
+		{"{existingSecret: s, tls: true}", shown, []string{tls}},
+	} {
+		text := notes(t, "{serviceMonitor: {enabled: true"+c.monitor+"}, webConfig: "+c.web+"}")
+		for _, note := range []string{password, tls, perhaps} {
+			if strings.Contains(text, note) != slices.Contains(c.want, note) {
+				t.Errorf("%s, %s: the notes are\n%s", c.web, c.monitor, text)
+			}
+		}
+	}
+}
+
 func matches(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if labels[name] != value {

@@ -96,11 +96,55 @@ httpGet:
 {{ toYaml .timing }}
 {{- end }}
 
-{{- define "kubeflap.flags" -}}
-{{- $s := .Values.settings -}}
+{{- /* Values that contradict each other. */ -}}
+{{- define "kubeflap.check" -}}
+{{- $web := .Values.webConfig -}}
 {{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
-{{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
+  {{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
 {{- end -}}
+{{- if and .Values.hostNetwork (not .Values.hostUsers) -}}
+  {{- fail "hostNetwork is true and hostUsers is false: in the network of the node there is no user namespace" -}}
+{{- end -}}
+{{- if and .Values.scope.nodes (not .Values.scope.namespace) -}}
+  {{- fail "scope.nodes is true without scope.namespace: the whole cluster has its nodes" -}}
+{{- end -}}
+{{- if and $web.content $web.existingSecret -}}
+  {{- fail "webConfig.content and webConfig.existingSecret are both set: which of them holds?" -}}
+{{- end -}}
+{{- if and $web.tls (not $web.existingSecret) (not (get (default dict $web.content) "tls_server_config")) -}}
+  {{- fail "webConfig.tls is true, but nothing sets TLS: neither webConfig.existingSecret nor webConfig.content.tls_server_config is there" -}}
+{{- end -}}
+{{- end }}
+
+{{- /* In the network of the node its ports are taken while it runs: a pod more finds no place. */ -}}
+{{- define "kubeflap.strategy" -}}
+{{- $given := default dict .Values.updateStrategy | deepCopy -}}
+{{- if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
+  {{- $rolling := default dict $given.rollingUpdate -}}
+  {{- $given = dict "type" "RollingUpdate" "rollingUpdate" (mergeOverwrite (dict "maxSurge" 0 "maxUnavailable" 1) $rolling) -}}
+{{- end -}}
+{{- with $given }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- define "kubeflap.flags" -}}
+{{- $own := include "kubeflap.ownFlags" . -}}
+{{- range $arg := .Values.extraArgs -}}
+  {{- $flag := splitList "=" $arg | first -}}
+  {{- range fromYamlArray $own -}}
+    {{- /* That may be given more than once. */ -}}
+    {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
+      {{- fail (printf "extraArgs: %s is set by a value of its own, and kubeflap does not take it twice" $flag) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{ $own }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "kubeflap.ownFlags" -}}
+{{- $s := .Values.settings -}}
 - run
 - --web.listen-address=:{{ int .Values.containerPort }}
 - --web.probe-address=:{{ int .Values.probePort }}
@@ -117,8 +161,5 @@ httpGet:
 {{- end }}
 {{- if include "kubeflap.webSecret" . }}
 - {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
-{{- end }}
-{{- with .Values.extraArgs }}
-{{ toYaml . }}
 {{- end }}
 {{- end }}

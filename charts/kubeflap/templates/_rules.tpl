@@ -27,6 +27,9 @@
 {{- else -}}
 {{- $all := default dict (get (default dict .values.prometheusRule.alerts) $rule.alert) -}}
 {{- $change := mergeOverwrite (omit $all "critical" "warning" "info" | deepCopy) (default dict (index $all $rule.labels.severity) | deepCopy) -}}
+{{- if hasKey (default dict $change.labels) "severity" -}}
+  {{- fail (printf "prometheusRule.alerts.%s.labels.severity: set prometheusRule.alerts.%s.severity" $rule.alert $rule.alert) -}}
+{{- end -}}
 {{- if ne (get $change "enabled" | toString) "false" -}}
   {{- range $old, $new := $change.replace -}}
     {{- if not (contains $old $rule.expr) -}}
