@@ -8,7 +8,9 @@ git        = $(shell TZ=UTC git $(1) 2>/dev/null)
 # The tag, and how far behind HEAD it lies. Without one it is a version all the same, which the chart needs.
 DESCRIBED := $(call git,describe --tags --match 'v[0-9]*' --always --dirty --abbrev=12)
 VERSION   ?= $(if $(DESCRIBED),$(if $(filter v%,$(DESCRIBED)),,v0.0.0-g)$(DESCRIBED))
-NUMBER     = $(VERSION:v%=%)
+# Without git (an archive of the sources) it is to be given.
+NUMBER     = $(or $(VERSION:v%=%),$(error there is no git here to tell the version: make $(MAKECMDGOALS) VERSION=vX.Y.Z))
+STAMP      = $(or $(call git,log -1 --format=%ct),0)
 X         := -X github.com/prometheus/common/version
 BRANCH     = $(call git,branch --show-current)
 # The commit's date, so that the same commit gives the same binary.
@@ -90,16 +92,16 @@ check-chart: bin/helm bin/promtool
 
 # A package of it, rules and dashboards included. The same commit gives the same one.
 chart: bin/helm
-	SOURCE_DATE_EPOCH=$(call git,log -1 --format=%ct) bin/helm package charts/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
+	SOURCE_DATE_EPOCH=$(STAMP) bin/helm package charts/kubeflap --version '$(NUMBER)' --app-version '$(NUMBER)' --destination bin
 
 # For all ARCHES, as an archive. Needs buildah, no daemon. One after the other: their order is part of the digest.
 image: $(ARCHES:%=bin/linux-%/kubeflap)
 	store=$$(mktemp -d) && trap 'rm -rf $$store' EXIT && \
 	b="buildah --root $$store/root --runroot $$store/run --storage-driver vfs" && \
 	for arch in $(ARCHES); do \
-		$$b build --quiet --isolation chroot --platform linux/$$arch --manifest kubeflap --identity-label=false --timestamp $(call git,log -1 --format=%ct) \
+		$$b build --quiet --isolation chroot --platform linux/$$arch --manifest kubeflap --identity-label=false --timestamp $(STAMP) \
 			--build-arg VERSION=$(NUMBER) --build-arg REVISION=$(call git,rev-parse HEAD) \
-			--build-arg CREATED=$(call git,log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd) . || exit; done && \
+			--build-arg CREATED=$$(date -u -d @$(STAMP) +%Y-%m-%dT%H:%M:%SZ) . || exit; done && \
 	rm -f $(IMAGE) && $$b manifest push --all --quiet --digestfile $(IMAGE).digest kubeflap oci-archive:$(IMAGE)
 	du -h $(IMAGE) && cat $(IMAGE).digest && echo
 

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -185,8 +186,15 @@ func TestRecordingsWithHostileFileNames(t *testing.T) {
 func TestProfilesAreServedOnRequest(t *testing.T) {
 	address := startWith(t, "", true)
 	for page, want := range map[string]int{"/debug/pprof/": 200, "/debug/pprof/heap": 200, "/metrics": 200, "/debug/vars": 404} {
-		if got := (visitor{}).status(t, "http://"+address+page); got != want {
+		response, _, err := (visitor{}).ask(t, http.MethodGet, "http://"+address+page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := response.StatusCode; got != want {
 			t.Errorf("%s is answered with %d, want %d", page, got, want)
+		}
+		if got := response.Header.Get("Referrer-Policy"); got != "no-referrer" {
+			t.Errorf("%s is answered without the security headers: %q", page, got)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func withProfiles(handler http.Handler) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	return web.Secured(mux)
 }
 
 // serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.

@@ -10,8 +10,8 @@ const (
 	policyHeader  = "Content-Security-Policy"
 )
 
-// secured sets the headers of every answer. What --web.config.file sets of them was there before, and stays.
-func secured(handler http.Handler) http.Handler {
+// Secured sets the headers of every answer. What --web.config.file sets of them was there before, and stays.
+func Secured(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
 			policyHeader: policyOf(r.URL.Path), "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",

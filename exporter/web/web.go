@@ -54,7 +54,7 @@ func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Reg
 	mux.Handle("GET /", landing)
 	mux.Handle("GET /metrics", limited(make(chan struct{}, maxScrapes), scrapes))
 	mux.Handle("GET /-/", Probes(ready))
-	return secured(mux), nil
+	return Secured(mux), nil
 }
 
 // limited answers no more requests at the same time than free has room for, and refuses others, as /metrics does.
@@ -83,5 +83,5 @@ func Probes(ready func() bool) http.Handler {
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")
 	})
-	return secured(mux)
+	return Secured(mux)
 }

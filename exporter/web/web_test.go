@@ -185,7 +185,7 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 
 // An admin who shows the page within another one says so in --web.config.file.
 func TestHeadersOfTheWebConfigStay(t *testing.T) {
-	handler := secured(http.NotFoundHandler())
+	handler := Secured(http.NotFoundHandler())
 	answer := httptest.NewRecorder()
 	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.com")
 	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/flaps", http.NoBody))

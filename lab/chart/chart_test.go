@@ -2,6 +2,7 @@
 package chart
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,12 +15,12 @@ import (
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
-	yaml3 "go.yaml.in/yaml/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	autoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -77,7 +78,13 @@ func template(t *testing.T, values string) (string, error) {
 // render renders the chart and decodes each object into its type, in which no field may be unknown.
 func render(t *testing.T, values string) []any {
 	t.Helper()
-	text, err := template(t, values)
+	return renderAs(t, "kubeflap", "monitoring", values)
+}
+
+// renderAs renders it as a release of a name, in a namespace.
+func renderAs(t *testing.T, release, namespace, values string) []any {
+	t.Helper()
+	text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--values", "-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,28 +95,26 @@ func render(t *testing.T, values string) []any {
 	return objects
 }
 
-// documents splits a stream of YAML; none of them may have a key twice.
+// documents splits a stream of YAML, and leaves it as Helm and kubectl read it: there `on` is no string.
 func documents(t *testing.T, text string) [][]byte {
 	t.Helper()
 	var all [][]byte
-	decoder := yaml3.NewDecoder(strings.NewReader(text))
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
-		var document any
-		err := decoder.Decode(&document)
+		document, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
-		if document == nil {
-			continue
+		var something any
+		if err := yaml.UnmarshalStrict(document, &something); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
 		}
-		again, err := yaml3.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
+		if something != nil {
+			all = append(all, document)
 		}
-		all = append(all, again)
 	}
 }
 

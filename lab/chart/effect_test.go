@@ -39,8 +39,9 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				if original.Kind == yaml3.MappingNode && len(original.Content) > 0 {
 					return true
 				}
-				if rest, err := template(t, remove(t, text, path)); err != nil || rest == whole {
-					t.Errorf("%s reaches no object, %v", path, err)
+				// Refused without it, another value rests on it.
+				if rest, err := template(t, remove(t, text, path)); err == nil && rest == whole {
+					t.Errorf("%s reaches no object", path)
 				}
 				return false
 			})

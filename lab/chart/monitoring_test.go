@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -193,6 +194,9 @@ func TestScrapeConfigFindsKubeflap(t *testing.T) {
 		if keep := found.Spec.RelabelConfigs[0]; keep.Action != "keep" || keep.Regex != container.Name+";"+container.Ports[0].Name {
 			t.Errorf("it keeps %+v", keep)
 		}
+		if place := found.Spec.RelabelConfigs[2]; place.TargetLabel != "namespace" || place.SourceLabels[0] != "__meta_kubernetes_namespace" {
+			t.Errorf("nothing tells two releases apart: %+v", place)
+		}
 		if last := found.Spec.RelabelConfigs[len(found.Spec.RelabelConfigs)-1]; last.TargetLabel != "cluster" {
 			t.Errorf("its last relabeling is %+v", last)
 		}
@@ -220,6 +224,35 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	}
 }
 
+// The notes tell what a monitor lacks to get past webConfig.
+func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
+	t.Parallel()
+	const password, tls, perhaps = "asks for a password, and serviceMonitor has none", "sets TLS, and serviceMonitor says nothing", "serviceMonitor shows no password"
+	const users, cert = "basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}", "tls_server_config: {cert_file: /c, key_file: /k}"
+	const shown, trusted = ", basicAuth: {username: {name: s, key: u}}", ", tlsConfig: {insecureSkipVerify: true}"
+	for _, c := range []struct {
+		web, monitor string
+		want         []string
+	}{
+		{"{}", "", nil},
+		{"{content: {" + users + "}}", "", []string{password}},
+		{"{content: {" + users + "}}", shown, nil},
+		{"{content: {" + cert + "}}", "", []string{tls}},
+		{"{content: {" + cert + ", " + users + "}}", "", []string{password, tls}},
+		{"{content: {" + cert + "}}", trusted, nil},
+		{"{existingSecret: s}", "", []string{perhaps}},
+		{"{existingSecret: s}", shown, nil},
+		{"{existingSecret: s, tls: true}", shown, []string{tls}},
+	} {
+		text := notes(t, "{serviceMonitor: {enabled: true"+c.monitor+"}, webConfig: "+c.web+"}")
+		for _, note := range []string{password, tls, perhaps} {
+			if strings.Contains(text, note) != slices.Contains(c.want, note) {
+				t.Errorf("%s, %s: the notes are\n%s", c.web, c.monitor, text)
+			}
+		}
+	}
+}
+
 func matches(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if labels[name] != value {
@@ -227,6 +260,31 @@ func matches(selector, labels map[string]string) bool {
 		}
 	}
 	return len(selector) > 0
+}
+
+// Without a page that they can name, the dashboards have no link to it, and all the rest.
+func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	count := func(input, text string) (found, titles int) {
+		for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: '"+input+"'}}")) {
+			for name, dashboard := range m.Data {
+				if !json.Valid([]byte(dashboard)) {
+					t.Errorf("%q: %s is no JSON", input, name)
+				}
+				found, titles = found+strings.Count(dashboard, text), titles+strings.Count(dashboard, `"url": `)
+			}
+		}
+		return found, titles
+	}
+	linked, links := count("https://flaps.x", "https://flaps.x/flaps")
+	if linked == 0 {
+		t.Error("no dashboard links to the page")
+	}
+	for input, text := range map[string]string{"": "kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.x": "https://flaps."} {
+		if dead, left := count(input, text); dead > 0 || left != links-linked {
+			t.Errorf("%q: %d links lead nowhere; %d are left, want %d", input, dead, left, links-linked)
+		}
+	}
 }
 
 // The dashboards are the repository's, byte for byte, but for the link to the page.

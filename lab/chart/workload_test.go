@@ -150,6 +150,27 @@ func TestUserNamespace(t *testing.T) {
 	}
 }
 
+// In the network of the node a pod more than there are now finds its ports taken.
+func TestHostNetworkAddsNoPod(t *testing.T) {
+	t.Parallel()
+	type limits struct{ surge, unavailable string }
+	for input, want := range map[string]limits{
+		"{hostNetwork: true}": {"0", "1"},
+		"{hostNetwork: true, updateStrategy: {rollingUpdate: {maxUnavailable: 2}}}":              {"0", "2"},
+		"{hostNetwork: true, updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}}": {"1", "0"},
+	} {
+		s := the[appsv1.Deployment](t, render(t, input)).Spec.Strategy
+		if got := (limits{s.RollingUpdate.MaxSurge.String(), s.RollingUpdate.MaxUnavailable.String()}); got != want || s.Type != appsv1.RollingUpdateDeploymentStrategyType {
+			t.Errorf("%s: %s %v, want %v", input, s.Type, got, want)
+		}
+	}
+	for input, want := range map[string]appsv1.DeploymentStrategyType{"{}": "", "{hostNetwork: true, updateStrategy: {type: Recreate}}": "Recreate"} {
+		if s := the[appsv1.Deployment](t, render(t, input)).Spec.Strategy; s.Type != want || s.RollingUpdate != nil {
+			t.Errorf("%s: %+v", input, s)
+		}
+	}
+}
+
 func TestNetworkPolicy(t *testing.T) {
 	t.Parallel()
 	open := the[networkingv1.NetworkPolicy](t, render(t, "{networkPolicy: {enabled: true}}")).Spec

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
@@ -39,6 +40,9 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 			err = fmt.Errorf("there is no metric %q", v.Name)
 		}
 		labels = append(labels, m.Labels...)
+		if strings.HasPrefix(v.Name, "kubeflap_watch_") {
+			labels = append(labels, "namespace") // the target's
+		}
 		for _, matcher := range v.LabelMatchers {
 			if matcher.Name != "__name__" && !slices.Contains(append(m.Labels, "cluster", "instance", "job"), matcher.Name) {
 				err = fmt.Errorf("%s has no label %q", v.Name, matcher.Name)

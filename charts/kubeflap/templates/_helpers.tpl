@@ -2,14 +2,19 @@
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
+{{- /* A Service's name has no dots and begins with a letter; that of a release need not. */ -}}
 {{- define "kubeflap.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{ .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
-{{- else if contains (include "kubeflap.name" .) .Release.Name -}}
-{{ .Release.Name | trunc 63 | trimSuffix "-" }}
-{{- else -}}
-{{ printf "%s-%s" .Release.Name (include "kubeflap.name" .) | trunc 63 | trimSuffix "-" }}
+{{- $name := .Values.fullnameOverride -}}
+{{- if not $name -}}
+  {{- $name = contains (include "kubeflap.name" .) .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name (include "kubeflap.name" .)) | replace "." "-" -}}
+  {{- $name = regexMatch "^[0-9]" $name | ternary (printf "%s-%s" .Chart.Name $name) $name -}}
+{{- end -}}
+{{ $name | trunc 63 | trimSuffix "-" }}
 {{- end }}
+
+{{- /* The name of what lies outside of the release's namespace, where another release may have the same name. No name holds a colon by itself. */ -}}
+{{- define "kubeflap.clusterName" -}}
+{{ include "kubeflap.namespace" . }}:{{ include "kubeflap.fullname" . }}
 {{- end }}
 
 {{- define "kubeflap.namespace" -}}
@@ -17,8 +22,8 @@
 {{- end }}
 
 {{- define "kubeflap.selector" -}}
-app.kubernetes.io/name: {{ include "kubeflap.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kubeflap.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kubeflap.labels" -}}
@@ -26,15 +31,15 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") -}}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion -}}
 {{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service -}}
-{{- merge $own .Values.commonLabels | toYaml }}
+{{- merge $own (default dict .Values.commonLabels) | toYaml }}
 {{- end }}
 
 {{- /* metadata of an object: root, name, and what else it has of namespace, labels and annotations; namespace "-" is none. */ -}}
 {{- define "kubeflap.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- if ne (default "" .namespace) "-" }}
-namespace: {{ default (include "kubeflap.namespace" $root) .namespace }}
+namespace: {{ default (include "kubeflap.namespace" $root) .namespace | quote }}
 {{- end }}
 labels:
   {{- merge (include "kubeflap.labels" $root | fromYaml) (default dict .labels) | toYaml | nindent 2 }}
@@ -53,11 +58,11 @@ annotations:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ .kind }}
-  name: {{ include "kubeflap.fullname" .root }}
+  name: {{ include "kubeflap.clusterName" .root | quote }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "kubeflap.serviceAccount" .root }}
-    namespace: {{ include "kubeflap.namespace" .root }}
+    name: {{ include "kubeflap.serviceAccount" .root | quote }}
+    namespace: {{ include "kubeflap.namespace" .root | quote }}
 {{- end }}
 
 {{- define "kubeflap.image" -}}
@@ -79,7 +84,7 @@ subjects:
 
 {{- /* What the page and the metrics are reached by. */ -}}
 {{- define "kubeflap.scheme" -}}
-{{- $content := not (empty .Values.webConfig.content.tls_server_config) -}}
+{{- $content := not (empty (get (default dict .Values.webConfig.content) "tls_server_config")) -}}
 {{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
 {{- end }}
 
@@ -91,11 +96,55 @@ httpGet:
 {{ toYaml .timing }}
 {{- end }}
 
-{{- define "kubeflap.flags" -}}
-{{- $s := .Values.settings -}}
+{{- /* Values that contradict each other. */ -}}
+{{- define "kubeflap.check" -}}
+{{- $web := .Values.webConfig -}}
 {{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
-{{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
+  {{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
 {{- end -}}
+{{- if and .Values.hostNetwork (not .Values.hostUsers) -}}
+  {{- fail "hostNetwork is true and hostUsers is false: in the network of the node there is no user namespace" -}}
+{{- end -}}
+{{- if and .Values.scope.nodes (not .Values.scope.namespace) -}}
+  {{- fail "scope.nodes is true without scope.namespace: the whole cluster has its nodes" -}}
+{{- end -}}
+{{- if and $web.content $web.existingSecret -}}
+  {{- fail "webConfig.content and webConfig.existingSecret are both set: which of them holds?" -}}
+{{- end -}}
+{{- if and $web.tls (not $web.existingSecret) (not (get (default dict $web.content) "tls_server_config")) -}}
+  {{- fail "webConfig.tls is true, but nothing sets TLS: neither webConfig.existingSecret nor webConfig.content.tls_server_config is there" -}}
+{{- end -}}
+{{- end }}
+
+{{- /* In the network of the node its ports are taken while it runs: a pod more finds no place. */ -}}
+{{- define "kubeflap.strategy" -}}
+{{- $given := default dict .Values.updateStrategy | deepCopy -}}
+{{- if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
+  {{- $rolling := default dict $given.rollingUpdate -}}
+  {{- $given = dict "type" "RollingUpdate" "rollingUpdate" (mergeOverwrite (dict "maxSurge" 0 "maxUnavailable" 1) $rolling) -}}
+{{- end -}}
+{{- with $given }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- define "kubeflap.flags" -}}
+{{- $own := include "kubeflap.ownFlags" . -}}
+{{- range $arg := .Values.extraArgs -}}
+  {{- $flag := splitList "=" $arg | first -}}
+  {{- range fromYamlArray $own -}}
+    {{- /* That may be given more than once. */ -}}
+    {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
+      {{- fail (printf "extraArgs: %s is set by a value of its own, and kubeflap does not take it twice" $flag) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{ $own }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "kubeflap.ownFlags" -}}
+{{- $s := .Values.settings -}}
 - run
 - --web.listen-address=:{{ int .Values.containerPort }}
 - --web.probe-address=:{{ int .Values.probePort }}
@@ -105,16 +154,13 @@ httpGet:
 - --endpoints.source={{ $s.endpointsSource }}
 - --incidents.size={{ int $s.incidentsSize }}
 {{- with .Values.scope.namespace }}
-- --namespace={{ . }}
+- {{ printf "--namespace=%s" . | quote }}
 {{- end }}
 {{- with $s.nodeMonitorGracePeriod }}
 - --node-monitor-grace-period={{ . }}
 {{- end }}
 {{- if include "kubeflap.webSecret" . }}
-- --web.config.file=/etc/kubeflap/web/{{ ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret)) }}
-{{- end }}
-{{- with .Values.extraArgs }}
-{{ toYaml . }}
+- {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
 {{- end }}
 {{- end }}
 

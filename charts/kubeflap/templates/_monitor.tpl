@@ -6,9 +6,9 @@
 {{- range $key, $value := $of -}}
 {{- if $value -}}{{- $_ := set $endpoint $key $value -}}{{- end -}}
 {{- end -}}
-jobLabel: {{ $m.jobLabel }}
+jobLabel: {{ $m.jobLabel | quote }}
 namespaceSelector:
-  matchNames: [{{ include "kubeflap.namespace" .root }}]
+  matchNames: [{{ include "kubeflap.namespace" .root | quote }}]
 selector:
   matchLabels:
     {{- include "kubeflap.selector" .root | nindent 4 }}

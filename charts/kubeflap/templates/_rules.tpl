@@ -16,7 +16,7 @@
     {{- if $rules -}}{{- $groups = append $groups $group -}}{{- end -}}
   {{- end -}}
 {{- end -}}
-{{- concat $groups .Values.prometheusRule.extraGroups | toYaml -}}
+{{- concat $groups (default list .Values.prometheusRule.extraGroups) | toYaml -}}
 {{- end }}
 
 {{- /* A rule, or nothing if it is switched off: values, rule. */ -}}
@@ -25,13 +25,12 @@
 {{- if not $rule.alert -}}
 {{- toYaml $rule -}}
 {{- else -}}
-{{- $all := default dict (index .values.prometheusRule.alerts $rule.alert) -}}
+{{- $all := default dict (get (default dict .values.prometheusRule.alerts) $rule.alert) -}}
 {{- $change := mergeOverwrite (omit $all "critical" "warning" "info" | deepCopy) (default dict (index $all $rule.labels.severity) | deepCopy) -}}
+{{- if hasKey (default dict $change.labels) "severity" -}}
+  {{- fail (printf "prometheusRule.alerts.%s.labels.severity: set prometheusRule.alerts.%s.severity" $rule.alert $rule.alert) -}}
+{{- end -}}
 {{- if ne (get $change "enabled" | toString) "false" -}}
-  {{- if and (eq $rule.alert "KubeflapCannotWatch") .values.scope.namespace (not .values.scope.nodes) -}}
-    {{- /* These it is not meant to see. */ -}}
-    {{- $_ := set $rule "expr" (replace `reason="forbidden"` `reason="forbidden",resource!~"nodes|leases"` $rule.expr) -}}
-  {{- end -}}
   {{- range $old, $new := $change.replace -}}
     {{- if not (contains $old $rule.expr) -}}
       {{- fail (printf "prometheusRule.alerts.%s.replace: its expression does not contain %q" $rule.alert $old) -}}
@@ -42,9 +41,9 @@
   {{- with get $change "for" -}}{{- $_ := set $rule "for" . -}}{{- end -}}
   {{- with $change.keepFiringFor -}}{{- $_ := set $rule "keep_firing_for" . -}}{{- end -}}
   {{- $severity := default $rule.labels.severity $change.severity -}}
-  {{- $_ := set $rule "labels" (mergeOverwrite $rule.labels (deepCopy .values.prometheusRule.alertLabels) (default dict $change.labels) (dict "severity" $severity)) -}}
+  {{- $_ := set $rule "labels" (mergeOverwrite $rule.labels (default dict .values.prometheusRule.alertLabels | deepCopy) (default dict $change.labels) (dict "severity" $severity)) -}}
   {{- $annotations := include "kubeflap.linked" . | fromYaml -}}
-  {{- $_ := set $rule "annotations" (mergeOverwrite $annotations (deepCopy .values.prometheusRule.alertAnnotations) (default dict $change.annotations)) -}}
+  {{- $_ := set $rule "annotations" (mergeOverwrite $annotations (default dict .values.prometheusRule.alertAnnotations | deepCopy) (default dict $change.annotations)) -}}
   {{- toYaml $rule -}}
 {{- end -}}
 {{- end -}}
@@ -61,8 +60,8 @@
       (and (hasPrefix "https://grafana.example.com" $text) (not $links.grafana)) -}}
   {{- if not $left -}}
     {{- $text = replace "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" $links.runbooks $text -}}
-    {{- $text = replace "https://kubeflap.example.com" (trimSuffix "/" $links.page) $text -}}
-    {{- $text = replace "https://grafana.example.com" (trimSuffix "/" $links.grafana) $text -}}
+    {{- $text = replace "https://kubeflap.example.com" (default "" $links.page | trimSuffix "/") $text -}}
+    {{- $text = replace "https://grafana.example.com" (default "" $links.grafana | trimSuffix "/") $text -}}
     {{- $_ := set $linked $name $text -}}
   {{- end -}}
 {{- end -}}

@@ -1,0 +1,100 @@
+package chart
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// all that takes a name, in each of the kinds that the chart makes.
+const named = `{
+	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}],
+	scope: {namespace: "NAME", nodes: true}, commonLabels: {team: "NAME"}, podLabels: {tier: "NAME"}, podAnnotations: {on: "NAME"},
+	image: {registry: "", repository: "123", tag: "NAME"}, webConfig: {existingSecret: "NAME", key: "NAME"}, settings: {logFormat: json},
+	networkPolicy: {enabled: true}, verticalPodAutoscaler: {enabled: true}, dashboards: {enabled: true, namespace: "NAME"},
+	serviceMonitor: {enabled: true, namespace: "NAME", jobLabel: "NAME", podTargetLabels: ["NAME"]},
+	podMonitor: {enabled: true, jobLabel: "NAME"}, scrapeConfig: {enabled: true, jobName: "NAME", namespace: "NAME"},
+	prometheusRule: {enabled: true, namespace: "NAME", alertLabels: {team: "NAME"}},
+}`
+
+// A name that YAML would take for a number, a boolean or nothing is a name all the same: rendered, it is still a string, which
+// decode is strict about.
+func TestNamesAreStrings(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"123", "on", "y", "true", "null", "1e3", "0x1f", "0o14", "0b1", "007", "2024-01-01"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := renderAs(t, name, name, strings.ReplaceAll(named, "NAME", name))
+			d := the[appsv1.Deployment](t, objects)
+			p := d.Spec.Template.Spec
+			monitor := the[monitoringv1.ServiceMonitor](t, objects)
+			for what, got := range map[string]string{
+				"namespace": d.Namespace, "service account": p.ServiceAccountName, "priority class": p.PriorityClassName,
+				"the label name": d.Spec.Selector.MatchLabels["app.kubernetes.io/name"], "instance": d.Spec.Selector.MatchLabels["app.kubernetes.io/instance"],
+				"a label": d.Labels["team"], "a pod's label": d.Spec.Template.Labels["tier"], "Secret": p.Volumes[0].Secret.SecretName,
+				"matched": monitor.Spec.NamespaceSelector.MatchNames[0], "the label of the job": monitor.Spec.JobLabel,
+			} {
+				if got != name {
+					t.Errorf("%s is %q, want %q", what, got, name)
+				}
+			}
+			checkNames(t, objects)
+		})
+	}
+}
+
+// checkNames checks that a Service may have the name that all have.
+func checkNames(t *testing.T, objects []any) {
+	t.Helper()
+	service := the[corev1.Service](t, objects)
+	if problems := validation.IsDNS1035Label(service.Name); len(problems) > 0 {
+		t.Errorf("the Service's name %q: %v", service.Name, problems)
+	}
+	if deployment := the[appsv1.Deployment](t, objects); deployment.Name != service.Name {
+		t.Errorf("the Service is %s, the Deployment %s", service.Name, deployment.Name)
+	}
+}
+
+// Whatever Helm takes as a release's name, a Service can have what is made of it.
+func TestNameOfTheRelease(t *testing.T) {
+	t.Parallel()
+	for release, want := range map[string]string{
+		"kubeflap": "kubeflap", "a": "a-kubeflap", "my-kubeflap": "my-kubeflap", "a.b": "a-b-kubeflap", "2024": "kubeflap-2024-kubeflap",
+		"1.kubeflap": "kubeflap-1-kubeflap", "a-name-with-as-many-letters-as-helm-lets-a-release-have": "",
+	} {
+		objects := renderAs(t, release[:min(len(release), 53)], "monitoring", "{}")
+		checkNames(t, objects)
+		if got := the[appsv1.Deployment](t, objects).Name; want != "" && got != want {
+			t.Errorf("the release %s makes %s, want %s", release, got, want)
+		}
+	}
+}
+
+// What lies outside of a release's namespace belongs to it alone: two tenants may choose the same names.
+func TestTwoReleasesDoNotCollide(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{"{}", "{scope: {namespace: shop}}", "{scope: {namespace: shop, nodes: true}}"} {
+		first, second := places(renderAs(t, "kubeflap", "team-a", input)), places(renderAs(t, "kubeflap", "team-b", input))
+		for place := range first {
+			if second[place] {
+				t.Errorf("%s: both make %s", input, place)
+			}
+		}
+	}
+}
+
+// places tell where each object is.
+func places(objects []any) map[string]bool {
+	found := map[string]bool{}
+	for _, object := range objects {
+		meta := object.(metav1.Object)
+		found[reflect.TypeOf(object).Elem().Name()+" "+meta.GetNamespace()+"/"+meta.GetName()] = true
+	}
+	return found
+}
