@@ -22,7 +22,9 @@ const podsPerService = 15
 
 func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
-	f.house = newHouse(foldSettings(), func() time.Time { return f.now }, logTo(slog.New(slog.DiscardHandler)))
+	settings := foldSettings()
+	settings.incidents = 500 // the flag's default
+	f.house = newHouse(settings, func() time.Time { return f.now }, logTo(slog.New(slog.DiscardHandler)))
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true

@@ -47,7 +47,7 @@ type Churned struct {
 // Sample is what was measured once.
 type Sample struct {
 	After time.Duration
-	// Memory is resident, Heap is how large the heap may get until garbage is collected: twice what was in use the last time.
+	// Memory is resident, Heap is how large the heap may get until garbage is collected.
 	Memory, Heap, CPUPerMinute, Series, Goroutines float64
 }
 
