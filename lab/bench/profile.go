@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// profiler goes into kubeflap's main package for a profile: kubeflap itself shows none. It profiles the CPU from the start until it is asked for
-// what it has, and from then on when it is asked to.
+// profiler goes into kubeflap's main package for a profile: kubeflap's own (--web.enable-pprof) begins when it is asked, and this one
+// at the start, until it is asked for what it has.
 const profiler = `package main
 
 import (

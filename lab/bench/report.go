@@ -89,7 +89,7 @@ type bound struct {
 	from int
 }
 
-// bounds are those of the issue that asked for the benchmark.
+// bounds are what kubeflap is to reach.
 func bounds() []bound {
 	const fifth, medium, large = 0.2, 1000, 5000
 	all := []bound{
