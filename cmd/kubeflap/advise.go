@@ -185,7 +185,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 func gather(h *house) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	h.registerAs(registry, "")
+	registry.MustRegister(h.collector)
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)

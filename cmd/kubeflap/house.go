@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -93,17 +92,6 @@ func (h *house) cluster(name string) web.Cluster {
 		h.fold.Advance(t)
 		return h.incidents.Incidents(t), t
 	}}
-}
-
-// clusterLabel tells apart several clusters in one /metrics, as Prometheus users do.
-const clusterLabel = "cluster"
-
-// registerAs adds the house's metrics to a registry, with the name of its cluster if it has one.
-func (h *house) registerAs(registry prometheus.Registerer, cluster string) {
-	if cluster != "" {
-		registry = prometheus.WrapRegistererWith(prometheus.Labels{clusterLabel: cluster}, registry)
-	}
-	registry.MustRegister(h.collector)
 }
 
 // houseFlags are the flags of a house's settings.

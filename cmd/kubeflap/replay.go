@@ -15,6 +15,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/tape"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -40,7 +41,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			if cluster == "" {
 				return logTo(p.logger)
 			}
-			return logTo(p.logger.With(clusterLabel, cluster))
+			return logTo(p.logger.With(metrics.ClusterLabel, cluster))
 		})
 		if *once {
 			return r.printFinal(p)
@@ -112,18 +113,19 @@ func (r *replay) play(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-func (r *replay) register(registry prometheus.Registerer) {
+// page is of all clusters.
+func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
+	page := metrics.NewPage(process)
 	for i, house := range r.houses {
-		house.registerAs(registry, r.recordings[i].cluster)
+		page.Add(house.collector, r.recordings[i].cluster)
 	}
+	return page
 }
 
 // printFinal plays everything at once and prints the metrics as they are in the end.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
-	registry := prometheus.NewRegistry()
-	r.register(registry)
-	families, err := registry.Gather()
+	families, err := r.page(prometheus.NewRegistry()).Gather()
 	if err != nil {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
@@ -141,7 +143,6 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 	if err := checkWeb(listen); err != nil {
 		return err
 	}
-	r.register(registry)
 	group, ctx := errgroup.WithContext(p.ctx)
 	var failure error
 	group.Go(func() error {
@@ -158,7 +159,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, pages{prometheus.ToTransactionalGatherer(registry), registry, r.synced, clusters, false})
+		return serve(ctx, p, listen, pages{r.page(registry), registry, r.synced, clusters, false})
 	})
 	return errors.Join(group.Wait(), failure)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/kube"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -33,12 +34,14 @@ func registerRun(app *kingpin.Application) (string, command) {
 			return err
 		}
 		registry := newRegistry()
+		page := metrics.NewPage(registry)
+		page.Add(h.collector, "")
 		p.logger.Info("kubeflap starts", "version", version.Info())
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{h.collector.Beside(registry), registry, h.fold.Synced, []web.Cluster{h.cluster("")}, *profiles})
+			return serve(ctx, p, listen, pages{page, registry, h.fold.Synced, []web.Cluster{h.cluster("")}, *profiles})
 		})
 		if *probes != "" {
 			group.Go(func() error { return serveProbes(ctx, p, *probes, h.fold.Synced) })

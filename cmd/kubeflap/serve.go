@@ -18,6 +18,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -58,7 +59,7 @@ func newRegistry() *prometheus.Registry {
 
 // pages are what is served.
 type pages struct {
-	metrics  prometheus.TransactionalGatherer
+	metrics  *metrics.Page
 	registry *prometheus.Registry
 	ready    func() bool
 	clusters []web.Cluster

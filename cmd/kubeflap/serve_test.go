@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -56,7 +56,7 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	registry := newRegistry()
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{prometheus.ToTransactionalGatherer(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
+	served := pages{metrics.NewPage(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }

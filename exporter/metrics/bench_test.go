@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -22,8 +23,8 @@ func sizes() map[string]size {
 	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}, "large": {5000, 10000}}
 }
 
-// cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics.
-func cluster(s size) (*flap.Fold, http.Handler) {
+// cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics in a format.
+func cluster(s size, format expfmt.FormatType) (*flap.Fold, http.Handler) {
 	c := NewCollector()
 	fold := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
 	c.Read(fold, time.Now)
@@ -42,15 +43,16 @@ func cluster(s size) (*flap.Fold, http.Handler) {
 		return &event.Service{Meta: meta("service", i), Type: "ClusterIP", Selector: map[string]string{"app": "web"}}
 	})
 	list(event.KindEndpointSlice, s.services, benchSlice)
+	page := NewPage(prometheus.NewRegistry())
+	page.Add(c, "")
 	return fold, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		families, done, err := c.Gather()
-		defer done()
-		if err == nil {
-			err = WriteText(w, expfmt.NewFormat(expfmt.TypeTextPlain), families)
-		}
+		scrape, err := page.Scrape(expfmt.NewFormat(format))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
 		}
+		defer scrape.Done()
+		_ = scrape.Write(w) // the reader has gone away
 	})
 }
 
@@ -72,16 +74,18 @@ func benchSlice(i int) event.Object {
 }
 
 func BenchmarkScrape(b *testing.B) {
-	for name, s := range sizes() {
-		b.Run(name, func(b *testing.B) {
-			_, handler := cluster(s)
-			b.ReportAllocs()
-			for b.Loop() {
-				response := counted{httptest.NewRecorder(), new(int64)}
-				handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-				b.SetBytes(*response.bytes)
-			}
-		})
+	for format, kind := range map[string]expfmt.FormatType{"text": expfmt.TypeTextPlain, "protobuf": expfmt.TypeProtoDelim} {
+		for name, s := range sizes() {
+			b.Run(format+"/"+name, func(b *testing.B) {
+				_, handler := cluster(s, kind)
+				b.ReportAllocs()
+				for b.Loop() {
+					response := counted{httptest.NewRecorder(), new(int64)}
+					handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+					b.SetBytes(*response.bytes)
+				}
+			})
+		}
 	}
 }
 
@@ -101,7 +105,7 @@ func (c counted) Write(p []byte) (int, error) {
 func BenchmarkEventToMetrics(b *testing.B) {
 	for name, s := range sizes() {
 		b.Run(name, func(b *testing.B) {
-			fold, handler := cluster(s)
+			fold, handler := cluster(s, expfmt.TypeTextPlain)
 			server := httptest.NewServer(handler)
 			defer server.Close()
 			stop := make(chan struct{})

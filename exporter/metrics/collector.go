@@ -3,12 +3,9 @@ package metrics
 import (
 	"errors"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
@@ -23,9 +20,6 @@ type Collector struct {
 	pods     *podMetrics
 	watches  *watchMetrics
 	consumer *consumerMetrics
-
-	// scrapes are those that are over, to be used again.
-	scrapes sync.Pool
 }
 
 // NewCollector makes a Collector that must be given its fold by Read before it
@@ -35,9 +29,7 @@ func NewCollector() *Collector {
 		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 		consumer: newConsumerMetrics(),
 	}
-	all := c.Catalogue()
-	all.place()
-	c.scrapes.New = func() any { return newScrape(all) }
+	c.Catalogue().place()
 	return c
 }
 
@@ -46,15 +38,9 @@ func (c *Collector) Read(fold *flap.Fold, now func() time.Time) {
 	c.fold, c.now = fold, now
 }
 
-// Catalogue lists the metrics.
+// Catalogue lists the metrics, in the order of the reference.
 func (c *Collector) Catalogue() Catalogue {
-	var all Catalogue
-	for _, part := range []Catalogue{
-		c.nodes.catalogue(), c.services.catalogue(), c.consumer.catalogue(), c.pods.catalogue(), c.watches.catalogue(),
-	} {
-		all = append(all, part...)
-	}
-	return all
+	return slices.Concat(c.nodes.catalogue(), c.services.catalogue(), c.consumer.catalogue(), c.pods.catalogue(), c.watches.catalogue())
 }
 
 // Observe feeds what a finding measured into the histograms.
@@ -87,77 +73,36 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector, for the few who want the metrics in a registry.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	s := newScrape(c.Catalogue())
-	if err := c.read(s); err != nil {
+	if err := c.read(&scrape{registry: ch}); err != nil {
 		ch <- prometheus.NewInvalidMetric(c.nodes.ready.desc, err)
-		return
-	}
-	for _, m := range c.Catalogue() {
-		for _, x := range s.families[m.place].Metric {
-			ch <- series{m.desc, x}
-		}
 	}
 }
 
-// Gather implements prometheus.TransactionalGatherer: a registry would check and sort every
-// series anew at each scrape, which takes longer than all the rest.
-func (c *Collector) Gather() (families []*dto.MetricFamily, done func(), err error) {
-	s := c.scrapes.Get().(*scrape)
-	s.reset()
-	err = c.read(s)
-	return s.show(), func() { c.scrapes.Put(s) }, err
-}
-
-// beside is a collector and what else there is to show, with other names.
-type beside struct {
-	*Collector
-	others prometheus.Gatherer
-}
-
-// Beside gathers the collector's metrics and those of a registry, which must not have any of them.
-func (c *Collector) Beside(registry prometheus.Gatherer) prometheus.TransactionalGatherer {
-	return beside{c, registry}
-}
-
-func (b beside) Gather() (families []*dto.MetricFamily, done func(), err error) {
-	others, otherErr := b.others.Gather()
-	ours, done, err := b.Collector.Gather()
-	families = slices.Concat(ours, others)
-	slices.SortFunc(families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
-	return families, done, errors.Join(err, otherErr)
-}
-
-// read fills a scrape, as of now.
+// read takes the metrics into a scrape, as of now.
 func (c *Collector) read(s *scrape) error {
-	now := c.now()
-	s.nodes = c.fold.Nodes(now, s.nodes)
-	s.services = c.fold.Services(now, s.services)
-	s.sort()
-	s.namespaces = c.fold.Namespaces(s.namespaces)
-	s.watches = c.fold.Watches(now, s.watches)
-	s.tenants = c.fold.Tenants(now, s.tenants)
-	s.wrong = c.fold.Misreported(now, s.wrong)
+	c.look(&s.facts)
 	if g := c.fold.GracePeriod(); g.Period > 0 {
-		s.sample(c.nodes.grace, g.Period.Seconds(), time.Time{}, g.Source)
+		s.about(time.Time{})
+		s.sample(c.nodes.grace, g.Period.Seconds(), g.Source)
 	}
 	source := c.fold.AddressSource().String()
-	for i := range s.nodes {
-		c.nodes.collect(s, &s.nodes[i])
+	for i := range s.facts.nodes {
+		c.nodes.collect(s, &s.facts.nodes[i])
 	}
-	for i := range s.services {
-		c.services.collect(s, &s.services[i], source)
+	for i := range s.facts.services {
+		c.services.collect(s, &s.facts.services[i], source)
 	}
-	for i := range s.namespaces {
-		c.pods.collect(s, &s.namespaces[i])
+	for i := range s.facts.namespaces {
+		c.pods.collect(s, &s.facts.namespaces[i])
 	}
-	for i := range s.watches {
-		c.watches.collect(s, &s.watches[i])
+	for i := range s.facts.watches {
+		c.watches.collect(s, &s.facts.watches[i])
 	}
-	for i := range s.tenants {
-		c.consumer.collect(s, &s.tenants[i])
+	for i := range s.facts.tenants {
+		c.consumer.collect(s, &s.facts.tenants[i])
 	}
-	for _, w := range s.wrong {
-		s.sample(c.pods.misreported, float64(w.Pods), time.Time{}, w.Namespace, w.Kind)
+	for i := range s.facts.wrong {
+		c.pods.collectMisreported(s, &s.facts.wrong[i])
 	}
 	return errors.Join(
 		s.histogram(c.nodes.interval, c.nodes.intervals),
@@ -166,4 +111,16 @@ func (c *Collector) read(s *scrape) error {
 		s.histogram(c.services.propagation, c.services.propagations),
 		s.histogram(c.pods.stale, c.pods.stales),
 	)
+}
+
+// look copies the facts out of the fold, as of now: it is not to wait until they are written.
+func (c *Collector) look(f *facts) {
+	now := c.now()
+	f.reset()
+	f.nodes = c.fold.Nodes(now, f.nodes)
+	f.services = c.fold.Services(now, f.services)
+	f.namespaces = c.fold.Namespaces(f.namespaces)
+	f.watches = c.fold.Watches(now, f.watches)
+	f.tenants = c.fold.Tenants(now, f.tenants)
+	f.wrong = c.fold.Misreported(now, f.wrong)
 }

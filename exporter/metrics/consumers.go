@@ -9,10 +9,12 @@ import (
 
 type consumerMetrics struct {
 	updates, bounces *Metric
+	// windows are the values of the label window.
+	windows []string
 }
 
 func newConsumerMetrics() *consumerMetrics {
-	return &consumerMetrics{
+	m := &consumerMetrics{
 		updates: counter("kubeflap_consumer_updates_total",
 			"Updates of the namespace's Services that a consumer which gathers changes for the window would have applied.",
 			"each namespace with Services, and window", "namespace", "window"),
@@ -20,14 +22,18 @@ func newConsumerMetrics() *consumerMetrics {
 			"Addresses that such a consumer would have put back and taken out again within the bounce window.",
 			"each namespace with Services, and window", "namespace", "window"),
 	}
+	for _, window := range flap.Windows() {
+		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))
+	}
+	return m
 }
 
 func (m *consumerMetrics) catalogue() Catalogue { return Catalogue{m.updates, m.bounces} }
 
 func (m *consumerMetrics) collect(to *scrape, x *flap.Tenant) {
-	for i, window := range flap.Windows() {
-		label := fmt.Sprintf("%ds", int(window.Seconds()))
-		to.sample(m.updates, float64(x.Updates[i]), time.Time{}, x.Namespace, label)
-		to.sample(m.bounces, float64(x.Bounces[i]), time.Time{}, x.Namespace, label)
+	to.about(time.Time{}, "namespace", x.Namespace)
+	for i, label := range m.windows {
+		to.sample(m.updates, float64(x.Updates[i]), label)
+		to.sample(m.bounces, float64(x.Bounces[i]), label)
 	}
 }

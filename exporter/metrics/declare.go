@@ -35,8 +35,6 @@ type Metric struct {
 	family dto.MetricType
 	// place is the metric's among all, in the order of their names.
 	place int
-	// sorted are the places of the labels in the order of their names.
-	sorted []int
 }
 
 // Catalogue is all metrics, in the order of the reference.
@@ -78,10 +76,6 @@ func histogram(name, help, series string, labels ...string) *Metric {
 func declare(m Metric) *Metric {
 	m.Stability = Stable
 	m.desc = prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)
-	for i := range m.Labels {
-		m.sorted = append(m.sorted, i)
-	}
-	slices.SortFunc(m.sorted, func(a, b int) int { return strings.Compare(m.Labels[a], m.Labels[b]) })
 	return &m
 }
 

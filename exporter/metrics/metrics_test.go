@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/tape"
@@ -79,41 +75,6 @@ func exposition(t *testing.T, c prometheus.Collector) string {
 // unavailable resource. Its exposition is the manual by example.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 	golden(t, "testdata/story.prom", exposition(t, played(t, "testdata/story.jsonl")))
-}
-
-// What is served is not checked by a registry, so it must be what a pedantic registry lets pass, scrape after scrape.
-func TestWhatIsServedIsWhatARegistryWouldServe(t *testing.T) {
-	c := played(t, "testdata/story.jsonl")
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	want, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		got, done, err := c.Beside(prometheus.NewRegistry()).Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got) != len(want) {
-			t.Errorf("%d families, want %d", len(got), len(want))
-		}
-		for i := range min(len(got), len(want)) {
-			if !proto.Equal(sortedBySeries(got[i]), want[i]) {
-				t.Errorf("got %v\nwant %v", got[i], want[i])
-			}
-		}
-		done()
-	}
-}
-
-// sortedBySeries is a family in the order that a registry gives its series.
-func sortedBySeries(f *dto.MetricFamily) *dto.MetricFamily {
-	sorted := proto.Clone(f).(*dto.MetricFamily)
-	slices.SortFunc(sorted.Metric, func(a, b *dto.Metric) int {
-		return slices.CompareFunc(a.Label, b.Label, func(x, y *dto.LabelPair) int { return strings.Compare(x.GetValue(), y.GetValue()) })
-	})
-	return sorted
 }
 
 func TestMetricReferenceIsFresh(t *testing.T) {

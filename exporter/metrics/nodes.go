@@ -69,20 +69,21 @@ func (m *nodeMetrics) catalogue() Catalogue {
 }
 
 func (m *nodeMetrics) collect(to *scrape, n *flap.Node) {
+	to.about(n.Created, "node", n.Name)
 	if n.HeartbeatKnown {
-		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds(), n.Created, n.Name)
-		to.sample(m.intervalMax, n.LongestInterval.Seconds(), n.Created, n.Name)
+		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())
+		to.sample(m.intervalMax, n.LongestInterval.Seconds())
 	}
-	to.sample(m.heartbeats, float64(n.Heartbeats), n.Created, n.Name)
-	to.sample(m.late, float64(n.LateHeartbeats), n.Created, n.Name)
-	to.sample(m.missed, float64(n.MissedHeartbeats), n.Created, n.Name)
-	to.sample(m.ready, boolean(n.Ready == event.StatusTrue), n.Created, n.Name)
-	to.sample(m.transitions, float64(n.TurnedReady), n.Created, n.Name, event.StatusTrue.String())
-	to.sample(m.transitions, float64(n.TurnedNotReady), n.Created, n.Name, event.StatusFalse.String())
-	to.sample(m.transitions, float64(n.TurnedUnknown), n.Created, n.Name, event.StatusUnknown.String())
-	to.sample(m.unready, n.Unready.Seconds(), n.Created, n.Name)
+	to.sample(m.heartbeats, float64(n.Heartbeats))
+	to.sample(m.late, float64(n.LateHeartbeats))
+	to.sample(m.missed, float64(n.MissedHeartbeats))
+	to.sample(m.ready, boolean(n.Ready == event.StatusTrue))
+	to.sample(m.transitions, float64(n.TurnedReady), event.StatusTrue.String())
+	to.sample(m.transitions, float64(n.TurnedNotReady), event.StatusFalse.String())
+	to.sample(m.transitions, float64(n.TurnedUnknown), event.StatusUnknown.String())
+	to.sample(m.unready, n.Unready.Seconds())
 	if n.ClockKnown {
-		to.sample(m.clockOffset, n.ClockOffset.Seconds(), n.Created, n.Name)
+		to.sample(m.clockOffset, n.ClockOffset.Seconds())
 	}
 }
 

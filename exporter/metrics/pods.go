@@ -42,14 +42,20 @@ func (m *podMetrics) catalogue() Catalogue {
 }
 
 func (m *podMetrics) collect(to *scrape, n *flap.Namespace) {
-	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates), time.Time{}, n.Name)
-	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates), time.Time{}, n.Name)
-	to.sample(m.silentRestarts, float64(n.SilentRestarts), time.Time{}, n.Name)
+	to.about(time.Time{}, "namespace", n.Name)
+	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))
+	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates))
+	to.sample(m.silentRestarts, float64(n.SilentRestarts))
 	for status, byCause := range n.Transitions {
 		for cause, count := range byCause {
 			if count > 0 {
-				to.sample(m.transitions, float64(count), time.Time{}, n.Name, event.Status(status).String(), flap.Cause(cause).String())
+				to.sample(m.transitions, float64(count), event.Status(status).String(), flap.Cause(cause).String())
 			}
 		}
 	}
+}
+
+func (m *podMetrics) collectMisreported(to *scrape, w *flap.Misreported) {
+	to.about(time.Time{}, "namespace", w.Namespace)
+	to.sample(m.misreported, float64(w.Pods), w.Kind)
 }

@@ -1,168 +1,189 @@
 package metrics
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
-// scrape is what one scrape shows: the families with their series, and before that what was copied
-// out of the fold. A large cluster has a hundred thousand series, so they lie in arenas
-// that the next scrape uses again, and are not sorted or checked: the declarations are.
+// scrape takes the series in, object by object, and writes them at once as they will be sent: a large cluster has
+// a hundred thousand of them, and what lies between the fold and the bytes would be made and thrown away for each. Nothing is
+// checked or sorted: the declarations are.
 type scrape struct {
+	format encoding
+	// families are in the order of their names; a metric knows its place.
+	families []family
+	// registry gets the series instead, if there is one.
+	registry chan<- prometheus.Metric
+
+	// cluster is the name of the one that is being read, empty if there is but one.
+	cluster string
+	// object is the one whose series are being taken in.
+	object object
+	// scratch is memory for a message.
+	scratch []byte
+	facts   facts
+}
+
+// encoding is how the series are written.
+type encoding int
+
+const (
+	plainText encoding = iota
+	openMetrics
+	protobuf
+	numEncodings
+)
+
+// encodingOf is that of a format; ok is false for one that is left to the library: rare ones, and those that escape our names.
+func encodingOf(format expfmt.Format) (e encoding, ok bool) {
+	switch format.FormatType() {
+	case expfmt.TypeTextPlain:
+		e = plainText
+	case expfmt.TypeOpenMetrics:
+		e = openMetrics
+	case expfmt.TypeProtoDelim:
+		e = protobuf
+	default:
+		return e, false
+	}
+	return e, keepsNames(format)
+}
+
+// family is a metric with its series: written already, or histograms that the library is to write.
+type family struct {
+	metric *Metric
+	// heads are what stands before the series, by encoding.
+	heads      [numEncodings][]byte
+	written    []byte
+	histograms []*dto.Metric
+}
+
+// object is what has series: the time at which its counters were 0, its first labels, by name and value in turn, and these as they are written.
+type object struct {
+	created time.Time
+	labels  []string
+	written []byte
+}
+
+// facts is what was copied out of the fold.
+type facts struct {
 	nodes      []flap.Node
 	services   []flap.Service
 	namespaces []flap.Namespace
 	watches    []flap.Watch
 	tenants    []flap.Tenant
 	wrong      []flap.Misreported
-
-	// families are in the order of their names; a metric knows its place.
-	families []*dto.MetricFamily
-	// shown are those that have series.
-	shown []*dto.MetricFamily
-
-	metrics  arena[dto.Metric]
-	gauges   arena[dto.Gauge]
-	counters arena[dto.Counter]
-	values   arena[float64]
-	texts    arena[string]
-	pairs    arena[dto.LabelPair]
-	labels   arena[*dto.LabelPair]
-	times    arena[timestamppb.Timestamp]
-	// created is the last time that was asked for: the series of one object have the same.
-	created   time.Time
-	timestamp *timestamppb.Timestamp
 }
 
-// arena hands out pieces of large blocks, all of which reset takes back.
-type arena[T any] struct {
-	blocks [][]T
-	// block and used say where the free part begins.
-	block, used int
+// reset forgets the facts, and keeps their memory.
+func (f *facts) reset() {
+	f.nodes, f.services, f.namespaces = f.nodes[:0], f.services[:0], f.namespaces[:0]
+	f.watches, f.tenants, f.wrong = f.watches[:0], f.tenants[:0], f.wrong[:0]
 }
-
-const blockSize = 4096
-
-// take gives n values one after the other; what an earlier scrape left in them is still there.
-func (a *arena[T]) take(n int) []T {
-	if a.used+n > blockSize {
-		a.block, a.used = a.block+1, 0
-	}
-	if a.block == len(a.blocks) {
-		a.blocks = append(a.blocks, make([]T, blockSize))
-	}
-	taken := a.blocks[a.block][a.used : a.used+n : a.used+n]
-	a.used += n
-	return taken
-}
-
-func (a *arena[T]) reset() { a.block, a.used = 0, 0 }
 
 // newScrape makes the families of a catalogue, whose metrics have their places.
 func newScrape(all Catalogue) *scrape {
-	s := &scrape{families: make([]*dto.MetricFamily, len(all))}
+	s := &scrape{families: make([]family, len(all))}
 	for _, m := range all {
-		s.families[m.place] = &dto.MetricFamily{Name: &m.Name, Help: &m.Help, Type: m.family.Enum()}
+		f := &s.families[m.place]
+		f.metric = m
+		f.heads = [numEncodings][]byte{plainText: head(m, plainText), openMetrics: head(m, openMetrics), protobuf: description(m)}
 	}
 	return s
 }
 
-// sort brings nodes and Services into the order of the exposition.
-func (s *scrape) sort() {
-	slices.SortFunc(s.nodes, func(x, y flap.Node) int { return cmp.Compare(x.Name, y.Name) })
-	slices.SortFunc(s.services, func(x, y flap.Service) int {
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
-	})
-}
-
 // reset forgets the scrape before.
-func (s *scrape) reset() {
-	s.nodes, s.services, s.namespaces = s.nodes[:0], s.services[:0], s.namespaces[:0]
-	s.watches, s.tenants, s.wrong = s.watches[:0], s.tenants[:0], s.wrong[:0]
-	for _, f := range s.families {
-		f.Metric = f.Metric[:0]
+func (s *scrape) reset(format encoding) {
+	s.format = format
+	for i := range s.families {
+		f := &s.families[i]
+		f.written, f.histograms = f.written[:0], f.histograms[:0]
 	}
-	s.shown = s.shown[:0]
-	s.metrics.reset()
-	s.gauges.reset()
-	s.counters.reset()
-	s.values.reset()
-	s.texts.reset()
-	s.pairs.reset()
-	s.labels.reset()
-	s.times.reset()
-	s.created, s.timestamp = time.Time{}, nil
 }
 
-// sample adds a series. A counter carries the time at which it was 0.
-func (s *scrape) sample(m *Metric, value float64, created time.Time, labels ...string) {
-	x := &s.metrics.take(1)[0]
-	v := &s.values.take(1)[0]
-	*v = value
-	x.Label = s.pairsOf(m, labels)
-	if m.family == dto.MetricType_GAUGE {
-		x.Gauge, x.Counter = &s.gauges.take(1)[0], nil
-		x.Gauge.Value = v
+// about begins an object: labels are the first ones of its metrics, by name and value in turn.
+func (s *scrape) about(created time.Time, labels ...string) {
+	o := &s.object
+	o.created, o.labels, o.written = created, o.labels[:0], o.written[:0]
+	if s.cluster != "" {
+		o.labels = append(o.labels, ClusterLabel, s.cluster)
+	}
+	o.labels = append(o.labels, labels...)
+	for i := 0; i < len(o.labels); i += 2 {
+		if s.format == protobuf {
+			o.written = appendPair(o.written, o.labels[i], o.labels[i+1])
+		} else {
+			o.written = appendLabel(o.written, o.labels[i], o.labels[i+1])
+		}
+	}
+}
+
+// sample adds a series of the object, whose other labels have these values. A counter carries the time at which it was 0.
+func (s *scrape) sample(m *Metric, value float64, labels ...string) {
+	if s.registry != nil {
+		s.registry <- s.constant(m, value, labels)
+		return
+	}
+	names := m.Labels[len(m.Labels)-len(labels):]
+	f := &s.families[m.place]
+	if s.format == protobuf {
+		f.written = s.appendMetric(f.written, m, value, names, labels)
 	} else {
-		x.Counter, x.Gauge = &s.counters.take(1)[0], nil
-		x.Counter.Value, x.Counter.CreatedTimestamp = v, s.timestampOf(created)
+		f.written = s.appendLine(f.written, m.Name, value, names, labels)
 	}
-	s.families[m.place].Metric = append(s.families[m.place].Metric, x)
 }
 
-// pairsOf gives the labels in the order of their names.
-func (s *scrape) pairsOf(m *Metric, values []string) []*dto.LabelPair {
-	texts, pairs, labels := s.texts.take(len(values)), s.pairs.take(len(values)), s.labels.take(len(values))
-	for i, place := range m.sorted {
-		texts[i] = values[place]
-		pairs[i].Name, pairs[i].Value = &m.Labels[place], &texts[i]
-		labels[i] = &pairs[i]
+// constant is a series for a registry.
+func (s *scrape) constant(m *Metric, value float64, labels []string) prometheus.Metric {
+	var values []string
+	for i := 1; i < len(s.object.labels); i += 2 {
+		values = append(values, s.object.labels[i])
 	}
-	return labels
-}
-
-func (s *scrape) timestampOf(t time.Time) *timestamppb.Timestamp {
+	values = slices.Concat(values, labels)
+	var series prometheus.Metric
+	var err error
 	switch {
-	case t.IsZero():
-		return nil
-	case !t.Equal(s.created) || s.timestamp == nil:
-		s.created, s.timestamp = t, &s.times.take(1)[0]
-		s.timestamp.Seconds, s.timestamp.Nanos = t.Unix(), int32(t.Nanosecond())
+	case m.family == dto.MetricType_GAUGE:
+		series, err = prometheus.NewConstMetric(m.desc, prometheus.GaugeValue, value, values...)
+	case s.object.created.IsZero():
+		series, err = prometheus.NewConstMetric(m.desc, prometheus.CounterValue, value, values...)
+	default:
+		series, err = prometheus.NewConstMetricWithCreatedTimestamp(m.desc, prometheus.CounterValue, value, s.object.created, values...)
 	}
-	return s.timestamp
+	if err != nil {
+		return prometheus.NewInvalidMetric(m.desc, err)
+	}
+	return series
 }
 
 // histogram adds the series of a histogram.
 func (s *scrape) histogram(m *Metric, of *prometheus.HistogramVec) error {
+	if s.registry != nil {
+		of.Collect(s.registry)
+		return nil
+	}
 	ch := make(chan prometheus.Metric)
 	go func() {
 		of.Collect(ch)
 		close(ch)
 	}()
 	var failed error
+	f := &s.families[m.place]
 	for series := range ch {
 		x := &dto.Metric{}
 		if err := series.Write(x); err != nil && failed == nil {
 			failed = err
 		}
-		s.families[m.place].Metric = append(s.families[m.place].Metric, x)
+		if s.cluster != "" {
+			x.Label = append(x.Label, &dto.LabelPair{Name: new(ClusterLabel), Value: new(s.cluster)})
+		}
+		f.histograms = append(f.histograms, x)
 	}
 	return failed
-}
-
-// show gives the families that have series.
-func (s *scrape) show() []*dto.MetricFamily {
-	for _, f := range s.families {
-		if len(f.Metric) > 0 {
-			s.shown = append(s.shown, f)
-		}
-	}
-	return s.shown
 }

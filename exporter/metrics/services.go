@@ -69,18 +69,18 @@ func (m *serviceMetrics) catalogue() Catalogue {
 }
 
 func (m *serviceMetrics) collect(to *scrape, s *flap.Service, source string) {
-	namespace, name, created := s.Namespace, s.Name, s.Created
-	to.sample(m.addresses, float64(s.Ready), created, namespace, name, "ready")
-	to.sample(m.addresses, float64(s.NotReady), created, namespace, name, "not_ready")
-	to.sample(m.addresses, float64(s.Terminating), created, namespace, name, "terminating")
-	to.sample(m.flips, float64(s.TurnedReady), created, namespace, name, "ready")
-	to.sample(m.flips, float64(s.TurnedNotReady), created, namespace, name, "not_ready")
-	to.sample(m.churn, float64(s.Added), created, namespace, name, "added")
-	to.sample(m.churn, float64(s.Removed), created, namespace, name, "removed")
-	to.sample(m.bounces, float64(s.Bounces), created, namespace, name)
-	to.sample(m.outages, float64(s.Outages), created, namespace, name)
-	to.sample(m.outageTime, s.OutageTime.Seconds(), created, namespace, name)
-	to.sample(m.info, 1, created, namespace, name, s.Type, strconv.FormatBool(s.Selector), source)
+	to.about(s.Created, "namespace", s.Namespace, "service", s.Name)
+	to.sample(m.addresses, float64(s.Ready), "ready")
+	to.sample(m.addresses, float64(s.NotReady), "not_ready")
+	to.sample(m.addresses, float64(s.Terminating), "terminating")
+	to.sample(m.flips, float64(s.TurnedReady), "ready")
+	to.sample(m.flips, float64(s.TurnedNotReady), "not_ready")
+	to.sample(m.churn, float64(s.Added), "added")
+	to.sample(m.churn, float64(s.Removed), "removed")
+	to.sample(m.bounces, float64(s.Bounces))
+	to.sample(m.outages, float64(s.Outages))
+	to.sample(m.outageTime, s.OutageTime.Seconds())
+	to.sample(m.info, 1, s.Type, strconv.FormatBool(s.Selector), source)
 	if s.ByHand {
 		m.collectByHand(to, s)
 	}
@@ -88,26 +88,26 @@ func (m *serviceMetrics) collect(to *scrape, s *flap.Service, source string) {
 		m.collectLosses(to, s)
 	}
 	if s.Disputed > 0 {
-		to.sample(m.divergence, float64(s.Disputed), s.Created, s.Namespace, s.Name)
+		to.sample(m.divergence, float64(s.Disputed))
 	}
 }
 
 func (m *serviceMetrics) collectLosses(to *scrape, s *flap.Service) {
-	to.sample(m.lastLoss, seconds(s.LastLoss), s.Created, s.Namespace, s.Name, s.LastCause.String())
+	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
 	for cause, n := range s.Losses {
 		if n > 0 {
-			to.sample(m.losses, float64(n), s.Created, s.Namespace, s.Name, flap.Cause(cause).String())
+			to.sample(m.losses, float64(n), flap.Cause(cause).String())
 		}
 	}
 }
 
 // collectByHand gives a series for the Service as it is, and for as it was when it has been reset.
 func (m *serviceMetrics) collectByHand(to *scrape, s *flap.Service) {
-	to.sample(m.conflict, boolean(s.SelectorConflict), s.Created, s.Namespace, s.Name)
+	to.sample(m.conflict, boolean(s.SelectorConflict))
 	if s.Selector || s.ResetsWithSelector > 0 {
-		to.sample(m.resets, float64(s.ResetsWithSelector), s.Created, s.Namespace, s.Name, "true")
+		to.sample(m.resets, float64(s.ResetsWithSelector), "true")
 	}
 	if !s.Selector || s.ResetsSelectorless > 0 {
-		to.sample(m.resets, float64(s.ResetsSelectorless), s.Created, s.Namespace, s.Name, "false")
+		to.sample(m.resets, float64(s.ResetsSelectorless), "false")
 	}
 }

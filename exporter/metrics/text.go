@@ -2,145 +2,82 @@ package metrics
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 )
 
-// flush is how much is gathered before it is written.
-const flush = 32 << 10
+// openTotal is what OpenMetrics leaves out of a counter's name where the metric is described.
+const openTotal = "_total"
 
-// WriteText writes families in a text format, as expfmt does to the byte. Nearly all series are gauges and
-// counters, of names and labels that are declared and checked beforehand; for them it takes a fifth of expfmt's time.
-func WriteText(w io.Writer, format expfmt.Format, families []*dto.MetricFamily) error {
-	t := text{to: w, open: format.FormatType() == expfmt.TypeOpenMetrics}
-	for _, f := range families {
-		if err := t.family(format, f); err != nil {
-			return err
+var (
+	textHelp = strings.NewReplacer("\\", `\\`, "\n", `\n`)
+	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
+)
+
+// head is the lines that stand before the series of a metric.
+func head(m *Metric, format encoding) []byte {
+	name, help := m.Name, textHelp.Replace(m.Help)
+	if format == openMetrics {
+		help = quoted.Replace(m.Help)
+		if m.family == dto.MetricType_COUNTER {
+			name = strings.TrimSuffix(name, openTotal)
 		}
 	}
-	if t.open {
-		t.buffer.WriteString("# EOF\n")
-	}
-	return t.write()
+	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + m.Type + "\n")
 }
 
-// text is what is being written.
-type text struct {
-	to     io.Writer
-	open   bool
-	buffer bytes.Buffer
-}
-
-func (t *text) family(format expfmt.Format, f *dto.MetricFamily) error {
-	if !plain(f) {
-		if err := expfmt.NewEncoder(&t.buffer, format).Encode(f); err != nil {
-			return fmt.Errorf("write %s: %w", f.GetName(), err)
+// appendLine appends a series of the object.
+func (s *scrape) appendLine(b []byte, name string, value float64, names, labels []string) []byte {
+	b = append(b, name...)
+	if len(s.object.written)+len(labels) > 0 {
+		b = append(b, '{')
+		b = append(b, s.object.written...)
+		for i, label := range labels {
+			b = appendLabel(b, names[i], label)
 		}
-		return nil
+		b[len(b)-1] = '}' // it was a comma
 	}
-	t.head(f)
-	for _, m := range f.Metric {
-		t.sample(f.GetName(), m)
-		if t.buffer.Len() > flush {
-			if err := t.write(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	b = append(b, ' ')
+	return append(appendNumber(b, value, s.format == openMetrics), '\n')
 }
 
-// plain reports whether a family is of lines with a name, labels and a number each.
-func plain(f *dto.MetricFamily) bool {
-	if f.GetType() != dto.MetricType_GAUGE && (f.GetType() != dto.MetricType_COUNTER || !strings.HasSuffix(f.GetName(), "_total")) {
-		return false
+// appendLabel appends a label and a comma.
+func appendLabel(b []byte, name, value string) []byte {
+	b = append(b, name...)
+	b = append(b, `="`...)
+	if strings.ContainsAny(value, "\\\n\"") {
+		value = quoted.Replace(value)
 	}
-	for _, m := range f.Metric {
-		if m.TimestampMs != nil || m.Counter.GetExemplar() != nil {
-			return false
-		}
-	}
-	return true
+	b = append(b, value...)
+	return append(b, `",`...)
 }
 
-func (t *text) write() error {
-	_, err := t.buffer.WriteTo(t.to)
-	if err != nil {
-		return fmt.Errorf("write the metrics: %w", err)
-	}
-	return nil
-}
+// wholeNumbers up to this are written without a point or an exponent; all of them are exact.
+const wholeNumbers = 1 << 53
 
-// head writes what stands before the series. In OpenMetrics a counter's name is without _total there.
-func (t *text) head(f *dto.MetricFamily) {
-	name, kind, help := f.GetName(), "gauge", strings.NewReplacer("\\", `\\`, "\n", `\n`)
-	if f.GetType() == dto.MetricType_COUNTER {
-		kind = "counter"
-		if t.open {
-			name = strings.TrimSuffix(name, "_total")
-		}
-	}
-	if t.open {
-		help = quoted
-	}
-	fmt.Fprintf(&t.buffer, "# HELP %s %s\n# TYPE %s %s\n", name, help.Replace(f.GetHelp()), name, kind)
-}
-
-func (t *text) sample(name string, m *dto.Metric) {
-	t.buffer.WriteString(name)
-	t.labels(m.Label)
-	t.buffer.WriteByte(' ')
-	value := 0.0
-	if m.Gauge != nil {
-		value = m.Gauge.GetValue()
-	} else {
-		value = m.Counter.GetValue()
-	}
-	t.float(value)
-	t.buffer.WriteByte('\n')
-}
-
-var quoted = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
-
-func (t *text) labels(labels []*dto.LabelPair) {
-	separator := byte('{')
-	for _, l := range labels {
-		t.buffer.WriteByte(separator)
-		t.buffer.WriteString(*l.Name)
-		t.buffer.WriteString(`="`)
-		if strings.ContainsAny(*l.Value, "\\\n\"") {
-			_, _ = quoted.WriteString(&t.buffer, *l.Value)
-		} else {
-			t.buffer.WriteString(*l.Value)
-		}
-		t.buffer.WriteByte('"')
-		separator = ','
-	}
-	if len(labels) > 0 {
-		t.buffer.WriteByte('}')
-	}
-}
-
-// float writes a number; OpenMetrics wants it to look like one that need not be whole.
-func (t *text) float(value float64) {
+// appendNumber appends a number; OpenMetrics wants it to look like one that need not be whole.
+func appendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):
-		t.buffer.WriteString("NaN")
+		return append(b, "NaN"...)
 	case math.IsInf(value, 1):
-		t.buffer.WriteString("+Inf")
+		return append(b, "+Inf"...)
 	case math.IsInf(value, -1):
-		t.buffer.WriteString("-Inf")
-	default:
-		number := strconv.AppendFloat(t.buffer.AvailableBuffer(), value, 'g', -1, 64)
-		if t.open && !bytes.ContainsAny(number, "e.") {
-			number = append(number, ".0"...)
+		return append(b, "-Inf"...)
+	case value == math.Trunc(value) && math.Abs(value) < wholeNumbers:
+		b = strconv.AppendInt(b, int64(value), 10)
+		if open {
+			b = append(b, ".0"...)
 		}
-		t.buffer.Write(number)
+		return b
 	}
+	begin := len(b)
+	b = strconv.AppendFloat(b, value, 'g', -1, 64)
+	if open && !bytes.ContainsAny(b[begin:], "e.") {
+		b = append(b, ".0"...)
+	}
+	return b
 }

@@ -35,19 +35,19 @@ func (m *watchMetrics) catalogue() Catalogue {
 }
 
 func (m *watchMetrics) collect(to *scrape, w *flap.Watch) {
-	resource := w.Resource.String()
+	to.about(time.Time{}, "resource", w.Resource.String())
 	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
-		to.sample(m.events, float64(w.Events[t]), time.Time{}, resource, t.String())
+		to.sample(m.events, float64(w.Events[t]), t.String())
 	}
-	to.sample(m.relists, float64(w.Relists), time.Time{}, resource)
-	to.sample(m.errors, float64(w.Errors), time.Time{}, resource)
-	to.sample(m.synced, boolean(w.Synced), time.Time{}, resource)
-	to.sample(m.blind, w.Blind.Seconds(), time.Time{}, resource)
+	to.sample(m.relists, float64(w.Relists))
+	to.sample(m.errors, float64(w.Errors))
+	to.sample(m.synced, boolean(w.Synced))
+	to.sample(m.blind, w.Blind.Seconds())
 	if !w.LastEvent.IsZero() {
-		to.sample(m.lastEvent, seconds(w.LastEvent), time.Time{}, resource)
+		to.sample(m.lastEvent, seconds(w.LastEvent))
 	}
 	if w.Unavailable != "" {
-		to.sample(m.unavailable, 1, time.Time{}, resource, w.Unavailable)
+		to.sample(m.unavailable, 1, w.Unavailable)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -57,7 +58,7 @@ func clusterOf(name string, log *incident.Log, now time.Time) Cluster {
 // serverOf serves the incidents of clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	handler, err := Handler(prometheus.ToTransactionalGatherer(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func many(n int) *incident.Log {
 
 func BenchmarkPageWith500Incidents(b *testing.B) {
 	log := many(500)
-	handler, err := Handler(prometheus.ToTransactionalGatherer(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true },
+	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true },
 		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

@@ -10,18 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// metricsHandler leaves to the library all but the text formats, and the choice of metrics by name[].
-func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
+// metricsHandler leaves to the library rare formats, and the choice of metrics by name[].
+func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
 	failed, err := failures(registry)
 	if err != nil {
 		return nil, err
 	}
-	library := promhttp.HandlerForTransactional(gatherer, promhttp.HandlerOpts{
+	library := promhttp.HandlerFor(page, promhttp.HandlerOpts{
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelError),
 		ErrorHandling:     promhttp.HTTPErrorOnError,
 		Registry:          registry,
@@ -31,10 +30,10 @@ func metricsHandler(gatherer prometheus.TransactionalGatherer, registry *prometh
 	if err != nil {
 		return nil, fmt.Errorf("set up compression: %w", err)
 	}
-	text := compress(textHandler(gatherer, failed, logger))
+	scrapes := compress(scrapeHandler(page, failed, logger))
 	return promhttp.InstrumentMetricHandler(registry, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isText(negotiated(r)) && !r.URL.Query().Has("name[]") {
-			text.ServeHTTP(w, r)
+		if metrics.CanScrape(negotiated(r)) && !r.URL.Query().Has("name[]") {
+			scrapes.ServeHTTP(w, r)
 		} else {
 			library.ServeHTTP(w, r)
 		}
@@ -57,27 +56,20 @@ func negotiated(r *http.Request) expfmt.Format {
 	return expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 }
 
-// isText reports whether metrics.WriteText can write the format: protobuf is the library's, and so are ways to escape names that change ours.
-func isText(format expfmt.Format) bool {
-	kind, escaping := format.FormatType(), format.ToEscapingScheme()
-	return (kind == expfmt.TypeTextPlain || kind == expfmt.TypeOpenMetrics) &&
-		(escaping == model.NoEscaping || escaping == model.UnderscoreEscaping)
-}
-
-func textHandler(gatherer prometheus.TransactionalGatherer, failed *prometheus.CounterVec, logger *slog.Logger) http.HandlerFunc {
+func scrapeHandler(page *metrics.Page, failed *prometheus.CounterVec, logger *slog.Logger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		families, done, err := gatherer.Gather()
-		defer done()
+		format := negotiated(r)
+		scrape, err := page.Scrape(format)
 		if err != nil {
 			failed.WithLabelValues("gathering").Inc()
 			logger.Error("cannot gather the metrics", "err", err)
 			http.Error(w, fmt.Sprintf("cannot gather the metrics: %v", err), http.StatusInternalServerError)
 			return
 		}
-		format := negotiated(r)
+		defer scrape.Done()
 		w.Header().Add("Vary", "Accept")
 		w.Header().Set("Content-Type", string(format))
-		if err := metrics.WriteText(w, format, families); err != nil {
+		if err := scrape.Write(w); err != nil {
 			failed.WithLabelValues("encoding").Inc()
 			logger.Debug("the reader of the metrics has gone away", "err", err)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 // Whoever asks, and in whatever way, is answered as by the library.
@@ -23,7 +25,7 @@ func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
 			"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 	gatherer := counted(t)
-	handler, err := Handler(prometheus.ToTransactionalGatherer(gatherer), prometheus.NewRegistry(), func() bool { return true }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(gatherer), prometheus.NewRegistry(), func() bool { return true }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,13 +96,13 @@ func answerOf(t *testing.T, handler http.Handler, request *http.Request) string 
 
 type failing struct{}
 
-func (failing) Gather() ([]*dto.MetricFamily, func(), error) {
-	return nil, func() {}, errors.New("the cluster is gone")
+func (failing) Gather() ([]*dto.MetricFamily, error) {
+	return nil, errors.New("the cluster is gone")
 }
 
 func TestAFailedScrapeIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	handler, err := Handler(failing{}, registry, func() bool { return true }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(failing{}), registry, func() bool { return true }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

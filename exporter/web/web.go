@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 const (
@@ -19,9 +21,9 @@ const (
 	maxReaders = 10
 )
 
-// Handler serves what is gathered as metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
-// measures of itself it registers with the registry, which should be among what is gathered.
-func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
+// Handler serves a page of metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
+// measures of itself it registers with the registry, which should be on the page.
+func Handler(page *metrics.Page, registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
@@ -42,7 +44,7 @@ func Handler(gatherer prometheus.TransactionalGatherer, registry *prometheus.Reg
 	if err != nil {
 		return nil, err
 	}
-	scrapes, err := metricsHandler(gatherer, registry, logger)
+	scrapes, err := metricsHandler(page, registry, logger)
 	if err != nil {
 		return nil, err
 	}

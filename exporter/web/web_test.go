@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 // server serves a registry with one native histogram; ready says what /-/ready answers.
@@ -26,7 +27,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(prometheus.ToTransactionalGatherer(registry), registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(registry), registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +121,9 @@ func (w waiting) wait() {
 	<-w.letGo
 }
 
-func (w waiting) Gather() ([]*dto.MetricFamily, func(), error) {
+func (w waiting) Gather() ([]*dto.MetricFamily, error) {
 	w.wait()
-	return nil, func() {}, nil
+	return nil, nil
 }
 
 // What is asked at the same time has a limit; what is over it is refused at once, and the probes are answered all the same.
@@ -130,7 +131,7 @@ func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(w, prometheus.NewRegistry(), func() bool { return true }, []Cluster{{Incidents: incidents}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(metrics.NewPage(w), prometheus.NewRegistry(), func() bool { return true }, []Cluster{{Incidents: incidents}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
