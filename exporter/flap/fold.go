@@ -67,6 +67,8 @@ type Fold struct {
 	// gathering are the Services with an open window, by window, in the order in which they close.
 	gathering [numWindows][]*service
 	tenants   map[string]*tenant
+	// order is that in which readers get what has a name.
+	order order
 	// doubts are the Services to be compared, in the order in which they changed.
 	doubts []doubt
 }

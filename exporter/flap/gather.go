@@ -131,7 +131,7 @@ func (f *Fold) tenantOf(s *service) *tenant {
 	t := f.tenants[s.key.namespace]
 	if t == nil {
 		t = &tenant{name: s.key.namespace}
-		f.tenants[t.name] = t
+		f.tenants[t.name], f.order.tenants = t, nil
 	}
 	return t
 }
@@ -143,5 +143,6 @@ func (f *Fold) movedOut(s *service) {
 	t := f.tenantOf(s)
 	if t.services--; t.services <= 0 {
 		delete(f.tenants, t.name)
+		f.order.tenants = nil
 	}
 }

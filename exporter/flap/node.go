@@ -48,7 +48,7 @@ func (f *Fold) nodeNamed(name string) *node {
 	n := f.nodes[name]
 	if n == nil {
 		n = &node{name: name}
-		f.nodes[name] = n
+		f.nodes[name], f.order.nodes = n, nil
 	}
 	return n
 }
@@ -178,6 +178,7 @@ func (f *Fold) forgetNode(n *node) {
 func (f *Fold) forgetNodeIfGone(n *node) {
 	if !n.exists && !n.hasLease {
 		delete(f.nodes, n.name)
+		f.order.nodes = nil
 	}
 }
 

@@ -153,7 +153,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 	ns := f.namespaces[o.Namespace]
 	if ns == nil {
 		ns = &namespace{name: o.Namespace}
-		f.namespaces[o.Namespace] = ns
+		f.namespaces[o.Namespace], f.order.namespaces = ns, nil
 	}
 	ns.pods++
 	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o), gated: o.Gates > 0}
@@ -240,6 +240,7 @@ func (f *Fold) forgetPod(id event.UID) {
 	f.settleLossesOf(id)
 	if p.namespace.pods--; p.namespace.pods == 0 {
 		delete(f.namespaces, p.namespace.name)
+		f.order.namespaces = nil
 	}
 	if _, ok := f.grace.managers[id]; ok {
 		delete(f.grace.managers, id)

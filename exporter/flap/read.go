@@ -80,7 +80,7 @@ func (f *Fold) Nodes(t time.Time, into []Node) []Node {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
-	for _, n := range f.nodes {
+	for _, n := range f.nodesInOrder() {
 		if n.exists {
 			into = append(into, f.readNode(n, t))
 		}
@@ -118,7 +118,7 @@ func (f *Fold) Services(t time.Time, into []Service) []Service {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
-	for _, s := range f.services {
+	for _, s := range f.servicesInOrder() {
 		if s.exists {
 			into = append(into, s.read(t))
 		}
@@ -145,7 +145,7 @@ func (s *service) read(t time.Time) Service {
 func (f *Fold) Namespaces(into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, n := range f.namespaces {
+	for _, n := range f.namespacesInOrder() {
 		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.transitions})
 	}
 	return into
@@ -162,7 +162,7 @@ func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asOf(t)
-	for _, x := range f.tenants {
+	for _, x := range f.tenantsInOrder() {
 		into = append(into, Tenant{x.name, x.updates, x.bounces})
 	}
 	return into

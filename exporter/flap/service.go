@@ -132,7 +132,7 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 		s = &service{key: key, uid: uid}
 	}
 	delete(f.others, ownedKey{key, uid})
-	f.services[key] = s
+	f.services[key], f.order.services = s, nil
 	if old == nil {
 		return s
 	}
@@ -167,6 +167,7 @@ func (f *Fold) forgetServiceIfGone(s *service) {
 	}
 	if f.services[s.key] == s {
 		delete(f.services, s.key)
+		f.order.services = nil
 	}
 	if owned := (ownedKey{s.key, s.uid}); f.others[owned] == s {
 		delete(f.others, owned)
@@ -181,7 +182,7 @@ func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
 	if owner.IsZero() {
 		if s == nil {
 			s = &service{key: key}
-			f.services[key] = s
+			f.services[key], f.order.services = s, nil
 		}
 		return s
 	}
