@@ -46,13 +46,13 @@ func cluster(s size, format expfmt.FormatType) (*flap.Fold, http.Handler) {
 	page := NewPage(prometheus.NewRegistry())
 	page.Add(c, "")
 	return fold, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		scrape, err := page.Scrape(expfmt.NewFormat(format))
+		scrape, err := page.Scrape()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		defer scrape.Done()
-		_ = scrape.Write(w) // the reader has gone away
+		_ = scrape.Write(w, expfmt.NewFormat(format)) // the reader has gone away
 	})
 }
 

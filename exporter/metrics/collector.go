@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +18,7 @@ type Collector struct {
 	pods     *podMetrics
 	watches  *watchMetrics
 	consumer *consumerMetrics
+	parts    []part
 }
 
 // NewCollector makes a Collector that must be given its fold by Read before it
@@ -28,6 +27,13 @@ func NewCollector() *Collector {
 	c := &Collector{
 		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 		consumer: newConsumerMetrics(),
+	}
+	c.parts = []part{
+		{c.nodes.catalogue(), c.nodes.collect},
+		{c.services.catalogue(), c.services.collect},
+		{c.consumer.catalogue(), c.consumer.collect},
+		{c.pods.catalogue(), c.pods.collect},
+		{c.watches.catalogue(), c.watches.collect},
 	}
 	c.Catalogue().place()
 	return c
@@ -40,7 +46,11 @@ func (c *Collector) Read(fold *flap.Fold, now func() time.Time) {
 
 // Catalogue lists the metrics, in the order of the reference.
 func (c *Collector) Catalogue() Catalogue {
-	return slices.Concat(c.nodes.catalogue(), c.services.catalogue(), c.consumer.catalogue(), c.pods.catalogue(), c.watches.catalogue())
+	var all Catalogue
+	for _, part := range c.parts {
+		all = append(all, part.metrics...)
+	}
+	return all
 }
 
 // Observe feeds what a finding measured into the histograms.
@@ -73,54 +83,59 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector, for the few who want the metrics in a registry.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	if err := c.read(&scrape{registry: ch}); err != nil {
-		ch <- prometheus.NewInvalidMetric(c.nodes.ready.desc, err)
+	var f facts
+	c.look(&f)
+	s := &scrape{registry: ch}
+	for _, part := range c.parts {
+		part.collect(s, &f)
+	}
+	for _, h := range c.histograms() {
+		h.series.Collect(ch)
 	}
 }
 
-// read takes the metrics into a scrape, as of now.
-func (c *Collector) read(s *scrape) error {
-	c.look(&s.facts)
-	if g := c.fold.GracePeriod(); g.Period > 0 {
-		s.about(time.Time{})
-		s.sample(c.nodes.grace, g.Period.Seconds(), g.Source)
-	}
-	source := c.fold.AddressSource().String()
-	for i := range s.facts.nodes {
-		c.nodes.collect(s, &s.facts.nodes[i])
-	}
-	for i := range s.facts.services {
-		c.services.collect(s, &s.facts.services[i], source)
-	}
-	for i := range s.facts.namespaces {
-		c.pods.collect(s, &s.facts.namespaces[i])
-	}
-	for i := range s.facts.watches {
-		c.watches.collect(s, &s.facts.watches[i])
-	}
-	for i := range s.facts.tenants {
-		c.consumer.collect(s, &s.facts.tenants[i])
-	}
-	for i := range s.facts.wrong {
-		c.pods.collectMisreported(s, &s.facts.wrong[i])
-	}
-	return errors.Join(
-		s.histogram(c.nodes.interval, c.nodes.intervals),
-		s.histogram(c.nodes.unreadyDuration, c.nodes.unreadyDurations),
-		s.histogram(c.services.outageDuration, c.services.outageDurations),
-		s.histogram(c.services.propagation, c.services.propagations),
-		s.histogram(c.pods.stale, c.pods.stales),
-	)
+// facts is what was copied out of the fold, which is not to wait until it is written.
+type facts struct {
+	grace      flap.Grace
+	source     string
+	nodes      []flap.Node
+	services   []flap.Service
+	namespaces []flap.Namespace
+	watches    []flap.Watch
+	tenants    []flap.Tenant
+	wrong      []flap.Misreported
 }
 
-// look copies the facts out of the fold, as of now: it is not to wait until they are written.
+// look copies the facts out of the fold, as of now, into the memory of earlier ones.
 func (c *Collector) look(f *facts) {
 	now := c.now()
-	f.reset()
-	f.nodes = c.fold.Nodes(now, f.nodes)
-	f.services = c.fold.Services(now, f.services)
-	f.namespaces = c.fold.Namespaces(f.namespaces)
-	f.watches = c.fold.Watches(now, f.watches)
-	f.tenants = c.fold.Tenants(now, f.tenants)
-	f.wrong = c.fold.Misreported(now, f.wrong)
+	f.grace, f.source = c.fold.GracePeriod(), c.fold.AddressSource().String()
+	f.nodes = c.fold.Nodes(now, f.nodes[:0])
+	f.services = c.fold.Services(now, f.services[:0])
+	f.namespaces = c.fold.Namespaces(f.namespaces[:0])
+	f.watches = c.fold.Watches(now, f.watches[:0])
+	f.tenants = c.fold.Tenants(now, f.tenants[:0])
+	f.wrong = c.fold.Misreported(now, f.wrong[:0])
+}
+
+// part is the metrics of one kind of thing, and takes their series into a scrape.
+type part struct {
+	metrics Catalogue
+	collect func(*scrape, *facts)
+}
+
+// observed is a histogram, which counts by itself.
+type observed struct {
+	metric *Metric
+	series *prometheus.HistogramVec
+}
+
+func (c *Collector) histograms() []observed {
+	return []observed{
+		{c.nodes.interval, c.nodes.intervals},
+		{c.nodes.unreadyDuration, c.nodes.unreadyDurations},
+		{c.services.outageDuration, c.services.outageDurations},
+		{c.services.propagation, c.services.propagations},
+		{c.pods.stale, c.pods.stales},
+	}
 }

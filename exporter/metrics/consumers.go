@@ -30,7 +30,13 @@ func newConsumerMetrics() *consumerMetrics {
 
 func (m *consumerMetrics) catalogue() Catalogue { return Catalogue{m.updates, m.bounces} }
 
-func (m *consumerMetrics) collect(to *scrape, x *flap.Tenant) {
+func (m *consumerMetrics) collect(to *scrape, f *facts) {
+	for i := range f.tenants {
+		m.collectTenant(to, &f.tenants[i])
+	}
+}
+
+func (m *consumerMetrics) collectTenant(to *scrape, x *flap.Tenant) {
 	to.about(time.Time{}, "namespace", x.Namespace)
 	for i, label := range m.windows {
 		to.sample(m.updates, float64(x.Updates[i]), label)

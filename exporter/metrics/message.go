@@ -29,15 +29,20 @@ func description(m *Metric) []byte {
 	return protowire.AppendVarint(b, uint64(m.family))
 }
 
-// appendMetric appends a series of the object, as a field of its family.
-func (s *scrape) appendMetric(b []byte, m *Metric, value float64, names, labels []string) []byte {
-	x := append(s.scratch[:0], s.object.written...)
+// writeMessage writes a series of the object, as a field of its family.
+func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
+	o := &s.object
+	if len(o.written) == 0 {
+		for i := 0; i < len(o.labels); i += 2 {
+			o.written = appendPair(o.written, o.labels[i], o.labels[i+1])
+		}
+	}
+	x := append(s.scratch[:0], o.written...)
 	for i, label := range labels {
 		x = appendPair(x, names[i], label)
 	}
-	x = appendValue(x, m, value, s.object.created)
-	s.scratch = x
-	return appendBytes(b, familyMetric, x)
+	s.scratch = appendValue(x, m, value, o.created)
+	s.written = appendBytes(s.written, familyMetric, s.scratch)
 }
 
 // appendPair appends a label, as a field of its series.

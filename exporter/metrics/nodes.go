@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -68,7 +70,17 @@ func (m *nodeMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *nodeMetrics) collect(to *scrape, n *flap.Node) {
+func (m *nodeMetrics) collect(to *scrape, f *facts) {
+	if f.grace.Period > 0 {
+		to.about(time.Time{})
+		to.sample(m.grace, f.grace.Period.Seconds(), f.grace.Source)
+	}
+	for i := range f.nodes {
+		m.collectNode(to, &f.nodes[i])
+	}
+}
+
+func (m *nodeMetrics) collectNode(to *scrape, n *flap.Node) {
 	to.about(n.Created, "node", n.Name)
 	if n.HeartbeatKnown {
 		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())

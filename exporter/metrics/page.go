@@ -1,16 +1,13 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -21,8 +18,10 @@ const ClusterLabel = "cluster"
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// library has the same metrics of the clusters, for formats that are left to the library.
+	// library has the same metrics of the clusters, for formats that are left to it.
 	library *prometheus.Registry
+	// heads are what stands before the series of each metric, by its place and encoding.
+	heads [][numEncodings][]byte
 	// idle is a scrape that is over, whose memory the next one uses.
 	idle atomic.Pointer[Scrape]
 }
@@ -33,7 +32,7 @@ type named struct {
 	*Collector
 }
 
-// NewPage makes a page that shows what is known of the process, with no cluster yet.
+// NewPage makes a page that shows what is known of the process, and no cluster yet.
 func NewPage(process prometheus.Gatherer) *Page {
 	return &Page{process: process, library: prometheus.NewRegistry()}
 }
@@ -46,6 +45,11 @@ func (p *Page) Add(c *Collector, name string) {
 	}
 	registry.MustRegister(c)
 	p.clusters = append(p.clusters, named{name, c})
+	all := c.Catalogue()
+	p.heads = make([][numEncodings][]byte, len(all))
+	for _, m := range all {
+		p.heads[m.place] = [numEncodings][]byte{plainText: head(m, plainText), openMetrics: head(m, openMetrics), protobuf: description(m)}
+	}
 }
 
 // Gather implements prometheus.Gatherer. It takes many times as long as a Scrape.
@@ -53,70 +57,94 @@ func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	return prometheus.Gatherers{p.library, p.process}.Gather()
 }
 
-// CanScrape reports whether Scrape knows the format.
-func CanScrape(format expfmt.Format) bool {
-	_, ok := encodingOf(format)
-	return ok
-}
-
-// keepsNames reports whether a format leaves names such as ours as they are.
-func keepsNames(format expfmt.Format) bool {
-	escaping := format.ToEscapingScheme()
-	return escaping == model.NoEscaping || escaping == model.UnderscoreEscaping
-}
-
-// Scrape is all metrics, as of one moment, in a format.
+// Scrape is all metrics as of one moment.
 type Scrape struct {
-	page    *Page
-	format  expfmt.Format
-	ours    *scrape
-	process []*dto.MetricFamily
+	page *Page
+	// facts are those of each cluster.
+	facts []facts
+	// others are histograms and what is known of the process: the library writes them.
+	others []*dto.MetricFamily
+	series scrape
 }
 
-// Scrape reads all metrics in a format that CanScrape. Done must be called when it has been written.
-func (p *Page) Scrape(format expfmt.Format) (*Scrape, error) {
+// Scrape reads all metrics. Done must be called once they are written.
+func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, ours: newScrape(p.catalogue())}
+		s = &Scrape{page: p, facts: make([]facts, len(p.clusters))}
 	}
-	s.format = format
-	e, _ := encodingOf(format)
-	s.ours.reset(e)
-	process, failed := p.process.Gather()
-	s.process = process
-	for _, c := range p.clusters {
-		s.ours.cluster = c.name
-		failed = errors.Join(failed, c.read(s.ours))
+	var err error
+	if s.others, err = p.process.Gather(); err != nil {
+		return nil, err
 	}
-	if failed != nil {
-		return nil, failed
+	for i, c := range p.clusters {
+		c.look(&s.facts[i])
 	}
+	histograms, err := p.histograms()
+	if err != nil {
+		return nil, err
+	}
+	s.others = append(histograms, s.others...)
 	return s, nil
-}
-
-// catalogue is that of each cluster.
-func (p *Page) catalogue() Catalogue {
-	if len(p.clusters) == 0 {
-		return nil
-	}
-	return p.clusters[0].Catalogue()
 }
 
 // Done gives the memory of a scrape to the next one.
 func (s *Scrape) Done() {
-	s.process = nil
+	s.others = nil
 	s.page.idle.Store(s)
 }
 
-// Write writes the metrics: first the clusters', then those of the process.
-func (s *Scrape) Write(w io.Writer) error {
-	library := expfmt.NewEncoder(w, s.format)
-	for i := range s.ours.families {
-		if err := s.ours.families[i].write(w, s.ours.format, library); err != nil {
+// histograms are those of all clusters.
+func (p *Page) histograms() ([]*dto.MetricFamily, error) {
+	var families []*dto.MetricFamily
+	for i, c := range p.clusters {
+		for j, h := range c.histograms() {
+			if i == 0 {
+				families = append(families, &dto.MetricFamily{Name: &h.metric.Name, Help: &h.metric.Help, Type: h.metric.family.Enum()})
+			}
+			if err := addHistogram(families[j], h.series, c.name); err != nil {
+				return nil, fmt.Errorf("read %s: %w", h.metric.Name, err)
+			}
+		}
+	}
+	return families, nil
+}
+
+// addHistogram adds the series of a histogram to a family, with the name of its cluster if it has one.
+func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster string) error {
+	ch := make(chan prometheus.Metric)
+	go func() {
+		h.Collect(ch)
+		close(ch)
+	}()
+	var failed error
+	for series := range ch {
+		m := &dto.Metric{}
+		if err := series.Write(m); err != nil {
+			failed = err
+		}
+		if cluster != "" {
+			m.Label = append(m.Label, &dto.LabelPair{Name: new(ClusterLabel), Value: &cluster})
+		}
+		to.Metric = append(to.Metric, m)
+	}
+	return failed
+}
+
+// Write writes the metrics in a format that CanScrape: first the clusters', then those of the process.
+func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
+	s.series.encoding, _ = encodingOf(format)
+	if len(s.page.clusters) > 0 {
+		if err := s.writeSeries(w); err != nil {
 			return err
 		}
 	}
-	for _, f := range s.process {
+	library := expfmt.NewEncoder(w, format)
+	for _, f := range s.others {
+		// It refuses a family without series.
+		if len(f.Metric) == 0 {
+			continue
+		}
 		if err := library.Encode(f); err != nil {
 			return fmt.Errorf("write %s: %w", f.GetName(), err)
 		}
@@ -129,25 +157,39 @@ func (s *Scrape) Write(w io.Writer) error {
 	return nil
 }
 
-// write writes a family that has series.
-func (f *family) write(w io.Writer, format encoding, library expfmt.Encoder) (err error) {
-	m := f.metric
-	switch {
-	case len(f.histograms) > 0:
-		err = library.Encode(&dto.MetricFamily{Name: &m.Name, Help: &m.Help, Type: m.family.Enum(), Metric: f.histograms})
-	case len(f.written) == 0:
-		return nil
-	default:
-		head := f.heads[format]
-		if format == protobuf {
-			head = slices.Concat(protowire.AppendVarint(nil, uint64(len(head)+len(f.written))), head)
+// writeSeries writes all but histograms, metric by metric.
+func (s *Scrape) writeSeries(w io.Writer) error {
+	for i, part := range s.page.clusters[0].parts {
+		for _, m := range part.metrics {
+			x := &s.series
+			x.metric, x.written = m.place, x.written[:0]
+			for j, c := range s.page.clusters {
+				x.cluster = c.name
+				c.parts[i].collect(x, &s.facts[j])
+			}
+			if len(x.written) == 0 {
+				continue
+			}
+			if err := s.writeFamily(w, m); err != nil {
+				return fmt.Errorf("write %s: %w", m.Name, err)
+			}
 		}
-		if _, err = w.Write(head); err == nil {
-			_, err = w.Write(f.written)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", m.Name, err)
 	}
 	return nil
+}
+
+func (s *Scrape) writeFamily(w io.Writer, m *Metric) error {
+	x := &s.series
+	head := s.page.heads[m.place][x.encoding]
+	if x.encoding == protobuf {
+		x.scratch = protowire.AppendVarint(x.scratch[:0], uint64(len(head)+len(x.written)))
+		if _, err := w.Write(x.scratch); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	_, err := w.Write(x.written)
+	return err
 }

@@ -79,13 +79,13 @@ func scraped(t *testing.T, page *Page, format expfmt.Format) []byte {
 	if !CanScrape(format) {
 		t.Fatalf("%s is left to the library", format)
 	}
-	scrape, err := page.Scrape(format)
+	scrape, err := page.Scrape()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer scrape.Done()
 	var b bytes.Buffer
-	if err := scrape.Write(&b); err != nil {
+	if err := scrape.Write(&b, format); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

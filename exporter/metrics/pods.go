@@ -41,7 +41,17 @@ func (m *podMetrics) catalogue() Catalogue {
 	return Catalogue{m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
-func (m *podMetrics) collect(to *scrape, n *flap.Namespace) {
+func (m *podMetrics) collect(to *scrape, f *facts) {
+	for i := range f.namespaces {
+		m.collectNamespace(to, &f.namespaces[i])
+	}
+	for _, w := range f.wrong {
+		to.about(time.Time{}, "namespace", w.Namespace)
+		to.sample(m.misreported, float64(w.Pods), w.Kind)
+	}
+}
+
+func (m *podMetrics) collectNamespace(to *scrape, n *flap.Namespace) {
 	to.about(time.Time{}, "namespace", n.Name)
 	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))
 	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates))
@@ -53,9 +63,4 @@ func (m *podMetrics) collect(to *scrape, n *flap.Namespace) {
 			}
 		}
 	}
-}
-
-func (m *podMetrics) collectMisreported(to *scrape, w *flap.Misreported) {
-	to.about(time.Time{}, "namespace", w.Namespace)
-	to.sample(m.misreported, float64(w.Pods), w.Kind)
 }

@@ -68,7 +68,13 @@ func (m *serviceMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *serviceMetrics) collect(to *scrape, s *flap.Service, source string) {
+func (m *serviceMetrics) collect(to *scrape, f *facts) {
+	for i := range f.services {
+		m.collectService(to, &f.services[i], f.source)
+	}
+}
+
+func (m *serviceMetrics) collectService(to *scrape, s *flap.Service, source string) {
 	to.about(s.Created, "namespace", s.Namespace, "service", s.Name)
 	to.sample(m.addresses, float64(s.Ready), "ready")
 	to.sample(m.addresses, float64(s.NotReady), "not_ready")

@@ -29,19 +29,25 @@ func head(m *Metric, format encoding) []byte {
 	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + m.Type + "\n")
 }
 
-// appendLine appends a series of the object.
-func (s *scrape) appendLine(b []byte, name string, value float64, names, labels []string) []byte {
-	b = append(b, name...)
-	if len(s.object.written)+len(labels) > 0 {
+// writeLine writes a series of the object.
+func (s *scrape) writeLine(name string, value float64, names, labels []string) {
+	o := &s.object
+	if len(o.written) == 0 {
+		for i := 0; i < len(o.labels); i += 2 {
+			o.written = appendLabel(o.written, o.labels[i], o.labels[i+1])
+		}
+	}
+	b := append(s.written, name...)
+	if len(o.written)+len(labels) > 0 {
 		b = append(b, '{')
-		b = append(b, s.object.written...)
+		b = append(b, o.written...)
 		for i, label := range labels {
 			b = appendLabel(b, names[i], label)
 		}
 		b[len(b)-1] = '}' // it was a comma
 	}
 	b = append(b, ' ')
-	return append(appendNumber(b, value, s.format == openMetrics), '\n')
+	s.written = append(appendNumber(b, value, s.encoding == openMetrics), '\n')
 }
 
 // appendLabel appends a label and a comma.

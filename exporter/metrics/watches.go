@@ -34,7 +34,13 @@ func (m *watchMetrics) catalogue() Catalogue {
 	return Catalogue{m.events, m.relists, m.errors, m.synced, m.lastEvent, m.blind, m.unavailable}
 }
 
-func (m *watchMetrics) collect(to *scrape, w *flap.Watch) {
+func (m *watchMetrics) collect(to *scrape, f *facts) {
+	for i := range f.watches {
+		m.collectWatch(to, &f.watches[i])
+	}
+}
+
+func (m *watchMetrics) collectWatch(to *scrape, w *flap.Watch) {
 	to.about(time.Time{}, "resource", w.Resource.String())
 	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
 		to.sample(m.events, float64(w.Events[t]), t.String())

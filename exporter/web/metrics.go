@@ -58,8 +58,7 @@ func negotiated(r *http.Request) expfmt.Format {
 
 func scrapeHandler(page *metrics.Page, failed *prometheus.CounterVec, logger *slog.Logger) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		format := negotiated(r)
-		scrape, err := page.Scrape(format)
+		scrape, err := page.Scrape()
 		if err != nil {
 			failed.WithLabelValues("gathering").Inc()
 			logger.Error("cannot gather the metrics", "err", err)
@@ -67,9 +66,10 @@ func scrapeHandler(page *metrics.Page, failed *prometheus.CounterVec, logger *sl
 			return
 		}
 		defer scrape.Done()
+		format := negotiated(r)
 		w.Header().Add("Vary", "Accept")
 		w.Header().Set("Content-Type", string(format))
-		if err := scrape.Write(w); err != nil {
+		if err := scrape.Write(w, format); err != nil {
 			failed.WithLabelValues("encoding").Inc()
 			logger.Debug("the reader of the metrics has gone away", "err", err)
 		}
