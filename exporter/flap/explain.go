@@ -91,7 +91,7 @@ func updatedInPlace(c *podChange) bool {
 	if c.before.updateDone && containerEnded(c) {
 		return false // the new container served, and then it ended
 	}
-	return !c.before.updated.IsZero() && c.at.Sub(c.before.updated) <= updateWindow
+	return c.before.updated != 0 && c.at.Sub(c.before.updated.time()) <= updateWindow
 }
 
 // gateNotReady: the containers are ready, a gate is not (kubelet, GeneratePodReadyCondition).

@@ -7,22 +7,26 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// text is a string that many objects share: a container's name, an image, a node.
+// text is a string that many objects share: a node, an owner.
 type text = unique.Handle[string]
 
-// pod is what is kept of a Pod.
+// pod is what is kept of a Pod. Nothing else is there as often, so it has no gaps.
 type pod struct {
-	name       string
-	namespace  *namespace
-	node       text
-	owner      text
+	name      string
+	namespace *namespace
+	node      text
+	owner     text
+	// turned is when Ready last changed, updated when an image did in place, ended
+	// when a container's end was seen with Ready still True.
+	turned, updated, ended moment
+	containers             []container
+	// services are those that have been seen to hold it.
+	services   []*service
 	generation uint32
 	ready      event.Status
 	running    bool
 	// gated: it has a readiness gate, which a pod gets when it is made or never.
-	gated      bool
-	containers []container
-
+	gated bool
 	// everReady: it has been Ready since it was seen; what comes before is its start.
 	everReady bool
 	// replaced: since the last update in place a container was replaced; updateDone: and it was Ready since.
@@ -30,18 +34,29 @@ type pod struct {
 	// cause is why it is not Ready, while it is not; recovered is what it recovered from last; leaving
 	// is why it goes, once it does.
 	cause, recovered, leaving Cause
-	// turned is when Ready last changed, updated when an image did in place, ended
-	// when a container's end was seen with Ready still True; zero if never.
-	turned, updated, ended time.Time
-	// services are those that have been seen to hold it.
-	services []*service
 }
 
+// container is what is kept of a container.
 type container struct {
-	name, image text
+	runs unique.Handle[image]
 	// id is a hash of the container's ID.
 	id       uint64
 	restarts int32
+}
+
+// image is a container's name and image: as many as there are templates, not pods.
+type image struct{ name, image string }
+
+// moment is a time in nanoseconds since 1970, 0 for none. It takes a third of a time.Time.
+type moment int64
+
+func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
+
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(m))
 }
 
 // namespace counts what is counted per namespace; it lives as long as a pod does in it.
@@ -131,15 +146,15 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 		p.everReady, p.cause, p.recovered = true, CauseUnknown, p.cause
 		p.updateDone = p.replaced
 	}
-	p.turned, p.ended = e.Seen, time.Time{}
+	p.turned, p.ended = momentOf(e.Seen), 0
 }
 
 // observeStale measures for how long Ready was True after the container that it
 // speaks of was to be replaced, or had ended.
 func (f *Fold) observeStale(p *pod, t time.Time) {
-	since := p.ended
+	since := p.ended.time()
 	if p.cause == CauseInPlaceUpdate {
-		since = p.updated
+		since = p.updated.time()
 	} else if p.cause != CauseContainerExit {
 		return
 	}
@@ -173,8 +188,9 @@ func (f *Fold) setPod(p *pod, o *event.Pod) {
 	}
 	for i := range o.Containers {
 		c := &p.containers[i]
-		setText(&c.name, o.Containers[i].Name)
-		setText(&c.image, o.Containers[i].Image)
+		if runs := (image{o.Containers[i].Name, o.Containers[i].Image}); c.runs == (unique.Handle[image]{}) || c.runs.Value() != runs {
+			c.runs = unique.Make(runs)
+		}
 		c.restarts, c.id = o.Containers[i].Restarts, hashOf(o.Containers[i].ID)
 	}
 }
@@ -189,12 +205,12 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 		if before == nil {
 			continue
 		}
-		updated = updated || before.image.Value() != c.Image
+		updated = updated || before.runs.Value().image != c.Image
 		if before.restarts != c.Restarts || before.id != hashOf(c.ID) {
 			p.replaced, p.updateDone = true, stayedReady
 		}
-		if c.State == "terminated" && stayedReady && p.ended.IsZero() {
-			p.ended = e.Seen
+		if c.State == "terminated" && stayedReady && p.ended == 0 {
+			p.ended = momentOf(e.Seen)
 		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.silentRestarts++
@@ -202,7 +218,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updated, p.replaced, p.updateDone = e.Seen, false, false
+		p.updated, p.replaced, p.updateDone = momentOf(e.Seen), false, false
 		p.namespace.inPlaceUpdates++
 		if !p.gated {
 			p.namespace.ungatedUpdates++
@@ -217,11 +233,11 @@ func (p *pod) finding(e event.Event, kind FindingKind) Finding {
 
 // container finds a container by name; it is nearly always where it was.
 func (p *pod) container(name string, at int) *container {
-	if at < len(p.containers) && p.containers[at].name.Value() == name {
+	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]
 	}
 	for i := range p.containers {
-		if p.containers[i].name.Value() == name {
+		if p.containers[i].runs.Value().name == name {
 			return &p.containers[i]
 		}
 	}

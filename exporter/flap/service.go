@@ -277,11 +277,15 @@ const propagationLimit = time.Minute
 // observePropagation measures from a pod's change of Ready to that of its address.
 func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 	p := f.pods[a.uid]
-	if p == nil || !p.turned.After(s.created) || !p.turned.After(s.changed) || s.at.Sub(p.turned) > propagationLimit {
+	if p == nil {
+		return
+	}
+	turned := p.turned.time()
+	if !turned.After(s.created) || !turned.After(s.changed) || s.at.Sub(turned) > propagationLimit {
 		return
 	}
 	// What a broken watch delivers late took no time that could be measured.
-	if !f.watches[f.source].live(s.at) || !f.watches[event.KindPod].live(p.turned) {
+	if !f.watches[f.source].live(s.at) || !f.watches[event.KindPod].live(turned) {
 		return
 	}
 	is := p.ready == event.StatusTrue
@@ -289,7 +293,7 @@ func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 		return
 	}
 	x := f.addressFinding(s, a, AddressFollowedPod)
-	x.To, x.Duration = readiness(to), s.at.Sub(p.turned)
+	x.To, x.Duration = readiness(to), s.at.Sub(turned)
 	f.reportOf(s.service, x)
 }
 
