@@ -107,7 +107,10 @@ func (o Options) profile(ctx context.Context, size Size) error {
 		if _, err := m.underLoad(ctx, func(ctx context.Context) error { return keep(ctx, "events", cpu) }); err != nil {
 			return err
 		}
-		return r.whileScraped(ctx, func(ctx context.Context) error { return keep(ctx, "scrapes", cpu) })
+		if err := r.whileScraped(ctx, func(ctx context.Context) error { return keep(ctx, "scrapes", cpu) }); err != nil {
+			return err
+		}
+		return keep(ctx, "heap-scraped", "/debug/pprof/heap?gc=1")
 	})
 }
 
