@@ -12,7 +12,7 @@ import (
 const (
 	// gcPercent is how much garbage may gather, in percent of what is in use, before it is collected.
 	// What is in use changes little, so that less room costs few collections more.
-	gcPercent = 50
+	gcPercent = 25
 	// memoryShare is how much of its container's memory the heap may fill before it is collected more often.
 	memoryShare = 0.9
 )

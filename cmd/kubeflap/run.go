@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -27,6 +28,9 @@ func registerRun(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), func(p program) error {
 		if err := checkWeb(listen); err != nil {
 			return err
+		}
+		if !*profiles {
+			runtime.MemProfileRate = 0 // a profile of the heap takes memory, too
 		}
 		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
 		watcher, err := newWatcher(p.logger, cluster, h.fold.Apply)

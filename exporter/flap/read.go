@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -80,7 +81,9 @@ func (f *Fold) Nodes(t time.Time, into []Node) []Node {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
-	for _, n := range f.nodesInOrder() {
+	all := f.nodesInOrder()
+	into = slices.Grow(into, len(all))
+	for _, n := range all {
 		if n.exists {
 			into = append(into, f.readNode(n, t))
 		}
@@ -118,7 +121,9 @@ func (f *Fold) Services(t time.Time, into []Service) []Service {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
-	for _, s := range f.servicesInOrder() {
+	all := f.servicesInOrder()
+	into = slices.Grow(into, len(all))
+	for _, s := range all {
 		if s.exists {
 			into = append(into, s.read(t))
 		}

@@ -141,9 +141,8 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	}
 	library := expfmt.NewEncoder(w, format)
 	for _, f := range s.others {
-		// It refuses a family without series.
 		if len(f.Metric) == 0 {
-			continue
+			continue // it would be refused
 		}
 		if err := library.Encode(f); err != nil {
 			return fmt.Errorf("write %s: %w", f.GetName(), err)
@@ -162,15 +161,16 @@ func (s *Scrape) writeSeries(w io.Writer) error {
 	for i, part := range s.page.clusters[0].parts {
 		for _, m := range part.metrics {
 			x := &s.series
-			x.metric, x.written = m.place, x.written[:0]
+			head := s.page.heads[m.place][x.encoding]
+			x.metric, x.written = m.place, append(x.written[:0], head...)
 			for j, c := range s.page.clusters {
 				x.cluster = c.name
 				c.parts[i].collect(x, &s.facts[j])
 			}
-			if len(x.written) == 0 {
+			if len(x.written) == len(head) {
 				continue
 			}
-			if err := s.writeFamily(w, m); err != nil {
+			if err := x.send(w); err != nil {
 				return fmt.Errorf("write %s: %w", m.Name, err)
 			}
 		}
@@ -178,18 +178,14 @@ func (s *Scrape) writeSeries(w io.Writer) error {
 	return nil
 }
 
-func (s *Scrape) writeFamily(w io.Writer, m *Metric) error {
-	x := &s.series
-	head := s.page.heads[m.place][x.encoding]
-	if x.encoding == protobuf {
-		x.scratch = protowire.AppendVarint(x.scratch[:0], uint64(len(head)+len(x.written)))
-		if _, err := w.Write(x.scratch); err != nil {
+// send sends what is written of a metric.
+func (s *scrape) send(w io.Writer) error {
+	if s.encoding == protobuf {
+		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.written)))
+		if _, err := w.Write(s.scratch); err != nil {
 			return err
 		}
 	}
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	_, err := w.Write(x.written)
+	_, err := w.Write(s.written)
 	return err
 }

@@ -16,7 +16,7 @@ type scrape struct {
 	encoding encoding
 	// metric is the place of the one whose series are taken in; those of others are left out.
 	metric int
-	// written are its series.
+	// written is what describes it, and its series.
 	written []byte
 	// registry gets the series of all metrics instead, if there is one.
 	registry chan<- prometheus.Metric

@@ -26,7 +26,7 @@ func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *s
 		Registry:          registry,
 		EnableOpenMetrics: true,
 	})
-	compress, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.MinSize(1))
+	compress, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.StatelessCompression), gzhttp.MinSize(1))
 	if err != nil {
 		return nil, fmt.Errorf("set up compression: %w", err)
 	}
