@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -63,33 +64,34 @@ func newTwins(ctx context.Context, f *filling) (*twins, error) {
 	return t, nil
 }
 
+type stored interface {
+	runtime.Object
+	metav1.Object
+}
+
 // all are the objects that did not come through the API server, by their keys in etcd.
 func (t *twins) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
-		put := func(object interface {
-			runtime.Object
-			metav1.Object
-		}, folder string) {
-			key := strings.Join([]string{"/registry", folder, object.GetNamespace(), object.GetName()}, "/")
-			going = going && yield(strings.ReplaceAll(key, "//", "/"), object)
+		put := func(folder string, object stored) {
+			going = going && yield(path.Join("/registry", folder, object.GetNamespace(), object.GetName()), object)
 		}
 		for i := first.Nodes; i < t.size.Nodes && going; i++ {
 			node := t.nodeTwin(i)
-			put(node, "minions")
-			put(t.leaseTwin(node), "leases")
+			put("minions", node)
+			put("leases", t.leaseTwin(node))
 		}
 		for i := first.Pods; i < t.size.Pods && going; i++ {
 			pod := t.podTwin(i)
 			t.uids[i] = pod.UID
-			put(pod, "pods")
+			put("pods", pod)
 		}
 		for i := first.Services; i < t.size.Services && going; i++ {
 			service, members := t.serviceTwin(i), t.size.members(i, t.uids)
-			put(service, "services/specs")
-			put(t.ipTwin(service), "ipaddresses")
-			put(t.endpointsTwin(service, members), "services/endpoints")
-			put(t.sliceTwin(service, members), "endpointslices")
+			put("services/specs", service)
+			put("ipaddresses", t.ipTwin(service))
+			put("services/endpoints", t.endpointsTwin(service, members))
+			put("endpointslices", t.sliceTwin(service, members))
 		}
 	}
 }
@@ -162,7 +164,7 @@ func (t *twins) sliceTwin(service *corev1.Service, members []member) *discoveryv
 const batch = 1_000
 
 // write adds the twins to the data of an etcd that does not run. Its own way would leave all of them in its log as well, to be read
-// at each start, and in memory.
+// at each start, and kept in memory.
 func (t *twins) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
