@@ -35,7 +35,7 @@ func clusterOptions(log *slog.Logger, data string) cluster.Options {
 		// A new node would be tainted, and stay so: who takes the taint away is not there.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
 		// It keeps two copies of all pods, of the large size 9.6 GB: with as much garbage again nothing else would fit on a machine of 24 GiB.
-		APIServerMemory: "12GiB",
+		APIServerMemory: "11GiB",
 	}
 }
 
