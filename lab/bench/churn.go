@@ -189,7 +189,7 @@ func (t *tide) goes(ctx context.Context, i int) error {
 			return fmt.Errorf("delete a pod: %w", err)
 		}
 	}
-	if err := t.client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, sliceObject(service, nil).Name, now); err != nil {
+	if err := t.client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, sliceName(service.Name), now); err != nil {
 		return fmt.Errorf("delete an EndpointSlice: %w", err)
 	}
 	if err := t.client.CoreV1().Endpoints(namespace).Delete(ctx, service.Name, now); err != nil {

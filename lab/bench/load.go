@@ -86,7 +86,7 @@ func (l *load) readApp(ctx context.Context, service int) (*app, error) {
 	if a.endpoints, err = l.client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
 		return nil, fmt.Errorf("read Endpoints %s/%s: %w", namespace, name, err)
 	}
-	slice := sliceObject(l.size.serviceObject(service), nil).Name
+	slice := sliceName(name)
 	if a.slice, err = l.client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, slice, metav1.GetOptions{}); err != nil {
 		return nil, fmt.Errorf("read EndpointSlice %s/%s: %w", namespace, slice, err)
 	}

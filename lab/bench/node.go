@@ -19,7 +19,7 @@ func (s Size) nodeObject(node int) *corev1.Node {
 			Name: name,
 			Labels: map[string]string{
 				corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
-				corev1.LabelTopologyZone: zone(node), corev1.LabelTopologyRegion: "eu-central-1", corev1.LabelInstanceTypeStable: "m6i.2xlarge",
+				corev1.LabelTopologyZone: zone(node), corev1.LabelTopologyRegion: region, corev1.LabelInstanceTypeStable: "m6i.2xlarge",
 				"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64", "node.example.com/pool": "general",
 			},
 			Annotations: map[string]string{

@@ -69,9 +69,13 @@ func suffix(pod int) string {
 	return string(text)
 }
 
-func zone(node int) string { return fmt.Sprintf("eu-central-1%c", 'a'+node%zones) }
+const region = "eu-central-1"
+
+func zone(node int) string { return fmt.Sprintf("%s%c", region, 'a'+node%zones) }
 
 func nodeIP(node int) string { return fmt.Sprintf("10.240.%d.%d", node>>8, node&255) }
+
+func clusterIP(service int) string { return fmt.Sprintf("10.0.%d.%d", 64+service>>8, service&255) }
 
 func podIP(pod int) string { return fmt.Sprintf("10.%d.%d.%d", 128+pod>>16, pod>>8&255, pod&255) }
 
@@ -85,6 +89,14 @@ func appLabels(app string) map[string]string {
 	}
 }
 
+// standingService is one that stays: its address is chosen here, where the API server would draw lots.
+func (s Size) standingService(service int) *corev1.Service {
+	object := s.serviceObject(service)
+	object.Spec.ClusterIP = clusterIP(service)
+	object.Spec.ClusterIPs = []string{object.Spec.ClusterIP}
+	return object
+}
+
 func (s Size) serviceObject(service int) *corev1.Service {
 	app := s.service(service)
 	return &corev1.Service{
@@ -96,7 +108,8 @@ func (s Size) serviceObject(service int) *corev1.Service {
 			},
 		},
 		Spec: corev1.ServiceSpec{
-			Type:     corev1.ServiceTypeClusterIP,
+			Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, IPFamilyPolicy: new(corev1.IPFamilyPolicySingleStack),
+			InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyCluster), SessionAffinity: corev1.ServiceAffinityNone,
 			Selector: map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": app},
 			Ports: []corev1.ServicePort{
 				{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP},
@@ -115,6 +128,14 @@ type member struct {
 func (s Size) member(pod int, uid types.UID) member {
 	node := s.nodeOf(pod)
 	return member{name: s.pod(pod), ip: podIP(pod), node: s.node(node), zone: zone(node), uid: uid}
+}
+
+// members are the pods of a Service.
+func (s Size) members(service int, uids []types.UID) (members []member) {
+	for pod := service * s.perService(); pod < min((service+1)*s.perService(), s.Pods); pod++ {
+		members = append(members, s.member(pod, uids[pod]))
+	}
+	return members
 }
 
 func (m member) target(namespace string) *corev1.ObjectReference {
@@ -139,13 +160,15 @@ func endpointsObject(service *corev1.Service, members []member) *corev1.Endpoint
 	}
 }
 
+func sliceName(service string) string { return service + "-" + hash("slice", service)[:5] }
+
 func sliceObject(service *corev1.Service, members []member) *discoveryv1.EndpointSlice {
 	labels := appLabels(service.Name)
 	labels[discoveryv1.LabelServiceName] = service.Name
 	labels[discoveryv1.LabelManagedBy] = "endpointslice-controller.k8s.io"
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: service.Name + "-" + hash("slice", service.Name)[:5], Namespace: service.Namespace, Labels: labels,
+			Name: sliceName(service.Name), Namespace: service.Namespace, Labels: labels,
 			Annotations:     map[string]string{corev1.EndpointsLastChangeTriggerTime: started().Format(time.RFC3339)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(service, corev1.SchemeGroupVersion.WithKind("Service"))},
 		},

@@ -35,10 +35,13 @@ func (s Size) podObject(pod int) *corev1.Pod {
 	}
 }
 
+func tokenVolume(app string) string { return "kube-api-access-" + hash("token", app)[:5] }
+
 func podSpec(app, node string) corev1.PodSpec {
-	token := "kube-api-access-" + hash("token", app)[:5]
+	token := tokenVolume(app)
 	return corev1.PodSpec{
-		NodeName: node, ServiceAccountName: app, RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
+		NodeName: node, ServiceAccountName: app, DeprecatedServiceAccount: app, Priority: new(int32(0)), PreemptionPolicy: new(corev1.PreemptLowerPriority),
+		RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
 		SchedulerName: corev1.DefaultSchedulerName, TerminationGracePeriodSeconds: new(int64(60)), EnableServiceLinks: new(false),
 		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(10001)), FSGroup: new(int64(10001))},
 		Containers:      []corev1.Container{appContainer(app, token), proxyContainer(app, token)},
@@ -53,6 +56,7 @@ func podSpec(app, node string) corev1.PodSpec {
 func appContainer(app, token string) corev1.Container {
 	return corev1.Container{
 		Name: "app", Image: appImage(app), ImagePullPolicy: corev1.PullIfNotPresent,
+		TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		Args: []string{"serve", "--config=/etc/app/config.yaml", "--listen=:8080", "--metrics-listen=:9090", "--log-format=json"},
 		Ports: []corev1.ContainerPort{
 			{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}, {Name: "metrics", ContainerPort: 9090, Protocol: corev1.ProtocolTCP},
@@ -76,6 +80,7 @@ func appContainer(app, token string) corev1.Container {
 func proxyContainer(app, token string) corev1.Container {
 	return corev1.Container{
 		Name: "proxy", Image: proxyImage, ImagePullPolicy: corev1.PullIfNotPresent,
+		TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		Args:  []string{"--config-path=/etc/proxy/envoy.yaml", "--service-cluster=" + app, "--drain-time-s=45", "--log-level=warning", "--concurrency=2"},
 		Ports: []corev1.ContainerPort{{Name: "proxy-admin", ContainerPort: 15000, Protocol: corev1.ProtocolTCP}},
 		Env:   environment(app)[:3], Resources: resources("100m", "128Mi", "256Mi"),
@@ -111,7 +116,7 @@ func environment(app string) []corev1.EnvVar {
 func plainEnvironment(app string) []corev1.EnvVar {
 	return []corev1.EnvVar{
 		{Name: "LOG_LEVEL", Value: "info"},
-		{Name: "REGION", Value: "eu-central-1"},
+		{Name: "REGION", Value: region},
 		{Name: "OTEL_SERVICE_NAME", Value: app},
 		{Name: "OTEL_EXPORTER_OTLP_ENDPOINT", Value: "http://collector.observability.svc.cluster.local:4317"},
 		{Name: "OTEL_RESOURCE_ATTRIBUTES", Value: "service.namespace=shop,service.version=2.14.3,deployment.environment=production"},

@@ -34,6 +34,8 @@ func clusterOptions(log *slog.Logger, data string) cluster.Options {
 		Nice: 10,
 		// A new node would be tainted, and stay so: who takes the taint away is not there.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
+		// It keeps two copies of all pods, of the large size 9.6 GB: with as much garbage again nothing else would fit on a machine of 24 GiB.
+		APIServerMemory: "11GiB",
 	}
 }
 
@@ -142,11 +144,7 @@ func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.P
 }
 
 func (f *filling) service(ctx context.Context, i int) error {
-	var members []member
-	for pod := i * f.size.perService(); pod < min((i+1)*f.size.perService(), f.size.Pods); pod++ {
-		members = append(members, f.size.member(pod, f.uids[pod]))
-	}
-	return writeService(ctx, f.client, f.size.serviceObject(i), members)
+	return writeService(ctx, f.client, f.size.standingService(i), f.size.members(i, f.uids))
 }
 
 // writeService writes a Service, and for it what its controllers would.
@@ -185,8 +183,12 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.to(ctx, size); err != nil {
-		return "", fmt.Errorf("fill a cluster with %s: %w", size, err)
+	if err := f.to(ctx, size.first()); err != nil {
+		return "", fmt.Errorf("fill a cluster with %s: %w", size.first(), err)
+	}
+	t, err := newTwins(ctx, f)
+	if err != nil {
+		return "", err
 	}
 	unfinished, err := os.MkdirTemp(o.Cache, "unfinished-")
 	if err != nil {
@@ -195,6 +197,9 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	defer os.RemoveAll(unfinished)
 	if err := c.SaveData(ctx, unfinished); err != nil {
 		return "", err
+	}
+	if err := t.write(unfinished); err != nil {
+		return "", fmt.Errorf("fill a cluster with %s: %w", size, err)
 	}
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the cluster's data: %w", err)
@@ -205,7 +210,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 
 // key changes with everything that is written into a cluster of this size.
 func (s Size) key() (string, error) {
-	service := s.serviceObject(0)
+	service := s.standingService(0)
 	node := s.nodeObject(0)
 	members := []member{s.member(0, "")}
 	sum := sha256.New()

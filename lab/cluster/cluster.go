@@ -18,8 +18,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// startTimeout is generous: a machine that builds at the same time is slow.
-const startTimeout = 3 * time.Minute
+// startTimeout is generous: a machine that builds at the same time is slow, and an API server with thousands of nodes reads for minutes.
+const startTimeout = 10 * time.Minute
 
 // Options is what a scenario may choose about its cluster.
 type Options struct {
@@ -35,6 +35,8 @@ type Options struct {
 	NoControllerManager bool
 	// APIServerFlags are added to those the lab needs.
 	APIServerFlags []string
+	// APIServerMemory is what the API server tries to get by with, as GOMEMLIMIT has it; empty is no limit.
+	APIServerMemory string
 	// Nice is by how much the control plane gives way to other processes.
 	Nice int
 	// Data is a folder that SaveData wrote, to begin with a copy of; empty is an empty cluster.

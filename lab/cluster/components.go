@@ -63,7 +63,11 @@ func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
 		// Pods may be created before the controller manager has made the namespace's account.
 		"--disable-admission-plugins=ServiceAccount",
 	}
-	c.APIServer, err = c.run("kube-apiserver", "kube-apiserver", append(flags, c.options.APIServerFlags...)...)
+	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
+	if c.options.APIServerMemory != "" {
+		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
+	}
+	c.APIServer, err = StartProcess("kube-apiserver", c.LogPath("kube-apiserver"), command)
 	return "https://" + listen, err
 }
 
