@@ -37,6 +37,9 @@ type Options struct {
 	// Profiles is a folder for profiles of kubeflap at each size, which is then not measured; Source is what it is built from with a profiler.
 	Profiles, Source string
 	Log              *slog.Logger
+
+	// scraper is there while Run runs.
+	scraper *scraper
 }
 
 // Result is what was measured at one size: of each program the figures of each run.
@@ -59,6 +62,15 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	if err := o.checkPage(); err != nil {
 		return m, err
 	}
+	dir, err := os.MkdirTemp("", "kubeflap-bench-")
+	if err != nil {
+		return m, fmt.Errorf("create a folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if o.scraper, err = startScraper(ctx, dir); err != nil {
+		return m, err
+	}
+	defer o.scraper.stop()
 	for _, size := range o.Sizes {
 		if o.Profiles != "" {
 			if err := o.profile(ctx, size); err != nil {
@@ -137,7 +149,7 @@ func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 			for i := range o.Programs {
 				name := o.Programs[(i+run)%len(o.Programs)]
 				begin := time.Now()
-				figures, err := measure(ctx, c, l, newProgram(name, built), o.Pace)
+				figures, err := o.measure(ctx, c, l, newProgram(name, built))
 				if err != nil {
 					return err
 				}
@@ -157,7 +169,7 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 			return b, err
 		}
 	}
-	b.floor, err = buildFloor(ctx, dir)
+	b.floor, err = buildTool(ctx, dir, "floor")
 	return b, err
 }
 

@@ -33,13 +33,13 @@ func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	return built.Path(name), err
 }
 
-// buildFloor builds the floor as it is now, of the lab's module: the working folder must be in it.
-func buildFloor(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "floor")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/kubeflap/kubeflap/lab/bench/floor")
+// buildTool builds one of the bench's own programs as it is now, of the lab's module: the working folder must be in it.
+func buildTool(ctx context.Context, dir, name string) (string, error) {
+	path := filepath.Join(dir, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/kubeflap/kubeflap/lab/bench/"+name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the floor: %w\n%s", err, output)
+		return "", fmt.Errorf("build the %s: %w\n%s", name, err, output)
 	}
 	return path, nil
 }

@@ -80,7 +80,7 @@ func (o Options) growTo(ctx context.Context, c *cluster.Cluster, f *filling, par
 	if err != nil {
 		return nil, err
 	}
-	m := &measurement{pace: o.Pace, cluster: c, load: l, figures: Figures{}}
+	m := &measurement{pace: o.Pace, cluster: c, load: l, scraper: o.scraper, figures: Figures{}}
 	return m.figures, l.during(ctx, func(ctx context.Context) error {
 		var err error
 		m.running, err = newProgram(Kubeflap, binaries{kubeflap: o.Kubeflap}).start(c)

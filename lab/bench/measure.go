@@ -39,6 +39,7 @@ type measurement struct {
 	cluster *cluster.Cluster
 	load    *load
 	running *running
+	scraper *scraper
 	// before is what the load had written when the program was synced.
 	before int64
 	// leaseCPU is what a renewed Lease costs, and all else that happens at rest meanwhile.
@@ -47,13 +48,13 @@ type measurement struct {
 }
 
 // measure starts a program, measures everything and stops it.
-func measure(ctx context.Context, c *cluster.Cluster, l *load, p program, pace Pace) (Figures, error) {
+func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p program) (Figures, error) {
 	r, err := p.start(c)
 	if err != nil {
 		return nil, err
 	}
 	defer r.process.Stop()
-	m := &measurement{pace: pace, cluster: c, load: l, running: r, figures: Figures{}}
+	m := &measurement{pace: o.Pace, cluster: c, load: l, running: r, scraper: o.scraper, figures: Figures{}}
 	steps := []func(context.Context) error{m.sync, m.rest, m.events}
 	if p.metrics {
 		steps = append(steps, m.busy)
@@ -179,13 +180,13 @@ func (m *measurement) scrapes(ctx context.Context) error {
 	m.figures[Series] = float64(series)
 	var rss []float64
 	for _, kind := range []struct {
-		gzip             bool
+		encoding         string
 		took, cpu, bytes Figure
-	}{{false, Scraped, ScrapedCPU, ScrapedBytes}, {true, Gzipped, GzippedCPU, GzippedBytes}} {
+	}{{"", Scraped, ScrapedCPU, ScrapedBytes}, {"gzip", Gzipped, GzippedCPU, GzippedBytes}} {
 		var took, cpu, bytes []float64
 		for range m.pace.Scrapes {
 			before, err1 := m.running.usage()
-			duration, size, err2 := m.running.scrape(ctx, kind.gzip)
+			duration, size, err2 := m.scraper.scrape(m.running, kind.encoding)
 			after, err3 := m.running.usage()
 			if err := errors.Join(err1, err2, err3, poll.Sleep(ctx, m.pace.Settle)); err != nil {
 				return err
@@ -205,7 +206,7 @@ func (m *measurement) busy(ctx context.Context) error {
 	var took []time.Duration
 	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
 		for begin := time.Now(); time.Since(begin) < m.pace.Load; {
-			duration, _, err := m.running.scrape(ctx, false)
+			duration, _, err := m.scraper.scrape(m.running, "")
 			if err != nil {
 				return err
 			}

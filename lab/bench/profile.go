@@ -93,7 +93,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 		if _, err := r.untilSynced(ctx, size); err != nil {
 			return err
 		}
-		m := &measurement{pace: o.Pace, cluster: c, load: l, running: r, figures: Figures{}}
+		m := &measurement{pace: o.Pace, cluster: c, load: l, running: r, scraper: o.scraper, figures: Figures{}}
 		cpu := fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", max(1, o.Pace.Load.Seconds()))
 		keep := func(ctx context.Context, name, path string) error {
 			return r.keepProfile(ctx, path, filepath.Join(o.Profiles, size.Name+"-"+name+".pprof"))
@@ -107,7 +107,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 		if _, err := m.underLoad(ctx, func(ctx context.Context) error { return keep(ctx, "events", cpu) }); err != nil {
 			return err
 		}
-		if err := r.whileScraped(ctx, func(ctx context.Context) error { return keep(ctx, "scrapes", cpu) }); err != nil {
+		if err := m.whileScraped(ctx, func(ctx context.Context) error { return keep(ctx, "scrapes", cpu) }); err != nil {
 			return err
 		}
 		return keep(ctx, "heap-scraped", "/debug/pprof/heap?gc=1")
@@ -115,12 +115,12 @@ func (o Options) profile(ctx context.Context, size Size) error {
 }
 
 // whileScraped does something while the program is scraped as often as it can be.
-func (r *running) whileScraped(ctx context.Context, do func(context.Context) error) error {
+func (m *measurement) whileScraped(ctx context.Context, do func(context.Context) error) error {
 	scraping, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		for scraping.Err() == nil {
-			if _, _, err := r.scrape(ctx, false); err != nil {
+			if _, _, err := m.scraper.scrape(m.running, ""); err != nil {
 				return err
 			}
 		}
@@ -134,7 +134,7 @@ func (r *running) whileScraped(ctx context.Context, do func(context.Context) err
 }
 
 func (r *running) keepProfile(ctx context.Context, path, file string) error {
-	body, err := get(ctx, r.telemetry+path, false)
+	body, err := get(ctx, r.telemetry+path)
 	if err != nil {
 		return err
 	}

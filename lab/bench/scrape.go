@@ -6,49 +6,79 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"time"
 )
 
-// scraper asks as Prometheus does: over one connection, and it does not unpack what it gets, which would be time of its own.
-var scraper = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+// reader reads what is looked into; how long scrapes take, the scraper measures.
+var reader = &http.Client{}
 
-func get(ctx context.Context, url string, gzip bool) (io.ReadCloser, error) {
+func get(ctx context.Context, url string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, fmt.Errorf("scrape %s: %w", url, err)
 	}
 	request.Header.Set("Accept", "text/plain;version=0.0.4")
-	if gzip {
-		request.Header.Set("Accept-Encoding", "gzip")
-	}
-	response, err := scraper.Do(request)
+	response, err := reader.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("scrape: %w", err)
 	}
-	if encoding := response.Header.Get("Content-Encoding"); response.StatusCode != http.StatusOK || (encoding == "gzip") != gzip {
+	if response.StatusCode != http.StatusOK {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("scrape %s: %s, encoding %q", url, response.Status, encoding)
+		return nil, fmt.Errorf("scrape %s: %s", url, response.Status)
 	}
 	return response.Body, nil
 }
 
-// scrape reads the metrics once, to the last byte.
-func (r *running) scrape(ctx context.Context, gzip bool) (took time.Duration, bytes int64, err error) {
-	begin := time.Now()
-	body, err := get(ctx, r.url+"/metrics", gzip)
+// scraper is the process that scrapes.
+type scraper struct {
+	process *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Reader
+}
+
+// startScraper builds the scraper into a folder and starts it. It must be stopped.
+func startScraper(ctx context.Context, dir string) (*scraper, error) {
+	path, err := buildTool(ctx, dir, "scraper")
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	defer body.Close()
-	if bytes, err = io.Copy(io.Discard, body); err != nil {
+	s := &scraper{process: exec.CommandContext(ctx, path)}
+	s.process.Stderr = os.Stderr
+	answers, err := s.process.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the scraper: %w", err)
+	}
+	s.answers = bufio.NewReader(answers)
+	if s.ask, err = s.process.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start the scraper: %w", err)
+	}
+	if err := s.process.Start(); err != nil {
+		return nil, fmt.Errorf("start the scraper: %w", err)
+	}
+	return s, nil
+}
+
+func (s *scraper) stop() {
+	_ = s.ask.Close()    // it ends then
+	_ = s.process.Wait() // what went wrong was said when it did
+}
+
+// scrape reads the metrics of a program once, to the last byte.
+func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes int64, err error) {
+	if _, err := fmt.Fprintln(s.ask, r.url+"/metrics", encoding); err != nil {
+		return 0, 0, fmt.Errorf("ask the scraper: %w", err)
+	}
+	if _, err := fmt.Fscanln(s.answers, (*int64)(&took), &bytes); err != nil {
 		return 0, 0, fmt.Errorf("scrape %s: %w", r.name, err)
 	}
-	return time.Since(begin), bytes, nil
+	return took, bytes, nil
 }
 
 // eachLine reads metrics line by line.
 func (r *running) eachLine(ctx context.Context, url string, do func(line []byte)) error {
-	body, err := get(ctx, url, false)
+	body, err := get(ctx, url)
 	if err != nil {
 		return err
 	}
