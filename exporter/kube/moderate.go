@@ -66,6 +66,8 @@ func (m *moderated) wait() {
 		if m.bulk {
 			return
 		}
+		wakeFor(m.Conn, plenty)
+		defer wakeFor(m.Conn, 1)
 		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {
