@@ -27,6 +27,7 @@ func LoadConfig(kubeconfig, userAgent string) (*rest.Config, error) {
 		return nil, fmt.Errorf("load the configuration for the API server: %w", err)
 	}
 	config.UserAgent = userAgent
+	moderate(config)
 	return config, nil
 }
 

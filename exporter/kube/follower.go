@@ -27,10 +27,9 @@ func retries() wait.Backoff {
 // follower follows one resource: one reflector and what is around it.
 type follower struct {
 	endpoint
-	store   *store
-	log     *slog.Logger
-	health  health
-	running sync.WaitGroup
+	store  *store
+	log    *slog.Logger
+	health health
 	// passing is full while a page of a list goes on.
 	passing chan struct{}
 }
@@ -70,7 +69,6 @@ func (f *follower) run(ctx context.Context) {
 		}
 		return false, nil
 	})
-	f.running.Wait()
 	f.passing <- struct{}{} // until the page that is going on has gone; after the context's end there is no other
 	<-f.passing
 }

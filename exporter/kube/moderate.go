@@ -1,0 +1,85 @@
+package kube
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// together is for how long events are gathered before they are read, as network cards gather packets before they
+	// interrupt: most of what a small event costs is to wake the process for it.
+	together = 10 * time.Millisecond
+	// plenty is how much comes in that time when it is a list and not events; that is read as it comes.
+	plenty = 64 << 10
+)
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// moderate lets the connections that config leads to be read at most once in a while.
+func moderate(config *rest.Config) {
+	dial := dialer(config.Dial)
+	if dial == nil {
+		// As client-go's own (transport, tlsTransportCache.get).
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // nothing was added
+		}
+		return &moderated{Conn: conn, closed: make(chan struct{})}, nil
+	}
+}
+
+// moderated is a connection on which what comes soon after something else waits for more. What comes after a
+// pause is read at once.
+type moderated struct {
+	net.Conn
+	closed chan struct{}
+	close  sync.Once
+
+	// Of reads, which come one after the other: whether the last took all there was, when it last began
+	// without haste, how much came since, and whether it was plenty before.
+	drained bool
+	since   time.Time
+	came    int
+	bulk    bool
+}
+
+// Read reads what there is. Deadlines are heeded once the wait is over.
+func (m *moderated) Read(b []byte) (int, error) {
+	if m.drained {
+		m.wait()
+	}
+	n, err := m.Conn.Read(b)
+	m.drained = n < len(b)
+	m.came += n
+	return n, err //nolint:wrapcheck // io.EOF is compared
+}
+
+func (m *moderated) wait() {
+	if left := together - time.Since(m.since); left > 0 {
+		if m.bulk {
+			return
+		}
+		wakeFor(m.Conn, plenty)
+		defer wakeFor(m.Conn, 1)
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-m.closed:
+		}
+	}
+	m.since, m.came, m.bulk = time.Now(), 0, m.came >= plenty
+}
+
+// Close closes the connection; who waits to read hears of it at once.
+func (m *moderated) Close() error {
+	m.close.Do(func() { close(m.closed) })
+	return m.Conn.Close() //nolint:wrapcheck // nothing was added
+}
