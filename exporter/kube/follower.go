@@ -27,9 +27,10 @@ func retries() wait.Backoff {
 // follower follows one resource: one reflector and what is around it.
 type follower struct {
 	endpoint
-	store  *store
-	log    *slog.Logger
-	health health
+	store   *store
+	log     *slog.Logger
+	health  health
+	running sync.WaitGroup
 	// passing is full while a page of a list goes on.
 	passing chan struct{}
 }
@@ -69,6 +70,7 @@ func (f *follower) run(ctx context.Context) {
 		}
 		return false, nil
 	})
+	f.running.Wait()
 	f.passing <- struct{}{} // until the page that is going on has gone; after the context's end there is no other
 	<-f.passing
 }

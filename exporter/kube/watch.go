@@ -39,7 +39,7 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 	if err != nil {
 		return nil, f.openFailed(ctx, err, &options)
 	}
-	s := &stream{Interface: raw, out: make(chan watch.Event, 1)}
+	s := &stream{Interface: raw, out: make(chan watch.Event), done: make(chan struct{})}
 	s.ended = func(err error) { f.health.down(ctx, err) }
 	if !initial && f.health.isDown() {
 		if err := s.look(ctx); err != nil && !isExpired(err) {
@@ -53,6 +53,7 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		f.store.say(event.Listing)
 		s.listed = func(object runtime.Object) { _ = f.store.pass(event.Listed, object) }
 	}
+	f.running.Go(s.relay)
 	return s, nil
 }
 
@@ -85,51 +86,38 @@ func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.err
 // stream is a watch that tells when and why it ended. The reflector calls Stop as soon as
 // it has seen the end (cache.Reflector, handleAnyWatch), from the same goroutine that hands
 // the events to the store: so the end is told in order, after the last event.
-// Why it ended stands in an event of type Error, which the reflector shows to nobody: to see it, and what else it
-// is not to see, events are taken when the reflector asks for the channel, which it does before each of them. A
-// goroutine between the two would have to be woken for each, and that costs more than all that is done with most.
+// Why it ended stands in an event of type Error, which the reflector shows to nobody:
+// to see it the events have to be relayed.
 type stream struct {
 	watch.Interface
-	// out has the event that the reflector takes next.
-	out chan watch.Event
-	// waiting are those that come before what the watch brings next.
-	waiting []watch.Event
-	ended   func(error)
+	out   chan watch.Event
+	done  chan struct{}
+	first *watch.Event
+	ended func(error)
 	// listed takes the objects of a large list that comes in as a stream, nil when it is complete; later is
 	// what happened in the meantime.
 	listed func(runtime.Object)
 	later  []watch.Event
-	// over is set once out is closed.
-	over  bool
+	stop   sync.Once
+
+	lock  sync.Mutex
 	cause error
-	stop  sync.Once
 }
 
-// ResultChan gives the next event, or the end, once there is one. A watch whose context ends comes to its end.
-func (s *stream) ResultChan() <-chan watch.Event {
-	if s.over || len(s.out) > 0 {
-		return s.out
-	}
-	e, open := s.next()
-	if !open {
-		s.over = true
-		close(s.out)
-		return s.out
-	}
-	if e.Type == watch.Error && s.cause == nil {
-		s.cause = apierrors.FromObject(e.Object)
-	}
-	s.out <- e
-	return s.out
-}
+// ResultChan gives the watch's events.
+func (s *stream) ResultChan() <-chan watch.Event { return s.out }
 
 // Stop ends the watch.
 func (s *stream) Stop() {
 	s.stop.Do(func() {
+		close(s.done)
 		s.Interface.Stop()
-		for range s.Interface.ResultChan() { // until nothing of it is left
+		for range s.out { // until relay is over: the end is told last
 		}
-		s.ended(s.cause)
+		s.lock.Lock()
+		cause := s.cause
+		s.lock.Unlock()
+		s.ended(cause)
 	})
 }
 
@@ -145,7 +133,7 @@ func (s *stream) look(ctx context.Context) error {
 		if !open {
 			return errNoAnswer
 		}
-		s.waiting = append(s.waiting, first)
+		s.first = &first
 		if first.Type == watch.Error {
 			return apierrors.FromObject(first.Object)
 		}
@@ -153,23 +141,23 @@ func (s *stream) look(ctx context.Context) error {
 	return nil
 }
 
-// next is the next event for the reflector; false at the end.
-func (s *stream) next() (watch.Event, bool) {
-	if len(s.waiting) > 0 {
-		e := s.waiting[0]
-		s.waiting = s.waiting[1:]
-		return e, true
+// relay hands the events on until the watch ends or is stopped.
+func (s *stream) relay() {
+	defer close(s.out)
+	if s.first != nil && !s.hand(*s.first) {
+		return
 	}
 	for e := range s.Interface.ResultChan() {
 		if s.listed != nil && s.takes(e) {
 			continue
 		}
-		if endsList(e) {
-			s.waiting, s.listed, s.later = s.later, nil, nil
+		if !s.hand(e) {
+			return
 		}
-		return e, true
+		if endsList(e) && !s.catchUp() {
+			return
+		}
 	}
-	return watch.Event{}, false
 }
 
 // takes keeps from the reflector what comes before the end of a large list: the objects go on at once, and what
@@ -190,4 +178,37 @@ func (s *stream) takes(e watch.Event) bool {
 func endsList(e watch.Event) bool {
 	bookmark, ok := e.Object.(*item)
 	return ok && e.Type == watch.Bookmark && bookmark.Annotations[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// catchUp hands on what happened while the list came in.
+func (s *stream) catchUp() bool {
+	later := s.later
+	s.listed, s.later = nil, nil
+	for _, e := range later {
+		if !s.hand(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// note keeps the first cause: stopping a watch may look like a broken connection.
+func (s *stream) note(cause error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+	}
+}
+
+func (s *stream) hand(e watch.Event) bool {
+	if e.Type == watch.Error {
+		s.note(apierrors.FromObject(e.Object))
+	}
+	select {
+	case s.out <- e:
+		return true
+	case <-s.done:
+		return false
+	}
 }
