@@ -37,11 +37,11 @@ func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) 
 			o.written = appendPair(o.written, o.labels[i], o.labels[i+1])
 		}
 	}
-	x := append(s.scratch[:0], o.written...)
+	s.scratch = append(s.scratch[:0], o.written...)
 	for i, label := range labels {
-		x = appendPair(x, names[i], label)
+		s.scratch = appendPair(s.scratch, names[i], label)
 	}
-	s.scratch = appendValue(x, m, value, o.created)
+	s.scratch = appendValue(s.scratch, m, value, o.created)
 	s.written = appendBytes(s.written, familyMetric, s.scratch)
 }
 

@@ -37,7 +37,8 @@ func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 			o.written = appendLabel(o.written, o.labels[i], o.labels[i+1])
 		}
 	}
-	b := append(s.written, name...)
+	b := s.written
+	b = append(b, name...)
 	if len(o.written)+len(labels) > 0 {
 		b = append(b, '{')
 		b = append(b, o.written...)
