@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
+	"io"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/prometheus/common/promslog"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -24,7 +26,7 @@ func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
 	settings := foldSettings()
 	settings.incidents = 500 // the flag's default
-	f.house = newHouse(settings, func() time.Time { return f.now }, logTo(slog.New(slog.DiscardHandler)))
+	f.house = newHouse(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true

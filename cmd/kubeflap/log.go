@@ -15,7 +15,10 @@ func logFindings(logger *slog.Logger) func(flap.Finding) {
 		if x.Kind == flap.HeartbeatSeen {
 			return
 		}
-		logger.LogAttrs(context.Background(), levelOf(x), x.String(), attributes(x)...)
+		// To put a finding into words takes longer than to find it.
+		if level := levelOf(x); logger.Enabled(context.Background(), level) {
+			logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
+		}
 	}
 }
 
@@ -32,7 +35,7 @@ func levelOf(x flap.Finding) slog.Level {
 
 // attributes are the fields that are set.
 func attributes(x flap.Finding) []slog.Attr {
-	all := []slog.Attr{slog.String("at", x.Time.UTC().Format(time.RFC3339Nano))}
+	all := append(make([]slog.Attr, 0, 7), slog.String("at", x.Time.UTC().Format(time.RFC3339Nano)))
 	add := func(key, value string) {
 		if value != "" {
 			all = append(all, slog.String(key, value))

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -452,13 +453,7 @@ func TestAddressFollowsItsPod(t *testing.T) {
 	s.at(10.25).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(20).modified(aPod("web-1", ready, running("app:1", 0)))
 	s.at(20.5).modified(slice("a", "web", "web-1", "web-2"))
-	var got []string
-	for _, x := range s.findings {
-		if x.Kind == AddressFollowedPod {
-			got = append(got, x.To+" "+x.Duration.String())
-		}
-	}
-	if len(got) != 2 || got[0] != "not_ready 250ms" || got[1] != "ready 500ms" {
+	if got := s.propagations(); !slices.Equal(got, []string{"not_ready 250ms", "ready 500ms"}) {
 		t.Errorf("propagation %v, want not_ready after 250 ms and ready after 500 ms", got)
 	}
 }

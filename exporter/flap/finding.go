@@ -47,7 +47,7 @@ const (
 	PodReadyChanged
 	// PodReadyWasStale: Pod's Ready was True for Duration after its container was to be replaced, or had ended.
 	PodReadyWasStale
-	// AddressFollowedPod: an address turned To (ready, not_ready) Duration after its Pod did.
+	// AddressFollowedPod: an address turned To (ready, not_ready) Duration after its Pod did, 0 if it was seen before that.
 	AddressFollowedPod
 	// PodUpdatedInPlace: the image of a running Pod's container changed.
 	PodUpdatedInPlace

@@ -58,6 +58,8 @@ type Fold struct {
 
 	// losses wait for their cause, in the order in which they happened.
 	losses []*loss
+	// aheads are changes of addresses whose pods were not seen to turn yet, for a moment.
+	aheads []ahead
 	// departed are pods that are gone, for a while.
 	departed      map[event.UID]departure
 	departedSwept time.Time

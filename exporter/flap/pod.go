@@ -147,6 +147,7 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 		p.updateDone = p.replaced
 	}
 	p.turned, p.ended = momentOf(e.Seen), 0
+	f.catchUpWith(o.UID, to, e.Seen)
 }
 
 // observeStale measures for how long Ready was True after the container that it

@@ -271,32 +271,6 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	f.observePropagation(s, a, from, to)
 }
 
-// propagationLimit is after how long an address's change is not put down to its pod's any more.
-const propagationLimit = time.Minute
-
-// observePropagation measures from a pod's change of Ready to that of its address.
-func (f *Fold) observePropagation(s shift, a *address, from, to state) {
-	p := f.pods[a.uid]
-	if p == nil {
-		return
-	}
-	turned := p.turned.time()
-	if !turned.After(s.created) || !turned.After(s.changed) || s.at.Sub(turned) > propagationLimit {
-		return
-	}
-	// What a broken watch delivers late took no time that could be measured.
-	if !f.watches[f.source].live(s.at) || !f.watches[event.KindPod].live(turned) {
-		return
-	}
-	is := p.ready == event.StatusTrue
-	if is != (to == stateReady) || is == (from == stateReady) {
-		return
-	}
-	x := f.addressFinding(s, a, AddressFollowedPod)
-	x.To, x.Duration = readiness(to), s.at.Sub(turned)
-	f.reportOf(s.service, x)
-}
-
 func (f *Fold) leftRotation(s shift, a *address) {
 	if s.left == nil {
 		s.left = map[event.UID]time.Time{}

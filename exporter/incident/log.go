@@ -45,6 +45,7 @@ type Log struct {
 	harmless int
 	// farewells are what is to be told of incidents that are not shown any more.
 	farewells []Notice
+	unread    unread
 
 	nodes map[string]*node
 	// marks are the nodes that were lost lately, in order.
@@ -173,6 +174,7 @@ func (l *Log) show(r *record) {
 	}
 	r.isShown = true
 	l.shown = append(l.shown, r)
+	l.unread.note(r)
 	l.makeRoom()
 }
 
@@ -227,7 +229,7 @@ func (l *Log) settle(r *record) {
 	if r.harmless && !r.settled {
 		l.harmless--
 	}
-	r.settled = true
+	r.settled, l.unread.all = true, true
 	l.timers.stop(&r.timer)
 	if l.active[r.key()] == r {
 		delete(l.active, r.key())
@@ -236,6 +238,7 @@ func (l *Log) settle(r *record) {
 
 // touched draws the sum after a change at t: whether everything has recovered.
 func (l *Log) touched(r *record, t time.Time) {
+	l.unread.note(r)
 	switch {
 	case r.isOpen():
 		r.recovered = time.Time{}

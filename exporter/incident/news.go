@@ -1,6 +1,9 @@
 package incident
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // NoticeKind is what a Notice tells.
 type NoticeKind uint8
@@ -42,14 +45,57 @@ func (l *Log) News(t time.Time) []Notice {
 	defer l.mu.Unlock()
 	l.advance(t)
 	var all []Notice
-	for _, r := range l.shown {
+	for _, r := range l.unread.since(l.now, l.shown) {
 		if kind := r.news(l.now); kind != 0 {
 			all = append(all, Notice{Kind: kind, Incident: r.snapshot(l, l.now)})
 		}
+		l.unread.again(r)
 	}
 	all = append(all, l.farewells...)
 	l.farewells = nil
 	return all
+}
+
+// unread is what may have changed since News was asked last, which is after each finding: most change one incident or none.
+type unread struct {
+	// one is the incident that changed, if one did; all: more than one did, or one was settled.
+	one []*record
+	all bool
+	// end is when the first of those that have recovered may end without having changed, zero if none has.
+	end time.Time
+}
+
+// note notes that an incident changed.
+func (u *unread) note(r *record) {
+	switch {
+	case !r.isShown || r.settled || slices.Contains(u.one, r):
+	case len(u.one) == 0:
+		u.one = append(u.one, r)
+	default:
+		u.all = true
+	}
+}
+
+// since returns those that there may be news of by t, in the order in which they are shown.
+func (u *unread) since(t time.Time, shown []*record) []*record {
+	changed := u.one
+	if u.all || !u.end.IsZero() && t.After(u.end) {
+		changed, u.end = shown, time.Time{}
+	}
+	u.one, u.all = u.one[:0], false
+	return changed
+}
+
+// again sees to it that an incident is looked at again, when what was told of it may change by itself.
+func (u *unread) again(r *record) {
+	switch end := r.recovered.Add(quiet); {
+	case r.told.ended:
+	case r.told.state == StateEnded:
+		// It began as well, and one thing is told at a time.
+		u.all = true
+	case r.told.state == StateRecovered && (u.end.IsZero() || end.Before(u.end)):
+		u.end = end
+	}
 }
 
 // bidFarewell keeps what is to be told of an incident that is shown no more, if its start was told.

@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -12,7 +11,7 @@ import (
 const (
 	// together is for how long events are gathered before they are read, as network cards gather packets before they
 	// interrupt: most of what a small event costs is to wake the process for it.
-	together = 10 * time.Millisecond
+	together = 20 * time.Millisecond
 	// plenty is how much comes in that time when it is a list and not events; that is read as it comes.
 	plenty = 64 << 10
 )
@@ -31,7 +30,8 @@ func moderate(config *rest.Config) {
 		if err != nil {
 			return nil, err //nolint:wrapcheck // nothing was added
 		}
-		return &moderated{Conn: conn, closed: make(chan struct{})}, nil
+		closed, end := context.WithCancel(context.Background())
+		return &moderated{Conn: conn, closed: closed.Done(), close: end}, nil
 	}
 }
 
@@ -39,8 +39,8 @@ func moderate(config *rest.Config) {
 // pause is read at once.
 type moderated struct {
 	net.Conn
-	closed chan struct{}
-	close  sync.Once
+	closed <-chan struct{}
+	close  func()
 
 	// Of reads, which come one after the other: whether the last took all there was, when it last began
 	// without haste, how much came since, and whether it was plenty before.
@@ -80,6 +80,6 @@ func (m *moderated) wait() {
 
 // Close closes the connection; who waits to read hears of it at once.
 func (m *moderated) Close() error {
-	m.close.Do(func() { close(m.closed) })
+	m.close()
 	return m.Conn.Close() //nolint:wrapcheck // nothing was added
 }
