@@ -46,6 +46,10 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	nameless := filepath.Join(t.TempDir(), ".jsonl")
+	if err := os.WriteFile(nameless, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cases := []struct {
 		name   string
 		args   []string
@@ -64,6 +68,7 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},
 		{"a recording that is not there", []string{"replay", "--once", nowhere}, 1, nowhere},
 		{"a recording that exists already", []string{"record", existing, "--kubeconfig=" + kubeconfig}, 1, existing},
+		{"a recording whose name leaves none for its cluster", []string{"replay", "--once", story, nameless}, 1, nameless},
 		{"two recordings of the same name", []string{"replay", "--once", story, story}, 1, "story"},
 		{"an address that cannot be listened on", []string{"replay", story, "--web.listen-address=256.0.0.1:1"}, 1, "256.0.0.1:1"},
 		{"a web configuration that is not there", []string{"replay", story, "--web.listen-address=127.0.0.1:0", "--web.config.file=" + nowhere}, 1, nowhere},

@@ -70,6 +70,9 @@ func openRecordings(files []string) ([]recording, error) {
 			// A file may have any name, a label none that is no text.
 			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
+		if len(files) > 1 && name == "" {
+			return nil, fmt.Errorf("recording %s: its name leaves nothing for the label %s", file, metrics.ClusterLabel)
+		}
 		if slices.ContainsFunc(all, func(r recording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
 		}

@@ -15,6 +15,8 @@ type podChange struct {
 	// node is the pod's node, nil if it was not seen.
 	node *node
 	at   time.Time
+	// updated is when it was updated in place last.
+	updated time.Time
 }
 
 // rule attributes a loss of a pod's readiness to a cause.
@@ -91,7 +93,7 @@ func updatedInPlace(c *podChange) bool {
 	if c.before.updateDone && containerEnded(c) {
 		return false // the new container served, and then it ended
 	}
-	return c.before.updated != 0 && c.at.Sub(c.before.updated.time()) <= updateWindow
+	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow
 }
 
 // gateNotReady: the containers are ready, a gate is not (kubelet, GeneratePodReadyCondition).

@@ -33,7 +33,8 @@ type Fold struct {
 	settings Settings
 	report   func(Finding)
 
-	// now is the time of the newest event or question: the fold's time never goes back.
+	// begin is the time of the first event. now is that of the newest event or question: the fold's time never goes back.
+	begin   time.Time
 	now     time.Time
 	watches [event.NumKinds]watch
 	source  event.Kind
@@ -111,6 +112,9 @@ func (f *Fold) Apply(e event.Event) {
 	// Six watches deliver side by side: an event may come in behind a later one.
 	if e.Seen.Before(f.now) {
 		e.Seen = f.now
+	}
+	if f.begin.IsZero() {
+		f.begin = e.Seen
 	}
 	f.advance(e.Seen)
 	f.countEvent(e)

@@ -172,7 +172,7 @@ func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
 		return p.leaving, true
 	case unready:
 		return f.explainByPod(l, p)
-	case flipped && p.recovered != CauseUnknown && l.finding.Time.Sub(p.turned.time()).Abs() <= evidenceWait:
+	case flipped && p.recovered != CauseUnknown && l.finding.Time.Sub(f.time(p.turned)).Abs() <= evidenceWait:
 		// The watch of pods is ahead: it has shown the pod not ready and ready again.
 		return p.recovered, true
 	}
@@ -183,7 +183,7 @@ func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
 // explainByPod: the pod is not ready. If it has not been for long, and its address was in rotation all the same
 // (publishNotReadyAddresses), then it was the Service that changed.
 func (f *Fold) explainByPod(l *loss, p *pod) (cause Cause, sure bool) {
-	longAgo := l.finding.Time.Sub(p.turned.time()) > evidenceWait
+	longAgo := l.finding.Time.Sub(f.time(p.turned)) > evidenceWait
 	switch {
 	case longAgo && l.service.changedAround(l.finding.Time):
 		return CauseServiceChanged, true
@@ -195,9 +195,9 @@ func (f *Fold) explainByPod(l *loss, p *pod) (cause Cause, sure bool) {
 	// The evidence of the node may come after the pod's.
 	n := f.nodes[p.node.Value()]
 	switch {
-	case n.notReadyAt(p.turned.time().Add(evidenceWait)):
+	case n.notReadyAt(f.time(p.turned).Add(evidenceWait)):
 		return CauseNodeNotReady, true
-	case n.restartedBefore(p.turned.time().Add(evidenceWait)):
+	case n.restartedBefore(f.time(p.turned).Add(evidenceWait)):
 		return CauseKubeletRestart, true
 	}
 	return CauseProbeFailed, false

@@ -47,16 +47,17 @@ type container struct {
 // image is a container's name and image: as many as there are templates, not pods.
 type image struct{ name, image string }
 
-// moment is a time in nanoseconds since 1970, 0 for none. It takes a third of a time.Time.
+// moment is a time as its distance from the fold's first, in nanoseconds and one more: 0 is none. It takes a third of a
+// time.Time, and like that it does not heed a clock that is set.
 type moment int64
 
-func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
+func (f *Fold) moment(t time.Time) moment { return moment(t.Sub(f.begin)) + 1 }
 
-func (m moment) time() time.Time {
+func (f *Fold) time(m moment) time.Time {
 	if m == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, int64(m))
+	return f.begin.Add(time.Duration(m - 1))
 }
 
 // namespace counts what is counted per namespace; it lives as long as a pod does in it.
@@ -130,7 +131,7 @@ func leavingOf(o *event.Pod) Cause {
 func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
-		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen}
+		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen, updated: f.time(p.updated)}
 		if p.cause = p.leaving; p.cause == CauseUnknown {
 			p.cause = c.cause()
 		}
@@ -146,16 +147,16 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 		p.everReady, p.cause, p.recovered = true, CauseUnknown, p.cause
 		p.updateDone = p.replaced
 	}
-	p.turned, p.ended = momentOf(e.Seen), 0
+	p.turned, p.ended = f.moment(e.Seen), 0
 	f.catchUpWith(o.UID, to, e.Seen)
 }
 
 // observeStale measures for how long Ready was True after the container that it
 // speaks of was to be replaced, or had ended.
 func (f *Fold) observeStale(p *pod, t time.Time) {
-	since := p.ended.time()
+	since := f.time(p.ended)
 	if p.cause == CauseInPlaceUpdate {
-		since = p.updated.time()
+		since = f.time(p.updated)
 	} else if p.cause != CauseContainerExit {
 		return
 	}
@@ -211,7 +212,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 			p.replaced, p.updateDone = true, stayedReady
 		}
 		if c.State == "terminated" && stayedReady && p.ended == 0 {
-			p.ended = momentOf(e.Seen)
+			p.ended = f.moment(e.Seen)
 		}
 		if stayedReady && c.Restarts > before.restarts {
 			p.namespace.silentRestarts++
@@ -219,7 +220,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 		}
 	}
 	if updated {
-		p.updated, p.replaced, p.updateDone = momentOf(e.Seen), false, false
+		p.updated, p.replaced, p.updateDone = f.moment(e.Seen), false, false
 		p.namespace.inPlaceUpdates++
 		if !p.gated {
 			p.namespace.ungatedUpdates++

@@ -34,7 +34,7 @@ func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 		f.noteAhead(s, x)
 		return
 	}
-	turned := p.turned.time()
+	turned := f.time(p.turned)
 	if turned.After(s.created) && turned.After(s.changed) && s.at.Sub(turned) <= propagationLimit && f.watches[event.KindPod].live(turned) {
 		x.Duration = s.at.Sub(turned)
 		f.reportOf(s.service, x)

@@ -51,7 +51,7 @@ func newServiceMetrics() *serviceMetrics {
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
 		"When the Service lost a ready address last, in seconds since the epoch, and by which cause.", "each Service that ever lost one", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
-		"Time from a pod's change of Ready to that of its address, both as seen.", always, "to")
+		"Time from a pod's change of Ready to that of its address, both as seen; events that come within 20 ms of one another may be seen together.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses on whose readiness Endpoints, EndpointSlices and the pods have disagreed for more than 10 s.",
 		"each Service that has such addresses", "namespace", "service")

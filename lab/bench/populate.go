@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed" // how objects are written is part of what was written
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -201,19 +202,39 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	if err := t.write(unfinished); err != nil {
 		return "", fmt.Errorf("fill a cluster with %s: %w", size, err)
 	}
-	if err := os.Rename(unfinished, dir); err != nil {
+	if err := o.keep(unfinished, dir, size); err != nil {
 		return "", fmt.Errorf("keep the cluster's data: %w", err)
 	}
 	o.Log.Info("filled a cluster", "size", size.Name, "took", time.Since(begin).Round(time.Second))
 	return dir, nil
 }
 
-// key changes with everything that is written into a cluster of this size.
+// keep keeps a filled cluster's data in place of what was there of its size before.
+func (o Options) keep(data, dir string, size Size) error {
+	before, err := filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))
+	if err != nil {
+		return err
+	}
+	for _, old := range before {
+		if err := os.RemoveAll(old); err != nil {
+			return err
+		}
+	}
+	return os.Rename(data, dir)
+}
+
+// twinsSource is how objects are written.
+//
+//go:embed twins.go
+var twinsSource string
+
+// key changes with everything that is written into a cluster of this size, and with how.
 func (s Size) key() (string, error) {
 	service := s.standingService(0)
 	node := s.nodeObject(0)
 	members := []member{s.member(0, "")}
 	sum := sha256.New()
+	sum.Write([]byte(twinsSource))
 	for _, part := range []any{
 		cluster.Newest, s, node, leaseObject(node), s.podObject(0), s.podStatus(0), service, endpointsObject(service, members), sliceObject(service, members),
 	} {

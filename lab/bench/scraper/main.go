@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: time.Minute}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		url, encoding, _ := strings.Cut(lines.Text(), " ")
