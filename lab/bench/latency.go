@@ -14,7 +14,7 @@ import (
 // offsets are the times after an update at which a scrape is begun, to see whether it shows the update.
 func offsets() []time.Duration {
 	const ms = time.Millisecond
-	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 50 * ms}
+	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
 // latency measures how soon an event is on /metrics while others come: an address of a Service flaps, and scrapes that begin
