@@ -1,7 +1,9 @@
 package kube
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +26,7 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 		if info.MediaType == runtime.ContentTypeProtobuf {
 			stream := *info.StreamSerializer
 			stream.Serializer = watchEvents{Serializer: stream.Serializer, reader: &wire.Reader{}}
+			stream.Framer = chunked{stream.Framer}
 			info.StreamSerializer = &stream
 		}
 		all = append(all, info)
@@ -34,6 +37,23 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 // DecoderToVersion makes the decoder of one answer, or of one watch.
 func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &wire.Reader{}}
+}
+
+// chunked takes what has come of a watch at once, not event by event: whenever some is taken, the server is told that it may send
+// as much more, and that is a packet of its own (golang.org/x/net/http2, transportResponseBody.Read).
+type chunked struct {
+	runtime.Framer
+}
+
+// chunk is how much is taken at most.
+const chunk = 64 << 10
+
+// NewFrameReader reads the events of a watch.
+func (c chunked) NewFrameReader(body io.ReadCloser) io.ReadCloser {
+	return c.Framer.NewFrameReader(struct {
+		io.Reader
+		io.Closer
+	}{bufio.NewReaderSize(body, chunk), body})
 }
 
 // watchEvents opens the events of a watch without copying what is in them: that is read before

@@ -1,6 +1,9 @@
 package kube
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"reflect"
 	"testing"
 
@@ -136,6 +139,45 @@ func TestBookmarkThatEndsTheList(t *testing.T) {
 	_, read := newServer(t, runtime.ContentTypeProtobuf).event("BOOKMARK", bookmark)
 	if read.(*item).Annotations[metav1.InitialEventsAnnotationKey] != "true" {
 		t.Errorf("read as %+v", read)
+	}
+}
+
+// body counts how often it is read.
+type body struct {
+	bytes.Buffer
+	reads int
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.reads++
+	return b.Buffer.Read(p)
+}
+
+func (b *body) Close() error { return nil }
+
+func TestEventsThatHaveComeAreTakenAtOnce(t *testing.T) {
+	s := newServer(t, runtime.ContentTypeProtobuf)
+	_, _, framer, err := s.negotiator.StreamDecoder(s.info.MediaType, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const events = 100
+	var come body
+	writer := framer.NewFrameWriter(&come)
+	for i := range events {
+		if _, err := fmt.Fprintf(writer, "event %d", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader, space := framer.NewFrameReader(&come), make([]byte, chunk)
+	for i := range events {
+		n, err := reader.Read(space)
+		if want := fmt.Sprintf("event %d", i); err != nil || string(space[:n]) != want {
+			t.Fatalf("read %q, %v; want %q", space[:n], err, want)
+		}
+	}
+	if _, err := reader.Read(space); err != io.EOF || come.reads > 2 {
+		t.Errorf("%d reads, and then %v; want 2 at most, and the end", come.reads, err)
 	}
 }
 
