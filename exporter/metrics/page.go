@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -65,13 +66,18 @@ type Scrape struct {
 	// others are histograms and what is known of the process: the library writes them.
 	others []*dto.MetricFamily
 	series scrape
+	// out gathers what is written: the network and gzip get large pieces.
+	out *bufio.Writer
 }
+
+// piece is how much is written at once, at least.
+const piece = 64 << 10
 
 // Scrape reads all metrics. Done must be called once they are written.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, facts: make([]facts, len(p.clusters))}
+		s = &Scrape{page: p, facts: make([]facts, len(p.clusters)), out: bufio.NewWriterSize(nil, piece)}
 	}
 	var err error
 	if s.others, err = p.process.Gather(); err != nil {
@@ -91,6 +97,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 // Done gives the memory of a scrape to the next one.
 func (s *Scrape) Done() {
 	s.others = nil
+	s.out.Reset(nil)
 	s.page.idle.Store(s)
 }
 
@@ -134,12 +141,24 @@ func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster stri
 // Write writes the metrics in a format that CanScrape: first the clusters', then those of the process.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	s.series.encoding, _ = encodingOf(format)
+	s.out.Reset(w)
 	if len(s.page.clusters) > 0 {
-		if err := s.writeSeries(w); err != nil {
+		if err := s.writeSeries(); err != nil {
 			return err
 		}
 	}
-	library := expfmt.NewEncoder(w, format)
+	if err := s.writeOthers(format); err != nil {
+		return err
+	}
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("write the metrics: %w", err)
+	}
+	return nil
+}
+
+// writeOthers lets the library write what is left to it, and what ends the format.
+func (s *Scrape) writeOthers(format expfmt.Format) error {
+	library := expfmt.NewEncoder(s.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
 			continue // it would be refused
@@ -157,7 +176,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 }
 
 // writeSeries writes all but histograms, metric by metric.
-func (s *Scrape) writeSeries(w io.Writer) error {
+func (s *Scrape) writeSeries() error {
 	for i, part := range s.page.clusters[0].parts {
 		for _, m := range part.metrics {
 			x := &s.series
@@ -170,7 +189,7 @@ func (s *Scrape) writeSeries(w io.Writer) error {
 			if len(x.written) == len(head) {
 				continue
 			}
-			if err := x.send(w); err != nil {
+			if err := x.send(s.out); err != nil {
 				return fmt.Errorf("write %s: %w", m.Name, err)
 			}
 		}
