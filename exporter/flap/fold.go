@@ -69,7 +69,9 @@ type Fold struct {
 
 	// gathering are the Services with an open window, by window, in the order in which they close.
 	gathering [numWindows][]*service
-	tenants   map[string]*tenant
+	// turnsForgotten is when the consumers last forgot what is too old to bounce.
+	turnsForgotten time.Time
+	tenants        map[string]*tenant
 	// order is that in which readers get what has a name.
 	order order
 	// doubts are the Services to be compared, in the order in which they changed.

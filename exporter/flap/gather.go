@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -66,6 +67,30 @@ func (f *Fold) closeWindows(t time.Time) {
 			f.gathering[i] = slices.Delete(open, 0, n)
 		}
 	}
+	f.forgetTurns(t)
+}
+
+// forgetTurns forgets, now and then, what is too old to bounce, also where nothing changes any more: for all addresses that ever
+// flapped it would be more than all else that is kept of them.
+func (f *Fold) forgetTurns(t time.Time) {
+	if t.Sub(f.turnsForgotten) <= max(f.settings.BounceWindow, time.Minute) {
+		return
+	}
+	f.turnsForgotten = t
+	for _, s := range f.services {
+		if s.consumers == nil {
+			continue
+		}
+		busy := false
+		for i := range s.consumers {
+			c := &s.consumers[i]
+			c.forget(t, f.settings.BounceWindow)
+			busy = busy || !c.due.IsZero() || c.out != nil || c.back != nil
+		}
+		if !busy {
+			s.consumers = nil
+		}
+	}
 }
 
 func (f *Fold) applyWindow(s *service, window int) {
@@ -116,14 +141,21 @@ func noted(m map[event.UID]time.Time, id event.UID, t time.Time) map[event.UID]t
 
 // rest closes the window and forgets what is too old to bounce.
 func (c *consumer) rest(within time.Duration) {
-	for _, m := range []map[event.UID]time.Time{c.out, c.back} {
-		for id, at := range m {
-			if c.due.Sub(at) > within {
-				delete(m, id)
-			}
-		}
-	}
+	c.forget(c.due, within)
 	c.due, c.applied = time.Time{}, nil
+}
+
+func (c *consumer) forget(t time.Time, within time.Duration) {
+	c.out, c.back = since(c.out, t.Add(-within)), since(c.back, t.Add(-within))
+}
+
+// since leaves what is not older than t; a map that is empty is let go, with the room that it has.
+func since(m map[event.UID]time.Time, t time.Time) map[event.UID]time.Time {
+	maps.DeleteFunc(m, func(_ event.UID, at time.Time) bool { return at.Before(t) })
+	if len(m) == 0 {
+		return nil
+	}
+	return m
 }
 
 // tenantOf is what is counted in a Service's namespace.

@@ -39,6 +39,10 @@ func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
 	}
 	s.at(60)
 	equal(t, "bounces by window: 10 s hide it", s.tenant().Bounces, [numWindows]uint64{1, 1, 0, 0})
+	web := s.services[serviceKey{"shop", "web"}]
+	equal(t, "it is kept as long as it may bounce", web.consumers != nil, true)
+	s.at(190).tenant()
+	equal(t, "it is kept for longer", web.consumers != nil, false)
 	s.at(200).modified(slice("a", "web", "-web-1", "web-2"))
 	equal(t, "bounces much later", s.tenant().Bounces[0], 1)
 }

@@ -2,6 +2,8 @@ package incident
 
 import (
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
 // change is an address that left rotation or came back.
@@ -11,8 +13,9 @@ type change struct {
 	in  bool
 }
 
+// noteChange notes it for windows, which are told of updates in place only.
 func (r *record) noteChange(key addressKey, t time.Time, in bool) {
-	if r.story == storyWorkload && len(r.changes) < maxChanges {
+	if r.cause == flap.CauseInPlaceUpdate && len(r.changes) < maxChanges {
 		r.changes = append(r.changes, change{key, t, in})
 	}
 }
