@@ -200,7 +200,7 @@ func (r *running) usage() (usage, error) {
 
 const (
 	// syncTimeout is long enough for the largest size on a small machine.
-	syncTimeout = 5 * time.Minute
+	syncTimeout = 15 * time.Minute
 	syncPoll    = 20 * time.Millisecond
 	// A program that has used less than restShare of a CPU for restWindow has nothing to do but what a cluster at rest asks for.
 	restWindow = 500 * time.Millisecond
