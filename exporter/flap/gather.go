@@ -31,9 +31,11 @@ type consumer struct {
 	due time.Time
 	// applied is whether the consumer has the addresses that changed since in rotation.
 	applied map[event.UID]bool
-	// out and back are when it took an address out, and put it back after that.
-	out, back map[event.UID]time.Time
+	turns   map[event.UID]turns
 }
+
+// turns are when a consumer took an address out, and when it put it back after that.
+type turns struct{ out, back moment }
 
 // gather lets the consumers of a Service see that an address came into rotation or left it.
 func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
@@ -84,8 +86,8 @@ func (f *Fold) forgetTurns(t time.Time) {
 		busy := false
 		for i := range s.consumers {
 			c := &s.consumers[i]
-			c.forget(t, f.settings.BounceWindow)
-			busy = busy || !c.due.IsZero() || c.out != nil || c.back != nil
+			c.forget(f.moment(t.Add(-f.settings.BounceWindow)))
+			busy = busy || !c.due.IsZero() || c.turns != nil
 		}
 		if !busy {
 			s.consumers = nil
@@ -95,7 +97,8 @@ func (f *Fold) forgetTurns(t time.Time) {
 
 func (f *Fold) applyWindow(s *service, window int) {
 	c := &s.consumers[window]
-	defer c.rest(f.settings.BounceWindow)
+	now, oldest := f.moment(c.due), f.moment(c.due.Add(-f.settings.BounceWindow))
+	defer c.rest(oldest)
 	if !s.exists {
 		return
 	}
@@ -107,7 +110,7 @@ func (f *Fold) applyWindow(s *service, window int) {
 			continue
 		}
 		updated = true
-		if c.turn(id, ready, f.settings.BounceWindow) {
+		if c.turn(id, ready, now, oldest) {
 			f.tenantOf(s).bounces[window]++
 		}
 	}
@@ -117,45 +120,37 @@ func (f *Fold) applyWindow(s *service, window int) {
 }
 
 // turn applies one address and reports whether it is taken out again soon after
-// it was put back: what a longer window would have hidden.
-func (c *consumer) turn(id event.UID, ready bool, within time.Duration) (bounced bool) {
-	if ready {
-		if at, ok := c.out[id]; ok && c.due.Sub(at) <= within {
-			c.back = noted(c.back, id, c.due)
-		}
+// it was put back, not before oldest: what a longer window would have hidden.
+func (c *consumer) turn(id event.UID, ready bool, now, oldest moment) (bounced bool) {
+	x := c.turns[id]
+	switch {
+	case !ready:
+		bounced = x.back != 0 && x.back >= oldest
+		x = turns{out: now}
+	case x.out != 0 && x.out >= oldest:
+		x.back = now
+	default:
 		return false
 	}
-	at, ok := c.back[id]
-	c.out = noted(c.out, id, c.due)
-	delete(c.back, id)
-	return ok && c.due.Sub(at) <= within
-}
-
-func noted(m map[event.UID]time.Time, id event.UID, t time.Time) map[event.UID]time.Time {
-	if m == nil {
-		m = map[event.UID]time.Time{}
+	if c.turns == nil {
+		c.turns = map[event.UID]turns{}
 	}
-	m[id] = t
-	return m
+	c.turns[id] = x
+	return bounced
 }
 
 // rest closes the window and forgets what is too old to bounce.
-func (c *consumer) rest(within time.Duration) {
-	c.forget(c.due, within)
+func (c *consumer) rest(oldest moment) {
+	c.forget(oldest)
 	c.due, c.applied = time.Time{}, nil
 }
 
-func (c *consumer) forget(t time.Time, within time.Duration) {
-	c.out, c.back = since(c.out, t.Add(-within)), since(c.back, t.Add(-within))
-}
-
-// since leaves what is not older than t; a map that is empty is let go, with the room that it has.
-func since(m map[event.UID]time.Time, t time.Time) map[event.UID]time.Time {
-	maps.DeleteFunc(m, func(_ event.UID, at time.Time) bool { return at.Before(t) })
-	if len(m) == 0 {
-		return nil
+// forget lets go what is older; a map that is empty as well, with the room that it has.
+func (c *consumer) forget(oldest moment) {
+	maps.DeleteFunc(c.turns, func(_ event.UID, x turns) bool { return max(x.out, x.back) < oldest })
+	if len(c.turns) == 0 {
+		c.turns = nil
 	}
-	return m
 }
 
 // tenantOf is what is counted in a Service's namespace.

@@ -25,7 +25,7 @@ type address struct {
 	losses      int
 	// at is when it last changed, back when it last came back.
 	at, back time.Time
-	span     *Span
+	span     *stretch
 }
 
 func keyOfAddress(x flap.Finding) addressKey { return addressKey{keyOfService(x), x.Address} }
@@ -66,7 +66,7 @@ func (l *Log) lostAddress(x flap.Finding) {
 	r.effectOn(key.serviceKey).lost++
 	r.noteChange(key, x.Time, false)
 	l.takePodNotes(r, x, a)
-	r.add(fact{at: x.Time, stage: stageLost, service: key.serviceKey, first: nameOf(x)})
+	r.add(fact{at: momentOf(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x)})
 	l.takeOut(r, a, key, x)
 	if a.losses == 2 {
 		r.again++
@@ -100,7 +100,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 	if r.harmless && r.cause == flap.CauseServiceChanged {
 		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
-	a.span = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
+	a.span = r.span(LaneAddress, l.serviceOf(key.serviceKey).name, x.Time)
 }
 
 // goesOnPurpose: the pod goes for good, and nobody waits for it.
@@ -144,7 +144,7 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	delete(r.out, key)
 	end(&a.span, t)
 	r.noteChange(key, t, true)
-	r.add(fact{at: t, stage: stageBack, service: key.serviceKey})
+	r.add(fact{at: momentOf(t), stage: stageBack, service: key.serviceKey})
 	l.touched(r, t)
 }
 
@@ -168,7 +168,7 @@ func (l *Log) addressGone(x flap.Finding) {
 		end(&p.span, x.Time)
 		p.down = time.Time{}
 	}
-	r.add(fact{at: x.Time, stage: how, service: key.serviceKey, first: nameOf(x)})
+	r.add(fact{at: momentOf(x.Time), stage: how, service: key.serviceKey, first: nameOf(x)})
 	l.touched(r, x.Time)
 }
 

@@ -41,7 +41,7 @@ const (
 
 // fact is one thing that was seen, maybe several times.
 type fact struct {
-	at, until time.Time
+	at, until moment
 	stage     stage
 	service   serviceKey
 	// first names what it was seen of first, count is of how many; names are those,
@@ -56,7 +56,7 @@ type fact struct {
 
 const (
 	// alike is within what time facts of a kind become one, lookBack among how many.
-	alike    = 15 * time.Second
+	alike    = moment(15 * time.Second / time.Microsecond)
 	lookBack = 8
 )
 
@@ -64,22 +64,18 @@ const (
 // are one link, not thirty.
 func (r *record) add(f fact) {
 	f.count = max(f.count, 1)
-	if f.until.Before(f.at) {
-		f.until = f.at
-	}
+	f.until = max(f.at, f.until)
 	for _, x := range r.evidence.newest(lookBack) {
 		if f.service != (serviceKey{}) && x.service == f.service && x.stage == opposites[f.stage] {
 			break
 		}
-		if x.stage != f.stage || x.service != f.service || f.at.Sub(x.until) > alike || x.at.Sub(f.until) > alike {
+		if x.stage != f.stage || x.service != f.service || f.at > x.until+alike || x.at > f.until+alike {
 			continue
 		}
-		if f.at.Before(x.at) {
+		if f.at < x.at {
 			x.at, x.first = f.at, f.first
 		}
-		if f.until.After(x.until) {
-			x.until = f.until
-		}
+		x.until = max(x.until, f.until)
 		x.countIn(f)
 		x.number = max(x.number, f.number)
 		x.longest = max(x.longest, f.longest)
@@ -115,11 +111,11 @@ func (f *fact) countIn(more fact) {
 func (r *record) chain() []Evidence {
 	facts := r.evidence.all()
 	slices.SortStableFunc(facts, func(a, b *fact) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.stage, b.stage))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.stage, b.stage))
 	})
 	all := make([]Evidence, 0, len(facts))
 	for _, f := range facts {
-		all = append(all, Evidence{f.at, f.until, f.count, f.sentence()})
+		all = append(all, Evidence{f.at.time(), f.until.time(), f.count, f.sentence()})
 	}
 	return all
 }

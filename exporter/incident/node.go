@@ -30,7 +30,7 @@ type node struct {
 	notReady bool
 	record   *record
 	// gap and unready are the running spans in record.
-	gap, unready *Span
+	gap, unready *stretch
 	// marked is when it was last counted as lost.
 	marked time.Time
 	timer  timer
@@ -91,7 +91,7 @@ func (l *Log) heartbeat(n *node, x flap.Finding) {
 		return
 	}
 	n.missed = false
-	r.add(fact{at: x.Time, stage: stageHeartbeat, first: n.name, longest: x.Duration})
+	r.add(fact{at: momentOf(x.Time), stage: stageHeartbeat, first: n.name, longest: x.Duration})
 	end(&n.gap, x.Time)
 	l.closeNode(r, n, x.Time)
 }
@@ -104,16 +104,16 @@ func (l *Log) missedHeartbeat(n *node, x flap.Finding) {
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Duration)
 	r := l.lose(n, x.Time, x.Duration)
 	l.openGap(r, n, x.Time)
-	r.add(fact{at: x.Time, stage: stageMissed, first: n.name, longest: x.Duration})
+	r.add(fact{at: momentOf(x.Time), stage: stageMissed, first: n.name, longest: x.Duration})
 }
 
 // openGap tells of a node's heartbeat that is out.
 func (l *Log) openGap(r *record, n *node, t time.Time) {
 	r.unknown = true
 	r.openNodes[n.name] = struct{}{}
-	r.add(fact{at: n.gapFrom, stage: stageLast, first: n.name})
+	r.add(fact{at: momentOf(n.gapFrom), stage: stageLast, first: n.name})
 	if n.late.After(n.gapFrom) && r.story != storyGrace {
-		r.add(fact{at: n.late, stage: stageLate, first: n.name, longest: n.late.Sub(n.gapFrom)})
+		r.add(fact{at: momentOf(n.late), stage: stageLate, first: n.name, longest: n.late.Sub(n.gapFrom)})
 	}
 	n.gap = r.span(LaneHeartbeat, n.name, n.gapFrom)
 	l.touched(r, t)
@@ -137,7 +137,7 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 		r = l.follow(n, x.Time, normalInterval+1)
 	}
 	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Heartbeat > 0 {
-		r.add(fact{at: x.Time.Add(-x.Heartbeat), stage: stageLast, first: n.name})
+		r.add(fact{at: momentOf(x.Time.Add(-x.Heartbeat)), stage: stageLast, first: n.name})
 	}
 	r.turned++
 	r.openNodes[n.name] = struct{}{}
@@ -148,7 +148,7 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 		stage = stageUnknown
 		r.turnedUnknown++
 	}
-	r.add(fact{at: x.Time, stage: stage, first: n.name, longest: x.Heartbeat})
+	r.add(fact{at: momentOf(x.Time), stage: stage, first: n.name, longest: x.Heartbeat})
 	l.touched(r, x.Time)
 }
 
@@ -159,7 +159,7 @@ func (l *Log) turnedReady(n *node, x flap.Finding) {
 		return
 	}
 	n.notReady = false
-	r.add(fact{at: x.Time, stage: stageReady, first: n.name, longest: x.Duration})
+	r.add(fact{at: momentOf(x.Time), stage: stageReady, first: n.name, longest: x.Duration})
 	end(&n.unready, x.Time)
 	l.closeNode(r, n, x.Time)
 }
@@ -172,7 +172,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	r.unknown = true
 	r.turned++
 	r.turnedUnknown++
-	r.add(fact{at: x.Time, stage: stageUnseen, first: n.name})
+	r.add(fact{at: momentOf(x.Time), stage: stageUnseen, first: n.name})
 	l.touched(r, x.Time)
 }
 
@@ -185,7 +185,7 @@ func (l *Log) nodeRemoved(n *node, x flap.Finding) {
 	n.missed, n.notReady = false, false
 	end(&n.gap, x.Time)
 	end(&n.unready, x.Time)
-	r.add(fact{at: x.Time, stage: stageNodeRemoved, first: n.name})
+	r.add(fact{at: momentOf(x.Time), stage: stageNodeRemoved, first: n.name})
 	l.closeNode(r, n, x.Time)
 }
 

@@ -16,11 +16,13 @@ type podKey struct{ namespace, name string }
 
 // pod is what a pod did lately. It belongs to no incident before it cost a Service an address.
 type pod struct {
+	// name is its namespace and name.
+	name  string
 	at    time.Time
 	notes []fact
 	// down is since when it is not Ready, zero if it is; span is that on a timeline.
 	down time.Time
-	span *Span
+	span *stretch
 }
 
 func (l *Log) observePod(x flap.Finding) {
@@ -29,20 +31,21 @@ func (l *Log) observePod(x flap.Finding) {
 		l.podTurned(key, x)
 		return
 	}
-	note := fact{at: x.Time, stage: stageUpdated, first: x.Namespace + "/" + x.Pod}
+	p := l.podOf(key, x.Time)
+	note := fact{at: momentOf(x.Time), stage: stageUpdated, first: p.name}
 	switch x.Kind {
 	case flap.PodReadyWasStale:
 		note.stage, note.longest = stageStale, x.Duration
 	case flap.PodRestartedSilently:
 		note.stage = stageSilent
 	}
-	l.podOf(key, x.Time).note(note)
+	p.note(note)
 }
 
 func (l *Log) podOf(key podKey, t time.Time) *pod {
 	p := l.pods[key]
 	if p == nil {
-		p = &pod{}
+		p = &pod{name: key.namespace + "/" + key.name}
 		l.pods[key] = p
 	}
 	p.at = t
@@ -72,7 +75,6 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 	// Of one that had its name before: it was never seen to recover.
 	end(&p.span, x.Time)
 	p.down = x.Time
-	name := x.Namespace + "/" + x.Pod
 	switch x.Cause {
 	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
 		if x.Node == "" {
@@ -80,11 +82,11 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 		}
 		r := l.recordOfNodesPod(x)
 		r.byCause[x.Cause] += 0
-		r.add(fact{at: x.Time, stage: stagePods, first: name})
-		p.span = r.span(LanePod, name, x.Time)
+		r.add(fact{at: momentOf(x.Time), stage: stagePods, first: p.name})
+		p.span = r.span(LanePod, p.name, x.Time)
 		l.touched(r, x.Time)
 	default:
-		p.note(fact{at: x.Time, stage: stagePods, first: name})
+		p.note(fact{at: momentOf(x.Time), stage: stagePods, first: p.name})
 	}
 }
 
@@ -106,7 +108,7 @@ func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
 	}
 	p.notes = nil
 	if !p.down.IsZero() && p.span == nil && !goesOnPurpose(x.Cause) {
-		p.span = r.span(LanePod, x.Namespace+"/"+x.Pod, p.down)
+		p.span = r.span(LanePod, p.name, p.down)
 	}
 }
 
@@ -116,7 +118,7 @@ func (l *Log) observeWatch(x flap.Finding) {
 		if !r.ongoing() || r.story == storyWorkload || r.story == storyService {
 			continue
 		}
-		f := fact{at: x.Time, stage: stageBlind, first: x.Resource.String()}
+		f := fact{at: momentOf(x.Time), stage: stageBlind, first: x.Resource.String()}
 		if x.Kind == flap.WatchWorks {
 			f.stage, f.longest = stageSees, x.Duration
 		}

@@ -76,7 +76,7 @@ type record struct {
 	out             map[addressKey]time.Time
 	down            map[serviceKey]time.Time
 	conflict, wiped bool
-	bomb, wipe      *Span
+	bomb, wipe      *stretch
 
 	nodes           []string
 	nodesLeftOut    others
@@ -96,7 +96,7 @@ type record struct {
 	changes               []change
 
 	evidence bounded[*fact]
-	spans    bounded[*Span]
+	spans    bounded[*stretch]
 }
 
 // effect is what an incident did to a Service.
@@ -111,7 +111,7 @@ func newRecord(s subject, t time.Time) *record {
 		subject: s, id: idOf(s.key(), t), start: t,
 		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{},
 		down: map[serviceKey]time.Time{}, byCause: map[flap.Cause]int{},
-		evidence: newBounded[*fact](12, 24), spans: newBounded[*Span](24, 72),
+		evidence: newBounded[*fact](12, 24), spans: newBounded[*stretch](24, 72),
 	}
 	switch s.cause {
 	case flap.CausePodDeleted, flap.CausePodEvicted, flap.CausePodCompleted,

@@ -19,6 +19,8 @@ func (k serviceKey) String() string { return k.namespace + "/" + k.name }
 
 // service is what the log remembers of a Service that lost addresses.
 type service struct {
+	// name is its namespace and name.
+	name string
 	// losses are the last moments at which it lost some; lossAt is the newest.
 	losses []lossMark
 	lossAt time.Time
@@ -26,7 +28,7 @@ type service struct {
 	// the incident that this belongs to, nil until it is known.
 	outage time.Time
 	record *record
-	span   *Span
+	span   *stretch
 	// gained counts the ready addresses that came to it around gainedAt.
 	gained   int
 	gainedAt time.Time
@@ -71,8 +73,8 @@ func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == ni
 func (l *Log) serviceOf(key serviceKey) *service {
 	s := l.services[key]
 	if s == nil {
-		s = &service{}
-		s.timer = timer{name: "service/" + key.String(), look: func(t time.Time) { l.lookAtService(key, s, t) }}
+		s = &service{name: key.String()}
+		s.timer = timer{name: "service/" + s.name, look: func(t time.Time) { l.lookAtService(key, s, t) }}
 		l.services[key] = s
 	}
 	return s
@@ -109,8 +111,8 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 	r.outages++
 	r.down[key] = s.outage
 	r.effectOn(key).outages++
-	s.span = r.span(LaneOutage, key.String(), s.outage)
-	r.add(fact{at: s.outage, stage: stageOutage, service: key})
+	s.span = r.span(LaneOutage, s.name, s.outage)
+	r.add(fact{at: momentOf(s.outage), stage: stageOutage, service: key})
 	l.touched(r, s.outage)
 }
 
@@ -139,7 +141,7 @@ func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
 	r.outageTime += lasted
 	r.effectOn(key).outageTime += lasted
 	end(&s.span, t)
-	r.add(fact{at: t, stage: how, service: key, longest: lasted})
+	r.add(fact{at: momentOf(t), stage: how, service: key, longest: lasted})
 	s.outage, s.record = time.Time{}, nil
 	r.notWiped(t)
 	l.touched(r, t)
@@ -164,7 +166,7 @@ func (l *Log) reset(x flap.Finding) {
 		r.wiped = true
 		r.wipe = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
 	}
-	r.add(fact{at: x.Time, stage: stageReset, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: momentOf(x.Time), stage: stageReset, service: keyOfService(x), number: x.Count})
 	l.touched(r, x.Time)
 }
 
@@ -175,7 +177,7 @@ func (l *Log) rewritten(x flap.Finding) {
 		return
 	}
 	r.notWiped(x.Time)
-	r.add(fact{at: x.Time, stage: stageRewritten, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: momentOf(x.Time), stage: stageRewritten, service: keyOfService(x), number: x.Count})
 	l.touched(r, x.Time)
 }
 
@@ -187,7 +189,7 @@ func (l *Log) conflict(x flap.Finding) {
 	r := l.begin(bomb(keyOfService(x)), x.Time)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
-	r.add(fact{at: x.Time, stage: stageConflict, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: momentOf(x.Time), stage: stageConflict, service: keyOfService(x), number: x.Count})
 	r.bomb = r.span(LaneConflict, x.Namespace+"/"+x.Service, x.Time)
 	l.touched(r, x.Time)
 }
@@ -200,7 +202,7 @@ func (l *Log) conflictEnded(x flap.Finding) {
 	r.conflict = false
 	r.notWiped(x.Time)
 	end(&r.bomb, x.Time)
-	r.add(fact{at: x.Time, stage: stageDefused, service: keyOfService(x)})
+	r.add(fact{at: momentOf(x.Time), stage: stageDefused, service: keyOfService(x)})
 	l.touched(r, x.Time)
 }
 

@@ -102,8 +102,8 @@ func (r *record) numbers(grace time.Duration, t time.Time) Numbers {
 func (r *record) longestBy(t time.Time) time.Duration {
 	longest := r.longest
 	for _, s := range r.spans.all() {
-		if s.Lane == LaneHeartbeat && s.End.IsZero() {
-			longest = max(longest, t.Sub(s.Start))
+		if lanes[s.lane] == LaneHeartbeat && s.end == 0 {
+			longest = max(longest, t.Sub(s.start.time()))
 		}
 	}
 	return longest

@@ -125,7 +125,7 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 	n.record, n.marked = nil, time.Time{}
 	own := l.lose(n, t, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
-	own.add(fact{at: t, stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
+	own.add(fact{at: momentOf(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {
 		n.unready = own.span(LaneNode, n.name, t)
 	}
