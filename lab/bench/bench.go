@@ -4,8 +4,10 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -78,13 +80,13 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 			}
 			continue
 		}
-		result, err := o.compare(ctx, size)
-		if err != nil {
-			return m, fmt.Errorf("measure with %s: %w", size, err)
+		result, failed := o.compare(ctx, size)
+		if len(result.Runs) > 0 && ctx.Err() == nil {
+			m.Results = append(m.Results, result)
+			failed = errors.Join(failed, result.write(o))
 		}
-		m.Results = append(m.Results, result)
-		if err := result.write(o); err != nil {
-			return m, err
+		if failed != nil {
+			return m, fmt.Errorf("measure with %s: %w", size, failed)
 		}
 	}
 	if o.Grow.Nodes > 0 {
@@ -127,7 +129,8 @@ func (o Options) checkPage() error {
 	return nil
 }
 
-// compare measures all programs at one size, one after the other against the same API server. Each run begins with another.
+// compare measures all programs at one size, one after the other against the same API server. Each run begins with another. One
+// that fails is measured no more, and the others are.
 func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -145,21 +148,31 @@ func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	}
 	err = withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
 		result.PodBytes, result.NodeBytes = l.probe.pods[0].Size(), l.nodes[0].Size()
-		for run := range o.Runs {
-			for i := range o.Programs {
-				name := o.Programs[(i+run)%len(o.Programs)]
-				begin := time.Now()
-				figures, err := o.measure(ctx, c, l, newProgram(name, built))
-				if err != nil {
-					return err
-				}
-				result.Runs[name] = append(result.Runs[name], figures)
-				o.Log.Info("measured", "size", size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
-			}
-		}
-		return nil
+		return o.measureAll(ctx, c, l, built, &result)
 	})
 	return result, err
+}
+
+func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, built binaries, result *Result) error {
+	failed := map[string]error{}
+	for run := range o.Runs {
+		for i := range o.Programs {
+			name := o.Programs[(i+run)%len(o.Programs)]
+			if failed[name] != nil || ctx.Err() != nil {
+				continue
+			}
+			begin := time.Now()
+			figures, err := o.measure(ctx, c, l, newProgram(name, built))
+			if err != nil {
+				failed[name] = err
+				o.Log.Error("cannot measure a program", "size", result.Size.Name, "run", run+1, "program", name, "err", err)
+				continue
+			}
+			result.Runs[name] = append(result.Runs[name], figures)
+			o.Log.Info("measured", "size", result.Size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
+		}
+	}
+	return errors.Join(slices.Collect(maps.Values(failed))...)
 }
 
 func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {

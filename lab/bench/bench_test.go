@@ -42,6 +42,30 @@ func TestBench(t *testing.T) {
 	expectPage(t, o.Page)
 }
 
+// TestOthersAreMeasuredWithoutOneThatFails has no kubeflap.
+func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
+	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
+	o := Options{
+		Kubeflap: filepath.Join(t.TempDir(), "nothing"), Sizes: []Size{tiny}, Runs: 2, Programs: []string{Kubeflap, FloorTransformer},
+		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
+		Cache: t.TempDir(), Page: filepath.Join(t.TempDir(), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	if err := os.WriteFile(o.Page, []byte("<!-- bench tiny -->\n<!-- end of bench tiny -->\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), o.Kubeflap) {
+		t.Errorf("error %v does not name %s", err, o.Kubeflap)
+	}
+	if len(m.Results) != 1 || len(m.Results[0].Runs[FloorTransformer]) != 2 {
+		t.Fatalf("the floor was not measured twice: %v", m.Results)
+	}
+	page, err := os.ReadFile(o.Page)
+	if err != nil || !strings.Contains(string(page), "| "+string(SyncedWall)+" |  | ") {
+		t.Errorf("the page lacks the floor's figures: %v\n%s", err, page)
+	}
+}
+
 // expectMeasured checks that all figures are there: kubeflap's, and of the floor those that are not of scrapes.
 func expectMeasured(t *testing.T, m Measured) {
 	t.Helper()
