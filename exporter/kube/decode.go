@@ -82,9 +82,6 @@ type decoder struct {
 
 // Decode reads an object or a list of what is watched, and leaves the rest to client-go.
 func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if !wire.IsProtobuf(data) {
-		return d.fromJSON(data, defaults, into)
-	}
 	document, err := d.reader.Document(data)
 	if err != nil {
 		return nil, nil, err
@@ -94,25 +91,6 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 		return d.typed.Decode(data, defaults, into)
 	}
 	return object, nil, err
-}
-
-// fromJSON is for proxies and servers that do not speak protobuf: what they say is turned into
-// it first, so that there is one way to read.
-func (d *decoder) fromJSON(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	typed, kind, err := d.typed.Decode(data, defaults, into)
-	if err != nil || kind == nil {
-		return typed, kind, err
-	}
-	message, can := typed.(interface{ Marshal() ([]byte, error) })
-	if _, watched := kinds[kind.Kind]; !watched || !can {
-		return typed, kind, nil
-	}
-	raw, err := message.Marshal()
-	if err != nil {
-		return nil, kind, fmt.Errorf("write %s as protobuf: %w", kind.Kind, err)
-	}
-	object, err := d.read(wire.Document{Kind: kind.Kind, Object: raw})
-	return object, kind, err
 }
 
 // read is nil of anything that is not watched.

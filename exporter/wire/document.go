@@ -8,19 +8,19 @@ import (
 // prefix is before every document that is protobuf (apimachinery, runtime/serializer/protobuf).
 var prefix = []byte("k8s\x00")
 
-// IsProtobuf tells a document from one that is JSON.
-func IsProtobuf(document []byte) bool { return bytes.HasPrefix(document, prefix) }
-
 // Document is what an API server answers: an object, or a list, with its kind (runtime.Unknown).
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
-	// Object is the object's own message.
+	// Object is the object's own message. A document of JSON has it only if its kind is one that is watched.
 	Object []byte
 }
 
-// Document opens a document that is protobuf. It copies nothing.
+// Document opens a document, which is protobuf or else JSON. Of protobuf it copies nothing.
 func (r *Reader) Document(data []byte) (Document, error) {
+	if !bytes.HasPrefix(data, prefix) {
+		return fromJSON(data)
+	}
 	r.err = nil
 	var d Document
 	m := r.message(data[len(prefix):])

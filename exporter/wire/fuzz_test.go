@@ -61,8 +61,7 @@ func FuzzObject(f *testing.F) {
 		reader := &Reader{}
 		for kind, create := range kinds() {
 			random, _ := create()
-			randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(random)
-			meet(random, rand.New(rand.NewSource(seed)))
+			fill(random, seed)
 			data, err := random.Marshal()
 			if err != nil {
 				t.Fatal(err)
@@ -83,6 +82,12 @@ func FuzzObject(f *testing.F) {
 			checkText(t, got.Slim)
 		}
 	})
+}
+
+// fill makes an object of all that the API can hold.
+func fill(object any, seed int64) {
+	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(object)
+	meet(object, rand.New(rand.NewSource(seed)))
 }
 
 // Random words are rarely those that are looked for.
@@ -124,7 +129,7 @@ func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
 }
 
 // meet lets the parts of a pod and a node name each other.
-func meet(object typed, r *rand.Rand) {
+func meet(object any, r *rand.Rand) {
 	name := func() string { return []string{"a", "b", controllerManagerName, ""}[r.Intn(4)] }
 	switch o := object.(type) {
 	case *corev1.Node:
@@ -136,6 +141,9 @@ func meet(object typed, r *rand.Rand) {
 			for i := range containers {
 				always := corev1.ContainerRestartPolicyAlways
 				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s"}
+				if r.Intn(2) == 0 {
+					containers[i].Command, containers[i].Args = containers[i].Args, nil
+				}
 				containers[i].RestartPolicy = []*corev1.ContainerRestartPolicy{nil, &always, new(corev1.ContainerRestartPolicy)}[r.Intn(3)]
 			}
 		}
