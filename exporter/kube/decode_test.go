@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,9 +137,45 @@ func TestBookmarkThatEndsTheList(t *testing.T) {
 	bookmark := &corev1.Pod{TypeMeta: apiV1, ObjectMeta: metav1.ObjectMeta{
 		ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 	}}
-	_, read := newServer(t, runtime.ContentTypeProtobuf).event("BOOKMARK", bookmark)
-	if read.(*item).Annotations[metav1.InitialEventsAnnotationKey] != "true" {
-		t.Errorf("read as %+v", read)
+	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
+		t.Run(mediaType, func(t *testing.T) {
+			what, read := newServer(t, mediaType).event("BOOKMARK", bookmark)
+			if i := read.(*item); what != "BOOKMARK" || i.ResourceVersion != "8" || i.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+				t.Errorf("%s, read as %+v", what, read)
+			}
+		})
+	}
+}
+
+func TestAnEmptyList(t *testing.T) {
+	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
+		t.Run(mediaType, func(t *testing.T) {
+			list := newServer(t, mediaType).answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).(*page)
+			if len(list.Items) != 0 || list.ResourceVersion != "" || list.Continue != "" {
+				t.Errorf("read as %+v", list)
+			}
+		})
+	}
+}
+
+func TestAnswersThatMakeNoSense(t *testing.T) {
+	decoder, err := newServer(t, runtime.ContentTypeJSON).negotiator.Decoder(runtime.ContentTypeJSON, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, answer, want string }{
+		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "open a document: Pod.spec.nodeName: want a string"},
+		{"what is not watched", `{"kind":"Secret","apiVersion":"v1"}`, `no kind "Secret" is registered for version "v1" in scheme`},
+		{"without a kind", `{}`, "Object 'Kind' is missing in '{}'"},
+		{"cut off", `{"kind":"Pod"`, "couldn't get version/kind; json parse error: unexpected end of JSON input"},
+		{"a proxy's page", "<html>", "couldn't get version/kind; json parse error: invalid character '<'"},
+		{"nothing", "", "couldn't get version/kind; json parse error: unexpected end of JSON input"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if read, _, err := decoder.Decode([]byte(c.answer), nil, nil); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("read %v, %v; want %s", read, err, c.want)
+			}
+		})
 	}
 }
 

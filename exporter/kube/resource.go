@@ -3,9 +3,6 @@ package kube
 import (
 	"fmt"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +10,16 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
+
+// The groups of the API that are watched, in the versions that are read.
+var (
+	core         = schema.GroupVersion{Version: "v1"}
+	discovery    = schema.GroupVersion{Group: "discovery.k8s.io", Version: "v1"}
+	coordination = schema.GroupVersion{Group: "coordination.k8s.io", Version: "v1"}
+)
+
+// nodeLeases is the namespace of the nodes' Leases (corev1.NamespaceNodeLease).
+const nodeLeases = "kube-node-lease"
 
 // resource is what there is to know of a watched resource.
 type resource struct {
@@ -30,20 +37,19 @@ type resource struct {
 // resources are what is watched: all of the cluster, or if a namespace is given only what is
 // in it, and the nodes.
 func resources(namespace string) []resource {
-	discovery, coordination := discoveryv1.SchemeGroupVersion, coordinationv1.SchemeGroupVersion
 	return []resource{
-		{kind: event.KindNode, group: corev1.SchemeGroupVersion, without: "nodes stay as they were last seen, and no cause is found on them"},
+		{kind: event.KindNode, group: core, without: "nodes stay as they were last seen, and no cause is found on them"},
 		{
 			// kube-system holds Leases too: those of elected leaders, which are no heartbeats.
-			kind: event.KindLease, group: coordination, namespace: corev1.NamespaceNodeLease,
+			kind: event.KindLease, group: coordination, namespace: nodeLeases,
 			without: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
 		},
 		{
-			kind: event.KindPod, group: corev1.SchemeGroupVersion, namespace: namespace, large: true,
+			kind: event.KindPod, group: core, namespace: namespace, large: true,
 			without: "pods stay as they were last seen, and causes are not found",
 		},
 		{
-			kind: event.KindService, group: corev1.SchemeGroupVersion, namespace: namespace,
+			kind: event.KindService, group: core, namespace: namespace,
 			without: "Services stay as they were last seen",
 		},
 		{
@@ -51,7 +57,7 @@ func resources(namespace string) []resource {
 			without: "addresses are taken from Endpoints, which end at 1,000, and not compared with those of slices",
 		},
 		{
-			kind: event.KindEndpoints, group: corev1.SchemeGroupVersion, namespace: namespace, large: true,
+			kind: event.KindEndpoints, group: core, namespace: namespace, large: true,
 			without: "hand-written Endpoints, their resets and differences from EndpointSlices are not seen",
 		},
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -50,11 +49,11 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 		}
 		w.endpoints = append(w.endpoints, endpoint{resource: r, client: client, params: clients.params})
 	}
-	core, err := clients.forGroup(corev1.SchemeGroupVersion)
+	client, err := clients.forGroup(core)
 	if err != nil {
 		return nil, err
 	}
-	w.version = serverVersion{client: core, log: logger, sink: sink, again: make(chan struct{}, 1)}
+	w.version = serverVersion{client: client, log: logger, sink: sink, again: make(chan struct{}, 1)}
 	return w, nil
 }
 
