@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // ClusterLabel tells apart several clusters on one page, as Prometheus users do.
@@ -66,8 +65,6 @@ type Scrape struct {
 	// others are histograms and what is known of the process: the library writes them.
 	others []*dto.MetricFamily
 	series scrape
-	// out gathers what is written: the network and gzip get large pieces.
-	out *bufio.Writer
 }
 
 // piece is how much is written at once, at least.
@@ -77,7 +74,7 @@ const piece = 64 << 10
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, facts: make([]facts, len(p.clusters)), out: bufio.NewWriterSize(nil, piece)}
+		s = &Scrape{page: p, facts: make([]facts, len(p.clusters)), series: scrape{out: bufio.NewWriterSize(nil, piece)}}
 	}
 	var err error
 	if s.others, err = p.process.Gather(); err != nil {
@@ -97,7 +94,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 // Done gives the memory of a scrape to the next one.
 func (s *Scrape) Done() {
 	s.others = nil
-	s.out.Reset(nil)
+	s.series.out.Reset(nil)
 	s.page.idle.Store(s)
 }
 
@@ -141,7 +138,7 @@ func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster stri
 // Write writes the metrics in a format that CanScrape: first the clusters', then those of the process.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	s.series.encoding, _ = encodingOf(format)
-	s.out.Reset(w)
+	s.series.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {
 			return err
@@ -150,7 +147,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	if err := s.writeOthers(format); err != nil {
 		return err
 	}
-	if err := s.out.Flush(); err != nil {
+	if err := s.series.out.Flush(); err != nil {
 		return fmt.Errorf("write the metrics: %w", err)
 	}
 	return nil
@@ -158,7 +155,7 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 
 // writeOthers lets the library write what is left to it, and what ends the format.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
-	library := expfmt.NewEncoder(s.out, format)
+	library := expfmt.NewEncoder(s.series.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
 			continue // it would be refused
@@ -180,31 +177,15 @@ func (s *Scrape) writeSeries() error {
 	for i, part := range s.page.clusters[0].parts {
 		for _, m := range part.metrics {
 			x := &s.series
-			head := s.page.heads[m.place][x.encoding]
-			x.metric, x.written = m.place, append(x.written[:0], head...)
+			x.begin(m, s.page.heads[m.place][x.encoding])
 			for j, c := range s.page.clusters {
 				x.cluster = c.name
 				c.parts[i].collect(x, &s.facts[j])
 			}
-			if len(x.written) == len(head) {
-				continue
-			}
-			if err := x.send(s.out); err != nil {
+			if err := x.end(); err != nil {
 				return fmt.Errorf("write %s: %w", m.Name, err)
 			}
 		}
 	}
 	return nil
-}
-
-// send sends what is written of a metric.
-func (s *scrape) send(w io.Writer) error {
-	if s.encoding == protobuf {
-		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.written)))
-		if _, err := w.Write(s.scratch); err != nil {
-			return err
-		}
-	}
-	_, err := w.Write(s.written)
-	return err
 }

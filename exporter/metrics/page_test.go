@@ -22,7 +22,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
-// pages are of one cluster, and of two with names.
+// pages are of one cluster, of two with names, and of a large one.
 func pages(t *testing.T) map[string]*Page {
 	t.Helper()
 	process := prometheus.NewPedanticRegistry()
@@ -33,7 +33,21 @@ func pages(t *testing.T) map[string]*Page {
 	one.Add(played(t, "testdata/story.jsonl"), "")
 	two.Add(played(t, "testdata/story.jsonl"), "story")
 	two.Add(oddlyNamed(), "odd \"one\"\\\n")
-	return map[string]*Page{"one cluster": one, "two clusters": two}
+	large := NewPage(process)
+	large.Add(crowded(), "")
+	return map[string]*Page{"one cluster": one, "two clusters": two, "a large cluster": large}
+}
+
+// crowded is a collector of a cluster with so many Services that a metric of them takes several pieces.
+func crowded() *Collector {
+	c := NewCollector()
+	fold := flap.New(flap.Settings{}, c.Observe)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c.Read(fold, func() time.Time { return at })
+	for i := range 5 * piece / 100 {
+		fold.Apply(event.Event{Seen: at, Kind: event.KindService, Type: event.Added, Object: &event.Service{Meta: meta("service", i)}})
+	}
+	return c
 }
 
 // oddlyNamed is a collector of a cluster with names that no API server lets pass, as a recording may have them.

@@ -1,11 +1,13 @@
 package metrics
 
 import (
+	"bufio"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // scrape takes in the series of one metric, object by object, and writes them as they are sent: a large cluster has
@@ -16,8 +18,11 @@ type scrape struct {
 	encoding encoding
 	// metric is the place of the one whose series are taken in; those of others are left out.
 	metric int
-	// written is what describes it, and its series.
+	// written is what describes it, and its series, as far as they are not sent; begun: it has one.
 	written []byte
+	begun   bool
+	// out gathers what is sent: the network and gzip get large pieces.
+	out *bufio.Writer
 	// registry gets the series of all metrics instead, if there is one.
 	registry chan<- prometheus.Metric
 
@@ -57,12 +62,35 @@ func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 }
 
 func (s *scrape) write(m *Metric, value float64, labels []string) {
+	s.begun = true
 	names := m.Labels[len(m.Labels)-len(labels):]
 	if s.encoding == protobuf {
 		s.writeMessage(m, value, names, labels)
-	} else {
-		s.writeLine(m.Name, value, names, labels)
+		return
 	}
+	s.writeLine(m.Name, value, names, labels)
+	if len(s.written) >= piece {
+		_, _ = s.out.Write(s.written) // an error stays
+		s.written = s.written[:0]
+	}
+}
+
+// begin begins a metric, of which there may be no series.
+func (s *scrape) begin(m *Metric, head []byte) {
+	s.metric, s.written, s.begun = m.place, append(s.written[:0], head...), false
+}
+
+// end sends what is left of a metric. That of a message is all, since its length is sent first.
+func (s *scrape) end() error {
+	if !s.begun {
+		return nil
+	}
+	if s.encoding == protobuf {
+		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.written)))
+		_, _ = s.out.Write(s.scratch) // an error stays
+	}
+	_, err := s.out.Write(s.written)
+	return err
 }
 
 // constant is a series for a registry.
