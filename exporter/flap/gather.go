@@ -80,6 +80,7 @@ func (f *Fold) forgetTurns(t time.Time) {
 	}
 	f.turnsForgotten = t
 	for _, s := range f.services {
+		s.forgetLeft(t, f.settings.BounceWindow)
 		if s.consumers == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"math"
 	"time"
 	"unique"
 
@@ -51,7 +52,7 @@ type image struct{ name, image string }
 // time.Time, and like that it does not heed a clock that is set.
 type moment int64
 
-func (f *Fold) moment(t time.Time) moment { return moment(t.Sub(f.begin)) + 1 }
+func (f *Fold) moment(t time.Time) moment { return moment(min(t.Sub(f.begin), math.MaxInt64-1)) + 1 }
 
 func (f *Fold) time(m moment) time.Time {
 	if m == 0 {

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -104,6 +105,9 @@ func TestMoments(t *testing.T) {
 			if at, got := begin.Add(after), f.time(f.moment(begin.Add(after))); got.String() != at.String() {
 				t.Errorf("%s is remembered as %s", at, got)
 			}
+		}
+		if early, late := f.moment(begin.Add(math.MinInt64)), f.moment(begin.Add(math.MaxInt64)); early >= late {
+			t.Errorf("what is centuries before %s is remembered as later than what is centuries after it", begin)
 		}
 		if !f.time(0).IsZero() {
 			t.Error("no moment is a time")

@@ -2,6 +2,7 @@ package flap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -280,11 +281,15 @@ func (f *Fold) leftRotation(s shift, a *address) {
 	if s.at.Sub(s.leftSwept) <= f.settings.BounceWindow {
 		return
 	}
-	s.leftSwept = s.at
-	for id, at := range s.left {
-		if s.at.Sub(at) > f.settings.BounceWindow {
-			delete(s.left, id)
-		}
+	s.forgetLeft(s.at, f.settings.BounceWindow)
+}
+
+// forgetLeft forgets what left rotation too long ago to bounce.
+func (s *service) forgetLeft(t time.Time, within time.Duration) {
+	s.leftSwept = t
+	maps.DeleteFunc(s.left, func(_ event.UID, at time.Time) bool { return t.Sub(at) > within })
+	if len(s.left) == 0 {
+		s.left = nil
 	}
 }
 

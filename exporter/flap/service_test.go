@@ -459,7 +459,11 @@ func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
 	s.at(10).modified(slice("a", "web", "web-2", "web-3"))
 	s.at(20).modified(slice("a", "web", "web-3"))
 	s.at(45).modified(slice("a", "web"))
-	equal(t, "remembered leavers", len(s.services[serviceKey{"shop", "web"}].left), 2)
+	web := s.services[serviceKey{"shop", "web"}]
+	equal(t, "remembered leavers", len(web.left), 2)
+	s.at(76)
+	s.Advance(s.now)
+	equal(t, "without another change of the Service", web.left == nil, true)
 }
 
 func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {

@@ -66,7 +66,7 @@ func (l *Log) lostAddress(x flap.Finding) {
 	r.effectOn(key.serviceKey).lost++
 	r.noteChange(key, x.Time, false)
 	l.takePodNotes(r, x, a)
-	r.add(fact{at: momentOf(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x)})
+	r.add(fact{at: l.moment(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x)})
 	l.takeOut(r, a, key, x)
 	if a.losses == 2 {
 		r.again++
@@ -82,7 +82,7 @@ func (l *Log) lostAddress(x flap.Finding) {
 // takeOut keeps what must come back for the incident to end: an address that
 // stayed. One that was removed may never come back.
 func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
-	end(&a.span, x.Time)
+	l.end(&a.span, x.Time)
 	switch {
 	case goesOnPurpose(x.Cause):
 		return
@@ -100,7 +100,7 @@ func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
 	if r.harmless && r.cause == flap.CauseServiceChanged {
 		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
-	a.span = r.span(LaneAddress, l.serviceOf(key.serviceKey).name, x.Time)
+	a.span = l.span(r, LaneAddress, l.serviceOf(key.serviceKey).name, x.Time)
 }
 
 // goesOnPurpose: the pod goes for good, and nobody waits for it.
@@ -142,9 +142,9 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	}
 	a.isOut, a.away = false, false
 	delete(r.out, key)
-	end(&a.span, t)
+	l.end(&a.span, t)
 	r.noteChange(key, t, true)
-	r.add(fact{at: momentOf(t), stage: stageBack, service: key.serviceKey})
+	r.add(fact{at: l.moment(t), stage: stageBack, service: key.serviceKey})
 	l.touched(r, t)
 }
 
@@ -159,16 +159,16 @@ func (l *Log) addressGone(x flap.Finding) {
 	r := a.record.root()
 	a.isOut, a.at = false, x.Time
 	delete(r.out, key)
-	end(&a.span, x.Time)
+	l.end(&a.span, x.Time)
 	how := stageGone
 	if x.Kind == flap.AddressLeftOut {
 		how = stageLeftOut
 	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
 		// Another may come under its name, as in a StatefulSet.
-		end(&p.span, x.Time)
+		l.end(&p.span, x.Time)
 		p.down = time.Time{}
 	}
-	r.add(fact{at: momentOf(x.Time), stage: how, service: key.serviceKey, first: nameOf(x)})
+	r.add(fact{at: l.moment(x.Time), stage: how, service: key.serviceKey, first: nameOf(x)})
 	l.touched(r, x.Time)
 }
 

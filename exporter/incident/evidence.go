@@ -56,7 +56,7 @@ type fact struct {
 
 const (
 	// alike is within what time facts of a kind become one, lookBack among how many.
-	alike    = moment(15 * time.Second / time.Microsecond)
+	alike    = moment(15 * time.Second)
 	lookBack = 8
 )
 
@@ -64,7 +64,9 @@ const (
 // are one link, not thirty.
 func (r *record) add(f fact) {
 	f.count = max(f.count, 1)
-	f.until = max(f.at, f.until)
+	if f.until == 0 {
+		f.until = f.at
+	}
 	for _, x := range r.evidence.newest(lookBack) {
 		if f.service != (serviceKey{}) && x.service == f.service && x.stage == opposites[f.stage] {
 			break
@@ -108,14 +110,14 @@ func (f *fact) countIn(more fact) {
 	f.count = len(f.names)
 }
 
-func (r *record) chain() []Evidence {
+func (l *Log) chain(r *record) []Evidence {
 	facts := r.evidence.all()
 	slices.SortStableFunc(facts, func(a, b *fact) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.stage, b.stage))
 	})
 	all := make([]Evidence, 0, len(facts))
 	for _, f := range facts {
-		all = append(all, Evidence{f.at.time(), f.until.time(), f.count, f.sentence()})
+		all = append(all, Evidence{l.time(f.at), l.time(f.until), f.count, f.sentence()})
 	}
 	return all
 }

@@ -31,9 +31,9 @@ const (
 type Log struct {
 	mu   sync.Mutex
 	size int
-	// now is the time of the newest finding or question, swept when what is old was forgotten.
-	now, swept time.Time
-	timers     timers
+	// first is the time of the first finding, now that of the newest finding or question, swept when what is old was forgotten.
+	first, now, swept time.Time
+	timers            timers
 	// grace is the grace period in force, 0 while no heartbeat was late.
 	grace time.Duration
 
@@ -67,6 +67,9 @@ func New(size int) *Log {
 func (l *Log) Observe(x flap.Finding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.first.IsZero() {
+		l.first = x.Time
+	}
 	l.advance(x.Time)
 	switch x.Kind {
 	case flap.HeartbeatSeen, flap.HeartbeatLate, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.NodeRemoved:

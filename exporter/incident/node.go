@@ -91,31 +91,31 @@ func (l *Log) heartbeat(n *node, x flap.Finding) {
 		return
 	}
 	n.missed = false
-	r.add(fact{at: momentOf(x.Time), stage: stageHeartbeat, first: n.name, longest: x.Duration})
-	end(&n.gap, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageHeartbeat, first: n.name, longest: x.Duration})
+	l.end(&n.gap, x.Time)
 	l.closeNode(r, n, x.Time)
 }
 
 func (l *Log) missedHeartbeat(n *node, x flap.Finding) {
 	if n.missed {
 		// The heartbeat between was none whose interval is known.
-		end(&n.gap, x.Time.Add(-x.Duration))
+		l.end(&n.gap, x.Time.Add(-x.Duration))
 	}
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Duration)
 	r := l.lose(n, x.Time, x.Duration)
 	l.openGap(r, n, x.Time)
-	r.add(fact{at: momentOf(x.Time), stage: stageMissed, first: n.name, longest: x.Duration})
+	r.add(fact{at: l.moment(x.Time), stage: stageMissed, first: n.name, longest: x.Duration})
 }
 
 // openGap tells of a node's heartbeat that is out.
 func (l *Log) openGap(r *record, n *node, t time.Time) {
 	r.unknown = true
 	r.openNodes[n.name] = struct{}{}
-	r.add(fact{at: momentOf(n.gapFrom), stage: stageLast, first: n.name})
+	r.add(fact{at: l.moment(n.gapFrom), stage: stageLast, first: n.name})
 	if n.late.After(n.gapFrom) && r.story != storyGrace {
-		r.add(fact{at: momentOf(n.late), stage: stageLate, first: n.name, longest: n.late.Sub(n.gapFrom)})
+		r.add(fact{at: l.moment(n.late), stage: stageLate, first: n.name, longest: n.late.Sub(n.gapFrom)})
 	}
-	n.gap = r.span(LaneHeartbeat, n.name, n.gapFrom)
+	n.gap = l.span(r, LaneHeartbeat, n.name, n.gapFrom)
 	l.touched(r, t)
 	if r.story == storyGrace {
 		l.timers.wake(&n.timer, n.gapFrom.Add(oneBeatLost))
@@ -137,18 +137,18 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 		r = l.follow(n, x.Time, normalInterval+1)
 	}
 	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Heartbeat > 0 {
-		r.add(fact{at: momentOf(x.Time.Add(-x.Heartbeat)), stage: stageLast, first: n.name})
+		r.add(fact{at: l.moment(x.Time.Add(-x.Heartbeat)), stage: stageLast, first: n.name})
 	}
 	r.turned++
 	r.openNodes[n.name] = struct{}{}
-	end(&n.unready, x.Time)
-	n.unready = r.span(LaneNode, n.name, x.Time)
+	l.end(&n.unready, x.Time)
+	n.unready = l.span(r, LaneNode, n.name, x.Time)
 	stage := stageNotReady
 	if unknown {
 		stage = stageUnknown
 		r.turnedUnknown++
 	}
-	r.add(fact{at: momentOf(x.Time), stage: stage, first: n.name, longest: x.Heartbeat})
+	r.add(fact{at: l.moment(x.Time), stage: stage, first: n.name, longest: x.Heartbeat})
 	l.touched(r, x.Time)
 }
 
@@ -159,8 +159,8 @@ func (l *Log) turnedReady(n *node, x flap.Finding) {
 		return
 	}
 	n.notReady = false
-	r.add(fact{at: momentOf(x.Time), stage: stageReady, first: n.name, longest: x.Duration})
-	end(&n.unready, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageReady, first: n.name, longest: x.Duration})
+	l.end(&n.unready, x.Time)
 	l.closeNode(r, n, x.Time)
 }
 
@@ -172,7 +172,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	r.unknown = true
 	r.turned++
 	r.turnedUnknown++
-	r.add(fact{at: momentOf(x.Time), stage: stageUnseen, first: n.name})
+	r.add(fact{at: l.moment(x.Time), stage: stageUnseen, first: n.name})
 	l.touched(r, x.Time)
 }
 
@@ -183,9 +183,9 @@ func (l *Log) nodeRemoved(n *node, x flap.Finding) {
 		return
 	}
 	n.missed, n.notReady = false, false
-	end(&n.gap, x.Time)
-	end(&n.unready, x.Time)
-	r.add(fact{at: momentOf(x.Time), stage: stageNodeRemoved, first: n.name})
+	l.end(&n.gap, x.Time)
+	l.end(&n.unready, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageNodeRemoved, first: n.name})
 	l.closeNode(r, n, x.Time)
 }
 

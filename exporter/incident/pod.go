@@ -32,7 +32,7 @@ func (l *Log) observePod(x flap.Finding) {
 		return
 	}
 	p := l.podOf(key, x.Time)
-	note := fact{at: momentOf(x.Time), stage: stageUpdated, first: p.name}
+	note := fact{at: l.moment(x.Time), stage: stageUpdated, first: p.name}
 	switch x.Kind {
 	case flap.PodReadyWasStale:
 		note.stage, note.longest = stageStale, x.Duration
@@ -63,7 +63,7 @@ func (p *pod) note(f fact) {
 func (l *Log) podTurned(key podKey, x flap.Finding) {
 	if x.To == "true" {
 		if p := l.pods[key]; p != nil {
-			end(&p.span, x.Time)
+			l.end(&p.span, x.Time)
 			p.down, p.at = time.Time{}, x.Time
 		}
 		return
@@ -73,7 +73,7 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 	}
 	p := l.podOf(key, x.Time)
 	// Of one that had its name before: it was never seen to recover.
-	end(&p.span, x.Time)
+	l.end(&p.span, x.Time)
 	p.down = x.Time
 	switch x.Cause {
 	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
@@ -82,11 +82,11 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 		}
 		r := l.recordOfNodesPod(x)
 		r.byCause[x.Cause] += 0
-		r.add(fact{at: momentOf(x.Time), stage: stagePods, first: p.name})
-		p.span = r.span(LanePod, p.name, x.Time)
+		r.add(fact{at: l.moment(x.Time), stage: stagePods, first: p.name})
+		p.span = l.span(r, LanePod, p.name, x.Time)
 		l.touched(r, x.Time)
 	default:
-		p.note(fact{at: momentOf(x.Time), stage: stagePods, first: p.name})
+		p.note(fact{at: l.moment(x.Time), stage: stagePods, first: p.name})
 	}
 }
 
@@ -108,7 +108,7 @@ func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
 	}
 	p.notes = nil
 	if !p.down.IsZero() && p.span == nil && !goesOnPurpose(x.Cause) {
-		p.span = r.span(LanePod, p.name, p.down)
+		p.span = l.span(r, LanePod, p.name, p.down)
 	}
 }
 
@@ -118,7 +118,7 @@ func (l *Log) observeWatch(x flap.Finding) {
 		if !r.ongoing() || r.story == storyWorkload || r.story == storyService {
 			continue
 		}
-		f := fact{at: momentOf(x.Time), stage: stageBlind, first: x.Resource.String()}
+		f := fact{at: l.moment(x.Time), stage: stageBlind, first: x.Resource.String()}
 		if x.Kind == flap.WatchWorks {
 			f.stage, f.longest = stageSees, x.Duration
 		}

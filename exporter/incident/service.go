@@ -111,8 +111,8 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 	r.outages++
 	r.down[key] = s.outage
 	r.effectOn(key).outages++
-	s.span = r.span(LaneOutage, s.name, s.outage)
-	r.add(fact{at: momentOf(s.outage), stage: stageOutage, service: key})
+	s.span = l.span(r, LaneOutage, s.name, s.outage)
+	r.add(fact{at: l.moment(s.outage), stage: stageOutage, service: key})
 	l.touched(r, s.outage)
 }
 
@@ -140,17 +140,17 @@ func (l *Log) endOutage(key serviceKey, s *service, t time.Time, how stage) {
 	delete(r.down, key)
 	r.outageTime += lasted
 	r.effectOn(key).outageTime += lasted
-	end(&s.span, t)
-	r.add(fact{at: momentOf(t), stage: how, service: key, longest: lasted})
+	l.end(&s.span, t)
+	r.add(fact{at: l.moment(t), stage: how, service: key, longest: lasted})
 	s.outage, s.record = time.Time{}, nil
-	r.notWiped(t)
+	l.notWiped(r, t)
 	l.touched(r, t)
 }
 
 // notWiped: what was wiped is there again, or is not wanted any more.
-func (r *record) notWiped(t time.Time) {
+func (l *Log) notWiped(r *record, t time.Time) {
 	r.wiped = false
-	end(&r.wipe, t)
+	l.end(&r.wipe, t)
 }
 
 // reset takes in the wipe of hand-written addresses.
@@ -164,9 +164,9 @@ func (l *Log) reset(x flap.Finding) {
 	r.effectOn(keyOfService(x))
 	if x.Selector && !r.wiped {
 		r.wiped = true
-		r.wipe = r.span(LaneAddress, x.Namespace+"/"+x.Service, x.Time)
+		r.wipe = l.span(r, LaneAddress, x.Namespace+"/"+x.Service, x.Time)
 	}
-	r.add(fact{at: momentOf(x.Time), stage: stageReset, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: l.moment(x.Time), stage: stageReset, service: keyOfService(x), number: x.Count})
 	l.touched(r, x.Time)
 }
 
@@ -176,8 +176,8 @@ func (l *Log) rewritten(x flap.Finding) {
 	if r == nil || !r.wiped {
 		return
 	}
-	r.notWiped(x.Time)
-	r.add(fact{at: momentOf(x.Time), stage: stageRewritten, service: keyOfService(x), number: x.Count})
+	l.notWiped(r, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageRewritten, service: keyOfService(x), number: x.Count})
 	l.touched(r, x.Time)
 }
 
@@ -189,8 +189,8 @@ func (l *Log) conflict(x flap.Finding) {
 	r := l.begin(bomb(keyOfService(x)), x.Time)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
-	r.add(fact{at: momentOf(x.Time), stage: stageConflict, service: keyOfService(x), number: x.Count})
-	r.bomb = r.span(LaneConflict, x.Namespace+"/"+x.Service, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageConflict, service: keyOfService(x), number: x.Count})
+	r.bomb = l.span(r, LaneConflict, x.Namespace+"/"+x.Service, x.Time)
 	l.touched(r, x.Time)
 }
 
@@ -200,9 +200,9 @@ func (l *Log) conflictEnded(x flap.Finding) {
 		return
 	}
 	r.conflict = false
-	r.notWiped(x.Time)
-	end(&r.bomb, x.Time)
-	r.add(fact{at: momentOf(x.Time), stage: stageDefused, service: keyOfService(x)})
+	l.notWiped(r, x.Time)
+	l.end(&r.bomb, x.Time)
+	r.add(fact{at: l.moment(x.Time), stage: stageDefused, service: keyOfService(x)})
 	l.touched(r, x.Time)
 }
 
@@ -215,7 +215,7 @@ func (l *Log) serviceGained(key serviceKey, t time.Time) {
 	s.gained++
 	s.gainedAt = t
 	if r := l.active[bomb(key).key()]; r != nil && r.wiped {
-		r.notWiped(t)
+		l.notWiped(r, t)
 		l.touched(r, t)
 	}
 }
@@ -236,7 +236,7 @@ func (l *Log) serviceRemoved(x flap.Finding) {
 		if a.isOut {
 			r := a.record.root()
 			delete(r.out, k)
-			end(&a.span, x.Time)
+			l.end(&a.span, x.Time)
 			l.touched(r, x.Time)
 		}
 		delete(l.addresses, k)

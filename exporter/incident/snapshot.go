@@ -39,9 +39,9 @@ func (r *record) snapshot(l *Log, t time.Time) Incident {
 		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	x.Evidence = r.chain()
-	x.Timeline = r.timeline(x.End)
-	x.Numbers = r.numbers(l.grace, t)
+	x.Evidence = l.chain(r)
+	x.Timeline = l.timeline(r, x.End)
+	x.Numbers = l.numbers(r, t)
 	x.Summary = r.summary(&x)
 	x.Remedy = r.remedy(&x)
 	return x
@@ -81,11 +81,11 @@ const (
 	mostGrace  = 120 * time.Second
 )
 
-func (r *record) numbers(grace time.Duration, t time.Time) Numbers {
+func (l *Log) numbers(r *record, t time.Time) Numbers {
 	var n Numbers
 	switch r.story {
 	case storyNode, storyControlPlane, storyGrace:
-		n.GracePeriod, n.LongestInterval = grace, r.longestBy(t)
+		n.GracePeriod, n.LongestInterval = l.grace, l.longestBy(r, t)
 	}
 	switch {
 	case r.story == storyNode && r.mainCause() == flap.CauseNodeHeartbeatLost:
@@ -99,11 +99,11 @@ func (r *record) numbers(grace time.Duration, t time.Time) Numbers {
 }
 
 // longestBy is the longest interval between two heartbeats, a running one included.
-func (r *record) longestBy(t time.Time) time.Duration {
+func (l *Log) longestBy(r *record, t time.Time) time.Duration {
 	longest := r.longest
 	for _, s := range r.spans.all() {
 		if lanes[s.lane] == LaneHeartbeat && s.end == 0 {
-			longest = max(longest, t.Sub(s.start.time()))
+			longest = max(longest, t.Sub(l.time(s.start)))
 		}
 	}
 	return longest

@@ -119,15 +119,15 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 		return r
 	}
 	delete(r.openNodes, n.name)
-	end(&n.gap, t)
-	end(&n.unready, t)
+	l.end(&n.gap, t)
+	l.end(&n.unready, t)
 	l.touched(r, t)
 	n.record, n.marked = nil, time.Time{}
 	own := l.lose(n, t, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
-	own.add(fact{at: momentOf(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
+	own.add(fact{at: l.moment(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {
-		n.unready = own.span(LaneNode, n.name, t)
+		n.unready = l.span(own, LaneNode, n.name, t)
 	}
 	return own
 }

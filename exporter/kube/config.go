@@ -37,7 +37,7 @@ type clients struct {
 }
 
 // newClients does by hand what client-go's clientset would do for all groups of the API, whose types
-// make the binary half as large again. Not even those of the three groups that are needed are
+// would be a good part of the binary. Not even those of the three groups that are needed are
 // registered: exporter/wire reads without them. Status and ListOptions each group has.
 func newClients(config *rest.Config) (*clients, error) {
 	scheme := runtime.NewScheme()

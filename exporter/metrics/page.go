@@ -67,7 +67,7 @@ type Scrape struct {
 	series scrape
 }
 
-// piece is how much is written at once, at least.
+// piece is how much is written at once, but for the end.
 const piece = 64 << 10
 
 // Scrape reads all metrics. Done must be called once they are written.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -73,37 +72,50 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 		return m, err
 	}
 	defer o.scraper.stop()
+	var failures []error
 	for _, size := range o.Sizes {
-		if o.Profiles != "" {
-			if err := o.profile(ctx, size); err != nil {
-				return m, fmt.Errorf("profile with %s: %w", size, err)
-			}
-			continue
-		}
-		result, failed := o.compare(ctx, size)
-		if len(result.Runs) > 0 && ctx.Err() == nil {
-			m.Results = append(m.Results, result)
-			failed = errors.Join(failed, result.write(o))
-		}
-		if failed != nil {
-			return m, fmt.Errorf("measure with %s: %w", size, failed)
+		if err := o.measureSize(ctx, size, &m); err != nil {
+			failures = append(failures, fmt.Errorf("measure with %s: %w", size, err))
 		}
 	}
-	if o.Grow.Nodes > 0 {
-		if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
-			return m, fmt.Errorf("measure growth: %w", err)
-		}
-		if err := m.Grown.write(o.Page); err != nil {
-			return m, err
+	if o.Grow.Nodes > 0 && ctx.Err() == nil {
+		if err := o.measureGrowth(ctx, &m); err != nil {
+			failures = append(failures, fmt.Errorf("measure growth: %w", err))
 		}
 	}
-	if o.Churn > 0 {
-		if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
-			return m, fmt.Errorf("measure churn: %w", err)
+	if o.Churn > 0 && ctx.Err() == nil {
+		if err := o.measureChurn(ctx, &m); err != nil {
+			failures = append(failures, fmt.Errorf("measure churn: %w", err))
 		}
-		return m, m.Churned.write(o.Page)
 	}
-	return m, nil
+	return m, errors.Join(failures...)
+}
+
+// measureSize also writes what was measured of some programs when another has failed.
+func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
+	if o.Profiles != "" {
+		return o.profile(ctx, size)
+	}
+	result, err := o.compare(ctx, size)
+	if len(result.Runs) == 0 {
+		return err
+	}
+	m.Results = append(m.Results, result)
+	return errors.Join(err, result.write(o))
+}
+
+func (o Options) measureGrowth(ctx context.Context, m *Measured) (err error) {
+	if m.Grown, err = o.grow(ctx, o.Grow); err != nil {
+		return err
+	}
+	return m.Grown.write(o.Page)
+}
+
+func (o Options) measureChurn(ctx context.Context, m *Measured) (err error) {
+	if m.Churned, err = o.churn(ctx, o.ChurnSize, o.Churn); err != nil {
+		return err
+	}
+	return m.Churned.write(o.Page)
 }
 
 // checkPage finds out now what would be an error after an hour.
@@ -129,8 +141,8 @@ func (o Options) checkPage() error {
 	return nil
 }
 
-// compare measures all programs at one size, one after the other against the same API server. Each run begins with another. One
-// that fails is measured no more, and the others are.
+// compare measures all programs at one size, one after the other against the same API server. Each run begins with another. Of one
+// that fails there are no figures, and the others are measured all the same.
 func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -154,25 +166,32 @@ func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 }
 
 func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, built binaries, result *Result) error {
-	failed := map[string]error{}
+	failed := map[string]bool{}
+	var failures []error
 	for run := range o.Runs {
 		for i := range o.Programs {
 			name := o.Programs[(i+run)%len(o.Programs)]
-			if failed[name] != nil || ctx.Err() != nil {
+			if failed[name] {
 				continue
 			}
 			begin := time.Now()
 			figures, err := o.measure(ctx, c, l, newProgram(name, built))
+			if ctx.Err() != nil {
+				// It is the cluster that failed, or someone wants an end.
+				clear(result.Runs)
+				return fmt.Errorf("measure %s: %w", name, context.Cause(ctx))
+			}
 			if err != nil {
-				failed[name] = err
 				o.Log.Error("cannot measure a program", "size", result.Size.Name, "run", run+1, "program", name, "err", err)
+				delete(result.Runs, name)
+				failed[name], failures = true, append(failures, err)
 				continue
 			}
 			result.Runs[name] = append(result.Runs[name], figures)
 			o.Log.Info("measured", "size", result.Size.Name, "run", run+1, "program", name, "took", time.Since(begin).Round(time.Second), "figures", figures)
 		}
 	}
-	return errors.Join(slices.Collect(maps.Values(failed))...)
+	return errors.Join(failures...)
 }
 
 func (o Options) build(ctx context.Context, dir string) (b binaries, err error) {
