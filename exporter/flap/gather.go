@@ -31,7 +31,8 @@ type consumer struct {
 	due time.Time
 	// applied is whether the consumer has the addresses that changed since in rotation.
 	applied map[event.UID]bool
-	turns   map[event.UID]turns
+	// turns are kept of addresses that it took out lately.
+	turns map[event.UID]turns
 }
 
 // turns are when a consumer took an address out, and when it put it back after that.

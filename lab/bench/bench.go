@@ -74,6 +74,9 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	defer o.scraper.stop()
 	var failures []error
 	for _, size := range o.Sizes {
+		if ctx.Err() != nil {
+			break
+		}
 		if err := o.measureSize(ctx, size, &m); err != nil {
 			failures = append(failures, fmt.Errorf("measure with %s: %w", size, err))
 		}
