@@ -52,8 +52,7 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 // newRegistry makes a registry of what is to know of the process itself.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess())
 	return registry
 }
 
