@@ -52,7 +52,7 @@ func (f *Fold) compareSources(s *service, t time.Time) {
 	if !s.exists {
 		return
 	}
-	disputed := map[event.UID]time.Time{}
+	var disputed map[event.UID]time.Time
 	note := func(id event.UID, agreed bool) {
 		if agreed {
 			return
@@ -60,6 +60,9 @@ func (f *Fold) compareSources(s *service, t time.Time) {
 		since, ok := s.disputed[id]
 		if !ok {
 			since = t
+		}
+		if disputed == nil {
+			disputed = map[event.UID]time.Time{}
 		}
 		disputed[id] = since
 	}
@@ -76,13 +79,10 @@ func (f *Fold) compareSources(s *service, t time.Time) {
 	for _, x := range shadow.only(s) {
 		note(x.uid, false)
 	}
-	s.disputed = nil
-	if len(disputed) > 0 {
-		s.disputed = disputed
-	}
+	s.disputed = disputed
 }
 
-// shadow is what the Endpoints object says where the slices are the source.
+// shadow is what the Endpoints object says where the slices are the source, until the next event.
 type shadow struct {
 	compared bool
 	entries  []placed
@@ -96,7 +96,8 @@ func (f *Fold) shadowOf(s *service) shadow {
 	}
 	for _, h := range s.holders {
 		if h.kind == event.KindEndpoints && !h.truncated {
-			return shadow{true, sorted(h.entries, nil)}
+			f.scratch.before = sorted(h.entries, f.scratch.before)
+			return shadow{true, f.scratch.before}
 		}
 	}
 	return shadow{}

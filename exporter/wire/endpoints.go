@@ -43,7 +43,7 @@ func (r *Reader) subsets(data []byte) []event.Address {
 	if number == 0 {
 		return nil
 	}
-	all := merged{addresses: make([]event.Address, 0, number), places: make(map[event.UID]int, number)}
+	all := merged{addresses: make([]event.Address, 0, number), places: r.emptyPlaces()}
 	m = r.message(data)
 	for m.next() {
 		if m.number == 2 {
@@ -69,6 +69,19 @@ func (r *Reader) subset(data []byte, all *merged) {
 type merged struct {
 	addresses []event.Address
 	places    map[event.UID]int
+}
+
+// manyPlaces are more addresses than a controller writes into Endpoints: memory for them is not kept.
+const manyPlaces = 1000
+
+// emptyPlaces is the memory of the Endpoints that were read before: most Services have few addresses, and a map for
+// each of their events would be as much garbage as the addresses themselves.
+func (r *Reader) emptyPlaces() map[event.UID]int {
+	if r.places == nil || len(r.places) > manyPlaces {
+		r.places = map[event.UID]int{}
+	}
+	clear(r.places)
+	return r.places
 }
 
 func (all *merged) add(address event.Address, ready bool) {

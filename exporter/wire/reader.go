@@ -16,6 +16,8 @@ type Reader struct {
 	err error
 	// conditions are a pod's, kept for their space.
 	conditions []condition
+	// places are where the addresses of Endpoints stand, kept for their space.
+	places map[event.UID]int
 }
 
 const (
