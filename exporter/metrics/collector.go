@@ -85,7 +85,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	var f facts
 	c.look(&f)
-	s := &scrape{registry: ch}
+	s := &scrape{registry: ch, metric: everyMetric}
 	for _, part := range c.parts {
 		part.collect(s, &f)
 	}

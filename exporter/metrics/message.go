@@ -32,11 +32,6 @@ func description(m *Metric) []byte {
 // writeMessage writes a series of the object, as a field of its family.
 func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
 	o := &s.object
-	if len(o.written) == 0 {
-		for i := 0; i < len(o.labels); i += 2 {
-			o.written = appendPair(o.written, o.labels[i], o.labels[i+1])
-		}
-	}
 	s.scratch = append(s.scratch[:0], o.written...)
 	for i, label := range labels {
 		s.scratch = appendPair(s.scratch, names[i], label)

@@ -175,8 +175,9 @@ func (s *Scrape) writeOthers(format expfmt.Format) error {
 // writeSeries writes all but histograms, metric by metric.
 func (s *Scrape) writeSeries() error {
 	for i, part := range s.page.clusters[0].parts {
+		x := &s.series
+		x.part()
 		for _, m := range part.metrics {
-			x := &s.series
 			x.begin(m, s.page.heads[m.place][x.encoding])
 			for j, c := range s.page.clusters {
 				x.cluster = c.name

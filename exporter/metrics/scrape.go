@@ -29,34 +29,79 @@ type scrape struct {
 	// cluster is the name of the one that is read, empty if there is but one.
 	cluster string
 	object  object
+	// labels are the objects' first labels as they are sent, one after the other, and ends where they end: all metrics of
+	// a part go through the same objects, so they are written for the first one. turn is the object's place among them.
+	labels []byte
+	ends   []int
+	turn   int
 	// scratch is memory for a message.
 	scratch []byte
 }
 
-// object is what has series: the time at which its counters were 0, and its first labels, by name and value in turn.
+// object is what has series: the time at which its counters were 0, and its first labels.
 type object struct {
 	created time.Time
-	labels  []string
-	// written are the labels as they are sent, once there is a series.
+	// written are the labels as they are sent.
 	written []byte
+	// labels are they by name and value in turn, for a registry.
+	labels []string
 }
 
 // about begins an object: labels are the first ones of its metrics, by name and value in turn.
 func (s *scrape) about(created time.Time, labels ...string) {
-	o := &s.object
-	o.created, o.labels, o.written = created, o.labels[:0], o.written[:0]
-	if s.cluster != "" {
-		o.labels = append(o.labels, ClusterLabel, s.cluster)
+	s.object.created = created
+	if s.registry != nil {
+		s.object.labels = append(s.object.labels[:0], labels...)
+		return
 	}
-	o.labels = append(o.labels, labels...)
+	if s.turn == len(s.ends) {
+		s.writeLabels(labels)
+	}
+	begin := 0
+	if s.turn > 0 {
+		begin = s.ends[s.turn-1]
+	}
+	s.object.written = s.labels[begin:s.ends[s.turn]]
+	s.turn++
 }
 
+// writeLabels writes the first labels of the next object.
+func (s *scrape) writeLabels(labels []string) {
+	if s.cluster != "" {
+		s.writeLabel(ClusterLabel, s.cluster)
+	}
+	for i := 0; i < len(labels); i += 2 {
+		s.writeLabel(labels[i], labels[i+1])
+	}
+	s.ends = append(s.ends, len(s.labels))
+}
+
+func (s *scrape) writeLabel(name, value string) {
+	if s.encoding == protobuf {
+		s.labels = appendPair(s.labels, name, value)
+	} else {
+		s.labels = appendLabel(s.labels, name, value)
+	}
+}
+
+// part begins the metrics of other objects.
+func (s *scrape) part() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
+
+// everyMetric is the place of all metrics, for a registry.
+const everyMetric = -1
+
 // sample adds a series of the object, whose other labels have these values. A counter carries the time at which it was 0.
+// Most are not of the metric that is taken in; that is told without a call.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
-	switch {
-	case s.registry != nil:
+	if s.metric == m.place || s.metric == everyMetric {
+		s.take(m, value, labels)
+	}
+}
+
+func (s *scrape) take(m *Metric, value float64, labels []string) {
+	if s.registry != nil {
 		s.registry <- s.constant(m, value, labels)
-	case m.place == s.metric:
+	} else {
 		s.write(m, value, labels)
 	}
 }
@@ -77,7 +122,7 @@ func (s *scrape) write(m *Metric, value float64, labels []string) {
 
 // begin begins a metric, of which there may be no series.
 func (s *scrape) begin(m *Metric, head []byte) {
-	s.metric, s.written, s.begun = m.place, append(s.written[:0], head...), false
+	s.metric, s.written, s.begun, s.turn = m.place, append(s.written[:0], head...), false, 0
 }
 
 // end sends what is left of a metric. That of a message is all, since its length is sent first.

@@ -32,11 +32,6 @@ func head(m *Metric, format encoding) []byte {
 // writeLine writes a series of the object.
 func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 	o := &s.object
-	if len(o.written) == 0 {
-		for i := 0; i < len(o.labels); i += 2 {
-			o.written = appendLabel(o.written, o.labels[i], o.labels[i+1])
-		}
-	}
 	b := s.written
 	b = append(b, name...)
 	if len(o.written)+len(labels) > 0 {
