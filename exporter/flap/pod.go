@@ -1,7 +1,6 @@
 package flap
 
 import (
-	"math"
 	"time"
 	"unique"
 
@@ -19,7 +18,7 @@ type pod struct {
 	owner     text
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True.
-	turned, updated, ended moment
+	turned, updated, ended event.Moment
 	containers             []container
 	// services are those that have been seen to hold it.
 	services   []*service
@@ -47,19 +46,6 @@ type container struct {
 
 // image is a container's name and image: as many as there are templates, not pods.
 type image struct{ name, image string }
-
-// moment is a time as its distance from the fold's first, in nanoseconds and one more: 0 is none. It takes a third of a
-// time.Time, and like that it does not heed a clock that is set.
-type moment int64
-
-func (f *Fold) moment(t time.Time) moment { return moment(min(t.Sub(f.begin), math.MaxInt64-1)) + 1 }
-
-func (f *Fold) time(m moment) time.Time {
-	if m == 0 {
-		return time.Time{}
-	}
-	return f.begin.Add(time.Duration(m - 1))
-}
 
 // namespace counts what is counted per namespace; it lives as long as a pod does in it.
 type namespace struct {

@@ -1,9 +1,7 @@
 package flap
 
 import (
-	"math"
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -90,27 +88,4 @@ func TestRestartsThatFallAreNoRestart(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 4)))
 	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
 	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
-}
-
-// A pod's moments are times as they were seen, of whatever year a recording is, and with the reading of the clock that does not
-// step when the time is set.
-func TestMoments(t *testing.T) {
-	for _, begin := range []time.Time{
-		time.Now(), zero, time.Unix(0, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-	} {
-		f := New(Settings{}, nil)
-		f.Apply(event.Event{Seen: begin, Kind: event.KindPod, Type: event.Listing})
-		for _, after := range []time.Duration{0, 1, time.Hour} {
-			// The text of a time has both of its readings, where == does not do.
-			if at, got := begin.Add(after), f.time(f.moment(begin.Add(after))); got.String() != at.String() {
-				t.Errorf("%s is remembered as %s", at, got)
-			}
-		}
-		if early, late := f.moment(begin.Add(math.MinInt64)), f.moment(begin.Add(math.MaxInt64)); early >= late {
-			t.Errorf("what is centuries before %s is remembered as later than what is centuries after it", begin)
-		}
-		if !f.time(0).IsZero() {
-			t.Error("no moment is a time")
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
@@ -97,6 +98,10 @@ func (l *Log) Observe(x flap.Finding) {
 		l.observeWatch(x)
 	}
 }
+
+func (l *Log) moment(t time.Time) event.Moment { return event.MomentOf(t, l.first) }
+
+func (l *Log) time(m event.Moment) time.Time { return m.Time(l.first) }
 
 // Incidents are the incidents as of t, newest first, those that go on on top. They
 // are copies.
