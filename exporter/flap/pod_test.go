@@ -89,3 +89,20 @@ func TestRestartsThatFallAreNoRestart(t *testing.T) {
 	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
 	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
 }
+
+// What a pod's name shares with its owner's is kept once: no owner may cost it its name.
+func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
+	for _, owner := range []string{"", "ReplicaSet/web-5d4f", "ReplicaSet/other", "Node/web-5d4f-abcde", "DaemonSet/", "web-5d4f"} {
+		for _, later := range []string{owner, "", "ReplicaSet/web-5d4f", "Job/web"} {
+			before, after := aPod("web-5d4f-abcde", ready), aPod("web-5d4f-abcde", notReady)
+			before.Owner, after.Owner = owner, later
+			s := newStory(t, grace40).starts(before)
+			s.at(10).modified(after).at(20).modified(before)
+			for i, want := range []string{owner, later} {
+				x := s.findings[len(s.findings)-2+i]
+				equal(t, "pod of "+owner+", then of "+later, x.Pod, "web-5d4f-abcde")
+				equal(t, "its owner", x.Owner, want)
+			}
+		}
+	}
+}
