@@ -81,19 +81,26 @@ func (f *Fold) forgetTurns(t time.Time) {
 	}
 	f.turnsForgotten = t
 	for _, s := range f.services {
-		s.forgetLeft(t, f.settings.BounceWindow)
-		if s.consumers == nil {
-			continue
-		}
-		busy := false
-		for i := range s.consumers {
-			c := &s.consumers[i]
-			c.forget(f.moment(t.Add(-f.settings.BounceWindow)))
-			busy = busy || !c.due.IsZero() || c.turns != nil
-		}
-		if !busy {
-			s.consumers = nil
-		}
+		f.forgetTurnsOf(s, t)
+	}
+	for _, s := range f.others {
+		f.forgetTurnsOf(s, t)
+	}
+}
+
+func (f *Fold) forgetTurnsOf(s *service, t time.Time) {
+	s.forgetLeft(t, f.settings.BounceWindow)
+	if s.consumers == nil {
+		return
+	}
+	busy := false
+	for i := range s.consumers {
+		c := &s.consumers[i]
+		c.forget(f.moment(t.Add(-f.settings.BounceWindow)))
+		busy = busy || !c.due.IsZero() || c.turns != nil
+	}
+	if !busy {
+		s.consumers = nil
 	}
 }
 
