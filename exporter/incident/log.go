@@ -241,6 +241,10 @@ func (l *Log) settle(r *record) {
 		l.harmless--
 	}
 	r.settled, l.unread.all = true, true
+	if !r.isOpen() {
+		// A map that is empty keeps the room that it once took.
+		r.makeOpen()
+	}
 	l.timers.stop(&r.timer)
 	if l.active[r.key()] == r {
 		delete(l.active, r.key())
