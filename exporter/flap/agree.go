@@ -136,25 +136,51 @@ func (f *Fold) podAgrees(s *service, id event.UID, ready bool) bool {
 	return ready == (p.ready == event.StatusTrue && p.leaving == CauseUnknown)
 }
 
+// serviceList is a list of Services. It never changes, so pods can share it.
+type serviceList struct {
+	service *service
+	rest    *serviceList
+}
+
+// there are those of them that are there.
+func (l *serviceList) there() *serviceList {
+	if l == nil {
+		return nil
+	}
+	rest := l.rest.there()
+	switch {
+	case !l.service.exists:
+		return rest
+	case rest == l.rest:
+		return l
+	}
+	return rest.with(l.service)
+}
+
+func (l *serviceList) with(s *service) *serviceList {
+	if l == nil {
+		s.alone.service = s
+		return &s.alone
+	}
+	return &serviceList{s, l}
+}
+
 func (p *pod) isIn(s *service) {
-	if slices.Contains(p.services, s) {
-		return
+	for l := p.services; l != nil; l = l.rest {
+		if l.service == s {
+			return
+		}
 	}
 	// Services come and go over a pod that stays.
-	p.services = append(slices.DeleteFunc(p.services, func(known *service) bool { return !known.exists }), s)
+	p.services = p.services.there().with(s)
 }
 
 // doubtServicesOf puts the Services of a pod that changed in doubt.
 func (f *Fold) doubtServicesOf(p *pod, t time.Time) {
-	there := p.services[:0]
-	for _, s := range p.services {
-		if s.exists {
-			f.doubt(s, t)
-			there = append(there, s)
-		}
+	p.services = p.services.there()
+	for l := p.services; l != nil; l = l.rest {
+		f.doubt(l.service, t)
 	}
-	clear(p.services[len(there):])
-	p.services = there
 }
 
 // disputedAsOf counts the addresses that have been in dispute for too long.

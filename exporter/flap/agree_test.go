@@ -80,6 +80,25 @@ func TestDivergenceEndsWhenAllAgree(t *testing.T) {
 	equal(t, "once they agree", s.service("web").Disputed, 0)
 }
 
+func TestPodPutsAllItsServicesInDoubtAndNoOther(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
+	for _, name := range []string{"both", "gone", "web"} {
+		s.added(aService(name, true), slice(name, name, "web-1"))
+	}
+	s.added(aService("other", true), slice("other", "other", "web-2"))
+	s.at(5).deleted(aService("gone", true), slice("gone", "gone", "web-1"))
+	s.at(10).modified(aPod("web-1", notReady))
+	s.at(21)
+	for name, want := range map[string]int{"both": 1, "web": 1, "other": 0} {
+		equal(t, name, s.service(name).Disputed, want)
+	}
+	s.modified(aPod("web-2", notReady))
+	s.at(32)
+	for _, name := range []string{"both", "web", "other"} {
+		equal(t, name, s.service(name).Disputed, 1)
+	}
+}
+
 func TestPodsThatAreMisreported(t *testing.T) {
 	misreported := func(s *story) int {
 		n := 0

@@ -112,7 +112,7 @@ func containerEnded(c *podChange) bool {
 			return true
 		}
 		before := c.before.container(now.Name, i)
-		if before != nil && (before.restarts != now.Restarts || before.id != hashOf(now.ID)) {
+		if before != nil && (before.restarts != now.Restarts || before.id != containerID(now.ID)) {
 			return true
 		}
 		if c.justRestarted(now) {

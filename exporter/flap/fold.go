@@ -187,6 +187,10 @@ func (f *Fold) sweep(e event.Event) {
 	}
 }
 
+func (f *Fold) moment(t time.Time) event.Moment { return event.MomentOf(t, f.begin) }
+
+func (f *Fold) time(m event.Moment) time.Time { return m.Time(f.begin) }
+
 func (f *Fold) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
 
 // sweepMap calls drop for each entry that is of an older generation, in the order

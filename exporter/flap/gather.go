@@ -36,7 +36,7 @@ type consumer struct {
 }
 
 // turns are when a consumer took an address out, and when it put it back after that.
-type turns struct{ out, back moment }
+type turns struct{ out, back event.Moment }
 
 // gather lets the consumers of a Service see that an address came into rotation or left it.
 func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
@@ -81,19 +81,26 @@ func (f *Fold) forgetTurns(t time.Time) {
 	}
 	f.turnsForgotten = t
 	for _, s := range f.services {
-		s.forgetLeft(t, f.settings.BounceWindow)
-		if s.consumers == nil {
-			continue
-		}
-		busy := false
-		for i := range s.consumers {
-			c := &s.consumers[i]
-			c.forget(f.moment(t.Add(-f.settings.BounceWindow)))
-			busy = busy || !c.due.IsZero() || c.turns != nil
-		}
-		if !busy {
-			s.consumers = nil
-		}
+		f.forgetTurnsOf(s, t)
+	}
+	for _, s := range f.others {
+		f.forgetTurnsOf(s, t)
+	}
+}
+
+func (f *Fold) forgetTurnsOf(s *service, t time.Time) {
+	s.forgetLeft(t, f.settings.BounceWindow)
+	if s.consumers == nil {
+		return
+	}
+	busy := false
+	for i := range s.consumers {
+		c := &s.consumers[i]
+		c.forget(f.moment(t.Add(-f.settings.BounceWindow)))
+		busy = busy || !c.due.IsZero() || c.turns != nil
+	}
+	if !busy {
+		s.consumers = nil
 	}
 }
 
@@ -123,7 +130,7 @@ func (f *Fold) applyWindow(s *service, window int) {
 
 // turn applies one address and reports whether it is taken out again soon after
 // it was put back, not before oldest: what a longer window would have hidden.
-func (c *consumer) turn(id event.UID, ready bool, now, oldest moment) (bounced bool) {
+func (c *consumer) turn(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	x := c.turns[id]
 	switch {
 	case !ready:
@@ -142,13 +149,13 @@ func (c *consumer) turn(id event.UID, ready bool, now, oldest moment) (bounced b
 }
 
 // rest closes the window and forgets what is too old to bounce.
-func (c *consumer) rest(oldest moment) {
+func (c *consumer) rest(oldest event.Moment) {
 	c.forget(oldest)
 	c.due, c.applied = time.Time{}, nil
 }
 
 // forget lets go what is older; a map that is empty as well, with the room that it has.
-func (c *consumer) forget(oldest moment) {
+func (c *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(c.turns, func(_ event.UID, x turns) bool { return max(x.out, x.back) < oldest })
 	if len(c.turns) == 0 {
 		c.turns = nil

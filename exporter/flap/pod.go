@@ -1,7 +1,7 @@
 package flap
 
 import (
-	"math"
+	"strings"
 	"time"
 	"unique"
 
@@ -13,19 +13,20 @@ type text = unique.Handle[string]
 
 // pod is what is kept of a Pod. Nothing else is there as often, so it has no gaps.
 type pod struct {
-	name      string
+	// rest is its name; if afterOwner, as in most pods, only what follows the name of its owner in it.
+	rest      string
 	namespace *namespace
 	node      text
 	owner     text
 	// turned is when Ready last changed, updated when an image did in place, ended
 	// when a container's end was seen with Ready still True.
-	turned, updated, ended moment
+	turned, updated, ended event.Moment
 	containers             []container
 	// services are those that have been seen to hold it.
-	services   []*service
-	generation uint32
-	ready      event.Status
-	running    bool
+	services            *serviceList
+	generation          uint32
+	ready               event.Status
+	running, afterOwner bool
 	// gated: it has a readiness gate, which a pod gets when it is made or never.
 	gated bool
 	// everReady: it has been Ready since it was seen; what comes before is its start.
@@ -40,26 +41,15 @@ type pod struct {
 // container is what is kept of a container.
 type container struct {
 	runs unique.Handle[image]
-	// id is a hash of the container's ID.
-	id       uint64
+	// id is half a hash of the container's ID, which changes with restarts as a rule.
+	id       uint32
 	restarts int32
 }
 
+func containerID(id string) uint32 { return uint32(hashOf(id) >> 32) }
+
 // image is a container's name and image: as many as there are templates, not pods.
 type image struct{ name, image string }
-
-// moment is a time as its distance from the fold's first, in nanoseconds and one more: 0 is none. It takes a third of a
-// time.Time, and like that it does not heed a clock that is set.
-type moment int64
-
-func (f *Fold) moment(t time.Time) moment { return moment(min(t.Sub(f.begin), math.MaxInt64-1)) + 1 }
-
-func (f *Fold) time(m moment) time.Time {
-	if m == 0 {
-		return time.Time{}
-	}
-	return f.begin.Add(time.Duration(m - 1))
-}
 
 // namespace counts what is counted per namespace; it lives as long as a pod does in it.
 type namespace struct {
@@ -164,7 +154,7 @@ func (f *Fold) observeStale(p *pod, t time.Time) {
 	if since.IsZero() {
 		since = t
 	}
-	f.report(Finding{Time: t, Kind: PodReadyWasStale, Namespace: p.namespace.name, Pod: p.name, Duration: t.Sub(since)})
+	f.report(Finding{Time: t, Kind: PodReadyWasStale, Namespace: p.namespace.name, Pod: p.name(), Duration: t.Sub(since)})
 }
 
 func (f *Fold) addPod(e event.Event, o *event.Pod) {
@@ -174,7 +164,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 		f.namespaces[o.Namespace], f.order.namespaces = ns, nil
 	}
 	ns.pods++
-	p := &pod{name: o.Name, namespace: ns, generation: f.generation(e), leaving: leavingOf(o), gated: o.Gates > 0}
+	p := &pod{namespace: ns, generation: f.generation(e), leaving: leavingOf(o), gated: o.Gates > 0}
 	f.pods[o.UID] = p
 	f.setPod(p, o)
 	p.everReady = p.ready == event.StatusTrue
@@ -185,7 +175,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 func (f *Fold) setPod(p *pod, o *event.Pod) {
 	p.ready, p.running = readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
-	setText(&p.owner, o.Owner)
+	p.setOwner(o)
 	if len(p.containers) != len(o.Containers) {
 		p.containers = make([]container, len(o.Containers))
 	}
@@ -194,8 +184,31 @@ func (f *Fold) setPod(p *pod, o *event.Pod) {
 		if runs := (image{o.Containers[i].Name, o.Containers[i].Image}); c.runs == (unique.Handle[image]{}) || c.runs.Value() != runs {
 			c.runs = unique.Make(runs)
 		}
-		c.restarts, c.id = o.Containers[i].Restarts, hashOf(o.Containers[i].ID)
+		c.restarts, c.id = o.Containers[i].Restarts, containerID(o.Containers[i].ID)
 	}
+}
+
+// setOwner also takes what of the name the owner does not tell: most pods are called after their ReplicaSet, DaemonSet or so.
+func (p *pod) setOwner(o *event.Pod) {
+	if p.owner != (text{}) && p.owner.Value() == o.Owner {
+		return
+	}
+	p.owner = unique.Make(o.Owner)
+	rest, after := strings.CutPrefix(o.Name, p.ownerName())
+	p.rest, p.afterOwner = strings.Clone(rest), after
+}
+
+func (p *pod) name() string {
+	if p.afterOwner {
+		return p.ownerName() + p.rest
+	}
+	return p.rest
+}
+
+// ownerName is the owner without its kind.
+func (p *pod) ownerName() string {
+	_, name, _ := strings.Cut(p.owner.Value(), "/")
+	return name
 }
 
 // compareContainers counts in-place updates (one for each write that changes an
@@ -209,7 +222,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 			continue
 		}
 		updated = updated || before.runs.Value().image != c.Image
-		if before.restarts != c.Restarts || before.id != hashOf(c.ID) {
+		if before.restarts != c.Restarts || before.id != containerID(c.ID) {
 			p.replaced, p.updateDone = true, stayedReady
 		}
 		if c.State == "terminated" && stayedReady && p.ended == 0 {
@@ -231,7 +244,7 @@ func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedRead
 }
 
 func (p *pod) finding(e event.Event, kind FindingKind) Finding {
-	return Finding{Time: e.Seen, Kind: kind, Namespace: p.namespace.name, Pod: p.name, Node: p.node.Value(), Owner: p.owner.Value()}
+	return Finding{Time: e.Seen, Kind: kind, Namespace: p.namespace.name, Pod: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
 // container finds a container by name; it is nearly always where it was.

@@ -1,9 +1,7 @@
 package flap
 
 import (
-	"math"
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -92,25 +90,19 @@ func TestRestartsThatFallAreNoRestart(t *testing.T) {
 	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
 }
 
-// A pod's moments are times as they were seen, of whatever year a recording is, and with the reading of the clock that does not
-// step when the time is set.
-func TestMoments(t *testing.T) {
-	for _, begin := range []time.Time{
-		time.Now(), zero, time.Unix(0, 0), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-	} {
-		f := New(Settings{}, nil)
-		f.Apply(event.Event{Seen: begin, Kind: event.KindPod, Type: event.Listing})
-		for _, after := range []time.Duration{0, 1, time.Hour} {
-			// The text of a time has both of its readings, where == does not do.
-			if at, got := begin.Add(after), f.time(f.moment(begin.Add(after))); got.String() != at.String() {
-				t.Errorf("%s is remembered as %s", at, got)
+// What a pod's name shares with its owner's is kept once: no owner may cost it its name.
+func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
+	for _, owner := range []string{"", "ReplicaSet/web-5d4f", "ReplicaSet/other", "Node/web-5d4f-abcde", "DaemonSet/", "web-5d4f"} {
+		for _, later := range []string{owner, "", "ReplicaSet/web-5d4f", "Job/web"} {
+			before, after := aPod("web-5d4f-abcde", ready), aPod("web-5d4f-abcde", notReady)
+			before.Owner, after.Owner = owner, later
+			s := newStory(t, grace40).starts(before)
+			s.at(10).modified(after).at(20).modified(before)
+			for i, want := range []string{owner, later} {
+				x := s.findings[len(s.findings)-2+i]
+				equal(t, "pod of "+owner+", then of "+later, x.Pod, "web-5d4f-abcde")
+				equal(t, "its owner", x.Owner, want)
 			}
-		}
-		if early, late := f.moment(begin.Add(math.MinInt64)), f.moment(begin.Add(math.MaxInt64)); early >= late {
-			t.Errorf("what is centuries before %s is remembered as later than what is centuries after it", begin)
-		}
-		if !f.time(0).IsZero() {
-			t.Error("no moment is a time")
 		}
 	}
 }

@@ -22,9 +22,7 @@ type ownedKey struct {
 type service struct {
 	key serviceKey
 	// uid is zero if there is no such Service, only slices and Endpoints of its name.
-	uid event.UID
-	// exists: the Service was seen and is there.
-	exists     bool
+	uid        event.UID
 	generation uint32
 	// remembered is the newest list of slices before which its past was kept.
 	remembered uint32
@@ -32,6 +30,8 @@ type service struct {
 	kind       string
 	selector   bool
 	publish    bool
+	// exists: the Service was seen and is there; doubted: it is to be compared.
+	exists, doubted bool
 	// choice is a hash of what chooses its addresses, changed when that last changed;
 	// edited is when someone wrote or deleted what its controller keeps, sliceDeleted when one of the slices went
 	// that the controller keeps.
@@ -61,9 +61,10 @@ type service struct {
 	// consumers gather the changes of its addresses; nil until there is one.
 	consumers *[numWindows]consumer
 	// disputed are the addresses on whose readiness Endpoints, slices and pods
-	// disagree, and since when; doubted: they are to be compared.
+	// disagree, and since when.
 	disputed map[event.UID]time.Time
-	doubted  bool
+	// alone is the list of it alone, which all pods share that are in no other Service.
+	alone serviceList
 }
 
 // addressCounts is what is counted of a Service's addresses.
@@ -345,7 +346,7 @@ func (f *Fold) addressFinding(s shift, a *address, kind FindingKind) Finding {
 // takePod says whose address it is; p may be nil.
 func (x *Finding) takePod(p *pod) {
 	if p != nil {
-		x.Pod, x.Node, x.Owner = p.name, p.node.Value(), p.owner.Value()
+		x.Pod, x.Node, x.Owner = p.name(), p.node.Value(), p.owner.Value()
 	}
 }
 

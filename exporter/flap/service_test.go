@@ -466,6 +466,18 @@ func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
 	equal(t, "without another change of the Service", web.left == nil, true)
 }
 
+func TestAddressesThatLeftAServiceThatNeverCameAreForgotten(t *testing.T) {
+	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2"))
+	s.at(10).modified(slice("a", "web", "web-2"))
+	web := s.others[ownedKey{serviceKey{"shop", "web"}, id("service/web")}]
+	equal(t, "remembered leavers", len(web.left), 1)
+	equal(t, "gathered", web.consumers != nil, true)
+	s.at(75)
+	s.Advance(s.now)
+	equal(t, "remembered later", web.left == nil, true)
+	equal(t, "gathered later", web.consumers == nil, true)
+}
+
 func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {
 	s := newStory(t, Settings{AddressSource: event.KindEndpointSlice})
 	s.watch(event.Unavailable, event.KindEndpointSlice)

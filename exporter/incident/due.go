@@ -122,9 +122,5 @@ func (l *Log) sweep(t time.Time) {
 			delete(l.services, key)
 		}
 	}
-	for name, n := range l.nodes {
-		if !n.missed && !n.notReady && n.seen.Before(t.Add(-nodeMemory)) {
-			delete(l.nodes, name)
-		}
-	}
+	l.forgetNodes(t)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // stage is a link of the chain of evidence.
@@ -41,7 +43,7 @@ const (
 
 // fact is one thing that was seen, maybe several times.
 type fact struct {
-	at, until moment
+	at, until event.Moment
 	stage     stage
 	service   serviceKey
 	// first names what it was seen of first, count is of how many; names are those,
@@ -56,7 +58,7 @@ type fact struct {
 
 const (
 	// alike is within what time facts of a kind become one, lookBack among how many.
-	alike    = moment(15 * time.Second)
+	alike    = event.Moment(15 * time.Second)
 	lookBack = 8
 )
 

@@ -170,7 +170,7 @@ func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
 	s.at(0).beats("node-1").misses(40, "node-1").loses(flap.CauseNodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
 	s.at(20).removes(flap.CausePodDeleted, "pod-2")
 	s.at(2000).Incidents(s.now)
-	equal(t, "left", len(s.active)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods)+len(s.timers), 0)
+	equal(t, "left", len(s.active)+len(s.heard)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods)+len(s.timers), 0)
 }
 
 func TestEvidenceIsBounded(t *testing.T) {

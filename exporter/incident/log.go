@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
@@ -23,7 +24,8 @@ const (
 	lag = time.Second
 	// sweepEvery is how often what was remembered for a while is forgotten.
 	sweepEvery = time.Minute
-	// nodeMemory is how long a node counts as one that sends heartbeats after it was last heard of.
+	// nodeMemory is how long a node counts as one that sends heartbeats after it was last heard of, and how long what
+	// else was told of it is remembered.
 	nodeMemory = 10 * time.Minute
 )
 
@@ -47,6 +49,8 @@ type Log struct {
 	farewells []Notice
 	unread    unread
 
+	// heard are the nodes that there are, and when each was last heard of; nodes are those of which there may be more to tell.
+	heard map[string]time.Time
 	nodes map[string]*node
 	// marks are the nodes that were lost lately, in order.
 	marks     []mark
@@ -58,7 +62,7 @@ type Log struct {
 // New makes an empty log that keeps the newest incidents, size of them.
 func New(size int) *Log {
 	return &Log{
-		size: max(size, 1), active: map[string]*record{}, nodes: map[string]*node{},
+		size: max(size, 1), active: map[string]*record{}, heard: map[string]time.Time{}, nodes: map[string]*node{},
 		services: map[serviceKey]*service{}, addresses: map[addressKey]*address{}, pods: map[podKey]*pod{},
 	}
 }
@@ -97,6 +101,10 @@ func (l *Log) Observe(x flap.Finding) {
 		l.observeWatch(x)
 	}
 }
+
+func (l *Log) moment(t time.Time) event.Moment { return event.MomentOf(t, l.first) }
+
+func (l *Log) time(m event.Moment) time.Time { return m.Time(l.first) }
 
 // Incidents are the incidents as of t, newest first, those that go on on top. They
 // are copies.
@@ -233,6 +241,10 @@ func (l *Log) settle(r *record) {
 		l.harmless--
 	}
 	r.settled, l.unread.all = true, true
+	if !r.isOpen() {
+		// A map that is empty keeps the room that it once took.
+		r.makeOpen()
+	}
 	l.timers.stop(&r.timer)
 	if l.active[r.key()] == r {
 		delete(l.active, r.key())

@@ -18,11 +18,11 @@ const (
 	usualGrace = 50 * time.Second
 )
 
-// node is what the log remembers of a node.
+// node is what the log remembers of a node, but of one of which nothing was told lately than that its heartbeats come.
 type node struct {
 	name string
-	// seen is when it was last heard of, late when it last was late.
-	seen, late time.Time
+	// told is when something else was last told of it, late when it last was late.
+	told, late time.Time
 	// missed: its heartbeat is out since gapFrom.
 	missed  bool
 	gapFrom time.Time
@@ -48,16 +48,40 @@ func (l *Log) nodeNamed(name string) *node {
 		n = &node{name: name}
 		n.timer = timer{name: "node/" + name, look: func(t time.Time) { l.lookAtNode(n, t) }}
 		l.nodes[name] = n
+		if _, known := l.heard[name]; !known {
+			// Its pods tell of it before it does.
+			l.heard[name] = time.Time{}
+		}
 	}
 	return n
 }
 
+// forgetNodes forgets the nodes that are not heard of any more, and what there was to tell of the others.
+func (l *Log) forgetNodes(t time.Time) {
+	for name, heard := range l.heard {
+		n := l.nodes[name]
+		switch {
+		case n != nil && (n.missed || n.notReady):
+		case heard.Before(t.Add(-nodeMemory)):
+			delete(l.heard, name)
+			delete(l.nodes, name)
+		case n != nil && n.told.Before(t.Add(-max(nodeMemory, l.together()))) && (n.record == nil || n.record.root().settled):
+			delete(l.nodes, name)
+		}
+	}
+}
+
 func (l *Log) observeNode(x flap.Finding) {
+	l.heard[x.Node] = x.Time
+	if x.Kind == flap.HeartbeatSeen {
+		if n := l.nodes[x.Node]; n != nil {
+			l.heartbeat(n, x)
+		}
+		return
+	}
 	n := l.nodeNamed(x.Node)
-	n.seen = x.Time
+	n.told = x.Time
 	switch x.Kind {
-	case flap.HeartbeatSeen:
-		l.heartbeat(n, x)
 	case flap.HeartbeatLate:
 		l.grace = 2 * x.Duration
 		n.late = x.Time
@@ -177,6 +201,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 }
 
 func (l *Log) nodeRemoved(n *node, x flap.Finding) {
+	delete(l.heard, n.name)
 	delete(l.nodes, n.name)
 	r := n.live(x.Time)
 	if r == nil || !n.missed && !n.notReady {

@@ -192,3 +192,21 @@ func TestNodesAndServicesThatAreLeftOutCountOnceWhereIncidentsBecomeOne(t *testi
 	x := s.only()
 	equal(t, "Services", len(x.Services)+x.ServicesLeftOut, 80)
 }
+
+func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
+	names := nodesNamed(5)
+	s := newTale(t).at(0).beats(names...)
+	equal(t, "nodes that beat", len(s.nodes), 0)
+	s.at(40).misses(40, names[0]).at(42).returns(42, names[0])
+	for i := range 15 {
+		s.at(60 * float64(i+1)).beats(names...)
+	}
+	equal(t, "a while after one was away", len(s.nodes), 0)
+	equal(t, "nodes", len(s.heard), 5)
+	s.at(1000).misses(40, names[0], names[1])
+	equal(t, "two of five", s.Incidents(s.now)[0].Scope, ScopeNode)
+	s.tell(flap.Finding{Kind: flap.NodeRemoved, Node: names[4]})
+	equal(t, "nodes without the one that was removed", len(s.heard), 4)
+	s.at(1001).misses(40, names[2])
+	equal(t, "three of four", s.Incidents(s.now)[0].Scope, ScopeControlPlane)
+}

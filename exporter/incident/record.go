@@ -108,17 +108,21 @@ type effect struct {
 
 func newRecord(s subject, t time.Time) *record {
 	r := &record{
-		subject: s, id: idOf(s.key(), t), start: t,
-		openNodes: map[string]struct{}{}, out: map[addressKey]time.Time{},
-		down: map[serviceKey]time.Time{}, byCause: map[flap.Cause]int{},
+		subject: s, id: idOf(s.key(), t), start: t, byCause: map[flap.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*stretch](24, 72),
 	}
+	r.makeOpen()
 	switch s.cause {
 	case flap.CausePodDeleted, flap.CausePodEvicted, flap.CausePodCompleted,
 		flap.CauseInPlaceUpdate, flap.CauseReadinessGate, flap.CauseServiceChanged:
 		r.harmless = true
 	}
 	return r
+}
+
+// makeOpen makes the maps of what has not recovered.
+func (r *record) makeOpen() {
+	r.openNodes, r.out, r.down = map[string]struct{}{}, map[addressKey]time.Time{}, map[serviceKey]time.Time{}
 }
 
 // idOf makes an ID that sorts by time and goes into a URL as it is.

@@ -2,32 +2,15 @@ package incident
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
-
-// moment is a time as its distance from the log's first, in nanoseconds and one more: 0 is none. It takes a third of a time.Time, of
-// which an incident keeps many, and like that it does not heed a clock that is set.
-type moment int64
-
-func (l *Log) moment(t time.Time) moment {
-	if t.IsZero() {
-		return 0
-	}
-	return moment(min(t.Sub(l.first), math.MaxInt64-1)) + 1
-}
-
-func (l *Log) time(m moment) time.Time {
-	if m == 0 {
-		return time.Time{}
-	}
-	return l.first.Add(time.Duration(m - 1))
-}
 
 // stretch is a Span as it is kept; lane is its place among the lanes, end is 0 while it lasts.
 type stretch struct {
-	start, end moment
+	start, end event.Moment
 	name       string
 	lane       uint8
 }

@@ -47,7 +47,7 @@ func (l *Log) follow(n *node, t time.Time, gap time.Duration) *record {
 	}
 	n.record = l.begin(s, t)
 	n.record.addNode(n.name)
-	n.record.nodesKnown = max(n.record.nodesKnown, len(l.nodes))
+	n.record.nodesKnown = max(n.record.nodesKnown, len(l.heard))
 	return n.record
 }
 
@@ -86,7 +86,7 @@ func (l *Log) mark(n *node, t time.Time) {
 // many were lost together: what they have in common is etcd, the API server and
 // the way to it.
 func (l *Log) promote(t time.Time) {
-	if len(l.marks) < fewest || 2*len(l.marks) < len(l.nodes) {
+	if len(l.marks) < fewest || 2*len(l.marks) < len(l.heard) {
 		return
 	}
 	s := subject{story: storyControlPlane, name: "control plane", cause: flap.CauseNodeHeartbeatLost}
@@ -106,7 +106,7 @@ func (l *Log) promote(t time.Time) {
 		}
 	}
 	if all != nil {
-		all.nodesKnown = max(all.nodesKnown, len(l.nodes))
+		all.nodesKnown = max(all.nodesKnown, len(l.heard))
 		l.makeRoom()
 	}
 }
