@@ -20,6 +20,7 @@ import (
 // that it runs in a synctest bubble. Tests answer for it by its fields.
 type fakeAPI struct {
 	pipes  chan net.Conn
+	closed chan struct{}
 	server *http.Server
 
 	lock sync.Mutex
@@ -57,7 +58,7 @@ type fakeStream struct {
 
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
-		pipes: make(chan net.Conn), refuse: map[string]int{}, objects: map[string][]string{},
+		pipes: make(chan net.Conn), closed: make(chan struct{}), refuse: map[string]int{}, objects: map[string][]string{},
 		streams: map[string]*fakeStream{}, requests: map[string][]string{}, paths: map[string]string{},
 	}
 	f.server = &http.Server{Handler: f}
@@ -68,15 +69,16 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 
 // Accept, Close and Addr make it a net.Listener.
 func (f *fakeAPI) Accept() (net.Conn, error) {
-	conn, open := <-f.pipes
-	if !open {
+	select {
+	case conn := <-f.pipes:
+		return conn, nil
+	case <-f.closed:
 		return nil, net.ErrClosed
 	}
-	return conn, nil
 }
 
 func (f *fakeAPI) Close() error {
-	close(f.pipes)
+	close(f.closed)
 	return nil
 }
 
@@ -95,6 +97,8 @@ func (f *fakeAPI) config() *rest.Config {
 		case f.pipes <- theirs:
 			f.set(func() { f.conns = append(f.conns, theirs) })
 			return ours, nil
+		case <-f.closed: // a transport may dial on when nobody waits for it any more
+			return nil, refusedConnection()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
