@@ -10,8 +10,9 @@ import (
 
 // process has the metrics of collectors.NewProcessCollector, but for the bytes on the network, which are those of the whole pod: to
 // make these too that reads six files, some of them long, for longer than the series of a small cluster take.
+//
+// It keeps no procfs.Proc: what a struct holds stays in the binary with all its methods, here half a megabyte of them.
 type process struct {
-	self procfs.Proc
 	// What changes.
 	cpu, memory, virtual, files *prometheus.Desc
 	// fixed are those that do not.
@@ -33,11 +34,11 @@ func newProcess() prometheus.Collector {
 }
 
 func (p *process) readFixed() error {
-	var err error
-	if p.self, err = procfs.Self(); err != nil {
+	self, err := procfs.Self()
+	if err != nil {
 		return fmt.Errorf("find the process: %w", err)
 	}
-	stat, err := p.self.Stat()
+	stat, err := self.Stat()
 	if err != nil {
 		return fmt.Errorf("read the process's figures: %w", err)
 	}
@@ -45,7 +46,7 @@ func (p *process) readFixed() error {
 	if err != nil {
 		return fmt.Errorf("read when the system started: %w", err)
 	}
-	limits, err := p.self.Limits()
+	limits, err := self.Limits()
 	if err != nil {
 		return fmt.Errorf("read the process's limits: %w", err)
 	}
@@ -67,12 +68,16 @@ func (p *process) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range p.fixed {
 		ch <- m
 	}
-	if stat, err := p.self.Stat(); err == nil {
+	self, err := procfs.Self()
+	if err != nil {
+		return
+	}
+	if stat, err := self.Stat(); err == nil {
 		ch <- prometheus.MustNewConstMetric(p.cpu, prometheus.CounterValue, stat.CPUTime())
 		ch <- prometheus.MustNewConstMetric(p.memory, prometheus.GaugeValue, float64(stat.ResidentMemory()))
 		ch <- prometheus.MustNewConstMetric(p.virtual, prometheus.GaugeValue, float64(stat.VirtualMemory()))
 	}
-	if files, err := p.self.FileDescriptorsLen(); err == nil {
+	if files, err := self.FileDescriptorsLen(); err == nil {
 		ch <- prometheus.MustNewConstMetric(p.files, prometheus.GaugeValue, float64(files))
 	}
 }
