@@ -9,7 +9,7 @@ import (
 )
 
 // process has the metrics of collectors.NewProcessCollector, but for the bytes on the network, which are those of the whole pod: to
-// make these too that reads six files, some of them long, for longer than the series of a small cluster take.
+// tell these too, the library reads six files, some of them long, and that takes longer than the series of a small cluster.
 //
 // It keeps no procfs.Proc: what a struct holds stays in the binary with all its methods, here half a megabyte of them.
 type process struct {

@@ -49,7 +49,7 @@ type Log struct {
 	farewells []Notice
 	unread    unread
 
-	// heard are the nodes that there are, and when each was last heard of; nodes are those of which there may be more to tell.
+	// heard are the nodes that there are, and when each was last heard of, zero if only its pods told of it; nodes are those of which there may be more to tell.
 	heard map[string]time.Time
 	nodes map[string]*node
 	// marks are the nodes that were lost lately, in order.

@@ -14,7 +14,7 @@ This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` 
 
 Counters are born at 0 when their object is first seen and go away with it. Times are in seconds. Histograms are
 native and classic. A stable metric keeps its name, labels and meaning within a major version.
-Besides these there are ` + "`kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
+Besides these there are ` + "`kubeflap_build_info`, `go_*`, `process_*` (but for the network) and `promhttp_*`" + `.
 
 | metric | type | labels | a series for | stability | meaning |
 | --- | --- | --- | --- | --- | --- |
