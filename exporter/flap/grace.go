@@ -144,5 +144,5 @@ func (f *Fold) graceChanged() {
 		return
 	}
 	f.beats.grace = grace.Period
-	f.beats.nextDue = time.Time{}
+	f.awaitAll()
 }

@@ -1,9 +1,6 @@
 package flap
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -18,13 +15,12 @@ type heartbeatWatch struct {
 	// measured is from when on heartbeats arrive when they happen: after a break
 	// the watch first delivers what it had missed, all at once.
 	measured time.Time
-	// nextDue is when the next heartbeat can become late at the earliest.
-	nextDue time.Time
+	// marks are when nodes are to be looked at.
+	marks marks
 }
 
 func (h *heartbeatWatch) resume(t time.Time) {
 	h.resumed, h.measured = t, t.Add(catchUp)
-	h.nextDue = time.Time{}
 }
 
 // heartbeat is a node's heartbeats: those that the node controller counts
@@ -45,7 +41,9 @@ type heartbeat struct {
 	// when that last was early, posted when the status was last reported.
 	renewed, renewalSeen, offBeat, posted time.Time
 	// late and missed say that the running interval has been counted as such.
-	late, missed         bool
+	late, missed bool
+	// look is when the node is looked at next; zero if no mark is left to be passed.
+	look                 time.Time
 	total, lates, misses uint64
 	intervals            window
 	// leads are by how much the node's clock is ahead of kubeflap's, less the time
@@ -65,6 +63,7 @@ func (f *Fold) beat(n *node, t time.Time) {
 	h.last, h.guessed = t, false
 	h.late, h.missed = false, false
 	h.total++
+	f.await(n)
 }
 
 // guess takes a heartbeat of the first list from the node's clock: never later than now.
@@ -95,6 +94,7 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 	case f.first(e):
 		h.saved, h.renewed = l.Renew, l.Renew
 		h.guess(l.Renew, e.Seen)
+		f.await(n)
 	case !h.saved.Before(l.Renew):
 	case n.exists || e.Type == event.Added:
 		// A new Lease may be seen before its new node.
@@ -162,7 +162,6 @@ func (n *node) noteStart() {
 // when kubeflap starts, and now when it is new (tryUpdateNodeHealth, nodeHealth == nil).
 func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
-	f.beats.nextDue = time.Time{}
 	h.saved = h.shown
 	h.since = e.Seen
 	if ready != nil {
@@ -175,87 +174,11 @@ func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 		// Its Lease may have been seen before it.
 		h.guess(e.Seen, e.Seen)
 	}
+	f.await(n)
 }
 
 // blindToHeartbeats reports that no heartbeat could be seen now if there were one.
 func (f *Fold) blindToHeartbeats() bool { return !f.watches[event.KindLease].up }
-
-// countLate counts the heartbeats that have become late by t.
-func (f *Fold) countLate(t time.Time) {
-	if f.beats.grace == 0 || f.blindToHeartbeats() || t.Before(f.beats.nextDue) {
-		return
-	}
-	next := t.Add(f.beats.grace / 2)
-	var late []Finding
-	for _, n := range f.nodes {
-		late = f.lateOf(late, n, t)
-		if due := f.due(n); !due.Before(t) && due.Before(next) {
-			next = due
-		}
-	}
-	f.beats.nextDue = next
-	f.reportLate(late)
-}
-
-// reportLate reports in the order in which the marks were passed, whatever the
-// order of the map.
-func (f *Fold) reportLate(late []Finding) {
-	slices.SortFunc(late, func(a, b Finding) int {
-		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Node, b.Node))
-	})
-	for _, x := range late {
-		f.report(x)
-	}
-}
-
-// due is when the next mark of a node's running interval is passed; zero if none is left.
-func (f *Fold) due(n *node) time.Time {
-	base := f.intervalStart(n)
-	switch {
-	case base.IsZero() || n.heartbeat.missed:
-		return time.Time{}
-	case n.heartbeat.late:
-		return base.Add(f.beats.grace)
-	}
-	return base.Add(f.beats.grace / 2)
-}
-
-// intervalStart is from when on the node's next heartbeat is waited for.
-func (f *Fold) intervalStart(n *node) time.Time {
-	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(f.beats.resumed) {
-		return n.heartbeat.last
-	}
-	return f.beats.resumed
-}
-
-// lateOf counts the marks that the node's running interval has passed by t, and
-// appends a finding for each, with the moment at which it passed it.
-func (f *Fold) lateOf(found []Finding, n *node, t time.Time) []Finding {
-	base := f.intervalStart(n)
-	if !n.exists || base.IsZero() || f.beats.grace == 0 || f.blindToHeartbeats() {
-		return found
-	}
-	h := &n.heartbeat
-	since := h.since
-	if first := f.watches[event.KindLease].synchronised; first.After(since) {
-		since = first
-	}
-	if mark := base.Add(f.beats.grace / 2); !h.late && t.After(mark) {
-		h.late = true
-		if mark.After(since) {
-			h.lates++
-			found = append(found, Finding{Time: mark, Kind: HeartbeatLate, Node: n.name, Duration: f.beats.grace / 2})
-		}
-	}
-	if mark := base.Add(f.beats.grace); !h.missed && t.After(mark) {
-		h.missed = true
-		if mark.After(since) {
-			h.misses++
-			found = append(found, Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace})
-		}
-	}
-	return found
-}
 
 // longestInterval is the longest of the last ten minutes, the running one
 // included as far as it could be seen.

@@ -174,6 +174,16 @@ func TestNodeThatIsNewStartsItsFirstIntervalNow(t *testing.T) {
 	equal(t, "late", s.node("node-2").LateHeartbeats, 1)
 }
 
+func TestLeaseAloneStartsTheFirstIntervalOfANodeWithoutAStatus(t *testing.T) {
+	node := aNode("node-1", ready, 0)
+	node.Ready = nil
+	s := newStory(t, grace40).starts(node, lease("node-1", -5))
+	s.at(15.001)
+	equal(t, "late 20 s after it was renewed", s.node("node-1").LateHeartbeats, 1)
+	s.at(35.001)
+	equal(t, "missed 40 s after", s.node("node-1").MissedHeartbeats, 1)
+}
+
 func TestNodeThatWasLateBeforeKubeflapStartedIsNotCounted(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", unknown, -300), lease("node-1", -350))
 	s.at(60)

@@ -170,6 +170,7 @@ func (f *Fold) takenForLost(n *node, e event.Event) {
 // forgetNode drops a Node and all that was counted of it; its Lease stays if there is one.
 func (f *Fold) forgetNode(n *node) {
 	f.report(Finding{Time: f.now, Kind: NodeRemoved, Node: n.name})
+	f.beats.marks.forget(n)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	f.forgetNodeIfGone(n)
