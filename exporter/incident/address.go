@@ -22,9 +22,9 @@ type address struct {
 	record *record
 	// isOut: it is in the Service and not ready; away: it was taken out of the Service.
 	isOut, away bool
-	losses      int
+	losses      int32
 	// at is when it last changed, back when it last came back.
-	at, back time.Time
+	at, back event.Moment
 	span     *stretch
 }
 
@@ -55,8 +55,8 @@ func (l *Log) lostAddress(x flap.Finding) {
 		a.record, a.losses = r, 0
 	}
 	a.losses++
-	if a.at.Before(x.Time) {
-		a.at = x.Time
+	if l.time(a.at).Before(x.Time) {
+		a.at = l.moment(x.Time)
 	}
 	r.lost++
 	r.byCause[x.Cause]++
@@ -74,8 +74,8 @@ func (l *Log) lostAddress(x flap.Finding) {
 	}
 	l.claimFor(key.serviceKey, r, x)
 	l.touched(r, x.Time)
-	if a.back.After(x.Time) {
-		l.putBack(a, key, a.back)
+	if back := l.time(a.back); back.After(x.Time) {
+		l.putBack(a, key, back)
 	}
 }
 
@@ -109,20 +109,20 @@ func goesOnPurpose(c flap.Cause) bool {
 }
 
 func (l *Log) addressBack(x flap.Finding) {
-	key := keyOfAddress(x)
+	key, at := keyOfAddress(x), l.moment(x.Time)
 	if x.Kind != flap.AddressBounced {
 		l.serviceGained(key.serviceKey, x.Time)
 	}
 	a := l.addresses[key]
 	if a == nil {
 		if x.Kind == flap.AddressBounced {
-			l.addresses[key] = &address{at: x.Time, back: x.Time}
+			l.addresses[key] = &address{at: at, back: at}
 		}
 		return
 	}
-	a.at = x.Time
+	a.at = at
 	if x.Kind == flap.AddressBounced {
-		a.back = x.Time
+		a.back = at
 	}
 	if a.record != nil {
 		l.putBack(a, key, x.Time)
@@ -157,7 +157,7 @@ func (l *Log) addressGone(x flap.Finding) {
 		return
 	}
 	r := a.record.root()
-	a.isOut, a.at = false, x.Time
+	a.isOut, a.at = false, l.moment(x.Time)
 	delete(r.out, key)
 	l.end(&a.span, x.Time)
 	how := stageGone
@@ -166,7 +166,7 @@ func (l *Log) addressGone(x flap.Finding) {
 	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
 		// Another may come under its name, as in a StatefulSet.
 		l.end(&p.span, x.Time)
-		p.down = time.Time{}
+		p.down = 0
 	}
 	r.add(fact{at: l.moment(x.Time), stage: how, service: key.serviceKey, first: nameOf(x)})
 	l.touched(r, x.Time)

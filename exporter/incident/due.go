@@ -108,12 +108,12 @@ func (l *Log) judge(r *record) {
 func (l *Log) sweep(t time.Time) {
 	old := t.Add(-quiet)
 	for key, a := range l.addresses {
-		if !a.isOut && a.at.Before(old) {
+		if !a.isOut && a.at < l.moment(old) {
 			delete(l.addresses, key)
 		}
 	}
 	for key, p := range l.pods {
-		if p.span == nil && p.at.Before(old) || p.at.Before(t.Add(-podMemory)) {
+		if p.span == nil && p.at < l.moment(old) || p.at < l.moment(t.Add(-podMemory)) {
 			delete(l.pods, key)
 		}
 	}

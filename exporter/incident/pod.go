@@ -3,6 +3,7 @@ package incident
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flap"
 )
 
@@ -14,14 +15,14 @@ const (
 
 type podKey struct{ namespace, name string }
 
+func (k podKey) String() string { return k.namespace + "/" + k.name }
+
 // pod is what a pod did lately. It belongs to no incident before it cost a Service an address.
 type pod struct {
-	// name is its namespace and name.
-	name  string
-	at    time.Time
+	at    event.Moment
 	notes []fact
-	// down is since when it is not Ready, zero if it is; span is that on a timeline.
-	down time.Time
+	// down is since when it is not Ready, 0 if it is; span is that on a timeline.
+	down event.Moment
 	span *stretch
 }
 
@@ -32,28 +33,29 @@ func (l *Log) observePod(x flap.Finding) {
 		return
 	}
 	p := l.podOf(key, x.Time)
-	note := fact{at: l.moment(x.Time), stage: stageUpdated, first: p.name}
+	note := fact{at: l.moment(x.Time), stage: stageUpdated}
 	switch x.Kind {
 	case flap.PodReadyWasStale:
 		note.stage, note.longest = stageStale, x.Duration
 	case flap.PodRestartedSilently:
 		note.stage = stageSilent
 	}
-	p.note(note)
+	p.note(key, note)
 }
 
 func (l *Log) podOf(key podKey, t time.Time) *pod {
 	p := l.pods[key]
 	if p == nil {
-		p = &pod{name: key.namespace + "/" + key.name}
+		p = &pod{}
 		l.pods[key] = p
 	}
-	p.at = t
+	p.at = l.moment(t)
 	return p
 }
 
-func (p *pod) note(f fact) {
+func (p *pod) note(key podKey, f fact) {
 	if len(p.notes) < maxNotes {
+		f.first = key.String()
 		p.notes = append(p.notes, f)
 	}
 }
@@ -64,7 +66,7 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 	if x.To == "true" {
 		if p := l.pods[key]; p != nil {
 			l.end(&p.span, x.Time)
-			p.down, p.at = time.Time{}, x.Time
+			p.down, p.at = 0, l.moment(x.Time)
 		}
 		return
 	}
@@ -74,25 +76,26 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 	p := l.podOf(key, x.Time)
 	// Of one that had its name before: it was never seen to recover.
 	l.end(&p.span, x.Time)
-	p.down = x.Time
+	p.down = l.moment(x.Time)
 	switch x.Cause {
 	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
 		if x.Node == "" {
 			return
 		}
-		r := l.recordOfNodesPod(x)
+		r, name := l.recordOfNodesPod(x), key.String()
 		r.byCause[x.Cause] += 0
-		r.add(fact{at: l.moment(x.Time), stage: stagePods, first: p.name})
-		p.span = l.span(r, LanePod, p.name, x.Time)
+		r.add(fact{at: l.moment(x.Time), stage: stagePods, first: name})
+		p.span = l.span(r, LanePod, name, x.Time)
 		l.touched(r, x.Time)
 	default:
-		p.note(fact{at: l.moment(x.Time), stage: stagePods, first: p.name})
+		p.note(key, fact{at: l.moment(x.Time), stage: stagePods})
 	}
 }
 
 // takePodNotes takes over what is known of the pod of a lost address.
 func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
-	p := l.pods[podKey{x.Namespace, x.Pod}]
+	key := podKey{x.Namespace, x.Pod}
+	p := l.pods[key]
 	if p == nil || x.Pod == "" {
 		return
 	}
@@ -107,8 +110,8 @@ func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
 		r.add(note)
 	}
 	p.notes = nil
-	if !p.down.IsZero() && p.span == nil && !goesOnPurpose(x.Cause) {
-		p.span = l.span(r, LanePod, p.name, p.down)
+	if p.down != 0 && p.span == nil && !goesOnPurpose(x.Cause) {
+		p.span = l.span(r, LanePod, key.String(), l.time(p.down))
 	}
 }
 
