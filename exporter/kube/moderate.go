@@ -12,8 +12,10 @@ const (
 	// together is for how long events are gathered before they are read, as network cards gather packets before they
 	// interrupt: most of what a small event costs is to wake the process for it.
 	together = 20 * time.Millisecond
-	// plenty is how much comes in that time when it is a list and not events; that is read as it comes.
-	plenty = 64 << 10
+	// plenty is how much comes in that time when it is a list and not events. Of that is gathered only briefly: the buffers
+	// of the connection must not get full, and the next page is asked for only when the last part of one was read.
+	plenty  = 64 << 10
+	briefly = time.Millisecond
 )
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -42,12 +44,12 @@ type moderated struct {
 	closed <-chan struct{}
 	close  func()
 
-	// Of reads, which come one after the other: whether the last took all there was, when it last began
-	// without haste, how much came since, and whether it was plenty before.
+	// Of reads, which come one after the other: whether the last took all there was, since when their time together
+	// runs, how much came in it, and whether it was plenty before.
 	drained bool
 	since   time.Time
 	came    int
-	bulk    bool
+	list    bool
 }
 
 // Read reads what there is. Deadlines are heeded once the wait is over.
@@ -62,20 +64,30 @@ func (m *moderated) Read(b []byte) (int, error) {
 }
 
 func (m *moderated) wait() {
-	if left := together - time.Since(m.since); left > 0 {
-		if m.bulk {
-			return
-		}
-		wakeFor(m.Conn, plenty)
-		defer wakeFor(m.Conn, 1)
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-m.closed:
-		}
+	left := together - time.Since(m.since)
+	if m.list || m.came >= plenty {
+		m.sleep(min(left, briefly))
+	} else {
+		m.sleep(left)
 	}
-	m.since, m.came, m.bulk = time.Now(), 0, m.came >= plenty
+	if time.Since(m.since) >= together {
+		m.since, m.came, m.list = time.Now(), 0, m.came >= plenty
+	}
+}
+
+// sleep waits, and lets the kernel leave the process alone meanwhile.
+func (m *moderated) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	wakeFor(m.Conn, plenty)
+	defer wakeFor(m.Conn, 1)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-m.closed:
+	}
 }
 
 // Close closes the connection; who waits to read hears of it at once.

@@ -57,21 +57,36 @@ func TestWhatComesSoonWaitsForMore(t *testing.T) {
 	})
 }
 
-func TestListsAreReadAsTheyCome(t *testing.T) {
+// A list waits briefly, and so does the next page; what comes in the time after it is events again.
+func TestListsWaitBriefly(t *testing.T) {
+	const event = 5
+	parts := []struct {
+		size        int
+		after, want time.Duration
+	}{
+		{size: plenty},
+		{size: plenty},
+		{size: plenty, want: briefly},
+		{size: event, want: briefly},
+		{size: event, want: briefly},
+		{size: event, after: time.Second, want: time.Second},
+		{size: event},
+		{size: event, after: time.Second, want: time.Second},
+		{size: event},
+		{size: event, want: together},
+	}
 	synctest.Test(t, func(t *testing.T) {
 		conn, server := moderatedPipe(t)
 		go func() {
-			for range 100 {
-				_, _ = server.Write(make([]byte, plenty))
+			for _, part := range parts {
+				time.Sleep(part.after)
+				_, _ = server.Write(make([]byte, part.size))
 			}
 		}()
-		var waited time.Duration
-		for range 100 {
-			waited += took(t, conn, plenty+1)
-		}
-		// The first shows how much comes.
-		if waited > together {
-			t.Errorf("waited for %s", waited)
+		for i, part := range parts {
+			if got := took(t, conn, plenty+1); got != part.want {
+				t.Errorf("part %d was read after %s, want %s", i+1, got, part.want)
+			}
 		}
 	})
 }
