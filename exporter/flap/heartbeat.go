@@ -66,7 +66,8 @@ func (f *Fold) beat(n *node, t time.Time) {
 	f.await(n)
 }
 
-// guess takes a heartbeat of the first list from the node's clock: never later than now.
+// guess takes a heartbeat of the first list from the node's clock: never later than now, and from now on by kubeflap's clock, whatever
+// becomes of that.
 func (h *heartbeat) guess(t, seen time.Time) {
 	if t.IsZero() {
 		return
@@ -74,7 +75,7 @@ func (h *heartbeat) guess(t, seen time.Time) {
 	if t.After(seen) {
 		t = seen
 	}
-	if t.After(h.last) {
+	if t = seen.Add(t.Sub(seen)); t.After(h.last) {
 		h.last, h.guessed = t, true
 	}
 }

@@ -291,3 +291,32 @@ func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
 	}
 	equal(t, "samples of ten minutes", len(w.samples), 61)
 }
+
+func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
+	s := newStory(t, grace40).starts()
+	s.watch(event.Unavailable, event.KindLease)
+	for i := range 100 {
+		s.at(float64(10 * i)).added(aNode("node-1", ready, 0))
+		s.at(float64(10*i + 5)).deleted(aNode("node-1", ready, 0))
+	}
+	equal(t, "marks", len(s.beats.marks), 0)
+}
+
+// What is taken from a node's clock is from then on by kubeflap's: no set clock moves it.
+func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
+	now := time.Now()
+	var late []Finding
+	f := New(grace40, func(x Finding) { late = append(late, x) })
+	listed := func(o event.Object) {
+		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Listed, Object: o})
+		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})
+	}
+	l := lease("node-1", 0)
+	l.Renew = now.Round(0).Add(-5 * time.Second)
+	listed(aNode("node-1", ready, 0))
+	listed(l)
+	f.Advance(now.Add(20 * time.Second))
+	if len(late) != 1 || !late[0].Time.Equal(now.Add(15*time.Second)) || late[0].Time == late[0].Time.Round(0) {
+		t.Errorf("findings %v, want one at 15 s, with a monotonic reading", late)
+	}
+}
