@@ -44,6 +44,7 @@ func apiServerStall() Scenario {
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.flapEverything(ctx) },
+				func() error { return l.told(ctx, "kubeflap_node_ready_transitions_total") },
 				l.Cluster.APIServer.Pause,
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
@@ -105,6 +106,28 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 		c.ControllerManager.Restart,
 		func() error { return poll.Until(ctx, patience, "the controller manager", c.HealthyControllerManager) },
 	)
+}
+
+// told waits until kubeflap too has counted what the truth has: what the API server has told one of them only, it tells
+// the other when it goes on.
+func (l *Lab) told(ctx context.Context, metric string) error {
+	if l.URL == "" {
+		return nil
+	}
+	seen, err := l.Truth.Counts()
+	if err != nil {
+		return err
+	}
+	return poll.Until(ctx, patience, "kubeflap to count as much of "+metric, func(ctx context.Context) error {
+		told, err := l.scrape(ctx)
+		if err != nil {
+			return err
+		}
+		if got, want := told.Sum(metric), seen.Sum(metric); got < want {
+			return fmt.Errorf("only %v of %v so far", got, want)
+		}
+		return nil
+	})
 }
 
 // keptItsWatches checks that kubeflap did not take a silent watch for a broken one.
