@@ -14,7 +14,7 @@ const (
 	together = 20 * time.Millisecond
 	// plenty is how much comes in that time when it is a list and not events. Of that is gathered only briefly: the buffers
 	// of the connection must not get full, and the next page is asked for only when the last part of one was read.
-	plenty  = 64 << 10
+	plenty  = 256 << 10
 	briefly = time.Millisecond
 )
 
