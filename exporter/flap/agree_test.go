@@ -129,6 +129,12 @@ func TestPodsThatAreMisreported(t *testing.T) {
 		if got := s.Misreported(s.now, nil); len(got) != 1 || got[0] != (Misreported{"shop", ReadyOnLostNode, 2}) {
 			t.Errorf("after it: %v", got)
 		}
+		s.modified(aPod("web-1", notReady))
+		equal(t, "once one is marked", misreported(s), 1)
+		s.modified(aPod("web-1", ready)).deleted(aPod("web-2", ready))
+		equal(t, "once that one is Ready again and the other is gone", misreported(s), 1)
+		s.modified(lease("node-1", 51))
+		equal(t, "once the node is back", misreported(s), 0)
 	})
 	t.Run("not Ready by a gate or a probe is as it should be", func(t *testing.T) {
 		gate := unready("ReadinessGatesNotReady", containersReady)

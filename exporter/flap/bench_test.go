@@ -71,6 +71,36 @@ func renewals(b *testing.B, interval time.Duration) {
 	}
 }
 
+// What a scrape asks while one of 5,000 nodes is lost: whose 150,000 pods are Ready there.
+func BenchmarkReadyOnLostNode(b *testing.B) {
+	const nodes, pods = 5000, 150000
+	f := New(grace40, nil)
+	var all, leases, running []event.Object
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		all, leases = append(all, aNode(name, ready, 0)), append(leases, lease(name, 0))
+	}
+	for i := range pods {
+		p := aPod(fmt.Sprintf("web-%d", i), ready)
+		p.Node = fmt.Sprintf("node-%d", i%nodes)
+		running = append(running, p)
+	}
+	listed(f, event.KindNode, all...)
+	listed(f, event.KindLease, leases...)
+	listed(f, event.KindPod, running...)
+	for i := 1; i < nodes; i++ {
+		f.Apply(event.Event{Seen: zero.Add(30 * time.Second), Kind: event.KindLease, Type: event.Modified, Object: lease(fmt.Sprintf("node-%d", i), 30)})
+	}
+	at := zero.Add(60 * time.Second)
+	if got := f.Misreported(at, nil); len(got) != 1 || got[0].Pods != pods/nodes {
+		b.Fatalf("misreported: %v", got)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Misreported(at, nil)
+	}
+}
+
 func BenchmarkPodUnchanged(b *testing.B) {
 	f := New(grace40, nil)
 	p := aPod("web-1", ready, running("app:1", 0), event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})

@@ -66,6 +66,8 @@ type Fold struct {
 	departedSwept time.Time
 	// stuck are pods that are not Ready though their containers are, and since when.
 	stuck map[event.UID]time.Time
+	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
+	onLost map[string]map[string]int
 
 	// gathering are the Services with an open window, by window, in the order in which they close.
 	gathering [numWindows][]*service
@@ -98,6 +100,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
 		stuck:      map[event.UID]time.Time{},
+		onLost:     map[string]map[string]int{},
 		tenants:    map[string]*tenant{},
 	}
 	if f.source == 0 {

@@ -2,6 +2,7 @@ package flap
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,21 +66,46 @@ func (f *Fold) Misreported(t time.Time, into []Misreported) []Misreported {
 	return into
 }
 
-// countReadyOnLost goes over all pods, but only while a node is lost.
+// countReadyOnLost goes over all pods only when a node was found lost that was not at the question before; what becomes
+// of the pods of lost nodes is kept up with.
 func (f *Fold) countReadyOnLost(t time.Time, counts map[Misreported]int) {
-	lost := map[string]bool{}
-	for name, n := range f.nodes {
-		if n.exists && f.lost(n, t) {
-			lost[name] = true
+	if newly := f.noteLost(t); len(newly) > 0 {
+		for _, p := range f.pods {
+			if newly[p.node.Value()] {
+				f.shiftOnLost(p, 1)
+			}
 		}
 	}
-	if len(lost) == 0 {
+	for _, namespaces := range f.onLost {
+		for name, pods := range namespaces {
+			counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
+		}
+	}
+}
+
+// noteLost begins an account for each lost node that has none, whose pods are yet to be counted, and
+// closes those of the others.
+func (f *Fold) noteLost(t time.Time) map[string]bool {
+	newly := map[string]bool{}
+	lost := func(n *node) bool { return n != nil && n.exists && f.lost(n, t) }
+	maps.DeleteFunc(f.onLost, func(name string, _ map[string]int) bool { return !lost(f.nodes[name]) })
+	for name, n := range f.nodes {
+		if f.onLost[name] == nil && lost(n) {
+			f.onLost[name], newly[name] = map[string]int{}, true
+		}
+	}
+	return newly
+}
+
+// shiftOnLost adds a pod to the account of its node, or takes it out, if there is one.
+func (f *Fold) shiftOnLost(p *pod, by int) {
+	namespaces := f.onLost[p.node.Value()]
+	if namespaces == nil || p.ready != event.StatusTrue {
 		return
 	}
-	for _, p := range f.pods {
-		if p.ready == event.StatusTrue && lost[p.node.Value()] {
-			counts[Misreported{Namespace: p.namespace.name, Kind: ReadyOnLostNode}]++
-		}
+	name := p.namespace.name
+	if namespaces[name] += by; namespaces[name] == 0 {
+		delete(namespaces, name)
 	}
 }
 

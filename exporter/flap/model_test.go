@@ -1106,6 +1106,9 @@ func (c *cluster) podDoes() {
 		Ready: &event.Condition{Status: event.Status(c.IntN(3))},
 		Gates: int(uid[1]) % 2,
 	}
+	if again.Phase == "Running" {
+		again.Node = fmt.Sprint("node-", int(uid[2])%3)
+	}
 	for _, i := range c.Perm(2) {
 		again.Containers = append(again.Containers, event.Container{
 			Name: fmt.Sprint("c", i), Image: fmt.Sprint("app:", c.IntN(2)), Restarts: int32(c.IntN(3)),
@@ -1148,7 +1151,29 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 		if step%5 == 0 {
 			c.same(step, "nodes", linesOf(withoutClocks(f.Nodes(c.now, nil))), linesOf(m.readNodes()))
 		}
+		if step%3 == 0 { // more may have changed since the last question
+			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, c.now))
+		}
 	}
+}
+
+func readyOnLost(all []Misreported) []string {
+	return linesOf(slices.DeleteFunc(all, func(m Misreported) bool { return m.Kind != ReadyOnLostNode }))
+}
+
+// recountReadyOnLost goes over all pods, whom the fold keeps up with.
+func recountReadyOnLost(f *Fold, t time.Time) []string {
+	counts := map[string]int{}
+	for _, p := range f.pods {
+		if n := f.nodes[p.node.Value()]; n != nil && n.exists && p.ready == event.StatusTrue && f.lost(n, t) {
+			counts[p.namespace.name]++
+		}
+	}
+	var all []Misreported
+	for name, pods := range counts {
+		all = append(all, Misreported{name, ReadyOnLostNode, pods})
+	}
+	return linesOf(all)
 }
 
 // linesOf writes each on a line.

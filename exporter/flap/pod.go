@@ -87,6 +87,7 @@ func (f *Fold) applyPod(e event.Event, o *event.Pod) {
 	if ready != p.ready {
 		f.turnPod(p, e, o)
 	}
+	f.shiftOnLost(p, -1)
 	f.setPod(p, o)
 	f.noteStuck(o.UID, p, o, e.Seen)
 	f.doubtServicesOf(p, e.Seen)
@@ -175,6 +176,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 func (f *Fold) setPod(p *pod, o *event.Pod) {
 	p.ready, p.running = readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
+	f.shiftOnLost(p, 1)
 	p.setOwner(o)
 	if len(p.containers) != len(o.Containers) {
 		p.containers = make([]container, len(o.Containers))
@@ -267,6 +269,7 @@ func (f *Fold) forgetPod(id event.UID) {
 	}
 	delete(f.pods, id)
 	delete(f.stuck, id)
+	f.shiftOnLost(p, -1)
 	f.doubtServicesOf(p, f.now)
 	f.depart(id, p, f.now)
 	f.settleLossesOf(id)
