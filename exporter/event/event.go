@@ -14,7 +14,7 @@ type Event struct {
 	// Object is the state after the event, for Deleted the last state. It is nil
 	// for the types that speak of a watch and not of an object.
 	Object Object
-	// Reason says why a watch is Down or Unavailable.
+	// Reason says why a watch is Down or Unavailable, or a direct read failed.
 	Reason string
 }
 
@@ -64,6 +64,14 @@ const (
 	Down
 	// Unavailable: the resource cannot be watched (absent or forbidden).
 	Unavailable
+	// Asking: kubeflap begins to read some Leases directly, because the watch has shown no heartbeat for long.
+	Asking
+	// Read: a Lease as the API server has it now, read from etcd and not from the watch.
+	Read
+	// Answered: the API server answered. Without a Reason all Leases were read; else they could not be, and that is why.
+	Answered
+	// Unanswered: nothing answered, neither for the Leases nor for /readyz. Reason says why.
+	Unanswered
 )
 
 // String is the type's name in the label `type` and in recordings.
@@ -71,7 +79,7 @@ func (t Type) String() string { return textOf(typeTexts[:], t) }
 
 // HasObject reports whether events of this type carry an object.
 func (t Type) HasObject() bool {
-	return t == Added || t == Modified || t == Deleted || t == Listed
+	return t == Added || t == Modified || t == Deleted || t == Listed || t == Read
 }
 
 // Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice,

@@ -7,6 +7,8 @@ type Meta struct {
 	UID       UID    `json:"uid,omitzero"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Version is the resourceVersion: which write of the object this is. It is the same for everybody who watches.
+	Version string `json:"resourceVersion,omitempty"`
 }
 
 // Metadata returns the object's identity.

@@ -11,6 +11,7 @@ var typeTexts = [...]string{
 	Added: "added", Modified: "modified", Deleted: "deleted", Bookmark: "bookmark",
 	Listing: "listing", Listed: "listed", Synced: "synced",
 	Up: "up", Down: "down", Unavailable: "unavailable",
+	Asking: "asking", Read: "read", Answered: "answered", Unanswered: "unanswered",
 }
 
 var statusTexts = [...]string{StatusUnknown: "unknown", StatusTrue: "true", StatusFalse: "false"}

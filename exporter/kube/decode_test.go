@@ -93,7 +93,7 @@ func (s *server) event(what string, object runtime.Object) (string, runtime.Obje
 var (
 	apiV1   = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	apiPod  = &corev1.Pod{TypeMeta: apiV1, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}, Spec: corev1.PodSpec{NodeName: "a"}}
-	slimWeb = &event.Pod{Meta: event.Meta{Namespace: "shop", Name: "web"}, Node: "a"}
+	slimWeb = &event.Pod{Meta: event.Meta{Namespace: "shop", Name: "web", Version: "7"}, Node: "a"}
 )
 
 func TestAnswersAreReadInBothForms(t *testing.T) {

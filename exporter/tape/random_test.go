@@ -81,7 +81,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 func (f filler) everything() []event.Event {
 	var events []event.Event
 	for _, kind := range append(event.Kinds(), event.KindCluster) {
-		for eventType := event.Added; eventType <= event.Unavailable; eventType++ {
+		for eventType := event.Added; eventType <= event.Unanswered; eventType++ {
 			events = append(events, f.event(kind, eventType))
 		}
 	}

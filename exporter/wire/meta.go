@@ -39,6 +39,7 @@ func (r *Reader) meta(data []byte, o *Object) event.Meta {
 			slim.UID = event.ParseUID(m.bytes)
 		case metaResourceVersion:
 			o.Version = string(m.bytes)
+			slim.Version = o.Version
 		case metaAnnotations:
 			if key, value := r.pair(m.bytes); string(key) == initialEventsEnd {
 				o.InitialEventsEnd = string(value) == "true"

@@ -316,7 +316,7 @@ func typedWords(container *corev1.Container) []string {
 }
 
 func slimMeta(object *metav1.ObjectMeta) event.Meta {
-	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name}
+	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, Version: object.ResourceVersion}
 }
 
 // utc makes times comparable: the API's decoders give them in the local zone.
