@@ -2,7 +2,6 @@ package flap
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -16,7 +15,7 @@ const agreeWithin = 10 * time.Second
 func (f *Fold) doubt(s *service, t time.Time) {
 	if !s.doubted {
 		s.doubted = true
-		f.doubts = append(f.doubts, doubt{s, t})
+		f.doubts.push(doubt{s, t})
 	}
 }
 
@@ -36,14 +35,10 @@ func (f *Fold) doubtAll(t time.Time) {
 // compareDoubted compares the Services in doubt, each once for all that changed
 // within a second.
 func (f *Fold) compareDoubted(t time.Time) {
-	n := 0
-	for ; n < len(f.doubts) && t.Sub(f.doubts[n].at) >= time.Second; n++ {
-		d := f.doubts[n]
+	for !f.doubts.isEmpty() && t.Sub(f.doubts.front().at) >= time.Second {
+		d := f.doubts.take()
 		d.service.doubted = false
 		f.compareSources(d.service, d.at)
-	}
-	if n > 0 {
-		f.doubts = slices.Delete(f.doubts, 0, n)
 	}
 }
 

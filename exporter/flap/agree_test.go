@@ -125,7 +125,7 @@ func TestPodsThatAreMisreported(t *testing.T) {
 		s := webStory(t).at(10).modified(lease("node-1", 10))
 		s.at(50)
 		equal(t, "within the grace period", misreported(s), 0)
-		s.at(51)
+		s.at(51.5)
 		if got := s.Misreported(s.now, nil); len(got) != 1 || got[0] != (Misreported{"shop", ReadyOnLostNode, 2}) {
 			t.Errorf("after it: %v", got)
 		}

@@ -28,6 +28,9 @@ func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
 			written++
 		}
 	}
+	if h.kind == event.KindEndpoints && h.byHand == 0 && written > 0 {
+		h.version = f.version
+	}
 	s.service.forgetHolder(h)
 	before := s.byHand.of(h.kind)
 	if f.onlyMirrors(h) {
@@ -95,7 +98,7 @@ func (f *Fold) reset(s shift, count int, byController bool) {
 	}
 	s.byHand.resets[s.selector]++
 	s.byHand.wiped = s.selector && s.managed == 0
-	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: byController})
+	f.reportOf(s.service, Finding{Time: s.at, Kind: EndpointsReset, Count: count, Selector: byController, Trigger: f.trigger(s.service)})
 }
 
 // inConflict: the endpoints controller will wipe hand-written Endpoints of a
@@ -105,6 +108,16 @@ func (s *service) inConflict() bool {
 	return s.selector && (s.byHand.endpoints > 0 || s.byHand.wiped)
 }
 
+// triggerOfConflict does not depend on whether the Service or its Endpoints were seen first.
+func (s *service) triggerOfConflict() uint64 {
+	for _, h := range s.holders {
+		if h.kind == event.KindEndpoints {
+			return hashTrigger(s.uid, h.version)
+		}
+	}
+	return 0
+}
+
 func (f *Fold) checkConflict(s *service, t time.Time) {
 	if !s.selector {
 		s.byHand.wiped = false
@@ -112,7 +125,7 @@ func (f *Fold) checkConflict(s *service, t time.Time) {
 	conflict := s.exists && s.inConflict()
 	switch {
 	case conflict && !s.byHand.conflict:
-		f.reportOf(s, Finding{Time: t, Kind: SelectorConflict, Count: s.byHand.endpoints})
+		f.reportOf(s, Finding{Time: t, Kind: SelectorConflict, Count: s.byHand.endpoints, Trigger: s.triggerOfConflict()})
 	case !conflict && s.byHand.conflict:
 		f.reportOf(s, Finding{Time: t, Kind: SelectorConflictEnded})
 	}

@@ -41,7 +41,7 @@ func TestSlowKubeletIsNoRestart(t *testing.T) {
 	s.at(50).modified(oldNode(50)) // 5 minutes after -250
 	s.at(52).modified(lease("node-1", 52))
 	s.at(70).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -58,7 +58,7 @@ func TestProbeAfterHeartbeatLoss(t *testing.T) {
 	s.at(60).modified(lease("node-1", 60))
 	s.at(60.1).modified(oldNode(60))
 	s.at(85).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -74,7 +74,7 @@ func TestPublishTurnedOff(t *testing.T) {
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(70).modified(aService("web", true))
 	s.at(70.1).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseServiceChanged)
 }
 
@@ -84,7 +84,7 @@ func TestPartialHandEdit(t *testing.T) {
 	s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
 	s.starts(aService("web", true), handWritten("web", "192.0.2.1", "192.0.2.2", "192.0.2.3"))
 	s.at(10).modified(handWritten("web", "192.0.2.1", "192.0.2.2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseManualWrite)
 }
 
@@ -104,14 +104,14 @@ func TestHandMadeSliceOfServiceWithSelector(t *testing.T) {
 		s := webStory(t)
 		s.added(handSlice("x", true, "192.0.2.1"))
 		s.at(10).modified(handSlice("x", false, "192.0.2.1"))
-		s.Advance(s.now.Add(2 * time.Second))
+		s.Advance(s.now.Add(lagWait))
 		s.onlyLoss(t, CauseManualWrite)
 	})
 	t.Run("deleted", func(t *testing.T) {
 		s := webStory(t)
 		s.added(handSlice("x", true, "192.0.2.1"))
 		s.at(10).deleted(handSlice("x", true, "192.0.2.1"))
-		s.Advance(s.now.Add(2 * time.Second))
+		s.Advance(s.now.Add(lagWait))
 		s.onlyLoss(t, CauseManualWrite)
 		for _, x := range s.findings {
 			if x.Kind == EndpointsReset && x.Selector {
@@ -134,7 +134,7 @@ func TestSelectorAddedAfterWipeSeen(t *testing.T) {
 	s.at(10).deleted(full)
 	s.at(10.02).modified(handWritten("web"))
 	s.at(10.05).modified(aService("web", true))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseEndpointsReset)
 }
 
@@ -149,7 +149,7 @@ func TestPodWatchBroken(t *testing.T) {
 	p := aPod("web-1", ready, running("app:1", 0))
 	deleting(p)
 	s.at(30.5).lists(event.KindPod, p, aPod("web-2", ready, running("app:1", 0)))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	v := s.service("web")
 	equal(t, "probe_failed", v.Losses[CauseProbeFailed], 1)
 	equal(t, "pod_deleted", v.Losses[CausePodDeleted], 1)
@@ -160,7 +160,7 @@ func TestPodWatchBroken(t *testing.T) {
 func TestEvictionRefused(t *testing.T) {
 	s := webStory(t).at(10).modified(aPodDisrupted())
 	s.at(60).modified(unready("ContainersNotReady", disrupted("EvictionByEvictionAPI"))).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -178,7 +178,7 @@ func TestCrashAfterInPlaceUpdateDone(t *testing.T) {
 	s.at(12).modified(unready("ContainersNotReady", container1("terminated", "Completed", 0), img)).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(16).modified(aPod("web-1", ready, running("app:2", 1))).modified(slice("a", "web", "web-1", "web-2"))
 	s.at(90).modified(unready("ContainersNotReady", container1("terminated", "OOMKilled", 1), img)).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	v := s.service("web")
 	equal(t, "inplace", v.Losses[CauseInPlaceUpdate], 1)
 	equal(t, "exit", v.Losses[CauseContainerExit], 1)
@@ -191,7 +191,7 @@ func TestRelabelledLastOfSlice(t *testing.T) {
 	s.added(aPod("web-3", ready, running("app:1", 0)), slice("b", "web", "web-3"))
 	s.at(10).modified(aPod("web-3", ready, running("app:1", 0)))
 	s.at(10.1).deleted(slice("b", "web", "web-3"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseUnknown)
 }
 
@@ -202,7 +202,7 @@ func TestRelabelledLastOfSlice(t *testing.T) {
 func TestNodeNotReadyLongAgo(t *testing.T) {
 	s := webStory(t).at(10).modified(aNode("node-1", notReady, 10))
 	s.at(3610).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -214,7 +214,7 @@ func TestSidecarRestartThenProbe(t *testing.T) {
 	s.at(600).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
 		p.Containers[0].Started, p.Ready.Transition = clock(3), clock(-5000)
 	})).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -225,7 +225,7 @@ func TestDeletedThenEvicted(t *testing.T) {
 	deleting(p)
 	s := webStory(t).at(10).modified(p).modified(slice("a", "web", "~web-1", "web-2"))
 	s.at(15).modified(unready("PodFailed", phase("Failed", "Evicted"), deleting, disrupted("TerminationByKubelet")))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CausePodDeleted)
 	equal(t, "transitions by deleted", s.inShop().Transitions[notReady][CausePodDeleted], 1)
 }
@@ -237,7 +237,7 @@ func TestNodeLostSliceBeforeAll(t *testing.T) {
 	s.at(50).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(50.1).modified(unready("", containersReady))
 	s.at(50.4).modified(unknownSince("node-1", 50))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseNodeHeartbeatLost)
 }
 
@@ -248,7 +248,7 @@ func TestNodeLostThenEvicted(t *testing.T) {
 	s.at(50).modified(unknownSince("node-1", 50)).modified(unready("", containersReady)).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(350).modified(unready("", containersReady, deleting, disrupted("DeletionByTaintManager"))).modified(slice("a", "web", "~web-1", "web-2"))
 	s.at(351).deleted(unready("", containersReady, deleting)).modified(slice("a", "web", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseNodeHeartbeatLost)
 }
 
@@ -259,7 +259,7 @@ func TestNodeLostThenEvicted(t *testing.T) {
 func TestLiveness(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].ID = "new" })).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseContainerExit)
 }
 
@@ -271,7 +271,7 @@ func TestGateThenDelete(t *testing.T) {
 	s.at(10.1).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(10.2).modified(unready("ReadinessGatesNotReady", containersReady, deleting))
 	s.at(10.3).modified(slice("a", "web", "~web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseReadinessGate)
 }
 
@@ -283,7 +283,7 @@ func TestGateThenDeleteSliceLate(t *testing.T) {
 	s.at(10.2).modified(unready("ReadinessGatesNotReady", containersReady, deleting))
 	s.at(10.3).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(10.31).modified(slice("a", "web", "~web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseReadinessGate)
 }
 
@@ -295,7 +295,7 @@ func TestQuickFlapSliceLate(t *testing.T) {
 	s.at(10.1).modified(aPod("web-1", ready, running("app:1", 0)))
 	s.at(10.15).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(10.2).modified(slice("a", "web", "web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -306,7 +306,7 @@ func TestSelectorChangedWhileCrash(t *testing.T) {
 	other.Selector = map[string]string{"app": "web", "v": "2"}
 	s := webStory(t).at(10).modified(other)
 	s.at(12).modified(unready("ContainersNotReady", container1("terminated", "Error", 0))).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseContainerExit)
 }
 
@@ -317,7 +317,7 @@ func TestSelectorSlowController(t *testing.T) {
 	other.Selector = map[string]string{"app": "other"}
 	s := webStory(t).at(10).modified(other)
 	s.at(18).modified(slice("a", "web"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseServiceChanged)
 }
 
@@ -330,7 +330,7 @@ func TestJobTTL(t *testing.T) {
 	s.at(10).modified(unready("PodCompleted", phase("Succeeded", "")))
 	s.at(10.1).modified(unready("PodCompleted", phase("Succeeded", ""), deleting)).deleted(unready("PodCompleted", phase("Succeeded", ""), deleting))
 	s.at(10.2).modified(slice("a", "web", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CausePodCompleted)
 }
 
@@ -343,7 +343,7 @@ func TestRelistAll(t *testing.T) {
 	s.at(10).watch(event.Down, event.KindPod, event.KindEndpointSlice)
 	s.at(40).lists(event.KindEndpointSlice, slice("a", "web", "-web-1", "web-2"))
 	s.at(40.5).lists(event.KindPod, unready("ContainersNotReady", container1("waiting", "CrashLoopBackOff", 3)), aPod("web-2", ready, running("app:1", 0)))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseContainerExit)
 }
 
@@ -363,7 +363,7 @@ func TestEndpointsDeleted(t *testing.T) {
 	s.starts(aNode("node-1", ready, -100), aService("web", true), aPod("web-1", ready), aPod("web-2", ready), eps("web-1", "web-2"))
 	s.at(10).deleted(eps("web-1", "web-2"))
 	s.at(10.02).added(eps("web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseManualWrite)
 }
 
@@ -379,7 +379,7 @@ func TestKubeletRestartPodFirst(t *testing.T) {
 	s.at(15).modified(oldNode(15))
 	s.at(15.1).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(15.3).modified(lease("node-1", 15.3))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseKubeletRestart)
 }
 
@@ -392,7 +392,7 @@ func TestScaleToZeroAndUp(t *testing.T) {
 	s.at(12).deleted(d("web-1"), d("web-2")).modified(slice("a", "web"))
 	s.at(15).added(aPod("web-3", notReady)).modified(slice("a", "web", "-web-3"))
 	s.at(16).modified(aPod("web-3", ready)).modified(slice("a", "web", "web-3"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CausePodDeleted)
 	equal(t, "outages", s.service("web").Outages, 1)
 }
@@ -412,7 +412,7 @@ func TestPlaceholderHasNoWriter(t *testing.T) {
 	s.at(2).added(aPod("web-1", ready), aPod("web-2", ready)).modified(w("kube-controller-manager", "web-1", "web-2"))
 	// Much later the controller takes one out for what kubeflap cannot tell, e.g. its pod's labels changed.
 	s.at(600).modified(aPod("web-1", ready)).modified(w("kube-controller-manager", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseUnknown)
 }
 
@@ -427,7 +427,7 @@ func TestNamespaceDeleted(t *testing.T) {
 	s.at(10).deleted(handWritten("web", "192.0.2.1"))
 	s.at(10.01).deleted(full)
 	s.at(10.1).deleted(aService("web", false))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	for _, x := range s.findings {
 		switch x.Kind {
 		case OutageStarted, AddressRemoved:
@@ -442,7 +442,7 @@ func TestNodeNotReadyPodFirst(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(10.1).modified(aNode("node-1", notReady, 10)).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseNodeNotReady)
 }
 
@@ -450,8 +450,9 @@ func TestNodeNotReadyPodFirst(t *testing.T) {
 
 func TestInPlaceThenNodeLost(t *testing.T) {
 	s := webStory(t).at(10).modified(aPod("web-1", ready, running("app:2", 0)))
-	s.at(60).modified(unready("", containersReady, func(p *event.Pod) { p.Containers[0].Image = "app:2" })).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.at(60).modified(unknownSince("node-1", 60))
+	s.modified(unready("", containersReady, func(p *event.Pod) { p.Containers[0].Image = "app:2" })).modified(slice("a", "web", "-web-1", "web-2"))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseNodeHeartbeatLost)
 }
 
@@ -469,7 +470,7 @@ func TestEvictedPublished(t *testing.T) {
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(300).modified(unready("PodFailed", phase("Failed", "Evicted"), disrupted("TerminationByKubelet")))
 	s.at(300.1).modified(slice("a", "web", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CausePodEvicted)
 }
 
@@ -484,7 +485,7 @@ func TestPublishedReselected(t *testing.T) {
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)), slice("a", "web", "web-1", "web-2"))
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(300).modified(other).modified(slice("a", "web"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseServiceChanged)
 }
 
@@ -496,7 +497,7 @@ func TestTwoServices(t *testing.T) {
 	s.at(10).modified(slice("b", "two", "-web-1"))
 	s.at(10.2).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
 	s.at(10.4).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseContainerExit)
 	equal(t, "of two", s.service("two").Losses[CauseContainerExit], 1)
 }
@@ -511,7 +512,7 @@ func TestLeaseWatchBreak(t *testing.T) {
 	s.at(46).modified(oldNode(46))
 	s.at(50.2).modified(lease("node-1", 50.2))
 	s.at(55).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }
 
@@ -524,6 +525,6 @@ func TestClockStep(t *testing.T) {
 	s.at(20).modified(oldNode(20))
 	s.at(20.1).modified(lease("node-1", 23.1))
 	s.at(40).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-	s.Advance(s.now.Add(2 * time.Second))
+	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, CauseProbeFailed)
 }

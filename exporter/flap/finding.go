@@ -63,6 +63,9 @@ const (
 	// NodeRemoved, ServiceRemoved: the object was deleted.
 	NodeRemoved
 	ServiceRemoved
+	// ConsumerBounced: a consumer of the Service that gathers changes for Duration would have put an address back, and taken it
+	// out again at Time.
+	ConsumerBounced
 	// WatchBroke, WatchWorks: the watch of Resource broke (Reason), works again (after Duration).
 	WatchBroke
 	WatchWorks
@@ -91,6 +94,9 @@ type Finding struct {
 	Selector  bool
 	Resource  event.Kind
 	Reason    string
+	// Trigger identifies the write in the cluster that a loss began with: the same for everybody who watches it, 0 if
+	// that is not known.
+	Trigger uint64
 }
 
 // String is the finding in one line, without its time.
@@ -155,6 +161,8 @@ func (x Finding) ofService() string {
 		return "no ready address left" + x.because()
 	case OutageEnded:
 		return fmt.Sprintf("has a ready address again after %s without any%s", round(x.Duration), x.because())
+	case ConsumerBounced:
+		return fmt.Sprintf("a consumer that gathers changes for %s would have put %s back and taken it out again", x.Duration, x.address())
 	case AddressFollowedPod:
 		return fmt.Sprintf("%s turned %s %s after its pod", x.address(), x.To, round(x.Duration))
 	case EndpointsReset:

@@ -34,8 +34,10 @@ type Fold struct {
 	report   func(Finding)
 
 	// begin is the time of the first event. now is that of the newest event or question: the fold's time never goes back.
-	begin   time.Time
-	now     time.Time
+	begin time.Time
+	now   time.Time
+	// version is the resourceVersion of the object of the event that is folded in, empty if it has none.
+	version string
 	watches [event.NumKinds]watch
 	source  event.Kind
 
@@ -57,27 +59,34 @@ type Fold struct {
 	pods       map[event.UID]*pod
 	namespaces map[string]*namespace
 
-	// losses wait for their cause, in the order in which they happened.
-	losses []*loss
+	// losses wait for their cause.
+	losses lossQueue
+	// turns are the pods that are not Ready and whose cause waits for their node, by UID; probeTurns and markTurns are they
+	// by their tentative cause, in the order in which they happened.
+	turns                 map[event.UID]*turn
+	probeTurns, markTurns queue[*turn]
 	// aheads are changes of addresses whose pods were not seen to turn yet, for a moment.
 	aheads []ahead
 	// departed are pods that are gone, for a while.
-	departed      map[event.UID]departure
-	departedSwept time.Time
+	departed   map[event.UID]departure
+	departures queue[departed]
+	// emptiedNamespaces and emptiedTenants are those whose last pod or Service went, in this order.
+	emptiedNamespaces queue[emptied[*namespace]]
+	emptiedTenants    queue[emptied[*tenant]]
 	// stuck are pods that are not Ready though their containers are, and since when.
 	stuck map[event.UID]time.Time
 	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
 	onLost map[string]map[string]int
 
 	// gathering are the Services with an open window, by window, in the order in which they close.
-	gathering [numWindows][]*service
+	gathering [numWindows]queue[*service]
 	// turnsForgotten is when the consumers last forgot what is too old to bounce.
 	turnsForgotten time.Time
 	tenants        map[string]*tenant
 	// order is that in which readers get what has a name.
 	order order
 	// doubts are the Services to be compared, in the order in which they changed.
-	doubts []doubt
+	doubts queue[doubt]
 }
 
 // New makes an empty fold. report is called for each Finding, in order, while
@@ -99,6 +108,8 @@ func New(settings Settings, report func(Finding)) *Fold {
 		pods:       map[event.UID]*pod{},
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
+		turns:      map[event.UID]*turn{},
+		losses:     lossQueue{of: map[event.UID][]*loss{}},
 		stuck:      map[event.UID]time.Time{},
 		onLost:     map[string]map[string]int{},
 		tenants:    map[string]*tenant{},
@@ -123,9 +134,13 @@ func (f *Fold) Apply(e event.Event) {
 	}
 	f.advance(e.Seen)
 	f.countEvent(e)
+	f.version = ""
 	if !e.Type.HasObject() {
 		f.applyWatch(e)
 		return
+	}
+	if e.Object != nil {
+		f.version = e.Object.Metadata().Version
 	}
 	switch o := e.Object.(type) {
 	case *event.Node:
@@ -160,7 +175,10 @@ func (f *Fold) advance(t time.Time) {
 	}
 	f.now = t
 	f.countLate(t)
+	f.resolveOverdueTurns(t)
 	f.settleOverdue(t)
+	f.forgetDeparted(t)
+	f.forgetEmptied(t)
 	f.closeWindows(t)
 	f.compareDoubted(t)
 }

@@ -181,7 +181,7 @@ func (w *warden) look(now time.Time) {
 	for _, v := range w.fold.Watches(now, nil) {
 		w.grows("watch "+v.Resource.String(), zero, count(v.Relists, v.Errors, v.Blind))
 	}
-	w.fold.Namespaces(nil)
+	w.fold.Namespaces(now, nil)
 	w.fold.GracePeriod()
 	w.fold.Synced()
 	w.fold.AddressSource()

@@ -17,10 +17,11 @@ const numWindows = 4
 var windows = [numWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 // tenant counts per namespace what consumers of its Services would have done; it
-// lives as long as the namespace has a Service.
+// lives as long as the namespace has a Service, and for keepFor longer.
 type tenant struct {
 	name             string
 	services         int
+	emptied          time.Time
 	updates, bounces [numWindows]uint64
 }
 
@@ -47,7 +48,7 @@ func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
 		c := &s.consumers[i]
 		if c.due.IsZero() {
 			c.due = s.at.Add(windows[i])
-			f.gathering[i] = append(f.gathering[i], s.service)
+			f.gathering[i].push(s.service)
 		}
 		if c.applied == nil {
 			c.applied = map[event.UID]bool{}
@@ -61,13 +62,9 @@ func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
 // closeWindows lets the consumers apply whose windows have closed by t. All windows
 // of a kind are equally long, so those that opened first close first.
 func (f *Fold) closeWindows(t time.Time) {
-	for i, open := range f.gathering {
-		n := 0
-		for ; n < len(open) && !open[n].consumers[i].due.After(t); n++ {
-			f.applyWindow(open[n], i)
-		}
-		if n > 0 {
-			f.gathering[i] = slices.Delete(open, 0, n)
+	for i := range f.gathering {
+		for open := &f.gathering[i]; !open.isEmpty() && !open.front().consumers[i].due.After(t); {
+			f.applyWindow(open.take(), i)
 		}
 	}
 	f.forgetTurns(t)
@@ -112,7 +109,8 @@ func (f *Fold) applyWindow(s *service, window int) {
 		return
 	}
 	updated := false
-	for id, wasReady := range c.applied {
+	for _, id := range sortedIDs(c.applied) {
+		wasReady := c.applied[id]
 		at, found := s.addresses.find(id)
 		ready := found && s.addresses.list[at].state() == stateReady
 		if ready == wasReady {
@@ -121,11 +119,25 @@ func (f *Fold) applyWindow(s *service, window int) {
 		updated = true
 		if c.turn(id, ready, now, oldest) {
 			f.tenantOf(s).bounces[window]++
+			f.tellConsumerBounce(s, id, c.due, window)
 		}
 	}
 	if updated {
 		f.tenantOf(s).updates[window]++
 	}
+}
+
+// tellConsumerBounce reports it after the loss that it comes from, if that still waits for its cause.
+func (f *Fold) tellConsumerBounce(s *service, id event.UID, t time.Time, window int) {
+	x := Finding{Time: t, Kind: ConsumerBounced, Address: id, Duration: windows[window]}
+	for _, l := range slices.Backward(f.losses.of[id]) {
+		if l.service == s {
+			x.Namespace, x.Service = s.key.namespace, s.key.name
+			l.bounces = append(l.bounces, x)
+			return
+		}
+	}
+	f.reportOf(s, x)
 }
 
 // turn applies one address and reports whether it is taken out again soon after
@@ -177,8 +189,8 @@ func (f *Fold) movedIn(s *service) { f.tenantOf(s).services++ }
 
 func (f *Fold) movedOut(s *service) {
 	t := f.tenantOf(s)
-	if t.services--; t.services <= 0 {
-		delete(f.tenants, t.name)
-		f.order.tenants = nil
+	if t.services--; t.services == 0 {
+		t.emptied = f.now
+		f.emptiedTenants.push(emptied[*tenant]{t, f.now})
 	}
 }

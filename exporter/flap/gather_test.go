@@ -47,9 +47,9 @@ func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
 	equal(t, "bounces much later", s.tenant().Bounces[0], 1)
 }
 
-func TestConsumersGoWithTheLastServiceOfTheirNamespace(t *testing.T) {
+func TestConsumersGoAnHourAfterTheLastServiceOfTheirNamespace(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
 	s.at(10).modified(slice("a", "web", "-web-1")).deleted(aService("web", true))
-	s.at(30)
+	s.at(30 + 3600)
 	equal(t, "namespaces", len(s.Tenants(s.now, nil)), 0)
 }

@@ -91,7 +91,7 @@ func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 	s.at(20)
 	equal(t, "late with 50 s", s.node("node-1").LateHeartbeats, 0)
 	s.at(22).added(controllerManager("m", "", 12*time.Second))
-	s.at(22.1)
+	s.at(23.1)
 	equal(t, "late with 12 s", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
 }

@@ -17,6 +17,8 @@ type heartbeatWatch struct {
 	measured time.Time
 	// marks are when nodes are to be looked at.
 	marks marks
+	// reads are what direct reads of Leases have shown.
+	reads leaseReads
 }
 
 func (h *heartbeatWatch) resume(t time.Time) {
@@ -83,6 +85,11 @@ func (h *heartbeat) guess(t, seen time.Time) {
 // applyLease folds a Lease: a node's heartbeat if renewTime is strictly after
 // the one that the node controller holds. A clock that stepped back renews in vain.
 func (f *Fold) applyLease(e event.Event, l *event.Lease) {
+	if e.Type == event.Read {
+		f.leaseRead(e, l)
+		return
+	}
+	f.beats.reads.watchShowed(e.Seen, l)
 	if e.Type == event.Deleted {
 		f.forgetLease(l.Name)
 		return

@@ -45,10 +45,10 @@ func TestHeartbeatCountsAsLateAtTheMomentItIsLate(t *testing.T) {
 	s.at(10).modified(lease("node-1", 10))
 	s.at(30)
 	equal(t, "late at exactly half of the grace period", s.node("node-1").LateHeartbeats, 0)
-	s.at(30.001)
-	equal(t, "late just after it", s.node("node-1").LateHeartbeats, 1)
+	s.at(31.001)
+	equal(t, "late after it, when it is known that none came", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "missed by then", s.node("node-1").MissedHeartbeats, 0)
-	s.at(50.001)
+	s.at(51.001)
 	equal(t, "missed after the grace period", s.node("node-1").MissedHeartbeats, 1)
 	s.at(75).modified(lease("node-1", 75))
 	n := s.node("node-1")
@@ -124,7 +124,7 @@ func TestNothingIsLateWhileTheLeaseWatchIsBroken(t *testing.T) {
 	}
 	s.at(124)
 	equal(t, "late within half of the grace period after the watch works", s.node("node-1").LateHeartbeats, 0)
-	s.at(126)
+	s.at(126.1)
 	equal(t, "late after that", s.node("node-1").LateHeartbeats, 1)
 }
 
@@ -170,7 +170,7 @@ func TestNodeThatIsNewStartsItsFirstIntervalNow(t *testing.T) {
 	s.at(100).added(aNode("node-2", notReady, 100))
 	s.at(119)
 	equal(t, "age", seconds(s.node("node-2").HeartbeatAge), 19)
-	s.at(120.5)
+	s.at(121.1)
 	equal(t, "late", s.node("node-2").LateHeartbeats, 1)
 }
 
@@ -178,9 +178,9 @@ func TestLeaseAloneStartsTheFirstIntervalOfANodeWithoutAStatus(t *testing.T) {
 	node := aNode("node-1", ready, 0)
 	node.Ready = nil
 	s := newStory(t, grace40).starts(node, lease("node-1", -5))
-	s.at(15.001)
+	s.at(16.001)
 	equal(t, "late 20 s after it was renewed", s.node("node-1").LateHeartbeats, 1)
-	s.at(35.001)
+	s.at(36.001)
 	equal(t, "missed 40 s after", s.node("node-1").MissedHeartbeats, 1)
 }
 

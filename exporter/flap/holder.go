@@ -25,6 +25,8 @@ type holder struct {
 	repeated bool
 	// byHand counts the addresses without a targetRef, managed those with one.
 	byHand, managed int
+	// version is the resourceVersion of Endpoints that are written by hand.
+	version string
 }
 
 func generationOfHolder(h *holder) uint32 { return h.generation }
@@ -103,7 +105,7 @@ func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncat
 	f.remember(h, e)
 	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated, mirrored: h.mirrored}
 	h.truncated = truncated
-	readyBefore, lossesBefore := s.addresses.count[stateReady], len(f.losses)
+	readyBefore, lossesBefore := s.addresses.count[stateReady], f.losses.fresh.end()
 	if h.sameAddresses(addresses) {
 		f.restate(s, h, addresses)
 	} else {
@@ -113,7 +115,7 @@ func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncat
 		f.settle(s, readyBefore, lossesBefore)
 	}
 	f.countByHand(s, h, addresses)
-	f.settleLossesFrom(min(lossesBefore, len(f.losses)))
+	f.settleLossesFrom(lossesBefore)
 	f.doubt(h.service, e.Seen)
 }
 
@@ -250,7 +252,7 @@ func (f *Fold) eachMerged(h *holder, do func(s shift, x placed, i int)) {
 		return
 	}
 	s := shift{service: h.service, at: f.now, quiet: true}
-	readyBefore, lossesBefore := s.addresses.count[stateReady], len(f.losses)
+	readyBefore, lossesBefore := s.addresses.count[stateReady], f.losses.fresh.end()
 	f.scratch.before = sorted(h.entries, f.scratch.before)
 	for i, x := range f.scratch.before {
 		do(s, x, i)

@@ -65,18 +65,26 @@ func (f *Fold) countLate(t time.Time) {
 	var late []Finding
 	for m := &f.beats.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
 		first := &(*m)[0]
-		n := first.node
-		if !n.heartbeat.look.Equal(first.at) {
+		n, at := first.node, f.due(first.node)
+		switch {
+		case !n.heartbeat.look.Equal(first.at):
 			// By another mark it was looked at earlier.
 			heap.Pop(m)
 			continue
+		case at.IsZero() || at.After(first.at):
+			// It has sent one since, or nothing is waited for.
+		case !f.beats.reads.prove(first.at, t):
+			f.reportLate(late)
+			return // as soon as it is known
+		default:
+			late = f.lateOf(late, n, first.at.Add(1))
+			at = f.due(n)
 		}
-		late = f.lateOf(late, n, t)
-		if n.heartbeat.look = f.due(n); n.heartbeat.look.IsZero() {
+		if n.heartbeat.look = at; at.IsZero() {
 			heap.Pop(m)
 			continue
 		}
-		first.at = n.heartbeat.look
+		first.at = at
 		heap.Fix(m, 0)
 	}
 	f.reportLate(late)

@@ -7,9 +7,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// evidenceWait is how long a loss waits for its evidence: watches of different
-// resources are not ordered among each other.
-const evidenceWait = time.Second
+const (
+	// evidenceWait is how long a loss waits for its evidence: watches of different
+	// resources are not ordered among each other.
+	evidenceWait = time.Second
+	// lagWait is how long it waits if the watch that must bring the evidence is known to be behind: the address says
+	// of its pod what the pod, as far as it was seen, does not say of itself.
+	lagWait = 15 * time.Second
+)
 
 // changeWindow is how long after a change of a Service its addresses may follow.
 const changeWindow = 30 * time.Second
@@ -26,8 +31,33 @@ type loss struct {
 	// of that outage's end, if it has ended already.
 	outage bool
 	over   Finding
+	// bounces are to be told after the loss.
+	bounces []Finding
 	// settled: its cause is known and told.
 	settled bool
+}
+
+// lossQueue are the losses that wait for their cause.
+type lossQueue struct {
+	// fresh are in the order in which they happened; behind have waited for evidenceWait, and their evidence is known
+	// to be on its way. Those that are settled leave when it is their turn.
+	fresh, behind queue[*loss]
+	// of are those that are not settled, by the address.
+	of map[event.UID][]*loss
+}
+
+func (q *lossQueue) add(l *loss) {
+	q.fresh.push(l)
+	q.of[l.uid] = append(q.of[l.uid], l)
+}
+
+func (q *lossQueue) forget(l *loss) {
+	rest := slices.DeleteFunc(q.of[l.uid], func(x *loss) bool { return x == l })
+	if len(rest) == 0 {
+		delete(q.of, l.uid)
+	} else {
+		q.of[l.uid] = rest
+	}
 }
 
 // departure is what is left of a pod that is gone: its watch may be ahead.
@@ -37,20 +67,32 @@ type departure struct {
 	at    time.Time
 }
 
-// lose begins to look for the cause of a lost address.
+// departed is which pod is gone, and since when.
+type departed struct {
+	id event.UID
+	at time.Time
+}
+
+// lose counts a lost address, and begins to look for its cause.
 func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
+	s.lost++
 	x := f.addressFinding(s, a, kind)
-	x.From = readiness(stateReady)
-	f.losses = append(f.losses, &loss{
+	x.From, x.Trigger = readiness(stateReady), f.trigger(s.service)
+	f.losses.add(&loss{
 		service: s.service, uid: a.uid, byHand: a.byHand, mirrored: s.mirrored, terminating: to == stateTerminating, finding: x,
 	})
 }
 
-// blameLastLoss makes the cause of the last loss that of the outage that began with it.
-func (f *Fold) blameLastLoss(s *service) {
-	if n := len(f.losses); n > 0 && f.losses[n-1].service == s && !f.losses[n-1].outage {
-		f.losses[n-1].outage = true
-		s.untold = append(s.untold, f.losses[n-1])
+// blameLastLoss makes the cause of the last loss of an event that of the outage that began with it.
+func (f *Fold) blameLastLoss(s *service, lossesBefore int) {
+	made := f.losses.fresh.from(lossesBefore)
+	if len(made) == 0 {
+		return
+	}
+	last := made[len(made)-1]
+	if last.service == s && !last.outage {
+		last.outage = true
+		s.untold = append(s.untold, last)
 	}
 }
 
@@ -65,58 +107,83 @@ func (f *Fold) endOutage(s *service, x Finding) {
 }
 
 // settleLossesOf settles the losses that a pod's event explains.
-func (f *Fold) settleLossesOf(pod event.UID) {
-	f.losses = slices.DeleteFunc(f.losses, func(l *loss) bool { return l.uid == pod && f.settleIfSure(l) })
-}
+func (f *Fold) settleLossesOf(pod event.UID) { f.settleSure(slices.Clone(f.losses.of[pod])) }
 
 // settleLossesFrom settles the losses from a place on, those of one event, for
 // which there is evidence already.
-func (f *Fold) settleLossesFrom(place int) {
-	rest := slices.DeleteFunc(f.losses[place:], f.settleIfSure)
-	f.losses = f.losses[:place+len(rest)]
-}
+func (f *Fold) settleLossesFrom(place int) { f.settleSure(f.losses.fresh.from(place)) }
 
-func (f *Fold) settleIfSure(l *loss) bool {
-	cause, sure := f.explain(l)
-	if sure {
-		f.settleLoss(l, cause)
+func (f *Fold) settleSure(losses []*loss) {
+	for _, l := range losses {
+		if l.settled {
+			continue
+		}
+		if x := f.explain(l); x.sure {
+			f.settleLoss(l, x.cause)
+		}
 	}
-	return sure
 }
 
 // settleOverdue settles the losses that have waited long enough by t: those in front.
 func (f *Fold) settleOverdue(t time.Time) {
-	n := 0
-	for ; n < len(f.losses) && t.Sub(f.losses[n].finding.Time) >= evidenceWait; n++ {
-		cause, _ := f.explain(f.losses[n])
-		f.settleLoss(f.losses[n], cause)
+	for q := &f.losses.fresh; !q.isEmpty() && t.Sub(q.front().finding.Time) >= evidenceWait; {
+		l := q.take()
+		if l.settled {
+			continue
+		}
+		if x := f.explain(l); x.behind {
+			f.losses.behind.push(l)
+		} else {
+			f.settleLoss(l, x.cause)
+		}
 	}
-	if n > 0 {
-		f.losses = slices.Delete(f.losses, 0, n)
+	for q := &f.losses.behind; !q.isEmpty() && t.Sub(q.front().finding.Time) >= lagWait; {
+		if l := q.take(); !l.settled {
+			f.settleLoss(l, f.explain(l).cause)
+		}
 	}
 }
 
-// Settle gives the losses that still wait the best answer there is: no more evidence will come.
+// Settle gives what still waits for its cause the best answer there is: no more evidence will come.
 func (f *Fold) Settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, l := range f.losses {
-		cause, _ := f.explain(l)
-		f.settleLoss(l, cause)
+	f.resolveTurns(func(*turn) bool { return true })
+	for _, q := range []*queue[*loss]{&f.losses.behind, &f.losses.fresh} {
+		for !q.isEmpty() {
+			if l := q.take(); !l.settled {
+				f.settleLoss(l, f.explain(l).cause)
+			}
+		}
 	}
-	f.losses = nil
 }
 
 func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s := l.service
+	l.settled = true
+	f.losses.forget(l)
 	s.losses[cause]++
-	s.lastLoss, s.lastCause = l.finding.Time, cause
+	s.noteLastLoss(l.finding.Time, cause)
 	l.finding.Cause = cause
 	l.finding.takePod(f.podOf(l.uid))
+	f.takeTrigger(&l.finding)
 	f.reportOf(s, l.finding)
-	l.settled = true
+	for _, x := range l.bounces {
+		f.reportOf(s, x)
+	}
 	if l.outage {
 		f.tellOutages(s)
+	}
+}
+
+// noteLastLoss keeps the newest by time: a loss whose cause shows at once overtakes one that waits for its own. Of several at the
+// same time the cause does not depend on which was settled first.
+func (s *service) noteLastLoss(t time.Time, cause Cause) {
+	switch {
+	case t.Before(s.lastLoss):
+	case t.Equal(s.lastLoss) && s.lastCause != CauseUnknown && (cause == CauseUnknown || cause > s.lastCause):
+	default:
+		s.lastLoss, s.lastCause = t, cause
 	}
 }
 
@@ -128,7 +195,7 @@ func (f *Fold) tellOutages(s *service) {
 		s.untold = slices.Delete(s.untold, 0, 1)
 		cause := l.finding.Cause
 		// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
-		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause})
+		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause, Trigger: l.finding.Trigger})
 		if l.over.Kind == 0 {
 			s.outageCause = cause
 			continue
@@ -149,94 +216,6 @@ func (f *Fold) podOf(id event.UID) *pod {
 	return f.departed[id].pod
 }
 
-// explain finds the cause of a lost address; sure says that no later evidence can change it.
-func (f *Fold) explain(l *loss) (cause Cause, sure bool) {
-	if l.byHand {
-		cause = f.explainByHand(l)
-		return cause, cause == CauseEndpointsReset
-	}
-	p := f.pods[l.uid]
-	if p == nil {
-		if gone, ok := f.departed[l.uid]; ok {
-			return gone.cause, true
-		}
-		return f.explainByService(l), false
-	}
-	flipped := l.finding.Kind == AddressNotReady
-	unready := p.ready != event.StatusTrue && p.everReady
-	switch {
-	case flipped && unready && p.cause != CauseUnknown:
-		// Before what ends it for good: that takes the address away.
-		return f.explainByPod(l, p)
-	case p.leaving != CauseUnknown:
-		return p.leaving, true
-	case unready:
-		return f.explainByPod(l, p)
-	case flipped && p.recovered != CauseUnknown && l.finding.Time.Sub(f.time(p.turned)).Abs() <= evidenceWait:
-		// The watch of pods is ahead: it has shown the pod not ready and ready again.
-		return p.recovered, true
-	}
-	// The pod is ready: it was not the pod, or the watch of pods is behind.
-	return f.explainByService(l), false
-}
-
-// explainByPod: the pod is not ready. If it has not been for long, and its address was in rotation all the same
-// (publishNotReadyAddresses), then it was the Service that changed.
-func (f *Fold) explainByPod(l *loss, p *pod) (cause Cause, sure bool) {
-	longAgo := l.finding.Time.Sub(f.time(p.turned)) > evidenceWait
-	switch {
-	case longAgo && l.service.changedAround(l.finding.Time):
-		return CauseServiceChanged, true
-	case l.terminating && !f.watches[event.KindPod].live(l.finding.Time):
-		return CausePodDeleted, false // what is known of the pod may be old
-	case p.cause != CauseProbeFailed:
-		return p.cause, p.cause != CauseUnknown && !longAgo
-	}
-	// The evidence of the node may come after the pod's.
-	n := f.nodes[p.node.Value()]
-	switch {
-	case n.notReadyAt(f.time(p.turned).Add(evidenceWait)):
-		return CauseNodeNotReady, true
-	case n.restartedBefore(f.time(p.turned).Add(evidenceWait)):
-		return CauseKubeletRestart, true
-	}
-	return CauseProbeFailed, false
-}
-
-// explainByHand: the endpoints controller wipes all that is written by hand into the Endpoints of a
-// Service with a selector, and their mirrored slices go with that (endpoints controller, syncService;
-// endpointslicemirroring controller, syncEndpoints). All else is someone's doing: slices made by hand nobody touches.
-func (f *Fold) explainByHand(l *loss) Cause {
-	s := l.service
-	if s.selector && s.byHand.endpoints == 0 && (l.mirrored || f.source == event.KindEndpoints) {
-		return CauseEndpointsReset
-	}
-	return CauseManualWrite
-}
-
-// explainByService: the pod is as it was and the address went. Either the Service
-// chooses other pods, or someone edited what the controller had written; or the watch of pods is behind.
-func (f *Fold) explainByService(l *loss) Cause {
-	s := l.service
-	switch {
-	case l.terminating:
-		return CausePodDeleted // endpointslice, podToEndpoint: with a deletionTimestamp, and only then
-	case s.changedAround(l.finding.Time):
-		return CauseServiceChanged
-	case !s.edited.IsZero() && l.finding.Time.Sub(s.edited).Abs() <= evidenceWait:
-		return CauseManualWrite
-	case l.finding.Time.Equal(s.sliceDeleted) && s.addresses.has(l.uid):
-		// The EndpointSlice controller deletes its own slices, too, but not to put the same addresses back at once.
-		return CauseManualWrite
-	}
-	return CauseUnknown
-}
-
-// changedAround: the Service chose other pods at t or shortly before; watches of different resources are not ordered.
-func (s *service) changedAround(t time.Time) bool {
-	return !s.changed.IsZero() && t.Sub(s.changed) <= changeWindow && s.changed.Sub(t) <= evidenceWait
-}
-
 // departedFor is how long a pod that is gone can explain the loss of its addresses.
 const departedFor = 30 * time.Second
 
@@ -247,13 +226,15 @@ func (f *Fold) depart(id event.UID, p *pod, t time.Time) {
 		cause = CausePodDeleted
 	}
 	f.departed[id] = departure{p, cause, t}
-	if t.Before(f.departedSwept.Add(departedFor)) {
-		return
-	}
-	f.departedSwept = t
-	for id, d := range f.departed {
-		if t.Sub(d.at) > departedFor {
-			delete(f.departed, id)
+	f.departures.push(departed{id, t})
+}
+
+// forgetDeparted forgets the pods that are gone for long enough by t.
+func (f *Fold) forgetDeparted(t time.Time) {
+	for q := &f.departures; !q.isEmpty() && t.Sub(q.front().at) > departedFor; {
+		x := q.take()
+		if f.departed[x.id].at.Equal(x.at) {
+			delete(f.departed, x.id)
 		}
 	}
 }

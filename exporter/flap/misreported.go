@@ -112,7 +112,7 @@ func (f *Fold) shiftOnLost(p *pod, by int) {
 // lost reports whether a node's heartbeat is out for longer than the grace period.
 func (f *Fold) lost(n *node, t time.Time) bool {
 	start := f.intervalStart(n)
-	return !start.IsZero() && f.beats.grace > 0 && !f.blindToHeartbeats() && t.Sub(start) > f.beats.grace
+	return !start.IsZero() && f.beats.grace > 0 && !f.blindToHeartbeats() && t.Sub(start) > f.beats.grace && n.heartbeat.missed
 }
 
 // longerThan reports whether both moments are longer ago than d.

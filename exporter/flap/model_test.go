@@ -30,8 +30,12 @@ type naive struct {
 	nodes        map[event.UID]*nodeTally
 	pulses       map[string]*pulse
 	spaces       map[string]*Namespace
+	// emptied is when a namespace had its last pod.
+	emptied map[string]time.Time
 	// lit is when the watch of Leases worked; the last one goes on if it has no end.
 	lit []span
+	// shown is when the watch of Leases showed one.
+	shown []time.Time
 }
 
 type objects map[event.UID]event.Object
@@ -55,7 +59,7 @@ func newNaive(source event.Kind) *naive {
 		source: cmp.Or(source, event.KindEndpointSlice), forced: source != 0,
 		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
 		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
-		pulses: map[string]*pulse{}, spaces: map[string]*Namespace{},
+		pulses: map[string]*pulse{}, spaces: map[string]*Namespace{}, emptied: map[string]time.Time{},
 		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
 	}
 	for _, k := range event.Kinds() {
@@ -66,6 +70,9 @@ func newNaive(source event.Kind) *naive {
 
 func (m *naive) apply(e event.Event) {
 	m.now = e.Seen
+	if e.Kind == event.KindLease && e.Object != nil {
+		m.shown = append(m.shown, m.now)
+	}
 	switch e.Type {
 	case event.Listing:
 		m.listing[e.Kind] = objects{}
@@ -133,7 +140,8 @@ type tally struct {
 
 	left        map[event.UID]time.Time
 	flips       map[string]uint64
-	added, lost uint64
+	added, gone uint64
+	lost        uint64
 	bounces     uint64
 	outages     uint64
 	outage      time.Duration
@@ -325,9 +333,10 @@ func (t *tally) move(at, mayHaveLeft time.Time, a event.UID, from, to string) {
 	case stays:
 		t.added++
 	case stayed:
-		t.lost++
+		t.gone++
 	}
 	if from == "ready" {
+		t.lost++
 		t.left[a] = mayHaveLeft
 	}
 	if to != "ready" {
@@ -389,7 +398,7 @@ func (m *naive) readServices() []Service {
 			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
 			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
-			Added: t.added, Removed: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
+			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
 			ByHand: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 || t.wiped),
 		}
@@ -420,6 +429,8 @@ type pulse struct {
 	// saved is the renewTime that the node controller holds.
 	saved     *time.Time
 	intervals []interval
+	// found is when the node controller found it lost.
+	found []time.Time
 }
 
 type interval struct {
@@ -523,6 +534,7 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 		t.since = m.now
 		t.turned[is.Status]++
 		if is.Reason == "NodeStatusUnknown" {
+			p.found = append(p.found, m.now)
 			m.takeLease(p, n.Name)
 		}
 	case h == byRelist && !was.Transition.IsZero() && !was.Transition.Equal(is.Transition):
@@ -599,26 +611,29 @@ func (m *naive) lights(e event.Event) {
 func (m *naive) late(p *pulse, limit time.Duration) uint64 {
 	n := uint64(0)
 	for i, beat := range p.beats {
-		next := m.now
-		if i+1 < len(p.beats) {
+		next, came := m.now, i+1 < len(p.beats)
+		if came {
 			next = p.beats[i+1]
 		}
-		if mark := m.passes(beat, next, limit); mark.After(p.began) {
+		if mark := m.passes(p, beat, next, came, limit); mark.After(p.began) {
 			n++
 		}
 	}
 	return n
 }
 
-// passes is when an interval first passes a limit before the eyes of the watch; zero if it does not.
-func (m *naive) passes(beat, next time.Time, limit time.Duration) time.Time {
+// passes is when an interval first passes a limit before the eyes of the watch, which is known when the watch has shown another
+// Lease since, the node controller says so, or a second after it; zero if it does not.
+func (m *naive) passes(p *pulse, beat, next time.Time, came bool, limit time.Duration) time.Time {
 	for _, s := range m.lit {
 		start, end := latest(beat, s.start), next
 		if !s.end.IsZero() && s.end.Before(next) {
 			end = s.end
 		}
-		if end.Sub(start) > limit {
-			return start.Add(limit)
+		mark := start.Add(limit)
+		known := func(shown time.Time) bool { return !shown.Before(mark) && !shown.After(end) }
+		if end.Sub(start) > limit && (end.Sub(mark) > time.Second || came && known(next) || slices.ContainsFunc(m.shown, known) || slices.ContainsFunc(p.found, known)) {
+			return mark
 		}
 	}
 	return time.Time{}
@@ -676,20 +691,30 @@ func (m *naive) readNodes() []Node {
 // Pods
 
 func (m *naive) podsChanged(before, after objects, h how) {
-	spaces := map[string]*Namespace{}
 	for id, o := range after {
 		p := o.(*event.Pod)
-		if spaces[p.Namespace] == nil {
-			spaces[p.Namespace] = &Namespace{Name: p.Namespace}
-			if old := m.spaces[p.Namespace]; old != nil {
-				spaces[p.Namespace] = old
-			}
+		if m.spaces[p.Namespace] == nil || m.isForgotten(p.Namespace) {
+			m.spaces[p.Namespace] = &Namespace{Name: p.Namespace}
 		}
 		if old, known := before[id].(*event.Pod); known && h == byWatch {
-			spaces[p.Namespace].compare(old, p)
+			m.spaces[p.Namespace].compare(old, p)
 		}
 	}
-	m.spaces = spaces
+	for _, o := range after {
+		delete(m.emptied, o.Metadata().Namespace)
+	}
+	for _, o := range before {
+		name := o.Metadata().Namespace
+		if _, noted := m.emptied[name]; !noted && !slices.ContainsFunc(slices.Collect(maps.Values(after)), func(o event.Object) bool { return o.Metadata().Namespace == name }) {
+			m.emptied[name] = m.now
+		}
+	}
+}
+
+// isForgotten: the namespace has had no pod for an hour.
+func (m *naive) isForgotten(name string) bool {
+	since, empty := m.emptied[name]
+	return empty && m.now.Sub(since) > time.Hour
 }
 
 func (n *Namespace) compare(old, p *event.Pod) {
@@ -715,8 +740,10 @@ func (n *Namespace) compare(old, p *event.Pod) {
 
 func (m *naive) readNamespaces() []Namespace {
 	var all []Namespace
-	for _, n := range m.spaces {
-		all = append(all, *n)
+	for name, n := range m.spaces {
+		if !m.isForgotten(name) {
+			all = append(all, *n)
+		}
 	}
 	return all
 }
@@ -1147,7 +1174,7 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 		c.something()
 		m.now = c.now
 		c.same(step, "Services", linesOf(withoutCauses(f.Services(c.now, nil))), linesOf(m.readServices()))
-		c.same(step, "namespaces", linesOf(withoutTransitions(f.Namespaces(nil))), linesOf(m.readNamespaces()))
+		c.same(step, "namespaces", linesOf(withoutTransitions(f.Namespaces(m.now, nil))), linesOf(m.readNamespaces()))
 		if step%5 == 0 {
 			c.same(step, "nodes", linesOf(withoutClocks(f.Nodes(c.now, nil))), linesOf(m.readNodes()))
 		}

@@ -33,13 +33,15 @@ type node struct {
 	posted    bool
 	everReady bool
 	ready     event.Status
-	// transition is Ready's lastTransitionTime.
-	transition time.Time
+	// transition is Ready's lastTransitionTime, saidFalse the one with which it was False last.
+	transition, saidFalse time.Time
 	// since is from when on Ready is known to be as it is; sinceSeen says that
 	// kubeflap saw it turn.
-	since       time.Time
-	sinceSeen   bool
-	transitions [3]uint64
+	since     time.Time
+	sinceSeen bool
+	// lastFalse and lastUnknown are when Ready last turned away from these.
+	lastFalse, lastUnknown time.Time
+	transitions            [3]uint64
 	// unready is the time not Ready of the finished stays in a status.
 	unready time.Duration
 }
@@ -82,6 +84,7 @@ func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
 	if o.Ready != nil {
 		n.posted, n.ready, n.transition = true, o.Ready.Status, o.Ready.Transition
 		n.everReady = n.ready == event.StatusTrue
+		n.saidFalse = o.Ready.Transition
 	}
 	f.firstHeartbeat(n, e, o.Ready)
 }
@@ -99,6 +102,9 @@ func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
 	}
 	moved := !n.transition.IsZero() && !c.Transition.IsZero() && !n.transition.Equal(c.Transition)
 	n.transition = c.Transition
+	if c.Status == event.StatusFalse {
+		n.saidFalse = c.Transition
+	}
 	switch {
 	case c.Status != n.ready:
 		if c.Reason == reasonUnknown {
@@ -129,9 +135,22 @@ func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
 	if n.ready == event.StatusUnknown && to == event.StatusTrue {
 		n.returned = t
 	}
+	switch n.ready {
+	case event.StatusFalse:
+		n.lastFalse = t
+	case event.StatusUnknown:
+		n.lastUnknown = t
+	}
 	n.ready, n.since, n.sinceSeen = to, t, true
 	n.transitions[to]++
+	switch to {
+	case event.StatusFalse:
+		finding.Trigger = n.trigger(CauseNodeNotReady)
+	case event.StatusUnknown:
+		finding.Trigger = n.trigger(CauseNodeHeartbeatLost)
+	}
 	f.report(finding)
+	f.resolveTurnsOf(n)
 }
 
 // turnedUnseen counts what a relist proves: the status is as it was, but
@@ -150,7 +169,8 @@ func (f *Fold) turnedUnseen(n *node, t time.Time) {
 		n.unready += t.Sub(n.since)
 	}
 	n.since, n.sinceSeen = t, false
-	f.report(Finding{Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String()})
+	f.report(Finding{Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String(),
+		Trigger: hashTrigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano))})
 }
 
 // takenForLost folds the node controller's Unknown. With that write it takes over
@@ -159,6 +179,7 @@ func (f *Fold) turnedUnseen(n *node, t time.Time) {
 func (f *Fold) takenForLost(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
+	f.reportLate(f.lateOf(nil, n, e.Seen)) // two have found it silent
 	seenLive := e.Type == event.Modified && f.watches[event.KindNode].live(e.Seen) && !f.blindToHeartbeats()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(f.beats.measured) {
 		return

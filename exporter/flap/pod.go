@@ -51,10 +51,11 @@ func containerID(id string) uint32 { return uint32(hashOf(id) >> 32) }
 // image is a container's name and image: as many as there are templates, not pods.
 type image struct{ name, image string }
 
-// namespace counts what is counted per namespace; it lives as long as a pod does in it.
+// namespace counts what is counted per namespace; it lives as long as a pod does in it, and for keepFor longer.
 type namespace struct {
 	name           string
 	pods           int
+	emptied        time.Time
 	inPlaceUpdates uint64
 	// ungatedUpdates are those of pods without a readiness gate.
 	ungatedUpdates uint64
@@ -117,45 +118,6 @@ func leavingOf(o *event.Pod) Cause {
 		return CauseContainerExit
 	}
 	return CauseUnknown
-}
-
-// turnPod folds a change of Ready. A pod's first Ready is where its story begins.
-func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
-	from, to := p.ready, readyOf(o)
-	if from == event.StatusTrue {
-		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen, updated: f.time(p.updated)}
-		if p.cause = p.leaving; p.cause == CauseUnknown {
-			p.cause = c.cause()
-		}
-		f.observeStale(p, e.Seen)
-	}
-	if p.everReady {
-		p.namespace.transitions[to][p.cause]++
-		x := p.finding(e, PodReadyChanged)
-		x.From, x.To, x.Cause = from.String(), to.String(), p.cause
-		f.report(x)
-	}
-	if to == event.StatusTrue {
-		p.everReady, p.cause, p.recovered = true, CauseUnknown, p.cause
-		p.updateDone = p.replaced
-	}
-	p.turned, p.ended = f.moment(e.Seen), 0
-	f.catchUpWith(o.UID, to, e.Seen)
-}
-
-// observeStale measures for how long Ready was True after the container that it
-// speaks of was to be replaced, or had ended.
-func (f *Fold) observeStale(p *pod, t time.Time) {
-	since := f.time(p.ended)
-	if p.cause == CauseInPlaceUpdate {
-		since = f.time(p.updated)
-	} else if p.cause != CauseContainerExit {
-		return
-	}
-	if since.IsZero() {
-		since = t
-	}
-	f.report(Finding{Time: t, Kind: PodReadyWasStale, Namespace: p.namespace.name, Pod: p.name(), Duration: t.Sub(since)})
 }
 
 func (f *Fold) addPod(e event.Event, o *event.Pod) {
@@ -267,6 +229,7 @@ func (f *Fold) forgetPod(id event.UID) {
 	if p == nil {
 		return
 	}
+	f.resolveTurn(f.turns[id])
 	delete(f.pods, id)
 	delete(f.stuck, id)
 	f.shiftOnLost(p, -1)
@@ -274,8 +237,8 @@ func (f *Fold) forgetPod(id event.UID) {
 	f.depart(id, p, f.now)
 	f.settleLossesOf(id)
 	if p.namespace.pods--; p.namespace.pods == 0 {
-		delete(f.namespaces, p.namespace.name)
-		f.order.namespaces = nil
+		p.namespace.emptied = f.now
+		f.emptiedNamespaces.push(emptied[*namespace]{p.namespace, f.now})
 	}
 	if _, ok := f.grace.managers[id]; ok {
 		delete(f.grace.managers, id)

@@ -12,7 +12,7 @@ func running(image string, restarts int32) event.Container {
 
 func (s *story) inShop() Namespace {
 	s.t.Helper()
-	for _, n := range s.Namespaces(nil) {
+	for _, n := range s.Namespaces(s.now, nil) {
 		if n.Name == "shop" {
 			return n
 		}
@@ -55,9 +55,10 @@ func TestImageOfAPodThatDoesNotRunYetIsNoInPlaceUpdate(t *testing.T) {
 func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
 	s.at(10).deleted(aPod("web-1", ready))
-	equal(t, "namespaces while a pod is left", len(s.Namespaces(nil)), 1)
+	equal(t, "namespaces while a pod is left", len(s.Namespaces(s.now, nil)), 1)
 	s.at(20).lists(event.KindPod)
-	equal(t, "namespaces", len(s.Namespaces(nil)), 0)
+	s.at(40 + 3600)
+	equal(t, "namespaces", len(s.Namespaces(s.now, nil)), 0)
 	equal(t, "pods", len(s.pods), 0)
 }
 

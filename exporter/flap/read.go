@@ -37,7 +37,9 @@ type Service struct {
 	Added, Removed, Bounces      uint64
 	Outages                      uint64
 	OutageTime                   time.Duration
-	// Losses counts ready addresses that were lost, by Cause; LastLoss is when the last one was, by LastCause.
+	// Lost counts ready addresses that were lost, Losses those whose cause is known, by that; LastLoss is when the last of
+	// these was, by LastCause.
+	Lost      uint64
 	Losses    [numCauses]uint32
 	LastLoss  time.Time
 	LastCause Cause
@@ -139,17 +141,18 @@ func (s *service) read(t time.Time) Service {
 		TurnedReady: s.flips[0], TurnedNotReady: s.flips[1],
 		Added: s.added, Removed: s.removed, Bounces: s.bounces,
 		Outages: s.outages, OutageTime: s.outageAsOf(t),
-		Losses: s.losses, LastLoss: s.lastLoss, LastCause: s.lastCause,
+		Lost: s.lost, Losses: s.losses, LastLoss: s.lastLoss, LastCause: s.lastCause,
 		ByHand:             s.byHand.ever,
 		ResetsWithSelector: s.byHand.resets[true], ResetsSelectorless: s.byHand.resets[false],
 		SelectorConflict: s.inConflict(), Disputed: s.disputedAsOf(t),
 	}
 }
 
-// Namespaces appends the namespaces that have pods to into.
-func (f *Fold) Namespaces(into []Namespace) []Namespace {
+// Namespaces appends, as of t, the namespaces that have pods, or had some in the last hour, to into.
+func (f *Fold) Namespaces(t time.Time, into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.asOf(t)
 	for _, n := range f.namespacesInOrder() {
 		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.transitions})
 	}
@@ -162,7 +165,7 @@ type Tenant struct {
 	Updates, Bounces [numWindows]uint64
 }
 
-// Tenants appends, as of t, the namespaces that have Services to into.
+// Tenants appends, as of t, the namespaces that have Services, or had some in the last hour, to into.
 func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
 	f.mu.Lock()
 	defer f.mu.Unlock()

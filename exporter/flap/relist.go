@@ -44,7 +44,7 @@ func (f *Fold) compareWithPast(e event.Event) {
 	f.pasts = nil
 	for _, before := range pasts {
 		s := shift{service: before.service, at: e.Seen}
-		lossesBefore := len(f.losses)
+		lossesBefore := f.losses.fresh.end()
 		if f.source == event.KindEndpointSlice {
 			f.compareAddresses(s, before.addresses)
 			f.settle(s, before.ready, lossesBefore)

@@ -75,8 +75,9 @@ type addressCounts struct {
 	outages        uint64
 	// outage is the time in finished outages.
 	outage time.Duration
-	// losses counts ready addresses that were lost, by cause; lastLoss is when the
-	// last one was, by lastCause.
+	// lost counts ready addresses that were lost, losses those whose cause is known, by that; lastLoss is when the
+	// last of these was, by lastCause.
+	lost      uint64
 	losses    [numCauses]uint32
 	lastLoss  time.Time
 	lastCause Cause
@@ -318,7 +319,7 @@ func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
 	if readyBefore > 0 && ready == 0 && !s.quiet {
 		s.outages++
 		s.outageSince, s.outageCause, s.outageSeen = s.at, CauseUnknown, live
-		f.blameLastLoss(s.service)
+		f.blameLastLoss(s.service, lossesBefore)
 	}
 	f.settleLossesFrom(lossesBefore)
 	f.closeWindows(s.at)

@@ -57,6 +57,8 @@ func (f *Fold) applyWatch(e event.Event) {
 		f.watchWorks(e, w)
 	case event.Down:
 		f.watchBroke(e, w)
+	case event.Asking, event.Answered, event.Unanswered:
+		f.applyRead(e)
 	case event.Unavailable:
 		w.missing, w.up, w.reason = true, false, e.Reason
 		if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
@@ -80,8 +82,12 @@ func (f *Fold) synced(e event.Event, w *watch) {
 	f.watchWorks(e, w)
 }
 
-// ended is the reason of a watch that the server closed in order.
-const ended = "ended"
+const (
+	// ended is the reason of a watch that the server closed in order.
+	ended = "ended"
+	// silent is that of a watch that was open and brought neither events nor bookmarks, or less than what is so.
+	silent = "silent"
+)
 
 func (f *Fold) watchBroke(e event.Event, w *watch) {
 	if e.Reason != ended {
@@ -91,6 +97,9 @@ func (f *Fold) watchBroke(e event.Event, w *watch) {
 		return
 	}
 	w.up, w.reason, w.downSince = false, e.Reason, w.lastSign(e)
+	if e.Kind == event.KindLease {
+		f.beats.reads.ahead = nil // it is known to be behind
+	}
 	if e.Reason != ended {
 		f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
 	}
@@ -132,6 +141,12 @@ const catchUp = 2 * time.Second
 // that is dead without having been closed shows only after tens of seconds
 // (client-go asks after 30, and waits 15): it was blind all that time.
 func (w *watch) lastSign(e event.Event) time.Time {
+	if e.Reason == silent {
+		if w.lastEvent.After(w.resumed) {
+			return w.lastEvent
+		}
+		return w.resumed
+	}
 	if (e.Reason == "connection lost" || e.Reason == "timeout") && w.lastEvent.After(w.resumed) {
 		return w.lastEvent
 	}
@@ -149,9 +164,10 @@ func (w *watch) notBefore(seen time.Time) time.Time {
 	return w.broke
 }
 
-// blindAsOf is the time without a working watch, a running break included.
+// blindAsOf is the time without a working watch, a running break included, from when on it is one: what is shown is never
+// taken back.
 func (w *watch) blindAsOf(t time.Time) time.Duration {
-	if w.downSince.IsZero() {
+	if w.downSince.IsZero() || t.Sub(w.downSince) < tolerance {
 		return w.blind
 	}
 	return w.blind + t.Sub(w.downSince)

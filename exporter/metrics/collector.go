@@ -112,7 +112,7 @@ func (c *Collector) look(f *facts) {
 	f.grace, f.source = c.fold.GracePeriod(), c.fold.AddressSource().String()
 	f.nodes = c.fold.Nodes(now, f.nodes[:0])
 	f.services = c.fold.Services(now, f.services[:0])
-	f.namespaces = c.fold.Namespaces(f.namespaces[:0])
+	f.namespaces = c.fold.Namespaces(now, f.namespaces[:0])
 	f.watches = c.fold.Watches(now, f.watches[:0])
 	f.tenants = c.fold.Tenants(now, f.tenants[:0])
 	f.wrong = c.fold.Misreported(now, f.wrong[:0])
