@@ -457,7 +457,7 @@ func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *te
 		}
 	}
 	equal(t, "outages", strings.Join(told, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
-	equal(t, "left to be told", len(s.services[serviceKey{"shop", "web"}].untold), 0)
+	equal(t, "left to be told", s.services[serviceKey{"shop", "web"}].untold.isEmpty(), true)
 }
 
 func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {

@@ -79,7 +79,7 @@ type Fold struct {
 	onLost map[string]map[string]int
 
 	// gathering are the Services with an open window, by window, in the order in which they close.
-	gathering [numWindows]queue[*service]
+	gathering [NumWindows]queue[*service]
 	// turnsForgotten is when the consumers last forgot what is too old to bounce.
 	turnsForgotten time.Time
 	tenants        map[string]*tenant

@@ -10,11 +10,12 @@ import (
 
 // Windows are the times for which the consumers gather changes that are looked
 // at: a load balancer's controller that applies each, and such as wait for more.
-func Windows() [numWindows]time.Duration { return windows }
+func Windows() [NumWindows]time.Duration { return windows }
 
-const numWindows = 4
+// NumWindows is how many Windows there are.
+const NumWindows = 4
 
-var windows = [numWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+var windows = [NumWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 // tenant counts per namespace what consumers of its Services would have done; it
 // lives as long as the namespace has a Service, and for keepFor longer.
@@ -22,7 +23,7 @@ type tenant struct {
 	name             string
 	services         int
 	emptied          time.Time
-	updates, bounces [numWindows]uint64
+	updates, bounces [NumWindows]uint64
 }
 
 // consumer is someone who gathers the changes of one Service's ready addresses
@@ -42,7 +43,7 @@ type turns struct{ out, back event.Moment }
 // gather lets the consumers of a Service see that an address came into rotation or left it.
 func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
 	if s.consumers == nil {
-		s.consumers = &[numWindows]consumer{}
+		s.consumers = &[NumWindows]consumer{}
 	}
 	for i := range s.consumers {
 		c := &s.consumers[i]

@@ -27,8 +27,8 @@ func TestConsumersApplyWhatIsLeftWhenTheirWindowCloses(t *testing.T) {
 	s.at(30)
 	// 0 s: each event; 2 s: at 12, and at 15 what came at 13 is undone but web-1 and web-2 are back;
 	// 5 s: at 15 nothing is left of it; 10 s: nothing is left at 20.
-	equal(t, "updates by window", s.tenant().Updates, [numWindows]uint64{4, 2, 0, 0})
-	equal(t, "bounces by window", s.tenant().Bounces, [numWindows]uint64{})
+	equal(t, "updates by window", s.tenant().Updates, [NumWindows]uint64{4, 2, 0, 0})
+	equal(t, "bounces by window", s.tenant().Bounces, [NumWindows]uint64{})
 }
 
 func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
@@ -38,7 +38,7 @@ func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
 		s.at(at + 3).modified(slice("a", "web", "web-1", "web-2"))
 	}
 	s.at(60)
-	equal(t, "bounces by window: 10 s hide it", s.tenant().Bounces, [numWindows]uint64{1, 1, 0, 0})
+	equal(t, "bounces by window: 10 s hide it", s.tenant().Bounces, [NumWindows]uint64{1, 1, 0, 0})
 	web := s.services[serviceKey{"shop", "web"}]
 	equal(t, "it is kept as long as it may bounce", web.consumers != nil, true)
 	s.at(190).tenant()

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +42,27 @@ type graceFinder struct {
 	flag     time.Duration
 	version  string
 	managers map[event.UID]event.ControllerManager
-	// shortest is the shortest time seen from a node's last heartbeat to the
-	// node controller's Unknown; samples counts them.
-	shortest time.Duration
-	samples  int
-	sampled  time.Time
+	// episodes are the last times at which nodes were found lost, the newest last.
+	episodes []episode
 }
+
+// episode is a time at which nodes were found lost: those within a minute are one, what made the first wait made all wait.
+type episode struct {
+	at time.Time
+	// shortest is the shortest time from a node's last heartbeat to the node controller's Unknown.
+	shortest time.Duration
+}
+
+const (
+	// believedAfter is how many episodes must agree on a grace period that is not the default: a controller manager that is behind,
+	// or that was restarted, makes odd ones.
+	believedAfter = 3
+	// rememberedEpisodes are more, so that an odd one among them does no harm.
+	rememberedEpisodes = 5
+	// leastGrace is less than any grace period with which a cluster can work: kubelets renew every 10 s. What is found lost sooner
+	// after a heartbeat is evidence against the controller manager.
+	leastGrace = 9500 * time.Millisecond
+)
 
 func newGraceFinder(flag time.Duration) graceFinder {
 	return graceFinder{flag: flag, managers: map[event.UID]event.ControllerManager{}}
@@ -64,8 +80,8 @@ func (g *graceFinder) current() Grace {
 		return Grace{}
 	}
 	period := defaultOf(g.version)
-	if g.contradicts(period) {
-		return Grace{g.shortest.Truncate(time.Second), SourceObserved}
+	if shortest, agreed := g.observed(); agreed && (shortest < period-time.Second || shortest > period+monitorSlack) {
+		return Grace{shortest.Truncate(time.Second), SourceObserved}
 	}
 	return Grace{period, SourceDefault}
 }
@@ -85,26 +101,48 @@ func (g *graceFinder) managersPeriod() time.Duration {
 	return shortest
 }
 
-// contradicts reports whether what was seen rules the default out. A time that
-// is too long may be a controller manager's restart, which gives every node a new grace
-// period, so it takes several.
-func (g *graceFinder) contradicts(period time.Duration) bool {
-	if g.samples == 0 {
-		return false
+// observed is the grace period on which the newest episodes agree: none of them was longer than that by more than the controller
+// can explain.
+func (g *graceFinder) observed() (shortest time.Duration, agreed bool) {
+	for _, newest := range slices.Backward(g.episodes) {
+		shortest, n := newest.shortest, 0
+		for _, x := range g.episodes {
+			if d := x.shortest - newest.shortest; d.Abs() <= monitorSlack {
+				shortest = min(shortest, x.shortest)
+			}
+		}
+		for _, x := range g.episodes {
+			if x.shortest >= shortest && x.shortest <= shortest+monitorSlack {
+				n++
+			}
+		}
+		if n >= believedAfter {
+			return shortest, true
+		}
 	}
-	return g.shortest < period-time.Second || g.samples >= 3 && g.shortest > period+monitorSlack
+	return 0, false
 }
 
-// sample takes one observation. Nodes that are lost together, within a minute,
-// are one: what made the first wait made all wait.
+// sample takes one observation.
 func (g *graceFinder) sample(d time.Duration, t time.Time) {
-	if g.samples == 0 || d < g.shortest {
-		g.shortest = d
+	if d < leastGrace {
+		return
 	}
-	if g.samples == 0 || t.Sub(g.sampled) > time.Minute {
-		g.samples++
-		g.sampled = t
+	if n := len(g.episodes); n > 0 && t.Sub(g.episodes[n-1].at) <= time.Minute {
+		g.episodes[n-1].shortest = min(g.episodes[n-1].shortest, d)
+		return
 	}
+	if len(g.episodes) == rememberedEpisodes {
+		g.episodes = slices.Delete(g.episodes, 0, 1)
+	}
+	g.episodes = append(g.episodes, episode{t, d})
+}
+
+// outlived forgets what a node has disproved that was silent for longer and stayed Ready. It reports whether it knew such.
+func (g *graceFinder) outlived(d time.Duration) bool {
+	before := len(g.episodes)
+	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+monitorSlack })
+	return len(g.episodes) < before
 }
 
 // defaultOf is the default of a Kubernetes version such as "v1.31.4+k3s1"; a

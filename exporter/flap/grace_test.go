@@ -64,24 +64,68 @@ func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
 	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
 }
 
-func TestGracePeriodIsObservedWhereWhatIsSeenContradictsTheDefault(t *testing.T) {
-	observe := func(after ...float64) Grace {
-		s := newStory(t, Settings{}).added(server("v1.36.3"))
-		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
-		at := 0.0
-		for _, d := range after {
+// observed is the grace period after a node was found lost so many seconds after its last heartbeat, one time after the other.
+func observed(t *testing.T, version string, after ...float64) *story {
+	s := newStory(t, Settings{}).added(server(version))
+	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	at := 0.0
+	for _, d := range after {
+		at += 10
+		s.at(at).modified(lease("node-1", at))
+		at += d
+		s.at(at).modified(unknownSince("node-1", at))
+		s.at(at+1).modified(aNode("node-1", ready, at+1), lease("node-1", at+1))
+		for range 8 { // until it is another time
 			at += 10
 			s.at(at).modified(lease("node-1", at))
-			at += d
-			s.at(at).modified(unknownSince("node-1", at))
-			s.at(at + 1).modified(aNode("node-1", ready, at+1))
 		}
-		return s.GracePeriod()
 	}
-	equal(t, "Unknown 57 s after the last heartbeat agrees with 50 s", observe(57), Grace{50 * time.Second, SourceDefault})
-	equal(t, "Unknown after 24.4 s does not", observe(27.5, 24.4), Grace{24 * time.Second, SourceObserved})
-	equal(t, "one after 130 s may be a restart of the manager", observe(130), Grace{50 * time.Second, SourceDefault})
-	equal(t, "three are not", observe(130, 125, 128), Grace{125 * time.Second, SourceObserved})
+	return s
+}
+
+func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		after []float64
+		want  Grace
+	}{
+		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, Grace{50 * time.Second, SourceDefault}},
+		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, Grace{50 * time.Second, SourceDefault}},
+		{"two as well", []float64{24.4, 27.5}, Grace{50 * time.Second, SourceDefault}},
+		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, Grace{24 * time.Second, SourceObserved}},
+		{"three that do not agree are none", []float64{45, 12, 28}, Grace{50 * time.Second, SourceDefault}},
+		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, Grace{50 * time.Second, SourceDefault}},
+		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, Grace{50 * time.Second, SourceDefault}},
+		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, Grace{24 * time.Second, SourceObserved}},
+		{"one after 130 s may be a restart of the manager", []float64{130}, Grace{50 * time.Second, SourceDefault}},
+		{"three are not", []float64{130, 125, 128}, Grace{125 * time.Second, SourceObserved}},
+		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, Grace{10 * time.Second, SourceObserved}},
+	} {
+		equal(t, c.what, observed(t, "v1.36.3", c.after...).GracePeriod(), c.want)
+	}
+}
+
+func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
+	s := observed(t, "v1.36.3", 24.4, 27.5, 30)
+	equal(t, "learned", s.GracePeriod(), Grace{24 * time.Second, SourceObserved})
+	at := s.now.Add(45 * time.Second).Sub(zero).Seconds()
+	s.at(at).modified(lease("node-1", at))
+	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+
+	s = observed(t, "v1.36.3", 24.4, 27.5, 30, 58, 57, 55)
+	equal(t, "it was changed back", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestAnOddUnknownMakesNoHeartbeatLate(t *testing.T) {
+	s := observed(t, "v1.31.0", 8)
+	before := s.node("node-1")
+	for at := s.now.Add(10 * time.Second); at.Before(zero.Add(30 * time.Minute)); at = at.Add(10 * time.Second) {
+		s.now = at
+		s.modified(lease("node-1", at.Sub(zero).Seconds()))
+	}
+	n := s.node("node-1")
+	equal(t, "late heartbeats", n.LateHeartbeats-before.LateHeartbeats, 0)
+	equal(t, "missed heartbeats", n.MissedHeartbeats-before.MissedHeartbeats, 0)
 }
 
 func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {

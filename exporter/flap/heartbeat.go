@@ -60,6 +60,9 @@ func (f *Fold) beat(n *node, t time.Time) {
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(f.beats.measured) && !f.blindToHeartbeats() {
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
+		if n.ready == event.StatusTrue && n.since.Before(h.last) && f.grace.outlived(interval) {
+			f.graceChanged()
+		}
 		f.report(Finding{Time: t, Kind: HeartbeatSeen, Node: n.name, Duration: interval})
 	}
 	h.last, h.guessed = t, false

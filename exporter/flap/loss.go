@@ -78,9 +78,11 @@ func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
 	s.lost++
 	x := f.addressFinding(s, a, kind)
 	x.From, x.Trigger = readiness(stateReady), f.trigger(s.service)
-	f.losses.add(&loss{
+	l := &loss{
 		service: s.service, uid: a.uid, byHand: a.byHand, mirrored: s.mirrored, terminating: to == stateTerminating, finding: x,
-	})
+	}
+	f.losses.add(l)
+	s.untold.push(l)
 }
 
 // blameLastLoss makes the cause of the last loss of an event that of the outage that began with it.
@@ -89,17 +91,15 @@ func (f *Fold) blameLastLoss(s *service, lossesBefore int) {
 	if len(made) == 0 {
 		return
 	}
-	last := made[len(made)-1]
-	if last.service == s && !last.outage {
-		last.outage = true
-		s.untold = append(s.untold, last)
+	if last := made[len(made)-1]; last.service == s && !last.outage {
+		last.outage, s.lastOutage = true, last
 	}
 }
 
 // endOutage reports an outage that ended, when its cause is known.
 func (f *Fold) endOutage(s *service, x Finding) {
-	if n := len(s.untold); n > 0 && s.untold[n-1].over.Kind == 0 {
-		s.untold[n-1].over = x
+	if s.lastOutage != nil && s.lastOutage.over.Kind == 0 {
+		s.lastOutage.over = x
 		return
 	}
 	x.Cause = s.outageCause
@@ -167,13 +167,32 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 	l.finding.Cause = cause
 	l.finding.takePod(f.podOf(l.uid))
 	f.takeTrigger(&l.finding)
+	for !s.untold.isEmpty() && s.untold.front().settled {
+		f.tellLoss(s, s.untold.take())
+	}
+}
+
+// tellLoss reports a loss and the outage that began with it. Losses of a Service are told in the order in which they happened, which is
+// the same for everybody: one whose cause shows at once does not overtake another that waits for its own.
+func (f *Fold) tellLoss(s *service, l *loss) {
 	f.reportOf(s, l.finding)
 	for _, x := range l.bounces {
 		f.reportOf(s, x)
 	}
-	if l.outage {
-		f.tellOutages(s)
+	if !l.outage {
+		return
 	}
+	if s.lastOutage == l {
+		s.lastOutage = nil
+	}
+	// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
+	f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: l.finding.Cause, Trigger: l.finding.Trigger})
+	if l.over.Kind == 0 {
+		s.outageCause = l.finding.Cause
+		return
+	}
+	l.over.Cause = l.finding.Cause
+	f.reportOf(s, l.over)
 }
 
 // noteLastLoss keeps the newest by time: a loss whose cause shows at once overtakes one that waits for its own. Of several at the
@@ -184,27 +203,6 @@ func (s *service) noteLastLoss(t time.Time, cause Cause) {
 	case t.Equal(s.lastLoss) && s.lastCause != CauseUnknown && (cause == CauseUnknown || cause > s.lastCause):
 	default:
 		s.lastLoss, s.lastCause = t, cause
-	}
-}
-
-// tellOutages reports the outages whose cause is known, in the order in which they
-// began: one whose cause shows at once does not overtake another that waits for its own.
-func (f *Fold) tellOutages(s *service) {
-	for len(s.untold) > 0 && s.untold[0].settled {
-		l := s.untold[0]
-		s.untold = slices.Delete(s.untold, 0, 1)
-		cause := l.finding.Cause
-		// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
-		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: cause, Trigger: l.finding.Trigger})
-		if l.over.Kind == 0 {
-			s.outageCause = cause
-			continue
-		}
-		l.over.Cause = cause
-		f.reportOf(s, l.over)
-	}
-	if len(s.untold) == 0 {
-		s.untold = nil
 	}
 }
 

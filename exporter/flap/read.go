@@ -162,7 +162,7 @@ func (f *Fold) Namespaces(t time.Time, into []Namespace) []Namespace {
 // Tenant is what consumers of a namespace's Services would have done, by window (see Windows).
 type Tenant struct {
 	Namespace        string
-	Updates, Bounces [numWindows]uint64
+	Updates, Bounces [NumWindows]uint64
 }
 
 // Tenants appends, as of t, the namespaces that have Services, or had some in the last hour, to into.

@@ -49,8 +49,10 @@ type service struct {
 	outageCause Cause
 	// outageSeen: it was seen to begin when it did.
 	outageSeen bool
-	// untold are the losses that began an outage that is not reported yet, in their order.
-	untold []*loss
+	// untold are the losses that are not reported yet, in the order in which they happened; lastOutage is the last of them that
+	// began an outage, nil if none did.
+	untold     queue[*loss]
+	lastOutage *loss
 
 	// holders are the slices and Endpoints that hold its addresses, managed counts
 	// their addresses with a targetRef, which only a controller writes.
@@ -59,7 +61,7 @@ type service struct {
 	byHand  byHand
 
 	// consumers gather the changes of its addresses; nil until there is one.
-	consumers *[numWindows]consumer
+	consumers *[NumWindows]consumer
 	// disputed are the addresses on whose readiness Endpoints, slices and pods
 	// disagree, and since when.
 	disputed map[event.UID]time.Time

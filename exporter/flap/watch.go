@@ -55,15 +55,27 @@ func (f *Fold) applyWatch(e event.Event) {
 		f.synced(e, w)
 	case event.Up:
 		f.watchWorks(e, w)
+		f.chooseSource()
 	case event.Down:
 		f.watchBroke(e, w)
 	case event.Asking, event.Answered, event.Unanswered:
 		f.applyRead(e)
 	case event.Unavailable:
 		w.missing, w.up, w.reason = true, false, e.Reason
-		if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
-			f.switchSource(event.KindEndpoints)
-		}
+		f.chooseSource()
+	}
+}
+
+// chooseSource reads the addresses from EndpointSlices where they can be watched, else from Endpoints. It never changes to what
+// cannot be seen now: then what was last seen stands, and the watch is said to be broken.
+func (f *Fold) chooseSource() {
+	slices, endpoints := &f.watches[event.KindEndpointSlice], &f.watches[event.KindEndpoints]
+	switch {
+	case f.settings.AddressSource != 0:
+	case !slices.missing && slices.synced:
+		f.switchSource(event.KindEndpointSlice)
+	case slices.missing && (endpoints.up || !slices.synced):
+		f.switchSource(event.KindEndpoints)
 	}
 }
 
@@ -76,10 +88,8 @@ func (f *Fold) synced(e event.Event, w *watch) {
 	}
 	w.synced, w.missing, w.lastEvent = true, false, e.Seen
 	f.doubtAll(e.Seen)
-	if e.Kind == event.KindEndpointSlice && f.settings.AddressSource == 0 {
-		f.switchSource(event.KindEndpointSlice)
-	}
 	f.watchWorks(e, w)
+	f.chooseSource()
 }
 
 const (

@@ -64,7 +64,6 @@ func (l *Log) lostAddress(x flap.Finding) {
 		r.addNode(x.Node)
 	}
 	r.effectOn(key.serviceKey).lost++
-	r.noteChange(key, x.Time, false)
 	l.takePodNotes(r, x, a)
 	r.add(fact{at: l.moment(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x)})
 	l.takeOut(r, a, key, x)
@@ -143,7 +142,6 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	a.isOut, a.away = false, false
 	delete(r.out, key)
 	l.end(&a.span, t)
-	r.noteChange(key, t, true)
 	r.add(fact{at: l.moment(t), stage: stageBack, service: key.serviceKey})
 	l.touched(r, t)
 }
@@ -188,7 +186,7 @@ func (l *Log) recordOfLoss(x flap.Finding) *record {
 			s.story, s.name = storyService, x.Service
 		}
 	}
-	return l.begin(s, x.Time)
+	return l.begin(s, x.Time, x.Trigger)
 }
 
 // recordOfNodesPod is the incident of the node that a pod was lost with.
@@ -198,7 +196,7 @@ func (l *Log) recordOfNodesPod(x flap.Finding) *record {
 	if x.Cause != flap.CauseNodeHeartbeatLost {
 		gap = normalInterval + 1
 	}
-	r := l.follow(n, x.Time, gap)
+	r := l.follow(n, x, gap)
 	r.unknown = r.unknown || x.Cause == flap.CauseNodeHeartbeatLost
 	return r
 }

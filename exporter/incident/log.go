@@ -7,6 +7,7 @@ package incident
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -81,6 +82,8 @@ func (l *Log) Observe(x flap.Finding) {
 	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced,
 		flap.AddressLeftOut:
 		l.observeAddress(x)
+	case flap.ConsumerBounced:
+		l.consumerBounced(x)
 	case flap.OutageStarted:
 		l.outageStarted(x)
 	case flap.OutageEnded:
@@ -134,11 +137,12 @@ func (l *Log) find(key string, t time.Time) *record {
 }
 
 // begin returns the active incident of a key, or begins one.
-func (l *Log) begin(s subject, t time.Time) *record {
+func (l *Log) begin(s subject, t time.Time, trigger uint64) *record {
 	if r := l.find(s.key(), t); r != nil {
 		return r
 	}
-	r := newRecord(s, t)
+	r := newRecord(s, t, trigger)
+	r.id = l.unique(r.id)
 	r.timer = timer{name: s.key(), look: func(t time.Time) { l.lookAtRecord(r, t) }}
 	l.active[s.key()] = r
 	if r.harmless {
@@ -152,6 +156,18 @@ func (l *Log) begin(s subject, t time.Time) *record {
 	}
 	l.show(r)
 	return r
+}
+
+// unique tells an incident apart from others that began with the same.
+func (l *Log) unique(id string) string {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(l.shown, func(r *record) bool { return r.id == id || slices.Contains(r.also, id) })
+	}
+	is := id
+	for n := 2; taken(is); n++ {
+		is = fmt.Sprintf("%s-%d", id, n)
+	}
+	return is
 }
 
 // maxHarmless bounds what looks like a roll-out and may turn out to be harm.

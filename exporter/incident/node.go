@@ -26,6 +26,8 @@ type node struct {
 	// missed: its heartbeat is out since gapFrom.
 	missed  bool
 	gapFrom time.Time
+	// trigger is that of its last missed heartbeat.
+	trigger uint64
 	// notReady: its Ready is not True, after it was.
 	notReady bool
 	record   *record
@@ -126,7 +128,8 @@ func (l *Log) missedHeartbeat(n *node, x flap.Finding) {
 		l.end(&n.gap, x.Time.Add(-x.Duration))
 	}
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Duration)
-	r := l.lose(n, x.Time, x.Duration)
+	n.trigger = x.Trigger
+	r := l.lose(n, x, x.Duration)
 	l.openGap(r, n, x.Time)
 	r.add(fact{at: l.moment(x.Time), stage: stageMissed, first: n.name, longest: x.Duration})
 }
@@ -155,10 +158,10 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 	n.notReady = true
 	var r *record
 	if unknown {
-		r = l.lose(n, x.Time, x.Heartbeat)
+		r = l.lose(n, x, x.Heartbeat)
 		r.unknown = true
 	} else {
-		r = l.follow(n, x.Time, normalInterval+1)
+		r = l.follow(n, x, normalInterval+1)
 	}
 	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Heartbeat > 0 {
 		r.add(fact{at: l.moment(x.Time.Add(-x.Heartbeat)), stage: stageLast, first: n.name})
@@ -192,7 +195,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	if x.From != "true" {
 		return
 	}
-	r := l.lose(n, x.Time, 0)
+	r := l.lose(n, x, 0)
 	r.unknown = true
 	r.turned++
 	r.turnedUnknown++

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -49,7 +48,6 @@ const (
 	maxNodes    = 100
 	maxServices = 50
 	maxAliases  = 20
-	maxChanges  = 400
 )
 
 // record is an incident while it grows.
@@ -93,7 +91,8 @@ type record struct {
 	unknown               bool
 	longest, stale        time.Duration
 	again                 int
-	changes               []change
+	// consumerBounces are by window, as flap.Windows has them.
+	consumerBounces [flap.NumWindows]int
 
 	evidence bounded[*fact]
 	spans    bounded[*stretch]
@@ -106,9 +105,9 @@ type effect struct {
 	outageTime             time.Duration
 }
 
-func newRecord(s subject, t time.Time) *record {
+func newRecord(s subject, t time.Time, trigger uint64) *record {
 	r := &record{
-		subject: s, id: idOf(s.key(), t), start: t, byCause: map[flap.Cause]int{},
+		subject: s, id: idOf(s.key(), t, trigger), start: t, byCause: map[flap.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*stretch](24, 72),
 	}
 	r.makeOpen()
@@ -125,11 +124,15 @@ func (r *record) makeOpen() {
 	r.openNodes, r.out, r.down = map[string]struct{}{}, map[addressKey]time.Time{}, map[serviceKey]time.Time{}
 }
 
-// idOf makes an ID that sorts by time and goes into a URL as it is.
-func idOf(key string, t time.Time) string {
-	h := fnv.New32a()
-	h.Write([]byte(key))
-	return fmt.Sprintf("%s-%08x", strings.Replace(t.UTC().Format("20060102-150405.000"), ".", "", 1), h.Sum32())
+// idOf makes an ID that goes into a URL as it is, out of what the incident follows and the write in the cluster that it began with:
+// every replica of kubeflap makes the same. Where that write is not known, as in older recordings, the time stands for it.
+func idOf(key string, t time.Time, trigger uint64) string {
+	if trigger == 0 {
+		trigger = uint64(t.UnixMilli())
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", key, trigger)
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 func (r *record) root() *record {
@@ -239,6 +242,9 @@ func (r *record) takeCounts(from *record) {
 	r.turned, r.turnedUnknown = r.turned+from.turned, r.turnedUnknown+from.turnedUnknown
 	r.unknown = r.unknown || from.unknown
 	r.longest = max(r.longest, from.longest)
+	for i, n := range from.consumerBounces {
+		r.consumerBounces[i] += n
+	}
 	for cause, n := range from.byCause {
 		r.byCause[cause] += n
 	}

@@ -26,9 +26,10 @@ type service struct {
 	lossAt time.Time
 	// outage is since when it has no ready address, zero if it has; record is
 	// the incident that this belongs to, nil until it is known.
-	outage time.Time
-	record *record
-	span   *stretch
+	outage  time.Time
+	trigger uint64
+	record  *record
+	span    *stretch
 	// gained counts the ready addresses that came to it around gainedAt.
 	gained   int
 	gainedAt time.Time
@@ -97,7 +98,7 @@ func (l *Log) outageStarted(x flap.Finding) {
 		l.claim(key, s, flap.CauseUnknown)
 		l.endOutage(key, s, x.Time, stageOutageOver)
 	}
-	s.outage = x.Time
+	s.outage, s.trigger = x.Time, x.Trigger
 	if r := s.lossOf(x.Time, x.Cause); r != nil {
 		l.beginOutage(key, s, r)
 		return
@@ -120,7 +121,7 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 func (l *Log) claim(key serviceKey, s *service, cause flap.Cause) {
 	if s.unclaimed() {
 		subject := subject{story: storyService, namespace: key.namespace, name: key.name, cause: cause}
-		l.beginOutage(key, s, l.begin(subject, s.outage))
+		l.beginOutage(key, s, l.begin(subject, s.outage, s.trigger))
 	}
 }
 
@@ -159,7 +160,7 @@ func (l *Log) reset(x flap.Finding) {
 	if x.Selector {
 		cause = flap.CauseEndpointsReset
 	}
-	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: cause}, x.Time)
+	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: cause}, x.Time, x.Trigger)
 	r.resets++
 	r.effectOn(keyOfService(x))
 	if x.Selector && !r.wiped {
@@ -186,7 +187,7 @@ func bomb(key serviceKey) subject {
 }
 
 func (l *Log) conflict(x flap.Finding) {
-	r := l.begin(bomb(keyOfService(x)), x.Time)
+	r := l.begin(bomb(keyOfService(x)), x.Time, x.Trigger)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
 	r.add(fact{at: l.moment(x.Time), stage: stageConflict, service: keyOfService(x), number: x.Count})

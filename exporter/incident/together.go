@@ -21,8 +21,9 @@ func (n *node) live(t time.Time) *record {
 
 // lose notes that a node was lost after a gap between heartbeats, and returns
 // the incident that it belongs to, as far as is known by now.
-func (l *Log) lose(n *node, t time.Time, gap time.Duration) *record {
-	r := l.follow(n, t, gap)
+func (l *Log) lose(n *node, x flap.Finding, gap time.Duration) *record {
+	t := x.Time
+	r := l.follow(n, x, gap)
 	l.mark(n, t)
 	if r.story == storyNode {
 		l.promote(t)
@@ -33,7 +34,8 @@ func (l *Log) lose(n *node, t time.Time, gap time.Duration) *record {
 
 // follow returns the incident of a node: the one that it is in, that of all
 // nodes if there is one and it is new, or its own.
-func (l *Log) follow(n *node, t time.Time, gap time.Duration) *record {
+func (l *Log) follow(n *node, x flap.Finding, gap time.Duration) *record {
+	t := x.Time
 	if r := n.live(t); r != nil {
 		return r
 	}
@@ -45,7 +47,7 @@ func (l *Log) follow(n *node, t time.Time, gap time.Duration) *record {
 	case gap > 0 && l.find(together.key(), t) != nil && l.lostLately(t):
 		s = together
 	}
-	n.record = l.begin(s, t)
+	n.record = l.begin(s, t, x.Trigger)
 	n.record.addNode(n.name)
 	n.record.nodesKnown = max(n.record.nodesKnown, len(l.heard))
 	return n.record
@@ -123,7 +125,7 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 	l.end(&n.unready, t)
 	l.touched(r, t)
 	n.record, n.marked = nil, time.Time{}
-	own := l.lose(n, t, t.Sub(n.gapFrom))
+	own := l.lose(n, flap.Finding{Time: t, Trigger: n.trigger}, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
 	own.add(fact{at: l.moment(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {
