@@ -2,6 +2,8 @@ package flap
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +32,11 @@ func FuzzApply(f *testing.F) {
 		w := &warden{t: t, fold: fold, seen: map[string]reading{}}
 		for n := 0; n < 200 && len(d.data) > 0; n++ {
 			fold.Apply(d.event())
-			// A little later, so that what is created again is not created at the same time.
+			// A little later, so that what is created again is not created at the same time; and again, while nothing happens.
 			w.look(d.now.Add(time.Millisecond))
+			for later := 10 * time.Millisecond; later < 2*time.Second && d.chance(); later *= 10 {
+				w.look(d.now.Add(later))
+			}
 		}
 	})
 }
@@ -57,8 +62,8 @@ func (d *dice) chance() bool { return d.roll(2) == 1 }
 func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{
-		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(12)),
-		Reason: []string{"", "timeout"}[d.roll(2)],
+		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(int(event.Unanswered) + 2)),
+		Reason: []string{"", "timeout", silent, ended}[d.roll(4)],
 	}
 	if d.roll(50) == 49 {
 		e.Seen = time.Time{}
@@ -175,16 +180,38 @@ func (w *warden) look(now time.Time) {
 	}
 	for _, s := range w.fold.Services(now, nil) {
 		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, count(s.TurnedReady, s.TurnedNotReady, s.Added, s.Removed,
-			s.Bounces, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless))
+			s.Bounces, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses, s.LastLoss))
 		w.sums(s)
 	}
-	for _, v := range w.fold.Watches(now, nil) {
-		w.grows("watch "+v.Resource.String(), zero, count(v.Relists, v.Errors, v.Blind))
+	w.forgetGone(now)
+	for _, n := range w.fold.Namespaces(now, nil) {
+		w.grows("namespace "+n.Name, zero, count(n.InPlaceUpdates, n.UngatedUpdates, n.SilentRestarts, n.Unready, n.Transitions[0], n.Transitions[1], n.Transitions[2]))
 	}
-	w.fold.Namespaces(now, nil)
+	for _, x := range w.fold.Tenants(now, nil) {
+		w.grows("consumers in "+x.Namespace, zero, count(x.Updates, x.Bounces))
+	}
+	for _, v := range w.fold.Watches(now, nil) {
+		w.grows("watch "+v.Resource.String(), zero, count(v.Relists, v.Errors, v.Blind, v.Events[event.Added], v.Events[event.Modified]))
+	}
+	w.fold.LeasesToRead(now)
+	w.fold.LeasesBehind(now)
 	w.fold.GracePeriod()
 	w.fold.Synced()
 	w.fold.AddressSource()
+}
+
+// forgetGone forgets the namespaces that are not told of any more: their counts begin anew.
+func (w *warden) forgetGone(now time.Time) {
+	there := map[string]bool{}
+	for _, n := range w.fold.Namespaces(now, nil) {
+		there["namespace "+n.Name] = true
+	}
+	for _, x := range w.fold.Tenants(now, nil) {
+		there["consumers in "+x.Namespace] = true
+	}
+	maps.DeleteFunc(w.seen, func(what string, _ reading) bool {
+		return (strings.HasPrefix(what, "namespace ") || strings.HasPrefix(what, "consumers in ")) && !there[what]
+	})
 }
 
 func count(values ...any) []float64 {
@@ -195,6 +222,20 @@ func count(values ...any) []float64 {
 			all = append(all, float64(v))
 		case time.Duration:
 			all = append(all, v.Seconds())
+		case time.Time:
+			all = append(all, max(v.Sub(zero).Seconds(), 0))
+		case [numCauses]uint32:
+			for _, n := range v {
+				all = append(all, float64(n))
+			}
+		case [numCauses]uint64:
+			for _, n := range v {
+				all = append(all, float64(n))
+			}
+		case [NumWindows]uint64:
+			for _, n := range v {
+				all = append(all, float64(n))
+			}
 		}
 	}
 	return all

@@ -696,8 +696,12 @@ func (m *naive) podsChanged(before, after objects, h how) {
 		if m.spaces[p.Namespace] == nil || m.isForgotten(p.Namespace) {
 			m.spaces[p.Namespace] = &Namespace{Name: p.Namespace}
 		}
-		if old, known := before[id].(*event.Pod); known && h == byWatch {
+		old, known := before[id].(*event.Pod)
+		if known && h == byWatch {
 			m.spaces[p.Namespace].compare(old, p)
+		}
+		if known && old.Ready.Status == event.StatusTrue && p.Ready.Status != event.StatusTrue {
+			m.spaces[p.Namespace].Unready++
 		}
 	}
 	for _, o := range after {

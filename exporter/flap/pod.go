@@ -60,6 +60,8 @@ type namespace struct {
 	// ungatedUpdates are those of pods without a readiness gate.
 	ungatedUpdates uint64
 	silentRestarts uint64
+	// unready counts the times that Ready left True.
+	unready uint64
 	// transitions counts changes of Ready by the status that it took and the cause.
 	transitions [3][numCauses]uint64
 }

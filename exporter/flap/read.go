@@ -59,7 +59,9 @@ type Namespace struct {
 	// UngatedUpdates are the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
 	SilentRestarts uint64
-	// Transitions counts changes of pods' Ready by the status that it took and by Cause.
+	// Unready counts the times that a pod's Ready left True; Transitions the changes of pods' Ready whose cause is known, by the
+	// status that it took and by Cause.
+	Unready     uint64
 	Transitions [3][numCauses]uint64
 }
 
@@ -154,7 +156,7 @@ func (f *Fold) Namespaces(t time.Time, into []Namespace) []Namespace {
 	defer f.mu.Unlock()
 	f.asOf(t)
 	for _, n := range f.namespacesInOrder() {
-		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.transitions})
+		into = append(into, Namespace{n.name, n.inPlaceUpdates, n.ungatedUpdates, n.silentRestarts, n.unready, n.transitions})
 	}
 	return into
 }

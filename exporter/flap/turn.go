@@ -27,6 +27,7 @@ type turn struct {
 func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
+		p.namespace.unready++
 		f.resolveTurn(f.turns[o.UID])
 		f.blamePod(p, e, o)
 	}

@@ -17,10 +17,10 @@ func newConsumerMetrics() *consumerMetrics {
 	m := &consumerMetrics{
 		updates: counter("kubeflap_consumer_updates_total",
 			"Updates of the namespace's Services that a consumer which gathers changes for the window would have applied.",
-			"each namespace with Services, and window", "namespace", "window"),
+			"each namespace with Services, and for an hour after its last, and window", "namespace", "window"),
 		bounces: counter("kubeflap_consumer_bounces_total",
 			"Addresses that such a consumer would have put back and taken out again within the bounce window.",
-			"each namespace with Services, and window", "namespace", "window"),
+			"each namespace with Services, and for an hour after its last, and window", "namespace", "window"),
 	}
 	for _, window := range flap.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))

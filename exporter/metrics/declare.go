@@ -53,7 +53,7 @@ const (
 	perNode        = "each Node"
 	perService     = "each Service"
 	perResource    = "each watched resource"
-	perNamespace   = "each namespace with pods"
+	perNamespace   = "each namespace with pods, and for an hour after its last"
 	whileTold      = "each Node while Leases can be watched; of a new one it counts from when it is seen"
 	withByHand     = "each Service that has or had hand-written addresses"
 	always         = "always"

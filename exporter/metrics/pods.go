@@ -10,13 +10,15 @@ import (
 )
 
 type podMetrics struct {
-	transitions, inPlaceUpdates, ungatedUpdates, silentRestarts, stale *Metric
-	misreported                                                        *Metric
-	stales                                                             *prometheus.HistogramVec
+	unready, transitions, inPlaceUpdates, ungatedUpdates, silentRestarts, stale *Metric
+	misreported                                                                 *Metric
+	stales                                                                      *prometheus.HistogramVec
 }
 
 func newPodMetrics() *podMetrics {
 	m := &podMetrics{
+		unready: counter("kubeflap_pods_unready_total",
+			"Times that a pod's Ready left True, whatever the cause; counted at once, before the cause is known.", perNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
 			"Changes of pods' Ready to the status, after a pod's first Ready, by cause; of one to true the cause of what the pod recovers from.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
@@ -38,7 +40,7 @@ func newPodMetrics() *podMetrics {
 }
 
 func (m *podMetrics) catalogue() Catalogue {
-	return Catalogue{m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
+	return Catalogue{m.unready, m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
 func (m *podMetrics) collect(to *scrape, f *facts) {
@@ -53,6 +55,7 @@ func (m *podMetrics) collect(to *scrape, f *facts) {
 
 func (m *podMetrics) collectNamespace(to *scrape, n *flap.Namespace) {
 	to.about(time.Time{}, "namespace", n.Name)
+	to.sample(m.unready, float64(n.Unready))
 	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))
 	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates))
 	to.sample(m.silentRestarts, float64(n.SilentRestarts))

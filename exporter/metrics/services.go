@@ -12,7 +12,8 @@ type serviceMetrics struct {
 	addresses, flips, churn, bounces *Metric
 	outages, outageTime, info        *Metric
 	resets, conflict                 *Metric
-	losses, lastLoss, propagation    *Metric
+	lost, losses, lastLoss           *Metric
+	propagation                      *Metric
 	divergence                       *Metric
 	outageDuration                   *Metric
 	outageDurations, propagations    *prometheus.HistogramVec
@@ -46,6 +47,8 @@ func newServiceMetrics() *serviceMetrics {
 			"1, with the Service's type, whether it has a selector, and the resource its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
+	m.lost = counter("kubeflap_service_addresses_lost_total",
+		"Ready addresses that the Service lost (not ready or removed), whatever the cause; counted at once, before the cause is known.", perService, "namespace", "service")
 	m.losses = counter("kubeflap_service_address_losses_total",
 		"Ready addresses that the Service lost (not ready or removed), by cause.", "each Service and cause once it occurred", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
@@ -63,7 +66,7 @@ func newServiceMetrics() *serviceMetrics {
 
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
-		m.addresses, m.flips, m.churn, m.bounces, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
+		m.addresses, m.flips, m.churn, m.bounces, m.lost, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
 		m.resets, m.conflict, m.divergence, m.propagation, m.info,
 	}
 }
@@ -84,6 +87,7 @@ func (m *serviceMetrics) collectService(to *scrape, s *flap.Service, source stri
 	to.sample(m.churn, float64(s.Added), "added")
 	to.sample(m.churn, float64(s.Removed), "removed")
 	to.sample(m.bounces, float64(s.Bounces))
+	to.sample(m.lost, float64(s.Lost))
 	to.sample(m.outages, float64(s.Outages))
 	to.sample(m.outageTime, s.OutageTime.Seconds())
 	to.sample(m.info, 1, s.Type, strconv.FormatBool(s.Selector), source)

@@ -1,0 +1,126 @@
+package metrics
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/tape"
+)
+
+// A counter that goes down is a reset to Prometheus, which adds all that it shows afterwards. So none may, however often and at whatever
+// moments it is read: every 10 ms for the first second and more after each event.
+func TestNoCounterEverGoesDown(t *testing.T) {
+	recordings, err := filepath.Glob("../tape/incidents/*.jsonl.gz")
+	if err != nil || len(recordings) == 0 {
+		t.Fatalf("recordings: %v, %v", recordings, err)
+	}
+	for _, path := range append(recordings, "testdata/story.jsonl") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			recording, err := tape.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer recording.Close()
+			r := newCounterReader()
+			for e, err := range withBreaks(recording) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for at := r.now; at.Before(e.Seen) && at.Before(r.now.Add(1200*time.Millisecond)); at = at.Add(10 * time.Millisecond) {
+					r.read(t, at)
+				}
+				r.fold.Apply(e)
+				r.now = e.Seen
+			}
+			r.read(t, r.now.Add(time.Minute))
+		})
+	}
+}
+
+// withBreaks lets the watches of a recording break for moments, and for longer.
+func withBreaks(recording *tape.Reader) func(func(event.Event, error) bool) {
+	return func(yield func(event.Event, error) bool) {
+		n := 0
+		for e, err := range recording.Events() {
+			if !yield(e, err) || err != nil {
+				return
+			}
+			n++
+			kind, length := event.Kinds()[n/25%6], []time.Duration{90 * time.Millisecond, 1100 * time.Millisecond}[n/25%2]
+			if n%25 != 0 {
+				continue
+			}
+			if !yield(event.Event{Seen: e.Seen, Kind: kind, Type: event.Down, Reason: "timeout"}, nil) ||
+				!yield(event.Event{Seen: e.Seen.Add(length), Kind: kind, Type: event.Up}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// counterReader reads every counter of a fold, and remembers it.
+type counterReader struct {
+	fold      *flap.Fold
+	collector *Collector
+	// now is when the last event was, asOf that of which is read.
+	now, asOf time.Time
+	seen      map[string]float64
+}
+
+func newCounterReader() *counterReader {
+	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}}
+	r.fold = flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, r.collector.Observe)
+	r.collector.Read(r.fold, func() time.Time { return r.asOf })
+	return r
+}
+
+func (r *counterReader) read(t *testing.T, asOf time.Time) {
+	t.Helper()
+	r.asOf = asOf
+	series := make(chan prometheus.Metric)
+	go func() {
+		r.collector.Collect(series)
+		close(series)
+	}()
+	for x := range series {
+		var m dto.Metric
+		if err := x.Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		value, counts := countedBy(&m)
+		if !counts {
+			continue
+		}
+		name := x.Desc().String() + labelsOf(&m)
+		if before, known := r.seen[name]; known && value < before {
+			t.Fatalf("%s fell from %v to %v at %s", name, before, value, asOf)
+		}
+		r.seen[name] = value
+	}
+}
+
+// countedBy is a counter's value, or the number of what a histogram observed.
+func countedBy(m *dto.Metric) (value float64, counts bool) {
+	switch {
+	case m.Counter != nil:
+		return m.Counter.GetValue(), true
+	case m.Histogram != nil:
+		return float64(m.Histogram.GetSampleCount()), true
+	}
+	return m.Gauge.GetValue(), false
+}
+
+func labelsOf(m *dto.Metric) string {
+	var text strings.Builder
+	for _, pair := range m.Label {
+		text.WriteString("," + pair.GetName() + "=" + pair.GetValue())
+	}
+	return text.String()
+}
