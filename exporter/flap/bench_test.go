@@ -175,3 +175,30 @@ func BenchmarkBytesPerAddress(b *testing.B) {
 		}
 	})
 }
+
+// A pod's event while the losses of a storm wait for their evidence.
+func BenchmarkPodWhileLossesWait(b *testing.B) {
+	for _, waiting := range []int{1_000, 10_000, 40_000} {
+		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
+			f := New(grace40, nil)
+			var pods, slices []event.Object
+			for i := range waiting {
+				name := fmt.Sprint("web-", i)
+				pods = append(pods, aPod(name, ready))
+				slices = append(slices, slice(name, "web", name))
+			}
+			listed(f, event.KindService, aService("web", true))
+			listed(f, event.KindPod, append(pods, aPod("other", ready))...)
+			listed(f, event.KindEndpointSlice, slices...)
+			for i := range waiting {
+				name := fmt.Sprint("web-", i)
+				f.Apply(event.Event{Seen: zero, Kind: event.KindEndpointSlice, Type: event.Modified, Object: slice(name, "web", "-"+name)})
+			}
+			other := aPod("other", ready)
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Modified, Object: other})
+			}
+		})
+	}
+}

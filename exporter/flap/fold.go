@@ -109,7 +109,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
 		turns:      map[event.UID]*turn{},
-		losses:     lossQueue{of: map[event.UID][]*loss{}},
+		losses:     lossQueue{of: map[event.UID]*loss{}},
 		stuck:      map[event.UID]time.Time{},
 		onLost:     map[string]map[string]int{},
 		tenants:    map[string]*tenant{},

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
@@ -110,8 +111,8 @@ func (f *Fold) applyWindow(s *service, window int) {
 		return
 	}
 	updated := false
-	for _, id := range sortedIDs(c.applied) {
-		wasReady := c.applied[id]
+	var bounced []event.UID
+	for id, wasReady := range c.applied {
 		at, found := s.addresses.find(id)
 		ready := found && s.addresses.list[at].state() == stateReady
 		if ready == wasReady {
@@ -119,19 +120,23 @@ func (f *Fold) applyWindow(s *service, window int) {
 		}
 		updated = true
 		if c.turn(id, ready, now, oldest) {
-			f.tenantOf(s).bounces[window]++
-			f.tellConsumerBounce(s, id, c.due, window)
+			bounced = append(bounced, id)
 		}
 	}
 	if updated {
 		f.tenantOf(s).updates[window]++
+	}
+	f.tenantOf(s).bounces[window] += uint64(len(bounced))
+	slices.SortFunc(bounced, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range bounced {
+		f.tellConsumerBounce(s, id, c.due, window)
 	}
 }
 
 // tellConsumerBounce reports it after the loss that it comes from, if that still waits for its cause.
 func (f *Fold) tellConsumerBounce(s *service, id event.UID, t time.Time, window int) {
 	x := Finding{Time: t, Kind: ConsumerBounced, Address: id, Duration: windows[window]}
-	for _, l := range slices.Backward(f.losses.of[id]) {
+	for l := f.losses.of[id]; l != nil; l = l.older {
 		if l.service == s {
 			x.Namespace, x.Service = s.key.namespace, s.key.name
 			l.bounces = append(l.bounces, x)

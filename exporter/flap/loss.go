@@ -1,7 +1,6 @@
 package flap
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -33,8 +32,10 @@ type loss struct {
 	over   Finding
 	// bounces are to be told after the loss.
 	bounces []Finding
-	// settled: its cause is known and told.
+	// settled: its cause is known.
 	settled bool
+	// older is the loss of the same address before this one that waits as well, nil if none does.
+	older *loss
 }
 
 // lossQueue are the losses that wait for their cause.
@@ -42,21 +43,32 @@ type lossQueue struct {
 	// fresh are in the order in which they happened; behind have waited for evidenceWait, and their evidence is known
 	// to be on its way. Those that are settled leave when it is their turn.
 	fresh, behind queue[*loss]
-	// of are those that are not settled, by the address.
-	of map[event.UID][]*loss
+	// of are those that are not settled, the newest of each address.
+	of map[event.UID]*loss
 }
 
 func (q *lossQueue) add(l *loss) {
 	q.fresh.push(l)
-	q.of[l.uid] = append(q.of[l.uid], l)
+	l.older = q.of[l.uid]
+	q.of[l.uid] = l
 }
 
+// forget takes out a loss that is settled.
 func (q *lossQueue) forget(l *loss) {
-	rest := slices.DeleteFunc(q.of[l.uid], func(x *loss) bool { return x == l })
-	if len(rest) == 0 {
-		delete(q.of, l.uid)
-	} else {
-		q.of[l.uid] = rest
+	newest := q.of[l.uid]
+	if newest == l {
+		if l.older == nil {
+			delete(q.of, l.uid)
+		} else {
+			q.of[l.uid] = l.older
+		}
+		return
+	}
+	for x := newest; x != nil; x = x.older {
+		if x.older == l {
+			x.older = l.older
+			return
+		}
 	}
 }
 
@@ -107,20 +119,29 @@ func (f *Fold) endOutage(s *service, x Finding) {
 }
 
 // settleLossesOf settles the losses that a pod's event explains.
-func (f *Fold) settleLossesOf(pod event.UID) { f.settleSure(slices.Clone(f.losses.of[pod])) }
+func (f *Fold) settleLossesOf(pod event.UID) { f.settleOldestFirst(f.losses.of[pod]) }
+
+func (f *Fold) settleOldestFirst(l *loss) {
+	if l != nil {
+		f.settleOldestFirst(l.older)
+		f.settleIfSure(l)
+	}
+}
 
 // settleLossesFrom settles the losses from a place on, those of one event, for
 // which there is evidence already.
-func (f *Fold) settleLossesFrom(place int) { f.settleSure(f.losses.fresh.from(place)) }
+func (f *Fold) settleLossesFrom(place int) {
+	for _, l := range f.losses.fresh.from(place) {
+		f.settleIfSure(l)
+	}
+}
 
-func (f *Fold) settleSure(losses []*loss) {
-	for _, l := range losses {
-		if l.settled {
-			continue
-		}
-		if x := f.explain(l); x.sure {
-			f.settleLoss(l, x.cause)
-		}
+func (f *Fold) settleIfSure(l *loss) {
+	if l.settled {
+		return
+	}
+	if x := f.explain(l); x.sure {
+		f.settleLoss(l, x.cause)
 	}
 }
 
