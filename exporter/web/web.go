@@ -51,11 +51,11 @@ func Handler(page *metrics.Page, registry *prometheus.Registry, unready func() [
 	}
 	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", limited(readers, flaps))
+	mux.Handle("GET /flaps", patient(limited(readers, flaps)))
 	mux.HandleFunc("GET /flaps.css", styleHandler)
-	mux.Handle("GET /api/v1/incidents", limited(readers, apiHandler(clusters)))
+	mux.Handle("GET /api/v1/incidents", patient(limited(readers, apiHandler(clusters))))
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", limited(make(chan struct{}, maxScrapes), scrapes))
+	mux.Handle("GET /metrics", patient(limited(make(chan struct{}, maxScrapes), scrapes)))
 	mux.Handle("GET /-/", Probes(unready))
 	return Secured(mux), nil
 }
