@@ -45,9 +45,10 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			return logTo(p.logger.With(metrics.ClusterLabel, cluster))
 		})
 		if *once {
+			p.lines.waitForRoom(p.ctx)
 			return r.printFinal(p)
 		}
-		return r.serve(p, listen, newRegistry())
+		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
 	}
 }
 

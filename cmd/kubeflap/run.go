@@ -37,7 +37,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		registry := newRegistry()
+		registry := newRegistry(p.lines.droppedSoFar)
 		page := metrics.NewPage(registry)
 		page.Add(h.collector, "")
 		p.logger.Info("kubeflap starts", "version", version.Info())

@@ -51,9 +51,9 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 }
 
 // newRegistry makes a registry of what is to know of the process itself.
-func newRegistry() *prometheus.Registry {
+func newRegistry(droppedLines func() float64) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess())
+	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess(), metrics.NewLogLines(droppedLines))
 	return registry
 }
 

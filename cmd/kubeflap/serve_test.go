@@ -42,6 +42,8 @@ func (a addresses) Handle(_ context.Context, r slog.Record) error {
 
 func allWatched() []flap.Watch { return nil }
 
+func nothingDropped() float64 { return 0 }
+
 func listening() (program, chan string) {
 	a := addresses{slog.DiscardHandler, make(chan string, 10)}
 	return program{logger: slog.New(a), out: io.Discard}, a.found
@@ -56,7 +58,7 @@ func start(t *testing.T, config string) string {
 func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
-	registry := newRegistry()
+	registry := newRegistry(nothingDropped)
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
 	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
