@@ -130,14 +130,13 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 // printFinal plays everything at once and prints the metrics as they are in the end.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
-	families, err := r.page(prometheus.NewRegistry()).Gather()
+	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
 	if err != nil {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(p.out, family); err != nil {
-			return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
-		}
+	defer scrape.Done()
+	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
+		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
 	}
 	return failure
 }
