@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -116,7 +117,7 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 		v.Unready += t.Sub(n.since)
 	}
 	lead, ok := h.leads.max(t)
-	v.ClockOffset, v.ClockKnown = -lead, ok
+	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
 	return v
 }
 
