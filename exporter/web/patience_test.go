@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -18,8 +19,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// large is more than lies between a server and a reader who does not read.
-const large = 32 << 20
+const (
+	// buffer is what may lie at either end between a server and a reader who does not read, and large is far more.
+	buffer = 16 << 10
+	large  = 2 << 20
+)
 
 // talkative is a gatherer whose answer is large.
 type talkative struct{}
@@ -44,32 +48,50 @@ func TestReadersWhoDoNotReadAreCutOff(t *testing.T) {
 	}
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/metrics?name[]=long": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		answered := make(chan struct{}, room+1)
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := withSmallBuffers(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			handler.ServeHTTP(w, r)
 			answered <- struct{}{}
 		}))
-		t.Cleanup(s.Close)
 		for range room {
-			connection, err := net.Dial("tcp", s.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = connection.Close() })
-			if _, err := io.WriteString(connection, "GET "+path+" HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: 0.05\r\n\r\n"); err != nil {
-				t.Fatal(err)
-			}
+			askAndDoNotRead(t, s, path)
 		}
 		for range room {
 			<-answered // without a limit the test would never end
 		}
-		response, err := http.Get(s.URL + path)
-		if err != nil {
-			t.Fatal(err)
+		response, body := get(t, s, path, http.Header{"X-Prometheus-Scrape-Timeout-Seconds": {"3600"}})
+		if len(body) < large || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: who reads is answered with %s and %d bytes", path, response.Status, len(body))
 		}
-		if n, err := io.Copy(io.Discard, response.Body); n < large || err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("%s: who reads is answered with %s and %d bytes, %v", path, response.Status, n, err)
+	}
+}
+
+func withSmallBuffers(t *testing.T, handler http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if connection, ok := c.(*net.TCPConn); !ok || connection.SetWriteBuffer(buffer) != nil {
+			t.Error("the buffer stays large")
 		}
-		_ = response.Body.Close() // it was read
+		return ctx
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// askAndDoNotRead asks as a Prometheus that waits for 50 ms.
+func askAndDoNotRead(t *testing.T, s *httptest.Server, path string) {
+	t.Helper()
+	connection, err := net.DialTCP("tcp", nil, s.Listener.Addr().(*net.TCPAddr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if err := connection.SetReadBuffer(buffer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(connection, "GET "+path+" HTTP/1.1\r\nHost: x\r\nX-Prometheus-Scrape-Timeout-Seconds: 0.05\r\n\r\n"); err != nil {
+		t.Fatal(err)
 	}
 }
 
