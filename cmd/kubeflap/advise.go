@@ -183,9 +183,10 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
+// gather gives the metrics that advice is read from.
 func gather(h *house) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(h.collector)
+	registry.MustRegister(h.collector.Only(advice.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)

@@ -29,7 +29,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 			return err
 		}
 		r := newDemo(recordings, float64(pace), house.parsed(), p.out)
-		return r.serve(p, listen, newRegistry())
+		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
 	}
 }
 

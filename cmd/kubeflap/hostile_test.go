@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,6 +124,75 @@ func TestHostileNamesOnATerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+var objectTimes = regexp.MustCompile(`("(?:renew|heartbeat|transition|deletion|started)"):"[^"]+"`)
+
+// Times in objects are by whoever writes these: an API server takes any of the calendar. Counters stay what they are.
+func TestHostileTimes(t *testing.T) {
+	calendar := []string{"9999-12-31T23:59:59.999999999Z", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00", "2262-04-12T00:00:00Z"}
+	recorded, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
+	if err != nil || len(recorded) == 0 {
+		t.Fatal(recorded, err)
+	}
+	for i, file := range append(recorded, recorded...) {
+		n := i
+		text := objectTimes.ReplaceAllFunc(unzip(t, file), func(field []byte) []byte {
+			name, _, _ := bytes.Cut(field, []byte(":"))
+			n++
+			// In the first half of the tries all are the same, in the other no two that follow each other.
+			if i < len(recorded) {
+				n = i
+			}
+			return append(bytes.Clone(name), `:"`+calendar[n%len(calendar)]+`"`...)
+		})
+		path := write(t, filepath.Join(t.TempDir(), "times.jsonl"), string(text))
+		status, metrics, log := kubeflap(t, "replay", "--once", "--log.level=debug", path)
+		if status != 0 {
+			t.Fatalf("%s: status %d: %.500s", file, status, log)
+		}
+		checkCounters(t, metrics)
+		for _, output := range []string{"text", "json"} {
+			if status, _, errOut := kubeflap(t, "advise", "--recording", path, "--output", output); status != 3 && status != 0 {
+				t.Errorf("%s: the advice has status %d: %.500s", file, status, errOut)
+			}
+		}
+	}
+}
+
+// checkCounters checks that what counts is a number and not below 0, and what was measured a number.
+func checkCounters(t *testing.T, text string) {
+	t.Helper()
+	families, err := parseMetrics(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetHistogram().GetSampleSum()
+			if math.IsNaN(value) || math.IsInf(value, 0) {
+				t.Errorf("%s %v", family.GetName(), m)
+			}
+			// A clock may be behind, everything else is an amount.
+			if value < 0 && family.GetName() != "kubeflap_node_clock_offset_seconds" {
+				t.Errorf("%s %v is less than nothing", family.GetName(), m)
+			}
+		}
+	}
+}
+
+// What was seen by a clock that leaps counts for nothing.
+func TestAnEventOfTheYear9999IsRefused(t *testing.T) {
+	text, err := os.ReadFile(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, filepath.Join(t.TempDir(), "leaps.jsonl"), string(text)+`{"seen":"9999-12-31T23:59:59Z","kind":"cluster","type":"bookmark"}`+"\n")
+	status, metrics, errOut := kubeflap(t, "replay", "--once", "--log.level=error", path)
+	if want := path + ", line "; status != 1 || !strings.Contains(errOut, want) || !strings.Contains(errOut, "9999-12-31") {
+		t.Errorf("status %d, want 1 and an error that names %q: %s", status, want, errOut)
+	}
+	checkCounters(t, metrics)
 }
 
 func TestHostileNamesInTheDemo(t *testing.T) {

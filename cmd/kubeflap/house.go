@@ -19,7 +19,9 @@ type house struct {
 	collector *metrics.Collector
 	incidents *incident.Log
 	now       func() time.Time
-	listener  listener
+	// started is when the house was made; zero in a replay, whose time has not begun then.
+	started  time.Time
+	listener listener
 }
 
 // listener is told of each finding, and of incidents that begin, change and end.
@@ -41,7 +43,7 @@ func deaf(string) listener {
 
 // newHouse makes a house whose answers are as of now().
 func newHouse(settings settings, now func() time.Time, listener listener) *house {
-	h := &house{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, listener: listener}
+	h := &house{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, started: now(), listener: listener}
 	h.fold = flap.New(settings.fold, func(x flap.Finding) {
 		h.collector.Observe(x)
 		h.incidents.Observe(x)
@@ -87,12 +89,30 @@ func (h *house) letTimePass(ctx context.Context) error {
 
 // cluster is what the pages read of the house.
 func (h *house) cluster(name string) web.Cluster {
-	return web.Cluster{Name: name, Incidents: func() ([]incident.Incident, time.Time) {
+	return web.Cluster{Name: name, Unwatched: h.unwatched, Incidents: func() ([]incident.Incident, time.Time) {
 		t := h.now()
 		h.fold.Advance(t)
 		return h.incidents.Incidents(t), t
 	}}
 }
+
+// unwatched is what is not watched now. Of a recording that has not begun there is nothing to say.
+func (h *house) unwatched() []flap.Watch {
+	t := h.now()
+	if t.IsZero() {
+		return nil
+	}
+	all := h.fold.Unwatched(t)
+	for i := range all {
+		if all[i].Since.IsZero() {
+			all[i].Since = h.started
+		}
+	}
+	return all
+}
+
+// unready is what makes the house unfit to be asked now.
+func (h *house) unready() []flap.Watch { return h.fold.Unready(h.now()) }
 
 // houseFlags are the flags of a house's settings.
 type houseFlags struct {

@@ -26,7 +26,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 type program struct {
 	ctx    context.Context
 	logger *slog.Logger
-	out    io.Writer
+	// lines is what the logger writes to.
+	lines *lines
+	out   io.Writer
 }
 
 // command is a subcommand with its flags parsed.
@@ -68,7 +70,9 @@ func run(args []string, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	p := program{ctx: ctx, logger: promslog.New(logging), out: out}
+	log := logThrough(logging)
+	defer log.close()
+	p := program{ctx: ctx, logger: promslog.New(logging), lines: log, out: out}
 	limitMemory(p.logger)
 	err = commands[name](p)
 	var status exitStatus
@@ -77,8 +81,19 @@ func run(args []string, out, errOut io.Writer) int {
 		return int(status)
 	case err != nil:
 		// It may quote a stranger's recording, or what another server answered.
-		fmt.Fprintf(errOut, "kubeflap: %s\n", printable.Text(err.Error()))
+		fmt.Fprintf(log, "kubeflap: %s\n", printable.Text(err.Error()))
 		return 1
 	}
 	return 0
+}
+
+// logThrough makes a log write through lines, and gives these.
+func logThrough(logging *promslog.Config) *lines {
+	direct := *logging
+	logger := promslog.New(&direct)
+	log := newLines(logging.Writer, func(dropped int) {
+		logger.Warn("lines of the log were dropped here: whoever reads it did not keep up", "lines", dropped)
+	})
+	logging.Writer = log
+	return log
 }

@@ -58,7 +58,7 @@ func valueOf(f *dto.MetricFamily) float64 {
 }
 
 func BenchmarkProcess(b *testing.B) {
-	registry := newRegistry()
+	registry := newRegistry(nothingDropped)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := registry.Gather(); err != nil {

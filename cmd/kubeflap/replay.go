@@ -15,6 +15,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/tape"
@@ -44,9 +45,10 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			return logTo(p.logger.With(metrics.ClusterLabel, cluster))
 		})
 		if *once {
+			p.lines.waitForRoom(p.ctx)
 			return r.printFinal(p)
 		}
-		return r.serve(p, listen, newRegistry())
+		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
 	}
 }
 
@@ -128,14 +130,13 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 // printFinal plays everything at once and prints the metrics as they are in the end.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
-	families, err := r.page(prometheus.NewRegistry()).Gather()
+	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
 	if err != nil {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(p.out, family); err != nil {
-			return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
-		}
+	defer scrape.Done()
+	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
+		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
 	}
 	return failure
 }
@@ -162,13 +163,19 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, pages{r.page(registry), registry, r.synced, clusters, false})
+		return serve(ctx, p, listen, pages{r.page(registry), registry, r.unready, clusters, false})
 	})
 	return errors.Join(group.Wait(), failure)
 }
 
-// synced reports whether the first recording has begun: the others come after it.
-func (r *replay) synced() bool { return r.houses[0].fold.Synced() }
+// unready is what of the first recording is not there yet: the others come after it. What was not watched when it was
+// recorded does not make the replay unfit to be asked.
+func (r *replay) unready() []flap.Watch {
+	if first := r.houses[0]; !first.fold.Synced() {
+		return first.unready()
+	}
+	return nil
+}
 
 // clockTime is a recorded time as the terminal shows it.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

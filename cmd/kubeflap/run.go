@@ -37,7 +37,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		registry := newRegistry()
+		registry := newRegistry(p.lines.droppedSoFar)
 		page := metrics.NewPage(registry)
 		page.Add(h.collector, "")
 		p.logger.Info("kubeflap starts", "version", version.Info())
@@ -45,10 +45,10 @@ func registerRun(app *kingpin.Application) (string, command) {
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{page, registry, h.fold.Synced, []web.Cluster{h.cluster("")}, *profiles})
+			return serve(ctx, p, listen, pages{page, registry, h.unready, []web.Cluster{h.cluster("")}, *profiles})
 		})
 		if *probes != "" {
-			group.Go(func() error { return serveProbes(ctx, p, *probes, h.fold.Synced) })
+			group.Go(func() error { return serveProbes(ctx, p, *probes, h.unready) })
 		}
 		return group.Wait()
 	}

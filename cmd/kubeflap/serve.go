@@ -18,6 +18,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
@@ -50,9 +51,9 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 }
 
 // newRegistry makes a registry of what is to know of the process itself.
-func newRegistry() *prometheus.Registry {
+func newRegistry(droppedLines func() float64) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess())
+	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess(), metrics.NewLogLines(droppedLines))
 	return registry
 }
 
@@ -60,7 +61,7 @@ func newRegistry() *prometheus.Registry {
 type pages struct {
 	metrics  *metrics.Page
 	registry *prometheus.Registry
-	ready    func() bool
+	unready  func() []flap.Watch
 	clusters []web.Cluster
 	// profiles: the Go runtime's profiles are served too.
 	profiles bool
@@ -68,7 +69,7 @@ type pages struct {
 
 // serve serves the pages until ctx ends, then lets running scrapes finish.
 func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
-	handler, err := web.Handler(pages.metrics, pages.registry, pages.ready, pages.clusters, p.logger)
+	handler, err := web.Handler(pages.metrics, pages.registry, pages.unready, pages.clusters, p.logger)
 	if err != nil {
 		return err
 	}
@@ -100,13 +101,13 @@ func withProfiles(handler http.Handler) http.Handler {
 }
 
 // serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.
-func serveProbes(ctx context.Context, p program, address string, ready func() bool) error {
+func serveProbes(ctx context.Context, p program, address string, unready func() []flap.Watch) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("--web.probe-address: %w", err)
 	}
-	server := newServer(web.Probes(ready), p.logger)
+	server := newServer(web.Probes(unready), p.logger)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a kubelet asks again
 	p.logger.Info("listening for probes", "address", listener.Addr())
 	err = server.Serve(listener)

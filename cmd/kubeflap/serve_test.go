@@ -17,6 +17,7 @@ import (
 
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
@@ -39,6 +40,10 @@ func (a addresses) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+func allWatched() []flap.Watch { return nil }
+
+func nothingDropped() float64 { return 0 }
+
 func listening() (program, chan string) {
 	a := addresses{slog.DiscardHandler, make(chan string, 10)}
 	return program{logger: slog.New(a), out: io.Discard}, a.found
@@ -53,10 +58,10 @@ func start(t *testing.T, config string) string {
 func startWith(t *testing.T, config string, profiles bool) string {
 	t.Helper()
 	p, found := listening()
-	registry := newRegistry()
+	registry := newRegistry(nothingDropped)
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{metrics.NewPage(registry), registry, func() bool { return true }, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
+	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newHouse(foldSettings(), time.Now, deaf("")).cluster("")}, profiles}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }
@@ -66,7 +71,7 @@ func startProbes(t *testing.T) string {
 	t.Helper()
 	p, found := listening()
 	untilTheEnd(t, func(ctx context.Context) error {
-		return serveProbes(ctx, p, "127.0.0.1:0", func() bool { return true })
+		return serveProbes(ctx, p, "127.0.0.1:0", allWatched)
 	})
 	return <-found
 }

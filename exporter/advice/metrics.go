@@ -29,6 +29,14 @@ const (
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
 
+// Metrics are the names of those that advice is read from.
+func Metrics() []string {
+	return []string{
+		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricConflict, metricResets, metricBounces,
+		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricSynced, metricUnavailable,
+	}
+}
+
 const labelCluster = "cluster"
 
 // FromMetrics reads a cluster out of an exposition. One that holds several clusters, as

@@ -81,5 +81,8 @@ func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
 		if !slices.Contains(declared, string(name[1])) {
 			t.Errorf("%s is not declared in exporter/metrics", name[1])
 		}
+		if !slices.Contains(Metrics(), string(name[1])) {
+			t.Errorf("%s is not among those that are gathered", name[1])
+		}
 	}
 }

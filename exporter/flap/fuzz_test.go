@@ -128,8 +128,14 @@ func (d *dice) uid() event.UID {
 }
 
 func (d *dice) time() time.Time {
-	if d.roll(8) == 0 {
+	// An API server takes any time of the calendar.
+	switch d.roll(10) {
+	case 0:
 		return time.Time{}
+	case 1:
+		return time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+	case 2:
+		return time.Date(1, 1, 1, 0, 0, d.roll(256), 1, time.UTC)
 	}
 	return d.now.Add(time.Duration(d.roll(256)-128) * time.Second)
 }

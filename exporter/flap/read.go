@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -78,6 +79,10 @@ type Watch struct {
 	Unavailable string
 	LastEvent   time.Time
 	Blind       time.Duration
+	// Since is since when there is no working watch, and Reason why; zero while it works. Before the first list
+	// that is the fold's beginning, zero before its first event.
+	Since  time.Time
+	Reason string
 }
 
 // Nodes appends the nodes as of t to into.
@@ -116,7 +121,7 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 		v.Unready += t.Sub(n.since)
 	}
 	lead, ok := h.leads.max(t)
-	v.ClockOffset, v.ClockKnown = -lead, ok
+	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
 	return v
 }
 
@@ -180,21 +185,55 @@ func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
 
 // Watches appends the state of each resource's watch as of t to into.
 func (f *Fold) Watches(t time.Time, into []Watch) []Watch {
+	return f.watchesThat(t, into, func(*watch, time.Time) bool { return true })
+}
+
+// Unwatched gives what the fold does not see as of t: resources that cannot be watched, that are still to be listed, and
+// those whose watch is broken, unless that counts as no break.
+func (f *Fold) Unwatched(t time.Time) []Watch {
+	return f.watchesThat(t, nil, func(w *watch, t time.Time) bool { return !w.synced || w.missing || w.brokenFor(t) > tolerance })
+}
+
+// unreadyAfter is how long the watch of a resource may be broken until the fold is no more fit to be asked: an API server that
+// is replaced by another one takes less.
+const unreadyAfter = time.Minute
+
+// Unready gives what makes the fold unfit to be asked as of t: resources that are still to be listed, and those that
+// were seen and have not been for long. What could never be watched is said (Unwatched), but waiting does not help.
+func (f *Fold) Unready(t time.Time) []Watch {
+	return f.watchesThat(t, nil, func(w *watch, t time.Time) bool {
+		return !w.synced && !w.missing || w.brokenFor(t) > unreadyAfter
+	})
+}
+
+func (f *Fold) watchesThat(t time.Time, into []Watch, match func(*watch, time.Time) bool) []Watch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
 	for _, k := range event.Kinds() {
-		w := &f.watches[k]
-		v := Watch{
-			Resource: k, Events: w.events, Relists: w.relists, Errors: w.errors,
-			Synced: w.synced && !w.missing, Up: w.up, LastEvent: w.lastEvent, Blind: w.blindAsOf(t),
+		if w := &f.watches[k]; match(w, t) {
+			into = append(into, f.readWatch(k, t))
 		}
-		if w.missing {
-			v.Unavailable = w.reason
-		}
-		into = append(into, v)
 	}
 	return into
+}
+
+func (f *Fold) readWatch(k event.Kind, t time.Time) Watch {
+	w := &f.watches[k]
+	v := Watch{
+		Resource: k, Events: w.events, Relists: w.relists, Errors: w.errors,
+		Synced: w.synced && !w.missing, Up: w.up, LastEvent: w.lastEvent, Blind: w.blindAsOf(t), Since: w.brokenSince(),
+	}
+	if !w.synced {
+		v.Since = f.begin
+	}
+	if !v.Since.IsZero() {
+		v.Reason = w.reason
+	}
+	if w.missing {
+		v.Unavailable, v.Reason = w.reason, w.reason
+	}
+	return v
 }
 
 // Synced reports whether every resource that can be watched has been listed.

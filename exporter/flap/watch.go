@@ -103,6 +103,9 @@ func (f *Fold) watchBroke(e event.Event, w *watch) {
 	if e.Reason != ended {
 		w.errors++
 	}
+	if !w.up && !w.missing {
+		w.reason = e.Reason // why it is still down
+	}
 	if !w.up {
 		return
 	}
@@ -181,4 +184,23 @@ func (w *watch) blindAsOf(t time.Time) time.Duration {
 		return w.blind
 	}
 	return w.blind + t.Sub(w.downSince)
+}
+
+// brokenSince is since when a watch that worked does not; zero while it does. One that was refused without a break
+// before it gave its last sign of life then.
+func (w *watch) brokenSince() time.Time {
+	switch {
+	case !w.downSince.IsZero() || !w.synced || w.up:
+		return w.downSince
+	case w.lastEvent.After(w.resumed):
+		return w.lastEvent
+	}
+	return w.resumed
+}
+
+func (w *watch) brokenFor(t time.Time) time.Duration {
+	if since := w.brokenSince(); !since.IsZero() {
+		return t.Sub(since)
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -91,6 +92,45 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, h := range c.histograms() {
 		h.series.Collect(ch)
+	}
+}
+
+// chosen are some metrics of a collector.
+type chosen struct {
+	of     *Collector
+	chosen func(*Metric) bool
+}
+
+// Only gives the metrics of these names, for a registry: there a series takes hundreds of bytes, and a cluster has many.
+func (c *Collector) Only(names []string) prometheus.Collector {
+	return &chosen{c, func(m *Metric) bool { return slices.Contains(names, m.Name) }}
+}
+
+// Describe implements prometheus.Collector.
+func (c *chosen) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range c.of.Catalogue() {
+		if c.chosen(m) {
+			ch <- m.desc
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *chosen) Collect(ch chan<- prometheus.Metric) {
+	var f facts
+	c.of.look(&f)
+	s := &scrape{registry: ch}
+	for _, part := range c.of.parts {
+		for _, m := range part.metrics {
+			if s.metric = m.place; c.chosen(m) {
+				part.collect(s, &f)
+			}
+		}
+	}
+	for _, h := range c.of.histograms() {
+		if c.chosen(h.metric) {
+			h.series.Collect(ch)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ Besides these there are ` + "`kubeflap_build_info`, `go_*`, `process_*` (but for
 | metric | type | labels | a series for | stability | meaning |
 | --- | --- | --- | --- | --- | --- |
 `)
-	for _, m := range c {
+	for _, m := range append(slices.Clone(c), logLinesDropped()) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, m.Type, labelList(m.Labels), m.Series, m.Stability, m.Help)
 	}
 	return b.String()

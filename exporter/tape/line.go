@@ -102,9 +102,10 @@ func encodeEvent(ev event.Event) ([]byte, error) {
 // not be mended.
 func check(ev event.Event) error {
 	var known event.Type
+	if err := checkSeen(ev.Seen); err != nil {
+		return err
+	}
 	switch {
-	case ev.Seen.IsZero():
-		return errNoSeen
 	case event.New(ev.Kind) == nil:
 		return fmt.Errorf("there is no kind %d", ev.Kind)
 	case known.UnmarshalText([]byte(ev.Type.String())) != nil:
@@ -144,9 +145,10 @@ func decodeEvent(text []byte) (event.Event, error) {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return event.Event{}, plain(err)
 	}
+	if err := checkSeen(l.Seen); err != nil {
+		return event.Event{}, err
+	}
 	switch {
-	case l.Seen.IsZero():
-		return event.Event{}, errNoSeen
 	case l.Kind == 0:
 		return event.Event{}, errors.New("kind is missing")
 	case l.Type == 0:

@@ -22,6 +22,7 @@ type Reader struct {
 	file   io.Closer // nil where the caller owns what is read from
 	lines  *lines
 	header Header
+	span   span
 	// err is what ended the recording: io.EOF or the damage.
 	err error
 }
@@ -92,6 +93,9 @@ func (r *Reader) next() (event.Event, error) {
 			continue
 		}
 		ev, err := decodeEvent(text)
+		if err == nil {
+			err = r.span.admit(ev.Seen)
+		}
 		if err != nil && r.lines.cut && !json.Valid(text) {
 			err = ErrCutShort
 		}

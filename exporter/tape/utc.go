@@ -2,6 +2,7 @@ package tape
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -17,15 +18,15 @@ func inUTC(object event.Object) event.Object {
 		return &node
 	case *event.Lease:
 		lease := *o
-		lease.Renew = o.Renew.UTC()
+		lease.Renew = utc(o.Renew)
 		return &lease
 	case *event.Pod:
 		pod := *o
-		pod.Deletion = o.Deletion.UTC()
+		pod.Deletion = utc(o.Deletion)
 		pod.Ready = conditionInUTC(o.Ready)
 		pod.Containers = slices.Clone(o.Containers)
 		for i := range pod.Containers {
-			pod.Containers[i].Started = pod.Containers[i].Started.UTC()
+			pod.Containers[i].Started = utc(pod.Containers[i].Started)
 		}
 		return &pod
 	}
@@ -37,6 +38,18 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 		return nil
 	}
 	c := *condition
-	c.Heartbeat, c.Transition = c.Heartbeat.UTC(), c.Transition.UTC()
+	c.Heartbeat, c.Transition = utc(c.Heartbeat), utc(c.Transition)
 	return &c
+}
+
+// utc is the time in UTC. At either end of the calendar a zone leads over it, which can be asked for of the API server, but cannot be
+// written: then it is the end.
+func utc(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Year() > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	case t.Year() < 0:
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t
 }

@@ -24,8 +24,9 @@ type Writer struct {
 	file io.Closer // nil where the caller owns what is written to
 	gzip *gzip.Writer
 
-	mu  sync.Mutex
-	out io.Writer
+	mu   sync.Mutex
+	out  io.Writer
+	span span
 	// flush is set while lines wait in the compressor.
 	flush *time.Timer
 	// err is the first failure. After it nothing is written: what follows a
@@ -88,6 +89,9 @@ func (w *Writer) Write(ev event.Event) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.span.admit(ev.Seen); err != nil {
+		return fmt.Errorf("write recording %s: %w", w.name, err)
+	}
 	w.write(text)
 	if w.gzip != nil && w.flush == nil && w.err == nil {
 		w.flush = time.AfterFunc(flushEvery, func() {

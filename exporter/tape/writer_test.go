@@ -162,6 +162,8 @@ func TestWriterRefusesWhatNoReaderTakes(t *testing.T) {
 	pod := &event.Pod{Meta: event.Meta{Name: "web"}}
 	for name, ev := range map[string]event.Event{
 		"no time":                {Kind: event.KindPod, Type: event.Added, Object: pod},
+		"a time long ago":        {Seen: time.Unix(-1, 0), Kind: event.KindPod, Type: event.Added, Object: pod},
+		"a time to come":         {Seen: time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC), Kind: event.KindPod, Type: event.Added, Object: pod},
 		"no kind":                {Seen: noon, Type: event.Added, Object: pod},
 		"an unknown kind":        {Seen: noon, Kind: 99, Type: event.Added, Object: pod},
 		"no type":                {Seen: noon, Kind: event.KindPod, Object: pod},
@@ -177,6 +179,12 @@ func TestWriterRefusesWhatNoReaderTakes(t *testing.T) {
 	}
 	if err := w.Write(lease(1)); err != nil {
 		t.Errorf("a good event after them: %v", err)
+	}
+	before = b.Len()
+	leapt := lease(1)
+	leapt.Seen = noon.AddDate(11, 0, 0)
+	if err := w.Write(leapt); err == nil || b.Len() != before {
+		t.Errorf("a clock that leaps: error %v, %d bytes written", err, b.Len()-before)
 	}
 }
 

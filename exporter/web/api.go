@@ -11,7 +11,20 @@ import (
 // The answer of /api/v1/incidents. Fields may be added; none is removed or changes its meaning.
 type apiAnswer struct {
 	AsOf      time.Time     `json:"as_of"`
+	Coverage  apiCoverage   `json:"coverage"`
 	Incidents []apiIncident `json:"incidents"`
+}
+
+// apiCoverage says what is not watched, so that no incidents can be told from none that were seen.
+type apiCoverage struct {
+	NotWatched []apiNotWatched `json:"not_watched"`
+}
+
+type apiNotWatched struct {
+	Cluster  string     `json:"cluster,omitempty"`
+	Resource string     `json:"resource"`
+	Since    *time.Time `json:"since"`
+	Reason   string     `json:"reason"`
 }
 
 type apiIncident struct {
@@ -92,7 +105,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 			return
 		}
 		all, asOf := find(clusters, &q)
-		answer := apiAnswer{AsOf: asOf.UTC(), Incidents: make([]apiIncident, 0, len(all))}
+		answer := apiAnswer{AsOf: asOf.UTC(), Coverage: toAPICoverage(gapsOf(clusters, &q)), Incidents: make([]apiIncident, 0, len(all))}
 		for i := range all {
 			answer.Incidents = append(answer.Incidents, toAPI(&all[i]))
 		}
@@ -129,6 +142,14 @@ func toAPI(x *found) apiIncident {
 	}
 	for _, s := range x.Timeline {
 		a.Timeline = append(a.Timeline, apiSpan{string(s.Lane), s.Name, s.Start.UTC(), timeOrNull(s.End)})
+	}
+	return a
+}
+
+func toAPICoverage(gaps []gap) apiCoverage {
+	a := apiCoverage{NotWatched: []apiNotWatched{}}
+	for _, g := range gaps {
+		a.NotWatched = append(a.NotWatched, apiNotWatched{g.cluster, g.resource, timeOrNull(g.since), g.reason})
 	}
 	return a
 }

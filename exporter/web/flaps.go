@@ -23,11 +23,13 @@ var files embed.FS
 
 // flapsPage is what the template of /flaps gets.
 type flapsPage struct {
-	Query      query
-	From, To   string
-	AsOf       string
-	Error      string
-	Cards      []card
+	Query    query
+	From, To string
+	AsOf     string
+	Error    string
+	Cards    []card
+	// Gaps are what is not watched.
+	Gaps       []gapRow
 	Running    int
 	Pending    int
 	Causes     []string
@@ -104,6 +106,7 @@ func viewOf(clusters []Cluster, q query) flapsPage {
 	view.Active = q.active()
 	all, asOf := find(clusters, &q)
 	view.AsOf = moment(asOf)
+	view.Gaps = gapRows(gapsOf(clusters, &q), asOf)
 	view.One = q.ID != "" || len(all) == 1
 	for _, c := range flap.Causes() {
 		view.Causes = append(view.Causes, c.String())

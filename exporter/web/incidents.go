@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
@@ -15,6 +16,8 @@ type Cluster struct {
 	Name string
 	// Incidents are those as of now, and when that is.
 	Incidents func() ([]incident.Incident, time.Time)
+	// Unwatched is what is not watched now: incidents of it are not seen.
+	Unwatched func() []flap.Watch
 }
 
 // found is an incident, where and as of when.

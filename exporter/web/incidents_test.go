@@ -51,14 +51,17 @@ func lostNode(service string) *incident.Log {
 	return log
 }
 
-func clusterOf(name string, log *incident.Log, now time.Time) Cluster {
-	return Cluster{Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now }}
+func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...flap.Watch) Cluster {
+	return Cluster{
+		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
+		Unwatched: func() []flap.Watch { return unwatched },
+	}
 }
 
 // serverOf serves the incidents of clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true }, clusters, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched, clusters, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +276,7 @@ func many(n int) *incident.Log {
 
 func BenchmarkPageWith500Incidents(b *testing.B) {
 	log := many(500)
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), func() bool { return true },
+	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched,
 		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

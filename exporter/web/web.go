@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/common/version"
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
@@ -21,9 +22,9 @@ const (
 	maxReaders = 10
 )
 
-// Handler serves a page of metrics, the incidents of clusters, and on /-/ready whether ready says so. What it
+// Handler serves a page of metrics, the incidents of clusters, and on /-/ready that unready names nothing. What it
 // measures of itself it registers with the registry, which should be on the page.
-func Handler(page *metrics.Page, registry *prometheus.Registry, ready func() bool, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
+func Handler(page *metrics.Page, registry *prometheus.Registry, unready func() []flap.Watch, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
@@ -34,7 +35,7 @@ func Handler(page *metrics.Page, registry *prometheus.Registry, ready func() boo
 			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "the same for programs"},
 			{Address: "/metrics", Text: "Metrics", Description: "what Prometheus scrapes"},
 			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
-			{Address: "/-/ready", Text: "Ready", Description: "every watch has synced"},
+			{Address: "/-/ready", Text: "Ready", Description: "every watch has synced, and works"},
 		},
 	})
 	if err != nil {
@@ -50,12 +51,12 @@ func Handler(page *metrics.Page, registry *prometheus.Registry, ready func() boo
 	}
 	readers := make(chan struct{}, maxReaders)
 	mux := http.NewServeMux()
-	mux.Handle("GET /flaps", limited(readers, flaps))
+	mux.Handle("GET /flaps", patient(limited(readers, flaps)))
 	mux.HandleFunc("GET /flaps.css", styleHandler)
-	mux.Handle("GET /api/v1/incidents", limited(readers, apiHandler(clusters)))
+	mux.Handle("GET /api/v1/incidents", patient(limited(readers, apiHandler(clusters))))
 	mux.Handle("GET /", landing)
-	mux.Handle("GET /metrics", limited(make(chan struct{}, maxScrapes), scrapes))
-	mux.Handle("GET /-/", Probes(ready))
+	mux.Handle("GET /metrics", patient(limited(make(chan struct{}, maxScrapes), scrapes)))
+	mux.Handle("GET /-/", Probes(unready))
 	return Secured(mux), nil
 }
 
@@ -72,15 +73,16 @@ func limited(free chan struct{}, handler http.Handler) http.Handler {
 	})
 }
 
-// Probes answers what a kubelet asks, and says nothing of the cluster: /-/healthy, and on /-/ready whether ready says so.
-func Probes(ready func() bool) http.Handler {
+// Probes answers what a kubelet asks, and says nothing of the cluster but which resources unready names: on /-/ready
+// they are why it is not. /-/healthy it is always.
+func Probes(unready func() []flap.Watch) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "kubeflap is healthy.")
 	})
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if !ready() {
-			http.Error(w, "kubeflap is not ready: not every watch has synced.", http.StatusServiceUnavailable)
+		if blind := unready(); len(blind) > 0 {
+			http.Error(w, unfit(blind), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "kubeflap is ready.")

@@ -14,6 +14,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protodelim"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
@@ -27,7 +29,12 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(metrics.NewPage(registry), registry, func() bool { return ready }, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(metrics.NewPage(registry), registry, func() []flap.Watch {
+		if ready {
+			return nil
+		}
+		return []flap.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
+	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +42,8 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	t.Cleanup(s.Close)
 	return s
 }
+
+func allWatched() []flap.Watch { return nil }
 
 func get(t *testing.T, s *httptest.Server, path string, header http.Header) (*http.Response, string) {
 	t.Helper()
@@ -69,7 +78,7 @@ func TestPages(t *testing.T) {
 		{"the metrics", true, "/metrics", 200, "interval_seconds_count 1"},
 		{"alive", false, "/-/healthy", 200, "healthy"},
 		{"ready once every watch has synced", true, "/-/ready", 200, "is ready"},
-		{"not ready before", false, "/-/ready", 503, "not ready"},
+		{"not ready before, and it says why", false, "/-/ready", 503, "does not watch leases (timeout, since 2026-03-01T12:00:00Z), pods (not listed yet)."},
 		{"there is no other page", true, "/nowhere", 404, ""},
 	}
 	for _, c := range cases {
@@ -84,7 +93,7 @@ func TestPages(t *testing.T) {
 
 func TestOnlyReadingIsAllowed(t *testing.T) {
 	s := server(t, true)
-	probes := httptest.NewServer(Probes(func() bool { return true }))
+	probes := httptest.NewServer(Probes(allWatched))
 	t.Cleanup(probes.Close)
 	for _, url := range []string{
 		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
@@ -131,7 +140,7 @@ func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(metrics.NewPage(w), prometheus.NewRegistry(), func() bool { return true }, []Cluster{{Incidents: incidents}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(metrics.NewPage(w), prometheus.NewRegistry(), allWatched, []Cluster{{Incidents: incidents, Unwatched: allWatched}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +253,7 @@ func TestMetricsCompressed(t *testing.T) {
 }
 
 func TestProbesTellNothingOfTheCluster(t *testing.T) {
-	server := httptest.NewServer(Probes(func() bool { return true }))
+	server := httptest.NewServer(Probes(allWatched))
 	t.Cleanup(server.Close)
 	for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 200, "/": 404, "/metrics": 404, "/flaps": 404, "/api/v1/incidents": 404} {
 		response, err := http.Get(server.URL + path)

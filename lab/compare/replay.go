@@ -97,8 +97,13 @@ func (s Span) Rest(told truth.Counts) []Difference {
 // everything but the process itself they must tell the same.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
-		return strings.HasPrefix(name, "kubeflap_") && name != "kubeflap_build_info"
+		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
 	}))
+}
+
+// ofProcess reports whether a metric is of kubeflap's process and not of the cluster.
+func ofProcess(name string) bool {
+	return name == "kubeflap_build_info" || name == "kubeflap_log_lines_dropped_total"
 }
 
 func failed(who string, differences []Difference) error {
@@ -113,7 +118,7 @@ func failed(who string, differences []Difference) error {
 // if they broke, they were blind at other moments, in which other heartbeats fell.
 func (s Span) replayable(name string) bool {
 	switch {
-	case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"), name == "kubeflap_build_info",
+	case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"), ofProcess(name),
 		name == heartbeatAge:
 		return false
 	}

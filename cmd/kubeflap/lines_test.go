@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/common/promslog"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
+)
+
+// stuck is a pipe that nobody reads, until it is let go.
+type stuck struct {
+	letGo chan struct{}
+	text  bytes.Buffer
+}
+
+func (s *stuck) Write(text []byte) (int, error) {
+	<-s.letGo
+	return s.text.Write(text)
+}
+
+// logOn logs to a pipe as the program does.
+func logOn(pipe io.Writer) (*slog.Logger, *lines) {
+	logging := &promslog.Config{Writer: pipe}
+	log := logThrough(logging)
+	return promslog.New(logging), log
+}
+
+// Nobody reads the log: events are folded in, the metrics are answered, and so is the kubelet.
+func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
+	pipe := &stuck{letGo: make(chan struct{})}
+	logger, log := logOn(pipe)
+	h := newHouse(foldSettings(), time.Now, logTo(logger))
+	registry := newRegistry(log.droppedSoFar)
+	page := metrics.NewPage(registry)
+	page.Add(h.collector, "")
+	config, systemd := "", false
+	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+	p, found := listening()
+	untilTheEnd(t, func(ctx context.Context) error {
+		return serve(ctx, p, flags, pages{page, registry, h.unready, []web.Cluster{h.cluster("")}, false})
+	})
+	address := <-found
+	for _, k := range event.Kinds() {
+		h.fold.Apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
+		h.fold.Apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
+	}
+	const flaps = maxLines + 1000
+	for i := range flaps {
+		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
+		h.fold.Apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
+	}
+	for _, page := range everyPage {
+		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {
+			t.Errorf("%s is answered with %d", page, got)
+		}
+	}
+	_, text, err := visitor{}.ask(t, http.MethodGet, "http://"+address+"/metrics")
+	if want := fmt.Sprintf("\nkubeflap_log_lines_dropped_total %.0f\n", log.droppedSoFar()); err != nil || log.droppedSoFar() == 0 || !strings.Contains(text, want) {
+		t.Errorf("%v: %q is missing in\n%s", err, want, text)
+	}
+	close(pipe.letGo)
+	log.close()
+	checkDropped(t, pipe.text.String(), log)
+}
+
+// checkDropped checks that a log says in one line how many are missing.
+func checkDropped(t *testing.T, text string, log *lines) {
+	t.Helper()
+	if want := fmt.Sprintf("lines=%.0f\n", log.droppedSoFar()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
+		t.Errorf("it does not end with %q, or says it more than once:\n...%s", want, text[max(0, len(text)-500):])
+	}
+}
+
+func TestLinesStayInOrderAndSayWhereSomeAreMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &stuck{letGo: make(chan struct{})}
+		var out strings.Builder
+		log := newLines(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
+		for i := range maxLines + 10 {
+			fmt.Fprintf(log, "%d\n", i)
+			synctest.Wait() // the first is being written
+		}
+		close(pipe.letGo)
+		synctest.Wait()
+		fmt.Fprintln(log, "behind")
+		log.close()
+		for i := range maxLines + 1 {
+			fmt.Fprintf(&out, "%d\n", i)
+		}
+		out.WriteString("9 dropped\nbehind\n")
+		if got := pipe.text.String(); got != out.String() {
+			t.Errorf("got ...%q", got[max(0, len(got)-100):])
+		}
+	})
+}
+
+// A line has the time at which it was logged, not at which it was written.
+func TestLinesKeepTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &stuck{letGo: make(chan struct{})}
+		logger, log := logOn(pipe)
+		logger.Info("early")
+		stamp := time.Now().Format("time=2006-01-02T15:04:05")
+		time.Sleep(time.Hour)
+		close(pipe.letGo)
+		log.close()
+		if got := pipe.text.String(); !strings.HasPrefix(got, stamp) {
+			t.Errorf("it has not %s: %s", stamp, got)
+		}
+	})
+}
+
+func TestADeadPipeHoldsTheExitForTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &stuck{letGo: make(chan struct{})}
+		log := newLines(pipe, nil)
+		fmt.Fprintln(log, "last words")
+		begin := time.Now()
+		log.close()
+		if took := time.Since(begin); took != flushTime {
+			t.Errorf("it took %s", took)
+		}
+		close(pipe.letGo) // the test's end waits for all goroutines
+	})
+}
+
+// What replay --once logs is wanted whole: nothing waits for it but itself.
+func TestPatientLinesDropNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &stuck{letGo: make(chan struct{})}
+		log := newLines(pipe, nil)
+		ctx, interrupt := context.WithCancel(t.Context())
+		log.waitForRoom(ctx)
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for i := range 3 * maxLines {
+				fmt.Fprintln(log, i)
+			}
+		}()
+		synctest.Wait()
+		if log.droppedSoFar() != 0 {
+			t.Errorf("%v dropped", log.droppedSoFar())
+		}
+		interrupt() // a dead pipe does not hold it
+		<-written
+		if want := float64(2*maxLines - 1); log.droppedSoFar() != want {
+			t.Errorf("after an interrupt %v dropped, want %v", log.droppedSoFar(), want)
+		}
+		log.tell = func(int) {}
+		close(pipe.letGo)
+		log.close()
+	})
+}
+
+// The error is the last line, behind all that was logged.
+func TestTheErrorComesBehindTheLog(t *testing.T) {
+	status, _, errOut := kubeflap(t, "replay", "--once", damaged(t, 50))
+	all := strings.Split(strings.TrimSpace(errOut), "\n")
+	if status != 1 || len(all) < 2 || !strings.HasPrefix(all[len(all)-1], "kubeflap: ") || !strings.HasPrefix(all[0], "time=") {
+		t.Errorf("status %d:\n%s", status, errOut)
+	}
+}
