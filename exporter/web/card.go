@@ -11,7 +11,7 @@ import (
 )
 
 func cardOf(x *found, detailed bool) card {
-	link := url.Values{"id": {x.ID}}
+	link := url.Values{"id": {x.ID}, "subject": {subjectOf(&x.Incident)}, "at": {strconv.FormatInt(x.Start.Unix(), 10)}}
 	if x.cluster != "" {
 		link.Set("cluster", x.cluster)
 	}

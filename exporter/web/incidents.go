@@ -27,8 +27,22 @@ type found struct {
 	incident.Incident
 }
 
-// find collects the incidents that are asked for: what goes on first, then the newest.
+// find collects the incidents that are asked for: what goes on first, then the newest. One whose ID is not known, because a replica
+// that saw less, or more, has given it, is found by its subject and a moment at which it went on.
 func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
+	all, asOf = collect(clusters, q)
+	if len(all) == 0 && q.ID != "" && q.Subject != "" && !q.At.IsZero() {
+		other := *q
+		other.ID = ""
+		all, asOf = collect(clusters, &other)
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	})
+	return all, asOf
+}
+
+func collect(clusters []Cluster, q *query) (all []found, asOf time.Time) {
 	for _, c := range clusters {
 		incidents, now := c.Incidents()
 		if now.After(asOf) {
@@ -40,9 +54,6 @@ func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
-	})
 	return all, asOf
 }
 

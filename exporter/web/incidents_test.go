@@ -291,3 +291,24 @@ func BenchmarkPageWith500Incidents(b *testing.B) {
 		})
 	}
 }
+
+// A link of one replica opens in the other, which may have seen less and call the incident otherwise.
+func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
+	log := lostNode("web")
+	s := serverOf(t, clusterOf("", log, at(100)))
+	path := cardOf(&found{asOf: at(100), Incident: log.Incidents(at(100))[0]}, false).Link
+	elsewhere := regexp.MustCompile(`id=[^&]*`).ReplaceAllString(path, "id=0123456789abcdef")
+	for what, path := range map[string]string{"its own": path, "another's": elsewhere} {
+		if response, page := get(t, s, path, nil); response.StatusCode != 200 || !strings.Contains(page, "node-1") {
+			t.Errorf("%s link %s: %s", what, path, response.Status)
+		}
+	}
+	for what, path := range map[string]string{
+		"another subject": strings.Replace(elsewhere, "node-1", "node-9", 1),
+		"another time":    regexp.MustCompile(`at=\d+`).ReplaceAllString(elsewhere, "at=1"),
+	} {
+		if response, _ := get(t, s, path, nil); response.StatusCode != 404 {
+			t.Errorf("%s: %s, want 404", what, response.Status)
+		}
+	}
+}

@@ -17,8 +17,11 @@ const maxParameter = 253
 
 // query is what the URL asks for; what is empty does not filter.
 type query struct {
-	Cluster, Namespace, Service, Node, Cause, ID string
-	From, To                                     time.Time
+	Cluster, Namespace, Service, Node, Cause string
+	From, To                                 time.Time
+	// ID names an incident. Subject and At find it where it has another ID: what it is of, and a moment at which it went on.
+	ID, Subject string
+	At          time.Time
 }
 
 // parameters are those that a URL may have, where each goes.
@@ -31,9 +34,10 @@ func (q *query) parameters() map[string]func(string) error {
 	}
 	return map[string]func(string) error{
 		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
-		"id": text(&q.ID), "cause": q.setCause,
+		"id": text(&q.ID), "subject": text(&q.Subject), "cause": q.setCause,
 		"from": func(s string) (err error) { q.From, err = parseTime(s); return err },
 		"to":   func(s string) (err error) { q.To, err = parseTime(s); return err },
+		"at":   func(s string) (err error) { q.At, err = parseTime(s); return err },
 	}
 }
 
@@ -55,7 +59,7 @@ func parseQuery(raw string) (query, error) {
 		set, ok := known[name]
 		switch {
 		case !ok:
-			return q, fmt.Errorf("unknown parameter %.40q: there are cause, cluster, from, id, namespace, node, service, to", name)
+			return q, fmt.Errorf("unknown parameter %.40q: there are at, cause, cluster, from, id, namespace, node, service, subject, to", name)
 		case len(values[name]) > 1:
 			return q, fmt.Errorf("parameter %s is there %d times", name, len(values[name]))
 		case len(values[name][0]) > maxParameter:
@@ -108,6 +112,10 @@ func (q *query) matches(cluster string, x *incident.Incident) bool {
 		return false
 	case q.ID != "" && q.ID != x.ID && !slices.Contains(x.Also, q.ID):
 		return false
+	case q.ID == "" && q.Subject != "" && q.Subject != subjectOf(x):
+		return false
+	case q.ID == "" && !q.At.IsZero() && !wentOn(x, q.At):
+		return false
 	case q.Cause != "" && q.Cause != x.Cause.String():
 		return false
 	case !q.To.IsZero() && x.Start.After(q.To):
@@ -118,6 +126,21 @@ func (q *query) matches(cluster string, x *incident.Incident) bool {
 		return false
 	}
 	return q.matchesService(x)
+}
+
+// subjectOf is what an incident is of, as links have it.
+func subjectOf(x *incident.Incident) string {
+	if x.Namespace == "" {
+		return x.Subject
+	}
+	return x.Namespace + "/" + x.Subject
+}
+
+// seenApart is by how much replicas may differ in when an incident began and ended.
+const seenApart = time.Minute
+
+func wentOn(x *incident.Incident, at time.Time) bool {
+	return !at.Before(x.Start.Add(-seenApart)) && (x.End.IsZero() || !at.After(x.End.Add(seenApart)))
 }
 
 func (q *query) matchesService(x *incident.Incident) bool {
@@ -142,6 +165,12 @@ func (q *query) active() []string {
 	add("Service", q.Service)
 	add("node", q.Node)
 	add("cause", q.Cause)
+	if q.ID == "" {
+		add("subject", q.Subject)
+		if !q.At.IsZero() {
+			add("at", moment(q.At))
+		}
+	}
 	if !q.From.IsZero() {
 		add("from", moment(q.From))
 	}
