@@ -132,7 +132,7 @@ const catchUp = 2 * time.Second
 // that is dead without having been closed shows only after tens of seconds
 // (client-go asks after 30, and waits 15): it was blind all that time.
 func (w *watch) lastSign(e event.Event) time.Time {
-	if (e.Reason == "connection lost" || e.Reason == "timeout") && w.lastEvent.After(w.resumed) {
+	if (e.Reason == "connection lost" || e.Reason == "timeout" || e.Reason == "silent") && w.lastEvent.After(w.resumed) {
 		return w.lastEvent
 	}
 	return e.Seen

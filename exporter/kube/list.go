@@ -23,7 +23,10 @@ const pageSize = 500
 // WatchListPageSize, is of thousands of kubelets that relist together).
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	list, err := f.get(&options).Do(ctx).Get()
+	// Servers give such a request a minute (apiserver, --request-timeout): what takes longer is not answered any more.
+	asking, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	list, err := f.get(&options).Do(asking).Get()
 	if err != nil {
 		// A page that has expired is not the end: the pager asks for the whole list then.
 		if options.Continue == "" || !isExpired(err) {

@@ -27,8 +27,6 @@ type access struct {
 
 func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
 
-func (a *access) refusedOrAbsent() bool { return len(a.refused) > 0 || a.absent }
-
 func (a *access) reason() string {
 	if a.absent {
 		return causeAbsent

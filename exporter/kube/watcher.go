@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -26,6 +27,8 @@ type Watcher struct {
 	clients   *clients
 	endpoints []endpoint
 	version   serverVersion
+	// streams are the watches that run, by resource.
+	streams [event.NumKinds]atomic.Pointer[stream]
 }
 
 // New prepares to watch the cluster that config leads to, or if a namespace is given only that, and
@@ -79,10 +82,23 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
+// Reopen ends the watch of a resource as if it had been silent, because a direct read has shown what the watch has not:
+// it is behind. The next one goes on from where this one was, and has to prove itself. Without a watch that runs there
+// is nothing to do. Any goroutine may call it.
+func (w *Watcher) Reopen(kind event.Kind) {
+	if int(kind) >= len(w.streams) {
+		return
+	}
+	if s := w.streams[kind].Load(); s != nil {
+		s.reopen()
+	}
+}
+
 // follow follows one resource, from when and as long as it can be.
 func (w *Watcher) follow(ctx context.Context, a access) {
+	var listed time.Time
 	for ctx.Err() == nil {
-		if a.refusedOrAbsent() {
+		if len(a.refused) > 0 || a.absent && listed.IsZero() {
 			w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
 			w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
 			if !untilGranted(ctx, a.endpoint) {
@@ -90,7 +106,10 @@ func (w *Watcher) follow(ctx context.Context, a access) {
 			}
 			w.log.Info("can watch " + a.kind.String() + " now")
 		}
-		newFollower(a.endpoint, w).run(ctx)
+		f := newFollower(a.endpoint, w)
+		f.health.listed = listed
+		f.run(ctx)
+		listed = f.health.listed
 		if ctx.Err() == nil {
 			a = check(ctx, a.endpoint)
 		}
