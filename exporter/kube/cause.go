@@ -24,7 +24,8 @@ const (
 	causeTimeout        = "timeout"
 	causeRefused        = "connection refused"
 	causeConnectionLost = "connection lost"
-	causeSilent         = "silent" // open, and neither an event nor a bookmark came, or it is behind
+	causeSilent         = "silent"            // open, and neither an event nor a bookmark came, or it is behind
+	causeUnreadable     = "unreadable answer" // something answered, but not as the API does
 	causeServer         = "server error"
 	causeUnreachable    = "unreachable"
 	causeOther          = "error"
@@ -40,6 +41,8 @@ func causeOf(err error) string {
 		return causeEnded
 	case errors.Is(err, errSilent), errors.Is(err, errBehind):
 		return causeSilent
+	case isUnreadable(err):
+		return causeUnreadable
 	case isExpired(err):
 		return causeExpired
 	case apierrors.IsForbidden(err):

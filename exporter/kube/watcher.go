@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = newWarnings(logger)
+	config.Wrap(func(transport http.RoundTripper) http.RoundTripper { return answers{transport} })
 	clients, err := newClients(config)
 	if err != nil {
 		return nil, err
