@@ -28,6 +28,8 @@ type Watcher struct {
 	clients   *clients
 	endpoints []endpoint
 	version   serverVersion
+	// leases is the client for direct reads.
+	leases rest.Interface
 	// streams are the watches that run, by resource.
 	streams [event.NumKinds]atomic.Pointer[stream]
 }
@@ -53,6 +55,9 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 			return nil, err
 		}
 		w.endpoints = append(w.endpoints, endpoint{resource: r, client: client, params: clients.params})
+		if r.kind == event.KindLease {
+			w.leases = client
+		}
 	}
 	client, err := clients.forGroup(core)
 	if err != nil {
