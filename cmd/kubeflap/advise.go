@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/flap"
@@ -142,9 +143,12 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	failed := make(chan error, 1)
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return watcher.Run(running) })
+	group.Go(func() error { return asker{h.fold, watcher}.run(running) })
 	go func() {
 		defer stop()
-		failed <- watcher.Run(ctx)
+		failed <- group.Wait()
 	}()
 	if err := waitForSync(ctx, h.fold, time.Duration(a.duration)); err == nil {
 		p.logger.Info("observing", "for", time.Duration(a.duration))

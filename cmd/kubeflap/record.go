@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/tape"
 )
 
@@ -23,7 +25,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(named{&duration, "duration"})
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
-		r := recorder{file: *file}
+		r := recorder{file: *file, fold: flap.New(flap.Settings{}, nil)}
 		watcher, err := newWatcher(p.logger, cluster, r.record)
 		if err != nil {
 			return err
@@ -40,7 +42,10 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		defer cancel()
 		r.fail = cancel
 		p.logger.Info("recording", "file", *file)
-		if err := r.finish(watcher.Run(ctx)); err != nil {
+		group, running := errgroup.WithContext(ctx)
+		group.Go(func() error { return watcher.Run(running) })
+		group.Go(func() error { return asker{r.fold, watcher}.run(running) })
+		if err := r.finish(group.Wait()); err != nil {
 			return err
 		}
 		p.logger.Info("recorded", "file", *file, "events", r.events)
@@ -61,7 +66,9 @@ type recorder struct {
 	writer     *tape.Writer
 	anonymiser *tape.Anonymiser
 	file       string
-	events     int
+	// fold tells when Leases are to be read directly: the answers belong into the recording.
+	fold   *flap.Fold
+	events int
 	// listed: a first list is complete, so there is something in the recording.
 	listed bool
 	// fail stops the recording at err: a file that cannot be written is no reason to watch on.
@@ -83,6 +90,7 @@ func (r *recorder) finish(watched error) error {
 func (r *recorder) record(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.fold.Apply(e)
 	if r.anonymiser != nil {
 		e = r.anonymiser.Event(e)
 	}

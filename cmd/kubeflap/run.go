@@ -44,6 +44,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
+		group.Go(func() error { return asker{h.fold, watcher}.run(ctx) })
 		group.Go(func() error {
 			return serve(ctx, p, listen, pages{page, registry, h.unready, []web.Cluster{h.cluster("")}, *profiles})
 		})

@@ -169,8 +169,10 @@ func (f *Fold) turnedUnseen(n *node, t time.Time) {
 		n.unready += t.Sub(n.since)
 	}
 	n.since, n.sinceSeen = t, false
-	f.report(Finding{Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String(),
-		Trigger: hashTrigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano))})
+	f.report(Finding{
+		Time: t, Kind: NodeTurnedUnseen, Node: n.name, From: n.ready.String(), To: between.String(),
+		Trigger: hashTrigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
+	})
 }
 
 // takenForLost folds the node controller's Unknown. With that write it takes over

@@ -24,6 +24,8 @@ const (
 	causeTimeout        = "timeout"
 	causeRefused        = "connection refused"
 	causeConnectionLost = "connection lost"
+	causeSilent         = "silent"            // open, and neither an event nor a bookmark came, or it is behind
+	causeUnreadable     = "unreadable answer" // something answered, but not as the API does
 	causeServer         = "server error"
 	causeUnreachable    = "unreachable"
 	causeOther          = "error"
@@ -37,6 +39,10 @@ func causeOf(err error) string {
 	switch {
 	case err == nil:
 		return causeEnded
+	case errors.Is(err, errSilent), errors.Is(err, errBehind):
+		return causeSilent
+	case isUnreadable(err):
+		return causeUnreadable
 	case isExpired(err):
 		return causeExpired
 	case apierrors.IsForbidden(err):
@@ -81,10 +87,11 @@ func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apie
 
 // mayPass reports whether the same request may succeed a little later: nothing answered, or
 // a server or proxy that had no time for it, or a server that has just started: until it
-// has read the rules it refuses whom it does not know (plugin/pkg/auth/authorizer/rbac).
+// has read the rules it refuses whom it does not know (plugin/pkg/auth/authorizer/rbac). What is absent
+// was there when it was asked for first: a proxy has lost its way.
 func mayPass(err error) bool {
 	switch code := codeOf(err); code {
-	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
 		return true
 	default:
 		return code >= http.StatusInternalServerError

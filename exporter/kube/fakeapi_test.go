@@ -41,10 +41,19 @@ type fakeAPI struct {
 	pagesExpire bool
 	// expired: what is watched from a version gets a 410.
 	expired bool
+	// odd are the resources that are not watched as they should be.
+	odd map[string]odd
+	// pages are what answers instead of the API, by "list pods"; "" is for all.
+	pages map[string]page200
+	// leases are what a single one is answered with, by name; readyz is the body of /readyz, with 500 if it is not empty.
+	leases map[string]fakeLease
+	readyz string
 	// objects are in the lists.
 	objects map[string][]string
 	// streams are the last opened watches.
 	streams map[string]*fakeStream
+	// progressed are the resources whose lists were asked for since their watch was opened.
+	progressed map[string]bool
 	// requests are the queries, by "list pods"; paths are where they went, by resource.
 	requests map[string][]string
 	paths    map[string]string
@@ -59,7 +68,7 @@ type fakeStream struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	f := &fakeAPI{
 		pipes: make(chan net.Conn), closed: make(chan struct{}), refuse: map[string]int{}, objects: map[string][]string{},
-		streams: map[string]*fakeStream{}, requests: map[string][]string{}, paths: map[string]string{},
+		streams: map[string]*fakeStream{}, odd: map[string]odd{}, progressed: map[string]bool{}, requests: map[string][]string{}, paths: map[string]string{},
 	}
 	f.server = &http.Server{Handler: f}
 	go func() { _ = f.server.Serve(f) }()
@@ -150,6 +159,10 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if query.Has("watch") {
 		verb = "watch"
 	}
+	name := ""
+	if path.Base(path.Dir(r.URL.Path)) == "leases" {
+		verb, resource, name = "get", "leases", resource
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if resource == "endpoints" {
 		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
@@ -164,12 +177,28 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.pagesExpire && query.Has("continue") {
 		code = http.StatusGone
 	}
+	instead, misled := f.pages[verb+" "+resource]
+	if !misled {
+		instead, misled = f.pages[""]
+	}
+	readyz := f.readyz
+	f.progressed[resource] = f.progressed[resource] || verb == "list"
 	f.lock.Unlock()
 	switch {
+	case misled:
+		w.Header().Set("Content-Type", instead.contentType)
+		fmt.Fprint(w, instead.body)
+	case resource == "readyz":
+		if w.Header().Set("Content-Type", "text/plain; charset=utf-8"); readyz != "" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		fmt.Fprint(w, readyz)
 	case code != 0:
 		f.refuseWith(w, code, fmt.Sprintf(`%s is forbidden: User "flap" cannot %s resource %q`, resource, verb, resource))
 	case resource == "version":
 		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+	case verb == "get":
+		f.lease(w, r, name)
 	case verb == "list":
 		f.list(w, resource, query.Get("continue"), query.Has("limit"))
 	case query.Get("timeoutSeconds") == "1":
@@ -213,54 +242,6 @@ func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool)
 	}
 	fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"10","continue":%q},"items":[%s]}`,
 		apiVersion(resource), kindOf(resource)+"List", next, items)
-}
-
-func (f *fakeAPI) watch(w http.ResponseWriter, r *http.Request, resource string) {
-	s := &fakeStream{lines: make(chan string), end: make(chan struct{})}
-	f.lock.Lock()
-	f.streams[resource] = s
-	expired, objects, during, breaksOff := f.expired, f.objects[resource], f.during[resource], f.breaksOff == resource
-	first := f.first[resource]
-	if breaksOff {
-		f.breaksOff = ""
-		delete(f.during, resource)
-	}
-	f.lock.Unlock()
-	write := func(line string) {
-		fmt.Fprint(w, line)
-		w.(http.Flusher).Flush()
-	}
-	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
-	switch {
-	case r.URL.Query().Has("sendInitialEvents"):
-		for _, object := range objects {
-			write(frame("ADDED", object))
-		}
-		for _, line := range during {
-			write(line)
-		}
-		if breaksOff {
-			return
-		}
-		write(frame("BOOKMARK", bookmark(resource, "20", `"k8s.io/initial-events-end":"true"`)))
-	case expired:
-		text, _ := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
-		write(frame("ERROR", string(text)))
-		return
-	case first != "":
-		write(first)
-	}
-	for {
-		select {
-		case line := <-s.lines:
-			write(line)
-		case <-s.end:
-			return
-		case <-r.Context().Done():
-			return
-		}
-	}
 }
 
 func apiVersion(resource string) string {

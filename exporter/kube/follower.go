@@ -2,8 +2,10 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -33,15 +35,25 @@ type follower struct {
 	running sync.WaitGroup
 	// passing is full while a page of a list goes on.
 	passing chan struct{}
+	// current is the watch that runs, for Watcher.Reopen.
+	current *atomic.Pointer[stream]
+
+	// barren: the last watch ended as soon as it was open, so the next one waits. pause says for how long.
+	barren bool
+	pause  wait.Backoff
+	// silent counts the watches in a row that were silent from beginning to end; stalled is set if the last was a
+	// list that came in as a stream.
+	silent  int
+	stalled bool
 }
 
 func newFollower(e endpoint, w *Watcher) *follower {
 	log := w.log.With("resource", e.kind.String())
 	f := &follower{
-		endpoint: e, log: log, passing: make(chan struct{}, 1),
+		endpoint: e, log: log, passing: make(chan struct{}, 1), current: &w.streams[e.kind], pause: retries(),
 		health: health{kind: e.kind, log: log, sink: w.sink, revived: w.version.revived},
 	}
-	f.store = &store{resource: e.resource, sink: w.sink, synced: f.health.works}
+	f.store = &store{resource: e.resource, sink: w.sink, sign: f.health.sign, synced: f.health.synced}
 	return f
 }
 
@@ -65,7 +77,7 @@ func (f *follower) run(ctx context.Context) {
 	// informers can turn off.
 	again := retries().DelayWithReset(clock, 2*time.Minute)
 	_ = again.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
-		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil {
+		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errListAnew) {
 			f.health.warn(err) // Down was said when it happened
 		}
 		return false, nil

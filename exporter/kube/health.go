@@ -21,6 +21,11 @@ type health struct {
 
 	// since is when the watch went down, zero while it is not.
 	since time.Time
+	// doubt is why the watch is not believed, empty while it is: it was silent, or ended as soon as it was open. That it
+	// is open again then says nothing, nor does a list: it is down until an event or a bookmark has come on it.
+	doubt string
+	// listed is when the resource was listed last, zero if it never was.
+	listed time.Time
 	// said are the causes that the log has told since it went down.
 	said []string
 	// refused is since when it is refused and nothing else, zero while it is not;
@@ -59,8 +64,11 @@ func (h *health) warn(err error) {
 }
 
 func (h *health) noteRefusal(err error, now time.Time) {
-	switch cause := causeOf(err); {
-	case cause != causeForbidden && cause != causeAbsent:
+	cause := causeOf(err)
+	// What was there once and is absent is a fault of the server's, or of a proxy: it is tried as often as any other.
+	refusal := cause == causeForbidden || cause == causeAbsent && h.listed.IsZero()
+	switch {
+	case !refusal:
 		h.refused = time.Time{}
 	case h.refused.IsZero():
 		h.refused = now
@@ -78,6 +86,9 @@ func (h *health) downFor() time.Duration {
 	return time.Since(h.since)
 }
 
+// behindFor is how long what is known of the resource has been getting old.
+func (h *health) behindFor() time.Duration { return min(h.downFor(), time.Since(h.listed)) }
+
 // up: the watch goes on from where it was.
 func (h *health) up(ctx context.Context) {
 	if ctx.Err() != nil {
@@ -85,6 +96,33 @@ func (h *health) up(ctx context.Context) {
 	}
 	h.sink(event.Event{Seen: time.Now(), Kind: h.kind, Type: event.Up})
 	h.works()
+}
+
+// doubted: the watch is not to be believed any more, because of err.
+func (h *health) doubted(err error) { h.doubt = causeOf(err) }
+
+func (h *health) isDoubted() bool { return h.doubt != "" }
+
+// sign: an event or a bookmark has come on the watch, and is about to go on.
+func (h *health) sign() {
+	if !h.isDoubted() {
+		return
+	}
+	h.doubt = ""
+	h.sink(event.Event{Seen: time.Now(), Kind: h.kind, Type: event.Up})
+	h.works()
+}
+
+// synced: a list is complete, and what listens takes that for a watch that works. If it is not believed, that is taken
+// back: the list was a sign of life of that moment.
+func (h *health) synced() {
+	h.listed = time.Now()
+	if !h.isDoubted() {
+		h.works()
+		return
+	}
+	h.refused = time.Time{}
+	h.sink(event.Event{Seen: h.listed, Kind: h.kind, Type: event.Down, Reason: h.doubt})
 }
 
 // works: the watch works, after a list or because it goes on.

@@ -23,16 +23,19 @@ const pageSize = 500
 // WatchListPageSize, is of thousands of kubelets that relist together).
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	list, err := f.get(&options).Do(ctx).Get()
+	// Servers give such a request a minute (apiserver, --request-timeout): what takes longer is not answered any more.
+	asking, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	list, err := pageOf(f.get(&options).Do(asking))
 	if err != nil {
 		// A page that has expired is not the end: the pager asks for the whole list then.
 		if options.Continue == "" || !isExpired(err) {
 			f.health.down(ctx, err)
 		}
-		return nil, err //nolint:wrapcheck // the reflector adds what it was doing, and looks at the error
+		return nil, err
 	}
-	if page, ok := list.(*page); ok && f.large {
-		f.passOn(ctx, page, options.Continue == "")
+	if f.large {
+		f.passOn(ctx, list, options.Continue == "")
 	}
 	return list, nil
 }

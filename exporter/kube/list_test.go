@@ -140,7 +140,7 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 					}
 				}
 				s.start()
-				time.Sleep(time.Minute)
+				time.Sleep(30 * time.Second)
 				s.want(event.KindPod, c.want...)
 				s.api.stream("pods").send("ADDED", apiObject("pods", "d", "30"))
 				s.want(event.KindPod, "added d")

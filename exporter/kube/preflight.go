@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
@@ -26,8 +25,6 @@ type access struct {
 }
 
 func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
-
-func (a *access) refusedOrAbsent() bool { return len(a.refused) > 0 || a.absent }
 
 func (a *access) reason() string {
 	if a.absent {
@@ -145,15 +142,11 @@ func (a *access) take(verb string, err error) bool {
 
 // tryList leaves the version open: the watch cache ignores the limit at version "0".
 func tryList(ctx context.Context, e endpoint) (version string, err error) {
-	list, err := e.get(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx).Get()
+	list, err := pageOf(e.get(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx))
 	if err != nil {
-		return "0", err //nolint:wrapcheck // take says what was done
+		return "0", err
 	}
-	accessor, err := meta.ListAccessor(list)
-	if err != nil {
-		return "0", err //nolint:wrapcheck // take says what was done
-	}
-	return accessor.GetResourceVersion(), nil
+	return list.ResourceVersion, nil
 }
 
 func tryWatch(ctx context.Context, e endpoint, version string) error {

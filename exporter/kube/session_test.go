@@ -29,6 +29,7 @@ type session struct {
 	// namespace is the only one that is watched; empty for all.
 	namespace string
 	ran       chan error
+	watcher   *Watcher
 	// onEvent is called for each event, before it counts as taken.
 	onEvent func(text string)
 
@@ -53,6 +54,7 @@ func (s *session) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.watcher = w
 	go func() { s.ran <- w.Run(ctx) }()
 	s.t.Cleanup(s.stop)
 	synctest.Wait()
@@ -131,14 +133,15 @@ func (s *session) withdrawRights(d time.Duration) {
 	s.api.set(func() { clear(s.api.refuse) })
 }
 
-// unrepeat leaves one of events that say the same in a row: how often something is tried again is random.
+// unrepeat leaves one of events that say the same in a row: how often something is tried again is random. Bookmarks
+// come as time goes by.
 func (s *session) unrepeat(kind event.Kind) {
 	synctest.Wait()
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	var once []string
 	for _, e := range s.events[kind] {
-		if len(once) == 0 || once[len(once)-1] != e {
+		if e != "bookmark" && (len(once) == 0 || once[len(once)-1] != e) {
 			once = append(once, e)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 // event. All calls for one resource come one after the other.
 type store struct {
 	resource
-	sink   func(event.Event)
-	synced func()
+	sink func(event.Event)
+	// sign is told before each event and bookmark of the watch, synced after each list.
+	sign, synced func()
 }
 
 var (
@@ -22,17 +23,18 @@ var (
 )
 
 // Add passes on an object that appeared.
-func (s *store) Add(object any) error { return s.pass(event.Added, object) }
+func (s *store) Add(object any) error { return s.happened(event.Added, object) }
 
 // Update passes on an object that changed.
-func (s *store) Update(object any) error { return s.pass(event.Modified, object) }
+func (s *store) Update(object any) error { return s.happened(event.Modified, object) }
 
 // Delete passes on an object that is gone, in its last state.
-func (s *store) Delete(object any) error { return s.pass(event.Deleted, object) }
+func (s *store) Delete(object any) error { return s.happened(event.Deleted, object) }
 
 // Bookmark says that the watch works. The bookmark that ends the initial list does not
 // come here: the reflector gives that to its temporary store.
 func (s *store) Bookmark(string) error {
+	s.sign()
 	s.say(event.Bookmark)
 	return nil
 }
@@ -63,6 +65,12 @@ func (s *store) Transformer() cache.TransformFunc {
 		}
 		return object, nil
 	}
+}
+
+// happened passes on an event of the watch.
+func (s *store) happened(what event.Type, object any) error {
+	s.sign()
+	return s.pass(what, object)
 }
 
 // pass ignores what is no object of the resource's kind: to the reflector all items are of one type.

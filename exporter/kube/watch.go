@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"syscall"
 	"time"
 
@@ -25,50 +24,156 @@ const (
 	// resumeFor is how long a watch is tried again from where it was, rather than listed
 	// anew. A server remembers little more (etcd is compacted every 5 minutes).
 	resumeFor = 5 * time.Minute
+	// soon is within how much time the end of a watch that brought nothing says that it does not work: servers
+	// that mean to end a watch do it after minutes.
+	soon = 5 * time.Second
 )
 
-var errNoAnswer = errors.New("the connection ended before an event came")
+var (
+	errNoAnswer = errors.New("the connection ended before an event came")
+	errSilent   = errors.New("neither an event nor a bookmark came for " + silence.String())
+	errBehind   = errors.New("a direct read shows what the watch has not shown")
+	// errListAnew makes the reflector list: it knows no retry for it (cache.Reflector, isWatchErrorRetriable).
+	errListAnew = errors.New("the watch stays silent: it is listed anew")
+	// errPages makes it list in pages and not as a stream (cache.Reflector, watchList).
+	errPages = errors.New("the list as a stream has stalled")
+)
 
 // watch opens the watch for the reflector, and follows its health.
-func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (f *follower) watch(parent context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
-	// No retries: client-go would try 10 times before anybody heard of it
-	// (rest.Request, Watch), and the reflector has a back-off of its own.
-	raw, err := f.get(&options).MaxRetries(0).Watch(ctx)
-	if err != nil {
-		return nil, f.openFailed(ctx, err, &options)
+	if err := f.prepare(parent, &options, initial); err != nil {
+		return nil, err
 	}
-	s := &stream{Interface: raw, out: make(chan watch.Event), done: make(chan struct{})}
-	s.ended = func(err error) { f.health.down(ctx, err) }
+	ctx, cancel := context.WithCancel(parent)
+	raw, err := f.open(ctx, cancel, &options)
+	if err != nil {
+		cancel()
+		return nil, f.openFailed(parent, err, &options)
+	}
+	s := newStream(raw, &options)
+	s.initial, s.nudge = initial, func() { f.running.Go(func() { f.askForProgress(ctx) }) }
+	s.ended = func(cause error) {
+		cancel()
+		f.current.CompareAndSwap(s, nil)
+		f.ended(parent, s, cause)
+	}
 	if !initial && f.health.isDown() {
-		if err := s.look(ctx); err != nil && !isExpired(err) {
-			raw.Stop()
-			return nil, f.openFailed(ctx, err, &options)
-		} else if err == nil {
-			f.health.up(ctx)
+		if err := s.look(parent, f.lookFor()); err != nil && !isExpired(err) {
+			s.discard()
+			cancel()
+			f.health.doubted(err)
+			return nil, f.openFailed(parent, err, &options)
+		} else if err == nil && !f.health.isDoubted() {
+			f.health.up(parent)
 		}
 	}
 	if initial && f.large {
 		f.store.say(event.Listing)
 		s.listed = func(object runtime.Object) { _ = f.store.pass(event.Listed, object) }
 	}
+	f.current.Store(s)
 	f.running.Go(s.relay)
 	return s, nil
+}
+
+// prepare waits before a watch is opened, if the last one did not last, and returns an error if
+// there is something better to do than to open it.
+func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, initial bool) error {
+	if f.barren {
+		f.barren = false
+		if err := sleep(ctx, f.pause.Step()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case initial && f.stalled:
+		f.stalled = false
+		return errPages
+	case initial && f.health.isDoubted():
+		// What is not older than the last version, a server that is behind has too. For what is newest it asks etcd
+		// (apiserver, Cacher.getWatchCacheResourceVersion).
+		options.ResourceVersion = ""
+	case !initial && f.health.isDoubted() && (f.silent > 1 || f.health.behindFor() >= resumeFor):
+		f.silent = 0
+		return errListAnew
+	}
+	return nil
+}
+
+// open opens a watch. Some proxies hold the answer's head back until there is a body: so it may take as long as
+// a watch may be silent.
+func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options *metav1.ListOptions) (watch.Interface, error) {
+	late := time.AfterFunc(silence, cancel)
+	// No retries: client-go would try 10 times before anybody heard of it
+	// (rest.Request, Watch), and the reflector has a back-off of its own.
+	raw, err := f.get(options).MaxRetries(0).Watch(ctx)
+	if late.Stop() {
+		return raw, err //nolint:wrapcheck // openFailed looks at it
+	}
+	if err == nil {
+		raw.Stop()
+	}
+	f.silent++
+	f.health.doubted(errSilent)
+	return nil, errSilent
+}
+
+// lookFor is how long a watch that goes on is looked at. One that is not believed is expected to end soon again; until
+// then the reflector does not get it, for it would list anew after an end within a second (cache.VeryShortWatchError).
+func (f *follower) lookFor() time.Duration {
+	if f.health.isDoubted() {
+		return soon
+	}
+	return settle
+}
+
+// ended reports how a watch that had been opened ended.
+func (f *follower) ended(ctx context.Context, s *stream, cause error) {
+	if s.fruitful {
+		f.silent, f.pause = 0, retries()
+	}
+	switch {
+	case causeOf(cause) == causeSilent:
+		f.silent++
+		f.stalled = s.initial && !s.complete
+		f.health.doubted(cause)
+	case s.fruitful || time.Since(s.opened) >= soon:
+	case s.initial:
+		f.barren = true // a list that breaks off is no news of the watch
+	case !isExpired(cause):
+		f.barren = true
+		if cause == nil {
+			cause = errNoAnswer
+		}
+		f.health.doubted(cause)
+	}
+	f.health.down(ctx, cause)
+}
+
+// askForProgress makes the server's watch cache ask etcd how far it is, if it has not been told for long: before it answers a
+// list that has to be current it does (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is of no use.
+func (f *follower) askForProgress(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if _, err := tryList(ctx, f.endpoint); err != nil {
+		f.log.Debug("the watch is quiet, and the server does not say how far it is", "err", err)
+	}
 }
 
 // openFailed reports a watch that could not be opened, and returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
 		// Two errors make the reflector try again (cache.Reflector, watchList); after any other,
-		// as that of a server without WatchList, it lists, and then that is what fails or not.
-		if utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err) {
+		// as that of a server without WatchList, it lists, and then that is what fails or not. What was not answered at all is told too.
+		if utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err) || errors.Is(err, errSilent) {
 			f.health.down(ctx, err)
 		}
 		return err
 	}
 	f.health.down(ctx, err)
-	if mayPass(err) && f.health.downFor() < resumeFor {
+	if mayPass(err) && f.health.behindFor() < resumeFor {
 		return resumable{err}
 	}
 	return fmt.Errorf("watch %s: %w", f.kind, err)
@@ -82,133 +187,3 @@ type resumable struct{ error }
 
 // Unwrap gives the cause, and what the reflector looks for.
 func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
-
-// stream is a watch that tells when and why it ended. The reflector calls Stop as soon as
-// it has seen the end (cache.Reflector, handleAnyWatch), from the same goroutine that hands
-// the events to the store: so the end is told in order, after the last event.
-// Why it ended stands in an event of type Error, which the reflector shows to nobody:
-// to see it the events have to be relayed.
-type stream struct {
-	watch.Interface
-	out   chan watch.Event
-	done  chan struct{}
-	first *watch.Event
-	ended func(error)
-	// listed takes the objects of a large list that comes in as a stream, nil when it is complete; later is
-	// what happened in the meantime.
-	listed func(runtime.Object)
-	later  []watch.Event
-	stop   sync.Once
-
-	lock  sync.Mutex
-	cause error
-}
-
-// ResultChan gives the watch's events.
-func (s *stream) ResultChan() <-chan watch.Event { return s.out }
-
-// Stop ends the watch.
-func (s *stream) Stop() {
-	s.stop.Do(func() {
-		close(s.done)
-		s.Interface.Stop()
-		for range s.out { // until relay is over: the end is told last
-		}
-		s.lock.Lock()
-		cause := s.cause
-		s.lock.Unlock()
-		s.ended(cause)
-	})
-}
-
-// look waits for a first event, but not for long, and returns an error if that, or the
-// lack of it, says that the watch does not work.
-func (s *stream) look(ctx context.Context) error {
-	limit := time.NewTimer(settle)
-	defer limit.Stop()
-	select {
-	case <-ctx.Done():
-	case <-limit.C:
-	case first, open := <-s.Interface.ResultChan():
-		if !open {
-			return errNoAnswer
-		}
-		s.first = &first
-		if first.Type == watch.Error {
-			return apierrors.FromObject(first.Object)
-		}
-	}
-	return nil
-}
-
-// relay hands the events on until the watch ends or is stopped.
-func (s *stream) relay() {
-	defer close(s.out)
-	if s.first != nil && !s.hand(*s.first) {
-		return
-	}
-	for e := range s.Interface.ResultChan() {
-		if s.listed != nil && s.takes(e) {
-			continue
-		}
-		if !s.hand(e) {
-			return
-		}
-		if endsList(e) && !s.catchUp() {
-			return
-		}
-	}
-}
-
-// takes keeps from the reflector what comes before the end of a large list: the objects go on at once, and what
-// happens to them waits until the list is complete. The reflector would gather them (cache.Reflector, watchList).
-func (s *stream) takes(e watch.Event) bool {
-	switch e.Type {
-	case watch.Added:
-		s.listed(e.Object)
-	case watch.Modified, watch.Deleted:
-		s.later = append(s.later, e)
-	default:
-		return false
-	}
-	return true
-}
-
-// endsList reports whether e is the bookmark that ends a list that came in as a stream.
-func endsList(e watch.Event) bool {
-	bookmark, ok := e.Object.(*item)
-	return ok && e.Type == watch.Bookmark && bookmark.Annotations[metav1.InitialEventsAnnotationKey] == "true"
-}
-
-// catchUp hands on what happened while the list came in.
-func (s *stream) catchUp() bool {
-	later := s.later
-	s.listed, s.later = nil, nil
-	for _, e := range later {
-		if !s.hand(e) {
-			return false
-		}
-	}
-	return true
-}
-
-// note keeps the first cause: stopping a watch may look like a broken connection.
-func (s *stream) note(cause error) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.cause == nil {
-		s.cause = cause
-	}
-}
-
-func (s *stream) hand(e watch.Event) bool {
-	if e.Type == watch.Error {
-		s.note(apierrors.FromObject(e.Object))
-	}
-	select {
-	case s.out <- e:
-		return true
-	case <-s.done:
-		return false
-	}
-}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -26,6 +28,10 @@ type Watcher struct {
 	clients   *clients
 	endpoints []endpoint
 	version   serverVersion
+	// leases is the client for direct reads.
+	leases rest.Interface
+	// streams are the watches that run, by resource.
+	streams [event.NumKinds]atomic.Pointer[stream]
 }
 
 // New prepares to watch the cluster that config leads to, or if a namespace is given only that, and
@@ -37,6 +43,7 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = newWarnings(logger)
+	config.Wrap(func(transport http.RoundTripper) http.RoundTripper { return answers{transport} })
 	clients, err := newClients(config)
 	if err != nil {
 		return nil, err
@@ -48,6 +55,9 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 			return nil, err
 		}
 		w.endpoints = append(w.endpoints, endpoint{resource: r, client: client, params: clients.params})
+		if r.kind == event.KindLease {
+			w.leases = client
+		}
 	}
 	client, err := clients.forGroup(core)
 	if err != nil {
@@ -79,10 +89,23 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
+// Reopen ends the watch of a resource as if it had been silent, because a direct read has shown what the watch has not:
+// it is behind. The next one goes on from where this one was, and has to prove itself. Without a watch that runs there
+// is nothing to do. Any goroutine may call it.
+func (w *Watcher) Reopen(kind event.Kind) {
+	if int(kind) >= len(w.streams) {
+		return
+	}
+	if s := w.streams[kind].Load(); s != nil {
+		s.reopen()
+	}
+}
+
 // follow follows one resource, from when and as long as it can be.
 func (w *Watcher) follow(ctx context.Context, a access) {
+	var listed time.Time
 	for ctx.Err() == nil {
-		if a.refusedOrAbsent() {
+		if len(a.refused) > 0 || a.absent && listed.IsZero() {
 			w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
 			w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
 			if !untilGranted(ctx, a.endpoint) {
@@ -90,7 +113,10 @@ func (w *Watcher) follow(ctx context.Context, a access) {
 			}
 			w.log.Info("can watch " + a.kind.String() + " now")
 		}
-		newFollower(a.endpoint, w).run(ctx)
+		f := newFollower(a.endpoint, w)
+		f.health.listed = listed
+		f.run(ctx)
+		listed = f.health.listed
 		if ctx.Err() == nil {
 			a = check(ctx, a.endpoint)
 		}

@@ -130,7 +130,7 @@ func TestEventsAfterAResumedWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.start()
 		s.want(event.KindPod, "listing", "synced")
-		time.Sleep(5 * time.Minute)
+		time.Sleep(50 * time.Second)
 		close(s.api.stream("pods").end)
 		pods := s.api.stream("pods")
 		pods.send("ADDED", apiObject("pods", "a", "21"))
@@ -175,7 +175,7 @@ func TestListThatBreaksOffBeginsAnew(t *testing.T) {
 		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
 		s.api.breaksOff = "pods"
 		s.start()
-		time.Sleep(time.Minute)
+		time.Sleep(30 * time.Second)
 		s.want(event.KindPod, "listing", "listed a", "down ended", "listing", "listed a", "synced")
 		s.want(event.KindService, "listing", "listed web", "synced")
 	})
