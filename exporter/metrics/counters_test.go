@@ -15,7 +15,7 @@ import (
 )
 
 // A counter that goes down is a reset to Prometheus, which adds all that it shows afterwards. So none may, however often and at whatever
-// moments it is read: every 10 ms for the first second and more after each event.
+// moments it is read: every 10 ms for the first second and more after a watch breaks or works again, and ten times a second after all else.
 func TestNoCounterEverGoesDown(t *testing.T) {
 	recordings, err := filepath.Glob("../tape/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
@@ -33,11 +33,14 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for at := r.now; at.Before(e.Seen) && at.Before(r.now.Add(1200*time.Millisecond)); at = at.Add(10 * time.Millisecond) {
+				for at := r.now; at.Before(e.Seen) && at.Before(r.now.Add(1200*time.Millisecond)); at = at.Add(r.step) {
 					r.read(t, at)
 				}
 				r.fold.Apply(e)
-				r.now = e.Seen
+				r.now, r.step = e.Seen, 100*time.Millisecond
+				if e.Type == event.Down || e.Type == event.Up {
+					r.step = 10 * time.Millisecond
+				}
 			}
 			r.read(t, r.now.Add(time.Minute))
 		})
@@ -71,11 +74,13 @@ type counterReader struct {
 	collector *Collector
 	// now is when the last event was, asOf that of which is read.
 	now, asOf time.Time
-	seen      map[string]float64
+	// step is how often it is read.
+	step time.Duration
+	seen map[string]float64
 }
 
 func newCounterReader() *counterReader {
-	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}}
+	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}, step: time.Second}
 	r.fold = flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, r.collector.Observe)
 	r.collector.Read(r.fold, func() time.Time { return r.asOf })
 	return r
