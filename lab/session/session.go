@@ -4,6 +4,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -125,7 +126,7 @@ func (s *Session) play(ctx context.Context) error {
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
 	stopLag := s.lag(ctx)
 	err := s.scenario.Run(ctx, s.lab)
-	stop()
+	wentBack := stop()
 	stopLag()
 	defer seen()
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
-	if err := s.compare(ctx); err != nil {
+	if err := errors.Join(wentBack, s.compare(ctx)); err != nil {
 		return err
 	}
 	if err := s.knowsGracePeriod(ctx); err != nil {
@@ -168,17 +169,24 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	return s.play(ctx)
 }
 
-// measure compares times until the returned function is called.
-func (s *Session) measure(ctx context.Context) (stop func()) {
+// measure compares times until the returned function is called, which says what went back in time.
+func (s *Session) measure(ctx context.Context) (stop func() error) {
 	if s.URL == "" {
-		return func() {}
+		return func() error { return nil }
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	result := make(chan compare.Apart)
-	go func() { result <- s.comparison().Measure(ctx, measurePeriod) }()
-	return func() {
+	var apart compare.Apart
+	result := make(chan error)
+	go func() {
+		var wentBack error
+		apart, wentBack = s.comparison().Measure(ctx, measurePeriod)
+		result <- wentBack
+	}()
+	return func() error {
 		cancel()
-		s.Apart = s.Apart.Join(<-result)
+		wentBack := <-result
+		s.Apart = s.Apart.Join(apart)
+		return wentBack
 	}
 }
 
