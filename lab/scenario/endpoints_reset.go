@@ -18,9 +18,13 @@ func outside() []string { return []string{"kube-scheduler", "kube-controller-man
 
 func endpointsReset() Scenario {
 	return Scenario{
-		Name:      "endpoints-reset",
-		Summary:   "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
-		Incident:  Incident{"service", "endpoints_reset", "Remove the selector of Service kube-system/kube-scheduler"},
+		Name:     "endpoints-reset",
+		Summary:  "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
+		Incident: Incident{"service", "endpoints_reset", "Remove the selector of Service kube-system/kube-scheduler"},
+		// Those with a selector the controller wipes, that without one somebody does.
+		LastLosses: map[string]string{
+			"kube-scheduler": "endpoints_reset", "kube-controller-manager": "endpoints_reset", "database": "manual_write",
+		},
 		Pages:     endpointsResetPages(),
 		Quiet:     []string{"KubeflapScrapeTargetsLost"},
 		ByRelease: true,

@@ -48,6 +48,8 @@ type Scenario struct {
 	Quiet []string
 	// Causes is what each Service lost; with it no other Service may lose any.
 	Causes []Loss
+	// LastLosses are the causes of what each Service lost last, where what was done tells.
+	LastLosses map[string]string
 }
 
 // Loss is what a Service loses.

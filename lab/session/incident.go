@@ -52,7 +52,7 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 // checks that no lost address is left without a cause.
 func (s *Session) tellsIncident(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the right incident", func(ctx context.Context) error {
-		if err := s.everyLossHasACause(ctx); err != nil {
+		if err := s.lossesHaveCauses(ctx); err != nil {
 			return err
 		}
 		x, err := s.incident(ctx)
@@ -97,7 +97,8 @@ func (s *Session) staysCalm(ctx context.Context) error {
 	return check()
 }
 
-func (s *Session) everyLossHasACause(ctx context.Context) error {
+// lossesHaveCauses checks that none is unknown, and that the last ones have those that the scenario knows.
+func (s *Session) lossesHaveCauses(ctx context.Context) error {
 	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Session) everyLossHasACause(ctx context.Context) error {
 			return fmt.Errorf("%s is %v", series, n)
 		}
 	}
-	return nil
+	return tellsLastLosses(counts, s.scenario.LastLosses)
 }
 
 func incidents(ctx context.Context, url string) ([]told, error) {
