@@ -107,9 +107,12 @@ func (d Difference) agree() bool {
 }
 
 // Table writes differences for a person.
-func Table(differences []Difference) string {
+func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
+
+// TableOf writes differences between two of that name.
+func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%12s %12s  series\n", "truth", "kubeflap")
+	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)
 	for _, d := range differences {
 		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Told), d.Series)
 	}

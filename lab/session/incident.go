@@ -22,11 +22,14 @@ const (
 
 // told is an incident as kubeflap's API tells it.
 type told struct {
-	State   string `json:"state"`
-	Scope   string `json:"scope"`
-	Cause   string `json:"cause"`
-	Summary string `json:"summary"`
-	Remedy  string `json:"remedy"`
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+	Subject   string `json:"subject"`
+	State     string `json:"state"`
+	Scope     string `json:"scope"`
+	Cause     string `json:"cause"`
+	Summary   string `json:"summary"`
+	Remedy    string `json:"remedy"`
 }
 
 // tellsWhy checks what kubeflap makes of the scenario, as far as that is looked at.

@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -38,6 +39,8 @@ type Options struct {
 	Save string
 	// Rules is the folder of the alert rules; with it Prometheus and Alertmanager run too.
 	Rules string
+	// Seconds are kubeflaps beside the first whose watches are late: all must tell the same in the end.
+	Seconds []Delays
 	// Seed is for the random scenario.
 	Seed uint64
 	Log  *slog.Logger
@@ -67,6 +70,8 @@ type Session struct {
 	lab      *scenario.Lab
 	base     compare.Base
 	kubeflap []*cluster.Process
+	proxies  []*proxy.Proxy
+	seconds  []second
 	// account is a kubeconfig with kubeflap's rights.
 	account string
 	// record is the one of them that records.
@@ -116,7 +121,10 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.replay(ctx); err != nil {
 		return session, err
 	}
-	return session, session.pages(ctx)
+	if err := session.pages(ctx); err != nil {
+		return session, err
+	}
+	return session, session.tellTheSame(ctx)
 }
 
 // play lets the scenario happen once and compares what was counted.
@@ -251,6 +259,9 @@ func (s *Session) Stop() error {
 		if err := p.Terminate(ctx); err != nil && failed == nil {
 			failed = err
 		}
+		p.Stop()
+	}
+	for _, p := range s.proxies {
 		p.Stop()
 	}
 	if s.Paging != nil {

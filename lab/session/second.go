@@ -1,0 +1,141 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
+)
+
+// Delays are by how much the watches of a second kubeflap are late, by resource.
+type Delays map[string]time.Duration
+
+// ParseDelays reads what String writes.
+func ParseDelays(text string) (Delays, error) {
+	delays := Delays{}
+	for _, one := range strings.Split(text, ",") {
+		resource, late, ok := strings.Cut(one, "=")
+		by, err := time.ParseDuration(late)
+		if !ok || err != nil || resource == "" {
+			return nil, fmt.Errorf("%q is not as pods=1.5s,endpoints=1.5s", text)
+		}
+		delays[resource] = by
+	}
+	return delays, nil
+}
+
+// String is as pods=1.5s,endpoints=1.5s.
+func (d Delays) String() string {
+	var all []string
+	for _, resource := range slices.Sorted(maps.Keys(d)) {
+		all = append(all, resource+"="+d[resource].String())
+	}
+	return strings.Join(all, ",")
+}
+
+// second is a kubeflap whose watches are late.
+type second struct {
+	delays Delays
+	url    string
+}
+
+// startProxy starts a proxy, and writes a kubeconfig with kubeflap's rights that leads through it.
+func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
+	address, err := cluster.FreePort()
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = proxy.Start(s.Cluster.Config, address); err != nil {
+		return nil, "", err
+	}
+	s.proxies = append(s.proxies, p)
+	kubeconfig = s.account + "." + name
+	return p, kubeconfig, p.Kubeconfig(s.account, kubeconfig)
+}
+
+// startSeconds starts a kubeflap for each of the delays, while nothing moves: then all have the same baseline.
+func (s *Session) startSeconds(ctx context.Context) error {
+	for i, delays := range s.options.Seconds {
+		name := fmt.Sprintf("kubeflap-%d", i+2)
+		p, kubeconfig, err := s.startProxy(name)
+		if err != nil {
+			return err
+		}
+		for resource, by := range delays {
+			p.Delay(by, resource)
+		}
+		url, err := s.startOne(ctx, name, kubeconfig)
+		if err != nil {
+			return err
+		}
+		s.seconds = append(s.seconds, second{delays, url})
+	}
+	return nil
+}
+
+// tellTheSame compares each of them with the first.
+func (s *Session) tellTheSame(ctx context.Context) error {
+	var errs []error
+	for _, other := range s.seconds {
+		begin := time.Now()
+		what := "the kubeflap with " + other.delays.String() + " to tell the same"
+		err := poll.Until(ctx, patience, what, func(ctx context.Context) error { return s.tellsTheSame(ctx, other.url) })
+		if err == nil {
+			s.options.Log.Info("both tell the same", "late", other.delays, "after", time.Since(begin).Round(time.Millisecond))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Session) tellsTheSame(ctx context.Context, url string) error {
+	first, err := compare.Scrape(ctx, s.MetricsURL())
+	if err != nil {
+		return err
+	}
+	late, err := compare.Scrape(ctx, url+"/metrics")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
+		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
+	}
+	return errors.Join(append(errs, s.tellsTheSameIncidents(ctx, url))...)
+}
+
+// tellsTheSameIncidents compares what an incident is; when it began and what belongs to it each tells as it saw it.
+func (s *Session) tellsTheSameIncidents(ctx context.Context, url string) error {
+	first, err := s.identities(ctx, s.URL)
+	if err != nil {
+		return err
+	}
+	late, err := s.identities(ctx, url)
+	if err != nil {
+		return err
+	}
+	if slices.Equal(first, late) {
+		return nil
+	}
+	return fmt.Errorf("the incidents differ, first:\n%s\nlate:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
+}
+
+// identities are what must be the same of each incident.
+func (s *Session) identities(ctx context.Context, url string) ([]string, error) {
+	all, err := incidents(ctx, url)
+	var lines []string
+	for _, x := range all {
+		lines = append(lines, fmt.Sprintf("  %s %s %s of %s", x.ID, x.Scope, x.Cause, strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")))
+	}
+	slices.SortFunc(lines, cmp.Compare)
+	return lines, err
+}
