@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		for _, s := range scenario.All(cluster.Newest) {
+		for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
 			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 		}
 		return nil

@@ -128,7 +128,7 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 	if anyRelease {
 		release = cluster.Newest
 	}
-	for _, s := range All(release) {
+	for _, s := range append(All(release), Faults(release)...) {
 		if s.Name != name {
 			continue
 		}

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,18 +17,6 @@ const (
 	// before it makes an incident of them.
 	calmFor = 12 * time.Second
 )
-
-// told is an incident as kubeflap's API tells it.
-type told struct {
-	ID        string `json:"id"`
-	Namespace string `json:"namespace"`
-	Subject   string `json:"subject"`
-	State     string `json:"state"`
-	Scope     string `json:"scope"`
-	Cause     string `json:"cause"`
-	Summary   string `json:"summary"`
-	Remedy    string `json:"remedy"`
-}
 
 // tellsWhy checks what kubeflap makes of the scenario, as far as that is looked at.
 func (s *Session) tellsWhy(ctx context.Context) error {
@@ -68,26 +54,26 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 }
 
 // incident is the one that the scenario is, once kubeflap tells it.
-func (s *Session) incident(ctx context.Context) (told, error) {
+func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
-	all, err := incidents(ctx, s.URL)
+	told, err := compare.Incidents(ctx, s.URL)
 	if err != nil {
-		return told{}, err
+		return compare.Incident{}, err
 	}
-	for _, x := range all {
+	for _, x := range told.Incidents {
 		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && strings.Contains(x.Remedy, want.Remedy) {
 			return x, nil
 		}
 	}
-	return told{}, fmt.Errorf("want %+v among %+v", want, all)
+	return compare.Incident{}, fmt.Errorf("want %+v among %+v", want, told.Incidents)
 }
 
 // staysCalm checks that kubeflap tells no incident, now and while one may still come.
 func (s *Session) staysCalm(ctx context.Context) error {
 	check := func() error {
-		all, err := incidents(ctx, s.URL)
-		if err == nil && len(all) > 0 {
-			err = fmt.Errorf("want no incident, got %+v", all)
+		told, err := compare.Incidents(ctx, s.URL)
+		if err == nil && len(told.Incidents) > 0 {
+			err = fmt.Errorf("want no incident, got %+v", told.Incidents)
 		}
 		return err
 	}
@@ -112,23 +98,4 @@ func (s *Session) lossesHaveCauses(ctx context.Context) error {
 		}
 	}
 	return tellsLastLosses(counts, s.scenario.LastLosses)
-}
-
-func incidents(ctx context.Context, url string) ([]told, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for the incidents: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("ask for the incidents: %w", err)
-	}
-	defer response.Body.Close()
-	var answer struct {
-		Incidents []told `json:"incidents"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read the incidents: %w", err)
-	}
-	return answer.Incidents, nil
 }

@@ -82,19 +82,26 @@ func (s *Session) startSeconds(ctx context.Context) error {
 	return nil
 }
 
-// tellTheSame compares each of them with the first.
+// tellTheSame waits until all of them tell the same as the first.
 func (s *Session) tellTheSame(ctx context.Context) error {
-	var errs []error
-	for _, other := range s.seconds {
-		begin := time.Now()
-		what := "the kubeflap with " + other.delays.String() + " to tell the same"
-		err := poll.Until(ctx, patience, what, func(ctx context.Context) error { return s.tellsTheSame(ctx, other.url) })
-		if err == nil {
-			s.options.Log.Info("both tell the same", "late", other.delays, "after", time.Since(begin).Round(time.Millisecond))
-		}
-		errs = append(errs, err)
+	if s.seconds == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	begin := time.Now()
+	agreed := map[string]bool{}
+	return poll.Until(ctx, patience, "kubeflaps with late watches to tell the same", func(ctx context.Context) error {
+		var errs []error
+		for _, other := range s.seconds {
+			late := other.delays.String()
+			if err := s.tellsTheSame(ctx, other.url); err != nil {
+				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
+			} else if !agreed[late] {
+				agreed[late] = true
+				s.options.Log.Info("both tell the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
+			}
+		}
+		return errors.Join(errs...)
+	})
 }
 
 func (s *Session) tellsTheSame(ctx context.Context, url string) error {
@@ -115,11 +122,11 @@ func (s *Session) tellsTheSame(ctx context.Context, url string) error {
 
 // tellsTheSameIncidents compares what an incident is; when it began and what belongs to it each tells as it saw it.
 func (s *Session) tellsTheSameIncidents(ctx context.Context, url string) error {
-	first, err := s.identities(ctx, s.URL)
+	first, err := identities(ctx, s.URL)
 	if err != nil {
 		return err
 	}
-	late, err := s.identities(ctx, url)
+	late, err := identities(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -130,10 +137,10 @@ func (s *Session) tellsTheSameIncidents(ctx context.Context, url string) error {
 }
 
 // identities are what must be the same of each incident.
-func (s *Session) identities(ctx context.Context, url string) ([]string, error) {
-	all, err := incidents(ctx, url)
+func identities(ctx context.Context, url string) ([]string, error) {
+	told, err := compare.Incidents(ctx, url)
 	var lines []string
-	for _, x := range all {
+	for _, x := range told.Incidents {
 		lines = append(lines, fmt.Sprintf("  %s %s %s of %s", x.ID, x.Scope, x.Cause, strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")))
 	}
 	slices.SortFunc(lines, cmp.Compare)
