@@ -10,11 +10,11 @@ import (
 type Extent int
 
 const (
-	// OpenWatches: those that are open are silent; a new one works.
+	// OpenWatches is those that are open: a new one works.
 	OpenWatches Extent = iota
-	// AllWatches: a new one gets no answer either; lists and gets do.
+	// AllWatches is the new ones too, which get no answer: lists and gets do.
 	AllWatches
-	// AllRequests: no request gets an answer.
+	// AllRequests is everything that is asked.
 	AllRequests
 )
 

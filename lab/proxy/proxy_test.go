@@ -115,7 +115,7 @@ func open(t *testing.T, client *http.Client, url string) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { response.Body.Close() })
+	t.Cleanup(func() { _ = response.Body.Close() })
 	return response
 }
 
@@ -214,8 +214,12 @@ func TestWhatIsFrozenBesidesTheOpenWatches(t *testing.T) {
 		url    string
 		hangs  bool
 	}{
-		{AllWatches, pods, true}, {AllWatches, "/api/v1/pods", false}, {AllWatches, nodes, false},
-		{AllRequests, pods, true}, {AllRequests, "/api/v1/pods", true}, {AllRequests, "/api/v1/nodes", false},
+		{AllWatches, pods, true},
+		{AllWatches, "/api/v1/pods", false},
+		{AllWatches, nodes, false},
+		{AllRequests, pods, true},
+		{AllRequests, "/api/v1/pods", true},
+		{AllRequests, "/api/v1/nodes", false},
 	} {
 		t.Run(fmt.Sprint(c.extent, c.url), func(t *testing.T) {
 			_, p, client := through(t)
