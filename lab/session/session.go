@@ -134,15 +134,20 @@ func (s *Session) play(ctx context.Context) error {
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
 	stopLag := s.lag(ctx)
 	err := s.scenario.Run(ctx, s.lab)
-	wentBack := stop()
 	stopLag()
 	defer seen()
 	if err != nil {
-		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
+		return errors.Join(fmt.Errorf("run %s: %w", s.scenario.Name, err), stop())
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
-	if err := errors.Join(wentBack, s.compare(ctx)); err != nil {
+	// What is told late, because it waited for evidence, may not go back in time either.
+	return errors.Join(s.judge(ctx), stop())
+}
+
+// judge compares what kubeflap makes of the scenario with what it was.
+func (s *Session) judge(ctx context.Context) error {
+	if err := s.compare(ctx); err != nil {
 		return err
 	}
 	if err := s.knowsGracePeriod(ctx); err != nil {
