@@ -12,8 +12,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// lookPeriod is how often it is looked what kubeflap tells while it is blind.
-const lookPeriod = time.Second
+const (
+	// lookPeriod is how often it is looked what kubeflap tells while it is blind.
+	lookPeriod = time.Second
+	// slack is for how much longer than it has to a fault lasts if kubeflap does not say that it is blind: each lasts as long
+	// as it may take to say so, and a slow machine takes more.
+	slack = time.Minute
+)
 
 // blinded is kubeflap while something on its way to the API server blinds it. The truth goes on.
 type blinded struct {
@@ -69,11 +74,11 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 	return b, nil
 }
 
-// lookOn looks at kubeflap as long as the fault lasts: longer if kubeflap has not said by then that it is blind.
+// lookOn looks at kubeflap as long as the fault lasts: longer if kubeflap does not say by then that it is blind.
 func (b *blinded) lookOn(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error
-	for lasted := time.Duration(0); lasted < b.fault.lasts || !said && lasted < patience; lasted = time.Since(b.began) {
+	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.began) {
 		var err error
 		if b.told, err = b.lab.scrape(ctx); err != nil {
 			return err
