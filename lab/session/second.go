@@ -42,6 +42,10 @@ func (d Delays) String() string {
 	return strings.Join(all, ",")
 }
 
+// liveAfter is for how long kubeflap takes what a new watch brings for what it may have missed: what begins then it does
+// not measure, and the last to be started would measure less than the first. It is 2 s.
+const liveAfter = 3 * time.Second
+
 // second is a kubeflap whose watches are late.
 type second struct {
 	delays Delays
@@ -79,7 +83,10 @@ func (s *Session) startSeconds(ctx context.Context) error {
 		}
 		s.seconds = append(s.seconds, second{delays, url})
 	}
-	return nil
+	if s.seconds == nil {
+		return nil
+	}
+	return poll.Sleep(ctx, liveAfter)
 }
 
 // tellTheSame waits until all of them tell the same as the first.
