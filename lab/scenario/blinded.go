@@ -24,8 +24,8 @@ const (
 type blinded struct {
 	*blindness
 	fault watchFault
-	// began is when the fault did, incidents are those of which kubeflap told by then.
-	began     time.Time
+	// from is when the fault began, incidents are those of which kubeflap told by then.
+	from      time.Time
 	incidents map[string]bool
 	// coverage is what kubeflap says that it does not see.
 	coverage []byte
@@ -41,11 +41,11 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 		return err
 	}
 	f.begin(l.Proxy)
-	b.began = time.Now()
+	b.from = time.Now()
 	// What was wrong during the fault does not keep from looking how it ends.
 	during := b.lookOn(ctx)
 	f.end(l.Proxy)
-	gone, ended := time.Since(b.began), time.Now()
+	gone, ended := time.Since(b.from), time.Now()
 	back := b.tellsTruthAgain(ctx)
 	l.Log.Info("the fault is over", "fault", f.name, "lasted", gone.Round(time.Millisecond),
 		"truth after", time.Since(ended).Round(time.Millisecond), "failed", back != nil)
@@ -78,7 +78,7 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 func (b *blinded) lookOn(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error
-	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.began) {
+	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.from) {
 		var err error
 		if b.told, err = b.lab.scrape(ctx); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (b *blinded) lookOn(ctx context.Context) error {
 		}
 	}
 	if unsaid != nil {
-		unsaid = fmt.Errorf("when the fault had lasted %s: %w", time.Since(b.began).Round(time.Second), unsaid)
+		unsaid = fmt.Errorf("when the fault had lasted %s: %w", time.Since(b.from).Round(time.Second), unsaid)
 	}
 	return errors.Join(unsaid, invented)
 }
