@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	runs.Flag("manifest", "File with the ServiceAccount and the rights that kubeflap runs with.").Default(manifest).StringVar(&options.Manifest)
 	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
 	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
+	second := runs.Flag("second", "Run a further kubeflap whose watches are late, as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
 	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
 	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		for _, s := range scenario.All(cluster.Newest) {
+		for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
 			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 		}
 		return nil
@@ -85,8 +86,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
+		if options.Seconds, err = parseSeconds(*second); err != nil {
+			return err
+		}
 		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
 	}
+}
+
+func parseSeconds(texts []string) (all []session.Delays, err error) {
+	for _, text := range texts {
+		delays, err := session.ParseDelays(text)
+		if err != nil {
+			return nil, fmt.Errorf("read --second: %w", err)
+		}
+		all = append(all, delays)
+	}
+	return all, nil
 }
 
 // onRelease is a command's flag for the version of Kubernetes.

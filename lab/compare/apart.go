@@ -31,20 +31,26 @@ func (a Apart) String() string {
 }
 
 // Measure scrapes every period until the context ends. A scrape that fails
-// measures nothing; the comparison in the end will tell why.
-func (c Comparison) Measure(ctx context.Context, period time.Duration) Apart {
-	var apart Apart
+// measures nothing; the comparison in the end will tell why. The error is of what went back meanwhile.
+func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Apart, wentBack error) {
+	var last truth.Counts
 	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return apart
+			return apart, wentBack
 		case <-tick.C:
 		}
-		if m, err := c.look(ctx); err == nil {
-			apart = apart.Join(m.apart())
+		m, err := c.look(ctx)
+		if err != nil {
+			continue
 		}
+		apart = apart.Join(m.apart())
+		if wentBack == nil {
+			wentBack = WentBack(last, m.told)
+		}
+		last = m.told
 	}
 }
 

@@ -40,10 +40,19 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 			want[series] = value
 		}
 	}
+	for series, told := range b.Told {
+		if _, lost := want[series]; !lost && isLastLoss(truth.Name(series)) {
+			// It was before this recorder began.
+			want[series] = told
+		}
+	}
 	return want
 }
 
+func isLastLoss(name string) bool { return name == truth.LastLoss || name == truth.LastLossSeries }
+
 func isCounter(name string) bool {
+	name = plain(name)
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 

@@ -39,6 +39,10 @@ func metrics() []string {
 		"kubeflap_service_outages_total",
 		"kubeflap_service_address_bounces_total",
 		"kubeflap_service_endpoints_resets_total",
+		addressesLost,
+		truth.LossesOfAnyCause,
+		truth.LastLoss,
+		truth.LastLossSeries,
 		"kubeflap_pod_inplace_updates_total",
 		"kubeflap_pod_silent_restarts_total",
 	}
@@ -86,6 +90,11 @@ func (d Difference) agree() bool {
 	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Told > 0):
 		// With which selector values it exists at 0 is not part of the contract.
 		return true
+	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Told > 0):
+		// A cause that nothing was lost by has no series.
+		return true
+	case name == truth.LastLossSeries: // a number of series, no time
+		return d.Truth == d.Told
 	case name == intervalSum:
 		// Each interval begins where the one before ended, so errors cancel out but
 		// for those at both ends of each node's chain.
@@ -98,9 +107,12 @@ func (d Difference) agree() bool {
 }
 
 // Table writes differences for a person.
-func Table(differences []Difference) string {
+func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
+
+// TableOf writes differences between two of that name.
+func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%12s %12s  series\n", "truth", "kubeflap")
+	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)
 	for _, d := range differences {
 		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Told), d.Series)
 	}

@@ -117,6 +117,7 @@ func failed(who string, differences []Difference) error {
 // something is depends on when one looks, and the recording has watches of its own:
 // if they broke, they were blind at other moments, in which other heartbeats fell.
 func (s Span) replayable(name string) bool {
+	name = plain(name)
 	switch {
 	case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"), ofProcess(name),
 		name == heartbeatAge:

@@ -94,6 +94,7 @@ func series(families []*dto.MetricFamily) truth.Counts {
 			read(counts, family, metric)
 		}
 	}
+	addLosses(counts)
 	return counts
 }
 
@@ -133,6 +134,7 @@ func IsNative(families []*dto.MetricFamily, name string) bool {
 // isTime reports whether a metric is a duration: two watchers never agree on it
 // to the last bit.
 func isTime(name string) bool {
+	name = plain(name)
 	return strings.HasSuffix(name, "_seconds") || strings.HasSuffix(name, "_seconds_total") ||
 		strings.HasSuffix(name, "_seconds_sum")
 }

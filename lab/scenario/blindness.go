@@ -41,6 +41,8 @@ type blindness struct {
 	// began is somewhat before the first of these.
 	began        time.Time
 	before, told truth.Counts
+	// excused: nodes were late in truth, so that kubeflap may say so.
+	excused bool
 }
 
 // scrape reads kubeflap's metrics.
@@ -120,6 +122,8 @@ func (b *blindness) unmoved() error {
 		switch name {
 		case "kubeflap_node_heartbeats_total", "kubeflap_node_heartbeat_age_seconds", "kubeflap_node_clock_offset_seconds":
 			return true
+		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
+			return b.excused
 		}
 		return !strings.HasPrefix(name, "kubeflap_") || strings.HasPrefix(name, "kubeflap_watch_") ||
 			strings.HasPrefix(name, "kubeflap_node_heartbeat_interval")
@@ -147,7 +151,7 @@ func (b *blindness) saidSo(gone time.Duration) error {
 	if grown.Sum(watchRelists) == 0 {
 		errs = append(errs, fmt.Errorf("no resource was listed again"))
 	}
-	for _, resource := range []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"} {
+	for _, resource := range watched() {
 		blind := time.Duration(grown.Sum(watchBlind, "resource", resource) * float64(time.Second))
 		b.lab.Log.Info("blind", "resource", resource, "server away", gone.Round(time.Millisecond), "blind", blind.Round(time.Millisecond),
 			"relists", grown.Sum(watchRelists, "resource", resource), "errors", grown.Sum(watchErrors, "resource", resource))

@@ -67,13 +67,15 @@ func causes(release cluster.Release) Scenario {
 	p := newProbes()
 	cases := causeCases(release, p)
 	var want []Loss
+	last := map[string]string{}
 	for _, c := range cases {
 		want = append(want, c.Loss)
+		last[c.Service] = c.Cause
 	}
 	return Scenario{
 		Name:    "causes",
 		Summary: "addresses leave in each way that there is, with a Service for each, and stay where they should",
-		Causes:  want,
+		Causes:  want, LastLosses: last,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p, cases) },
 		Run: func(ctx context.Context, l *Lab) error {

@@ -19,9 +19,10 @@ const stall = grace + 8*time.Second
 func controlPlaneStall() Scenario {
 	const nodes = 4
 	return Scenario{
-		Name:     "control-plane-stall",
-		Summary:  "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
-		Incident: Incident{"control_plane", "node_heartbeat_lost", "etcd"},
+		Name:       "control-plane-stall",
+		Summary:    "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
+		Incident:   Incident{"control_plane", "node_heartbeat_lost", "etcd"},
+		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert:  "KubeflapHeartbeatsLateClusterWide",
 			Says:   []string{"4 of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},

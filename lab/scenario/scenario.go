@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
@@ -36,6 +37,8 @@ type Scenario struct {
 	// kubeflap sees again. What happened meanwhile can be lost to all, so Run is
 	// run before it and once more after it, and both times all counts must be equal.
 	Blind func(context.Context, *Lab) error
+	// Proxied leads kubeflap's way to the API server through Lab.Proxy, for faults that nobody else has.
+	Proxied bool
 	// NextScrape demands that the first scrape afterwards tells everything.
 	NextScrape bool
 	// Incident is what kubeflap must make of it; empty if that is not looked at.
@@ -48,6 +51,8 @@ type Scenario struct {
 	Quiet []string
 	// Causes is what each Service lost; with it no other Service may lose any.
 	Causes []Loss
+	// LastLosses are the causes of what each Service lost last, where what was done tells.
+	LastLosses map[string]string
 }
 
 // Loss is what a Service loses.
@@ -81,7 +86,9 @@ type Lab struct {
 	Truth   *truth.Recorder
 	// URL is where kubeflap listens; empty without kubeflap.
 	URL string
-	Log *slog.Logger
+	// Proxy is on kubeflap's way to the API server; nil unless the scenario wants it.
+	Proxy *proxy.Proxy
+	Log   *slog.Logger
 	// Scraped waits until Prometheus has scraped the addresses of a Service, and then
 	// kubeflap, so that it can see what comes next change; nil without Prometheus.
 	Scraped func(ctx context.Context, namespace, service string) error
@@ -121,7 +128,7 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 	if anyRelease {
 		release = cluster.Newest
 	}
-	for _, s := range All(release) {
+	for _, s := range append(All(release), Faults(release)...) {
 		if s.Name != name {
 			continue
 		}

@@ -15,6 +15,7 @@ func TestAScenarioIsFoundAsItIsOnARelease(t *testing.T) {
 		{"heartbeat-loss", cluster.Oldest, cluster.Oldest},
 		{"kubelet-restart", "", cluster.Oldest},
 		{"kubelet-restart", cluster.Oldest, cluster.Oldest},
+		{"leases-silent", "", cluster.Newest},
 	} {
 		s, err := Find(c.name, c.release)
 		if err != nil || s.Name != c.name || s.Options.Release != c.want {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,9 +20,10 @@ const (
 	// lagPeriod is how often it is looked whether losses have their causes.
 	lagPeriod = 100 * time.Millisecond
 
-	lossesMetric = "kubeflap_service_address_losses_total"
-	churnMetric  = "kubeflap_service_address_churn_total"
-	flipsMetric  = "kubeflap_service_address_flips_total"
+	lossesMetric   = "kubeflap_service_address_losses_total"
+	lastLossMetric = "kubeflap_service_last_loss_timestamp_seconds"
+	churnMetric    = "kubeflap_service_address_churn_total"
+	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
 // tellsCauses waits until each Service has its losses by its one cause, and no loss has another.
@@ -38,7 +40,7 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 		s.ToldCauses = map[string]string{}
 		var right float64
 		for _, want := range s.scenario.Causes {
-			s.ToldCauses[want.Service] = causesOf(counts, want.Service)
+			s.ToldCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
 			n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause)
 			if n < want.Addresses {
 				return fmt.Errorf("%s lost %v by %q, want %v or more: %v", want.Service, n, want.Cause, want.Addresses, lossesIn(counts))
@@ -48,15 +50,26 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 		if all := counts.Sum(lossesMetric); all != right {
 			return fmt.Errorf("%v losses have a wrong cause: %v", all-right, lossesIn(counts))
 		}
-		return nil
+		return tellsLastLosses(counts, s.scenario.LastLosses)
 	})
 }
 
-// causesOf is the causes of what a Service lost.
-func causesOf(counts truth.Counts, service string) string {
+// tellsLastLosses checks that the last loss of each Service has the cause that the scenario knows.
+func tellsLastLosses(counts truth.Counts, want map[string]string) error {
+	var errs []error
+	for _, service := range slices.Sorted(maps.Keys(want)) {
+		if told := causesIn(counts, lastLossMetric, service); told != want[service] {
+			errs = append(errs, fmt.Errorf("the last loss of %s is told to be by %q, want %q", service, told, want[service]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// causesIn is the causes by which a metric tells something of a Service.
+func causesIn(counts truth.Counts, metric, service string) string {
 	causes := map[string]bool{}
-	for series, n := range lossesIn(counts) {
-		if n > 0 && strings.Contains(series, fmt.Sprintf("service=%q", service)) {
+	for series, n := range counts {
+		if n > 0 && truth.Name(series) == metric && strings.Contains(series, fmt.Sprintf("service=%q", service)) {
 			_, cause, _ := strings.Cut(series, `cause="`)
 			cause, _, _ = strings.Cut(cause, `"`)
 			causes[cause] = true

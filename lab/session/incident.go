@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,15 +17,6 @@ const (
 	// before it makes an incident of them.
 	calmFor = 12 * time.Second
 )
-
-// told is an incident as kubeflap's API tells it.
-type told struct {
-	State   string `json:"state"`
-	Scope   string `json:"scope"`
-	Cause   string `json:"cause"`
-	Summary string `json:"summary"`
-	Remedy  string `json:"remedy"`
-}
 
 // tellsWhy checks what kubeflap makes of the scenario, as far as that is looked at.
 func (s *Session) tellsWhy(ctx context.Context) error {
@@ -52,7 +41,7 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 // checks that no lost address is left without a cause.
 func (s *Session) tellsIncident(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the right incident", func(ctx context.Context) error {
-		if err := s.everyLossHasACause(ctx); err != nil {
+		if err := s.lossesHaveCauses(ctx); err != nil {
 			return err
 		}
 		x, err := s.incident(ctx)
@@ -65,26 +54,26 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 }
 
 // incident is the one that the scenario is, once kubeflap tells it.
-func (s *Session) incident(ctx context.Context) (told, error) {
+func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
-	all, err := incidents(ctx, s.URL)
+	told, err := compare.Incidents(ctx, s.URL)
 	if err != nil {
-		return told{}, err
+		return compare.Incident{}, err
 	}
-	for _, x := range all {
+	for _, x := range told.Incidents {
 		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && strings.Contains(x.Remedy, want.Remedy) {
 			return x, nil
 		}
 	}
-	return told{}, fmt.Errorf("want %+v among %+v", want, all)
+	return compare.Incident{}, fmt.Errorf("want %+v among %+v", want, told.Incidents)
 }
 
 // staysCalm checks that kubeflap tells no incident, now and while one may still come.
 func (s *Session) staysCalm(ctx context.Context) error {
 	check := func() error {
-		all, err := incidents(ctx, s.URL)
-		if err == nil && len(all) > 0 {
-			err = fmt.Errorf("want no incident, got %+v", all)
+		told, err := compare.Incidents(ctx, s.URL)
+		if err == nil && len(told.Incidents) > 0 {
+			err = fmt.Errorf("want no incident, got %+v", told.Incidents)
 		}
 		return err
 	}
@@ -97,7 +86,8 @@ func (s *Session) staysCalm(ctx context.Context) error {
 	return check()
 }
 
-func (s *Session) everyLossHasACause(ctx context.Context) error {
+// lossesHaveCauses checks that none is unknown, and that the last ones have those that the scenario knows.
+func (s *Session) lossesHaveCauses(ctx context.Context) error {
 	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {
 		return err
@@ -107,24 +97,5 @@ func (s *Session) everyLossHasACause(ctx context.Context) error {
 			return fmt.Errorf("%s is %v", series, n)
 		}
 	}
-	return nil
-}
-
-func incidents(ctx context.Context, url string) ([]told, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask for the incidents: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("ask for the incidents: %w", err)
-	}
-	defer response.Body.Close()
-	var answer struct {
-		Incidents []told `json:"incidents"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read the incidents: %w", err)
-	}
-	return answer.Incidents, nil
+	return tellsLastLosses(counts, s.scenario.LastLosses)
 }

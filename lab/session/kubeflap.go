@@ -7,24 +7,37 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 )
 
-// startKubeflap starts kubeflap, and its recording if wanted, and waits until
-// they have seen everything there is.
-func (s *Session) startKubeflap(ctx context.Context) error {
-	address, err := cluster.FreePort()
-	if err != nil {
+// startKubeflap starts kubeflap, and its recording and others beside it if wanted, and waits
+// until they have seen everything there is.
+func (s *Session) startKubeflap(ctx context.Context) (err error) {
+	through := s.account
+	if s.scenario.Proxied {
+		if s.lab.Proxy, through, err = s.startProxy("kubeflap"); err != nil {
+			return err
+		}
+	}
+	if s.URL, err = s.startOne(ctx, "kubeflap", through); err != nil {
 		return err
 	}
-	run, err := s.start("kubeflap", "run", "--kubeconfig="+s.account, "--web.listen-address="+address)
-	if err != nil {
-		return err
-	}
-	s.URL = "http://" + address
 	s.lab.URL = s.URL
-	err = run.Until(ctx, patience, "kubeflap to be ready", func(ctx context.Context) error { return compare.Ready(ctx, s.URL) })
-	if err != nil || s.options.Save == "" {
+	if err := s.startSeconds(ctx); err != nil || s.options.Save == "" {
 		return err
 	}
 	return s.startRecording(ctx)
+}
+
+// startOne starts a kubeflap and waits until it has seen everything there is.
+func (s *Session) startOne(ctx context.Context, name, kubeconfig string) (url string, err error) {
+	address, err := cluster.FreePort()
+	if err != nil {
+		return "", err
+	}
+	run, err := s.start(name, "run", "--kubeconfig="+kubeconfig, "--web.listen-address="+address)
+	if err != nil {
+		return "", err
+	}
+	url = "http://" + address
+	return url, run.Until(ctx, patience, name+" to be ready", func(ctx context.Context) error { return compare.Ready(ctx, url) })
 }
 
 func (s *Session) start(name string, args ...string) (*cluster.Process, error) {

@@ -4,6 +4,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/paging"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -37,6 +39,8 @@ type Options struct {
 	Save string
 	// Rules is the folder of the alert rules; with it Prometheus and Alertmanager run too.
 	Rules string
+	// Seconds are kubeflaps beside the first whose watches are late: all must tell the same in the end.
+	Seconds []Delays
 	// Seed is for the random scenario.
 	Seed uint64
 	Log  *slog.Logger
@@ -66,6 +70,8 @@ type Session struct {
 	lab      *scenario.Lab
 	base     compare.Base
 	kubeflap []*cluster.Process
+	proxies  []*proxy.Proxy
+	seconds  []second
 	// account is a kubeconfig with kubeflap's rights.
 	account string
 	// record is the one of them that records.
@@ -115,7 +121,10 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.replay(ctx); err != nil {
 		return session, err
 	}
-	return session, session.pages(ctx)
+	if err := session.pages(ctx); err != nil {
+		return session, err
+	}
+	return session, session.tellTheSame(ctx)
 }
 
 // play lets the scenario happen once and compares what was counted.
@@ -125,14 +134,19 @@ func (s *Session) play(ctx context.Context) error {
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
 	stopLag := s.lag(ctx)
 	err := s.scenario.Run(ctx, s.lab)
-	stop()
 	stopLag()
 	defer seen()
 	if err != nil {
-		return fmt.Errorf("run %s: %w", s.scenario.Name, err)
+		return errors.Join(fmt.Errorf("run %s: %w", s.scenario.Name, err), stop())
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
+	// What is told late, because it waited for evidence, may not go back in time either.
+	return errors.Join(s.judge(ctx), stop())
+}
+
+// judge compares what kubeflap makes of the scenario with what it was.
+func (s *Session) judge(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
 	}
@@ -168,17 +182,24 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	return s.play(ctx)
 }
 
-// measure compares times until the returned function is called.
-func (s *Session) measure(ctx context.Context) (stop func()) {
+// measure compares times until the returned function is called, which says what went back in time.
+func (s *Session) measure(ctx context.Context) (stop func() error) {
 	if s.URL == "" {
-		return func() {}
+		return func() error { return nil }
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	result := make(chan compare.Apart)
-	go func() { result <- s.comparison().Measure(ctx, measurePeriod) }()
-	return func() {
+	var apart compare.Apart
+	result := make(chan error)
+	go func() {
+		var wentBack error
+		apart, wentBack = s.comparison().Measure(ctx, measurePeriod)
+		result <- wentBack
+	}()
+	return func() error {
 		cancel()
-		s.Apart = s.Apart.Join(<-result)
+		wentBack := <-result
+		s.Apart = s.Apart.Join(apart)
+		return wentBack
 	}
 }
 
@@ -243,6 +264,9 @@ func (s *Session) Stop() error {
 		if err := p.Terminate(ctx); err != nil && failed == nil {
 			failed = err
 		}
+		p.Stop()
+	}
+	for _, p := range s.proxies {
 		p.Stop()
 	}
 	if s.Paging != nil {

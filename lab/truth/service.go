@@ -41,6 +41,9 @@ type service struct {
 
 	flips                            map[standing]int
 	added, removed, outages, bounces int
+	// lost counts the ready addresses that became anything else, lastLost is when the newest of them did.
+	lost     int
+	lastLost time.Time
 	// resets are by whether the Service had a selector, and nil until it has
 	// hand-written addresses.
 	resets map[bool]int
@@ -124,6 +127,8 @@ func (svc *service) count(id string, before, after standing, seen time.Time) {
 	}
 	if before == ready && after != ready {
 		svc.left[id] = seen
+		svc.lost++
+		svc.lastLost = seen
 	}
 	if before != ready && after == ready {
 		if since, ok := svc.left[id]; ok && seen.Sub(since) <= bounceWindow {
@@ -215,6 +220,7 @@ func (svc *service) counts(c Counts, key types.NamespacedName) {
 	set(svc.removed, "address_churn_total", "change", "removed")
 	set(svc.outages, "outages_total")
 	set(svc.bounces, "address_bounces_total")
+	svc.losses(c, key)
 	for selector, n := range svc.resets {
 		set(n, "endpoints_resets_total", "selector", map[bool]string{true: "true", false: "false"}[selector])
 	}

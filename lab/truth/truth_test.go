@@ -141,6 +141,28 @@ func TestMoveBetweenSlicesIsNoLoss(t *testing.T) {
 	w.expect(t, 0, "kubeflap_service_outages_total", "namespace", "a", "service", "s")
 }
 
+func TestLossIsOfAReadyAddressAlone(t *testing.T) {
+	of := []string{"namespace", "a", "service", "s"}
+	w := newWorld(aService("1"), aSlice("x", true, false))
+	w.expect(t, 0, "kubeflap_service_addresses_lost_total", of...)
+	if last, there := w.counts(at(0))[Series(LastLoss, of...)]; there {
+		t.Errorf("nothing was lost, and yet it was at %v", last)
+	}
+	w.now = 5
+	w.see(aSlice("x", false, false))
+	w.now = 7
+	w.lose(aSlice("x", false, false)) // it was not ready any more
+	w.expect(t, 1, "kubeflap_service_addresses_lost_total", of...)
+	w.expect(t, 1, LossesOfAnyCause, of...)
+	w.expect(t, 1, LastLossSeries, of...)
+	w.expect(t, float64(at(5).Unix()), LastLoss, of...)
+	w.see(aSlice("x", true, false))
+	w.now = 9
+	w.see(aSlice("x", false, true))
+	w.expect(t, 2, "kubeflap_service_addresses_lost_total", of...)
+	w.expect(t, float64(at(9).Unix()), LastLoss, of...)
+}
+
 func TestBounceIsBackWithinTwoMinutes(t *testing.T) {
 	w := newWorld(aService("1"), aSlice("x", true, false))
 	w.see(aSlice("x", false, false))

@@ -1,0 +1,33 @@
+package compare
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+func TestUnlike(t *testing.T) {
+	const flips, down = `kubeflap_service_address_flips_total{to="ready"}`, `kubeflap_service_outage_seconds_total{service="s"}`
+	const deleted, unknown = lastLoss + `{cause="pod_deleted"}`, lastLoss + `{cause="unknown"}`
+	for name, c := range map[string]struct {
+		first, second truth.Counts
+		want          int
+	}{
+		"the same":                   {truth.Counts{flips: 2}, truth.Counts{flips: 2}, 0},
+		"another count":              {truth.Counts{flips: 2}, truth.Counts{flips: 3}, 1},
+		"at 0 or not at all":         {truth.Counts{flips: 0}, truth.Counts{}, 1},
+		"times of two watchers":      {truth.Counts{down: 4}, truth.Counts{down: 5}, 0},
+		"another time":               {truth.Counts{down: 4}, truth.Counts{down: 9}, 1},
+		"the last loss seen later":   {truth.Counts{deleted: 100}, truth.Counts{deleted: 101.5}, 0},
+		"the last by another cause":  {truth.Counts{deleted: 100}, truth.Counts{unknown: 100}, 2},
+		"what is of the watches":     {truth.Counts{`kubeflap_watch_events_total{}`: 1}, truth.Counts{}, 0},
+		"what lies between watches":  {truth.Counts{`kubeflap_endpoints_propagation_seconds_count{}`: 1}, truth.Counts{}, 0},
+		"what is as of the question": {truth.Counts{`kubeflap_node_heartbeat_age_seconds{}`: 1}, truth.Counts{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Unlike(c.first, c.second); len(got) != c.want {
+				t.Errorf("got %d differences, want %d:\n%s", len(got), c.want, Table(got))
+			}
+		})
+	}
+}

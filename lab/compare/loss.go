@@ -1,0 +1,60 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+const (
+	addressesLost = "kubeflap_service_addresses_lost_total"
+	lossesByCause = "kubeflap_service_address_losses_total"
+	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
+)
+
+// addLosses adds to what kubeflap tells by cause what the recorder has: the same without the cause.
+func addLosses(told truth.Counts) {
+	for series, value := range told {
+		labels := withoutCause(series)
+		switch truth.Name(series) {
+		case lossesByCause:
+			told[truth.LossesOfAnyCause+labels] += value
+		case lastLoss:
+			told[truth.LastLoss+labels] = max(told[truth.LastLoss+labels], value)
+			told[truth.LastLossSeries+labels]++
+		}
+	}
+}
+
+// withoutCause is the labels of a series but for its cause. Names of objects have no commas.
+func withoutCause(series string) string {
+	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
+	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool { return strings.HasPrefix(pair, "cause=") })
+	return "{" + strings.Join(pairs, ",") + "}"
+}
+
+// plain is the metric that an aggregation is of.
+func plain(name string) string {
+	if _, inner, ok := strings.Cut(name, "("); ok {
+		return strings.TrimSuffix(inner, ")")
+	}
+	return name
+}
+
+// WentBack lists the Services whose last loss is earlier in the later of two scrapes. One that was deleted and created
+// again in between has none, or a later one.
+func WentBack(earlier, later truth.Counts) error {
+	var lines []string
+	for series, was := range earlier {
+		if is, still := later[series]; still && truth.Name(series) == truth.LastLoss && is < was {
+			lines = append(lines, fmt.Sprintf("%s was %.3f and then %.3f", series, was, is))
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	slices.Sort(lines)
+	return fmt.Errorf("a last loss went back in time:\n%s", strings.Join(lines, "\n"))
+}

@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/lab/truth"
+)
+
+func TestLossesAreComparedWithoutTheirCause(t *testing.T) {
+	const of = `{namespace="a",service="s"}`
+	const deleted, unknown = `{cause="pod_deleted",namespace="a",service="s"}`, `{cause="unknown",namespace="a",service="s"}`
+	want := func() truth.Counts {
+		return truth.Counts{
+			addressesLost + of: 3, truth.LossesOfAnyCause + of: 3, truth.LastLoss + of: 100, truth.LastLossSeries + of: 1,
+		}
+	}
+	for name, c := range map[string]struct {
+		told truth.Counts
+		want int
+	}{
+		"by two causes":                   {truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 0},
+		"one too many":                    {truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 1},
+		"the last by two causes":          {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 99, lastLoss + unknown: 100}, 1},
+		"the last is not the newest":      {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 97}, 1},
+		"none of the three has its cause": {truth.Counts{}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.told[addressesLost+of] = 3
+			addLosses(c.told)
+			if got := Differences(want(), c.told); len(got) != c.want {
+				t.Errorf("got %d differences, want %d:\n%s", len(got), c.want, Table(got))
+			}
+		})
+	}
+}
+
+func TestWhatWasNeverLostHasNoSeriesByCause(t *testing.T) {
+	const of = `{namespace="a",service="s"}`
+	want := truth.Counts{addressesLost + of: 0, truth.LossesOfAnyCause + of: 0}
+	if got := Differences(want, truth.Counts{addressesLost + of: 0}); len(got) > 0 {
+		t.Errorf("differences where there are none:\n%s", Table(got))
+	}
+	if got := Differences(want, truth.Counts{}); len(got) != 1 {
+		t.Errorf("the counter that is there from the beginning is missing, and nobody minds:\n%s", Table(got))
+	}
+}
+
+func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
+	const of = `{namespace="a",service="s"}`
+	base := Base{Truth: truth.Counts{}, Told: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
+	if want := base.expected(truth.Counts{}); want[truth.LastLoss+of] != 50 || want[truth.LastLossSeries+of] != 1 {
+		t.Errorf("expected is %v", want)
+	}
+	if want := base.expected(truth.Counts{truth.LastLoss + of: 70}); want[truth.LastLoss+of] != 70 {
+		t.Errorf("expected is %v", want)
+	}
+}
+
+func TestALastLossMayNotGoBack(t *testing.T) {
+	const of = `{namespace="a",service="s"}`
+	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{truth.LastLoss + of: 50}); err != nil {
+		t.Error(err)
+	}
+	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{truth.LastLoss + of: 49}); err == nil {
+		t.Error("nobody minds")
+	}
+	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{}); err != nil {
+		t.Errorf("its Service is deleted: %v", err)
+	}
+}

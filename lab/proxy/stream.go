@@ -1,0 +1,115 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"time"
+)
+
+// stream is the body of a watch: it takes in all that the API server sends as soon as it comes, so that the server
+// sees a client that keeps up, and gives it out when the faults let it.
+type stream struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	server io.ReadCloser
+	watch  *opened
+
+	mu    sync.Mutex
+	queue []piece
+	// more has a token when there may be something in the queue.
+	more chan struct{}
+	// rest is what is left of the piece that is being given out.
+	rest piece
+}
+
+// piece is what one read from the server brought.
+type piece struct {
+	arrived time.Time
+	data    []byte
+	err     error
+}
+
+func newStream(ctx context.Context, server io.ReadCloser, watch *opened) *stream {
+	s := &stream{server: server, watch: watch, more: make(chan struct{}, 1)}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	go s.takeIn()
+	// A watch that has to end does so at once, not with its next event.
+	go func() {
+		if watch.until(s.ctx, watch.over) == nil {
+			s.add(piece{err: io.EOF})
+		}
+	}()
+	return s
+}
+
+func (s *stream) takeIn() {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := s.server.Read(buffer)
+		s.add(piece{time.Now(), bytes.Clone(buffer[:n]), err})
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *stream) add(p piece) {
+	s.mu.Lock()
+	s.queue = append(s.queue, p)
+	s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// Read gives out what may go on.
+func (s *stream) Read(into []byte) (int, error) {
+	for len(s.rest.data) == 0 {
+		if s.rest.err != nil {
+			return 0, s.rest.err
+		}
+		next, err := s.next()
+		if err != nil {
+			return 0, err
+		}
+		over, err := s.watch.pass(s.ctx, next.arrived)
+		if err != nil {
+			return 0, err
+		}
+		if over {
+			next = piece{err: io.EOF}
+		}
+		s.rest = next
+	}
+	n := copy(into, s.rest.data)
+	s.rest.data = s.rest.data[n:]
+	return n, nil
+}
+
+// next waits for the next piece.
+func (s *stream) next() (piece, error) {
+	for {
+		s.mu.Lock()
+		if len(s.queue) > 0 {
+			p := s.queue[0]
+			s.queue = s.queue[1:]
+			s.mu.Unlock()
+			return p, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.ctx.Done():
+			return piece{}, s.ctx.Err()
+		case <-s.more:
+		}
+	}
+}
+
+// Close gives the server's watch up.
+func (s *stream) Close() error {
+	s.cancel()
+	return s.server.Close()
+}
