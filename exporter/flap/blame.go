@@ -91,7 +91,7 @@ func (f *Fold) explainByService(l *loss) Cause {
 	switch {
 	case l.terminating:
 		return CausePodDeleted // endpointslice, podToEndpoint: with a deletionTimestamp, and only then
-	case s.changedAround(l.finding.Time):
+	case s.changedAround(l.finding.Time), f.lags.behind(event.KindService, f.now) && s.changedAround(l.finding.Time.Add(lagWait)):
 		return CauseServiceChanged
 	case !s.edited.IsZero() && l.finding.Time.Sub(s.edited).Abs() <= evidenceWait:
 		return CauseManualWrite

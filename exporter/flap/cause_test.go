@@ -212,7 +212,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 			s := webStory(t).at(10)
 			c.events(s)
 			s.modified(slice("a", "web", "-web-1", "web-2"))
-			s.Advance(s.now.Add(2 * time.Second))
+			s.Advance(s.now.Add(nodeWait))
 			if s.inShop().Transitions[notReady][c.want] == 0 {
 				t.Errorf("transitions to false: %v, want some by %s", s.inShop().Transitions[notReady], c.want)
 			}
@@ -353,8 +353,8 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 	t.Run("a probe failed: the node may still be why", func(t *testing.T) {
 		s := webStory(t).at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
-		s.at(11)
-		equal(t, "losses after a second", s.losses(CauseProbeFailed), 1)
+		s.at(13)
+		equal(t, "losses after three seconds", s.losses(CauseProbeFailed), 1)
 	})
 	t.Run("the Service's event comes after the address's", func(t *testing.T) {
 		other := aService("web", true)

@@ -39,6 +39,7 @@ type Fold struct {
 	// version is the resourceVersion of the object of the event that is folded in, empty if it has none.
 	version string
 	watches [event.NumKinds]watch
+	lags    lags
 	source  event.Kind
 
 	grace graceFinder
@@ -109,6 +110,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
 		turns:      map[event.UID]*turn{},
+		lags:       lags{seen: make([]seenVersion, 0, lagBuckets)},
 		losses:     lossQueue{of: map[event.UID]*loss{}},
 		stuck:      map[event.UID]time.Time{},
 		onLost:     map[string]map[string]int{},
@@ -141,6 +143,9 @@ func (f *Fold) Apply(e event.Event) {
 	}
 	if e.Object != nil {
 		f.version = e.Object.Metadata().Version
+	}
+	if e.Type <= event.Deleted {
+		f.lags.note(e.Kind, f.version, e.Seen)
 	}
 	switch o := e.Object.(type) {
 	case *event.Node:

@@ -114,9 +114,17 @@ func (f *Fold) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
 	f.report(x)
 }
 
+// nodeWait is how long a pod whose probe failed waits for its node: a kubelet that is not ready reports its pods and its node in requests
+// of their own, one after the other.
+const nodeWait = 3 * time.Second
+
 // resolveOverdueTurns resolves the turns that have waited long enough by t.
 func (f *Fold) resolveOverdueTurns(t time.Time) {
-	for q := &f.probeTurns; !q.isEmpty() && t.Sub(q.front().at) >= evidenceWait; {
+	wait := nodeWait
+	if f.lags.behind(event.KindNode, t) {
+		wait = lagWait
+	}
+	for q := &f.probeTurns; !q.isEmpty() && t.Sub(q.front().at) >= wait; {
 		f.resolveTurn(q.take())
 	}
 	for q := &f.markTurns; !q.isEmpty() && t.Sub(q.front().at) >= lagWait; {
