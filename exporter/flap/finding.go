@@ -97,6 +97,8 @@ type Finding struct {
 	// Trigger identifies the write in the cluster that a loss began with: the same for everybody who watches it, 0 if
 	// that is not known.
 	Trigger uint64
+	// Renewed is the last renewTime of a Node that is lost, by its own clock; zero if it has no Lease.
+	Renewed time.Time
 }
 
 // String is the finding in one line, without its time.

@@ -93,6 +93,7 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 		return
 	}
 	f.beats.reads.watchShowed(e.Seen, l)
+	f.countLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {
 		f.forgetLease(l.Name)
 		return

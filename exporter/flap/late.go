@@ -143,7 +143,7 @@ func (f *Fold) lateOf(found []Finding, n *node, t time.Time) []Finding {
 		h.missed = true
 		if mark.After(since) {
 			h.misses++
-			found = append(found, Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace, Trigger: n.trigger(CauseNodeHeartbeatLost)})
+			found = append(found, Finding{Time: mark, Kind: HeartbeatMissed, Node: n.name, Duration: f.beats.grace, Trigger: n.trigger(CauseNodeHeartbeatLost), Renewed: h.shown})
 		}
 	}
 	return found

@@ -147,7 +147,7 @@ func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
 	case event.StatusFalse:
 		finding.Trigger = n.trigger(CauseNodeNotReady)
 	case event.StatusUnknown:
-		finding.Trigger = n.trigger(CauseNodeHeartbeatLost)
+		finding.Trigger, finding.Renewed = n.trigger(CauseNodeHeartbeatLost), n.heartbeat.shown
 	}
 	f.report(finding)
 	f.resolveTurnsOf(n)

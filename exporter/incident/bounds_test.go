@@ -116,15 +116,16 @@ func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
 	names := nodesNamed(4)
 	s := newTale(t).at(0).beats(names...)
 	s.at(40).misses(40, names[0]).notices()
-	first := s.only().ID
 	s.at(41).misses(40, names[1]).notices()
 	s.at(42).misses(40, names[2])
 	told := s.News(s.now)
-	equal(t, "notices", len(told), 2)
-	equal(t, "the first is of the control plane", told[0].Kind, Changed)
-	equal(t, "the second is part of it", told[1].Kind, Joined)
-	equal(t, "which", told[1].Incident.Subject, names[1])
-	equal(t, "into", told[1].Into, first)
+	equal(t, "notices", len(told), 3)
+	equal(t, "the first is of the control plane", told[0].Kind, Started)
+	for i, x := range told[1:] {
+		equal(t, "the others are part of it", x.Kind, Joined)
+		equal(t, "which", x.Incident.Subject, names[i])
+		equal(t, "into", x.Into, s.only().ID)
+	}
 	equal(t, "more", len(s.News(s.now)), 0)
 }
 

@@ -223,7 +223,7 @@ func TestNewsTellsOfAStartAChangeAndAnEndOnce(t *testing.T) {
 	}{
 		{"start", func() {}, []NoticeKind{Started}},
 		{"nothing new", func() {}, nil},
-		{"of the control plane", func() { s.at(51).misses(40, "node-2", "node-3") }, []NoticeKind{Changed}},
+		{"of the control plane", func() { s.at(51).misses(40, "node-2", "node-3") }, []NoticeKind{Started, Joined}},
 		{"recovered, but it may flap again", func() { s.at(60).returns(50, "node-1", "node-2", "node-3") }, nil},
 		{"end", func() { s.at(181) }, []NoticeKind{Ended}},
 		{"nothing more", func() { s.at(500) }, nil},

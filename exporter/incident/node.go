@@ -26,8 +26,9 @@ type node struct {
 	// missed: its heartbeat is out since gapFrom.
 	missed  bool
 	gapFrom time.Time
-	// trigger is that of its last missed heartbeat.
+	// trigger is that of its last missed heartbeat, renewed is when that was sent.
 	trigger uint64
+	renewed time.Time
 	// notReady: its Ready is not True, after it was.
 	notReady bool
 	record   *record

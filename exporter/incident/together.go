@@ -23,6 +23,9 @@ func (n *node) live(t time.Time) *record {
 // the incident that it belongs to, as far as is known by now.
 func (l *Log) lose(n *node, x flap.Finding, gap time.Duration) *record {
 	t := x.Time
+	if !x.Renewed.IsZero() {
+		n.renewed = x.Renewed
+	}
 	r := l.follow(n, x, gap)
 	l.mark(n, t)
 	if r.story == storyNode {
@@ -44,6 +47,7 @@ func (l *Log) follow(n *node, x flap.Finding, gap time.Duration) *record {
 	switch {
 	case l.graceTooShort() && gap <= normalInterval:
 		s = subject{story: storyGrace, name: "kube-controller-manager", cause: flap.CauseNodeHeartbeatLost}
+		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.find(together.key(), t) != nil && l.lostLately(t):
 		s = together
 	}
@@ -92,25 +96,37 @@ func (l *Log) promote(t time.Time) {
 		return
 	}
 	s := subject{story: storyControlPlane, name: "control plane", cause: flap.CauseNodeHeartbeatLost}
-	all := l.find(s.key(), t)
+	var some []*record
+	renewed := l.marks[0].node.renewed
 	for _, m := range l.marks {
-		r := m.node.live(t)
-		switch {
-		case r == nil || r.story != storyNode:
-		case all == nil:
-			all = r
-			delete(l.active, r.key())
-			r.subject = s
-			l.active[r.key()] = r
-			r.alone = time.Time{}
-		default:
-			l.merge(r, all)
+		if m.node.renewed.Before(renewed) {
+			renewed = m.node.renewed
+		}
+		if r := m.node.live(t); r != nil && r.story == storyNode && !slices.Contains(some, r) {
+			some = append(some, r)
 		}
 	}
-	if all != nil {
-		all.nodesKnown = max(all.nodesKnown, len(l.heard))
-		l.makeRoom()
+	if len(some) == 0 {
+		return
 	}
+	all := l.begin(s, t, triggerOfMany(renewed))
+	for _, r := range some {
+		l.merge(r, all)
+	}
+	all.nodesKnown = max(all.nodesKnown, len(l.heard))
+	l.makeRoom()
+}
+
+// manyTogether is how exactly it matters when nodes were last heard of that are lost together.
+const manyTogether = 10 * time.Minute
+
+// triggerOfMany is the same whichever of the nodes was found lost first, which depends on whose watch was faster: they sent their last
+// heartbeats within an interval.
+func triggerOfMany(renewed time.Time) uint64 {
+	if renewed.IsZero() {
+		return 0
+	}
+	return uint64(renewed.Truncate(manyTogether).Unix())
 }
 
 // outgrow takes a node out of the incident of a grace period that is too short:
@@ -125,7 +141,7 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 	l.end(&n.unready, t)
 	l.touched(r, t)
 	n.record, n.marked = nil, time.Time{}
-	own := l.lose(n, flap.Finding{Time: t, Trigger: n.trigger}, t.Sub(n.gapFrom))
+	own := l.lose(n, flap.Finding{Time: t, Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
 	own.add(fact{at: l.moment(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {
