@@ -55,6 +55,9 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	if b.told, err = l.scrape(ctx); err != nil {
 		return err
 	}
+	for _, resource := range f.blind {
+		l.Log.Info("blind", "resource", resource, "seconds", b.told.Sum(watchBlind, "resource", resource)-b.before.Sum(watchBlind, "resource", resource))
+	}
 	return errors.Join(during, back, b.invents(ctx), b.beatsInTruth(ctx), b.noIntervalOf(gone))
 }
 
