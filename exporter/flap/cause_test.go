@@ -369,6 +369,14 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 		s.at(24.9).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
 		equal(t, "losses", s.losses(CauseContainerExit), 1)
 	})
+	t.Run("a probe failed and works again, and both are seen late", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
+		s.at(10.8).modified(slice("a", "web", "web-1", "web-2"))
+		s.at(11.5).modified(unready("ContainersNotReady"))
+		s.at(12.3).modified(aPod("web-1", ready, running("app:1", 0)))
+		s.Advance(clock(15))
+		equal(t, "losses", s.losses(CauseProbeFailed), 1)
+	})
 	t.Run("no evidence comes", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 		s.at(24.9)

@@ -170,7 +170,22 @@ func (f *Fold) resolveTurn(w *turn) {
 		x.Cause = cause
 		f.tellTurn(w.id, p, x, w.to[i])
 	}
+	f.settleFlipsOf(w, cause)
 	f.settleLossesOf(w.id)
+}
+
+// settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again by now: those seen with it, or before
+// it where the watch of pods is behind.
+func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
+	if cause == CauseUnknown {
+		return
+	}
+	for l := f.losses.of[w.id]; l != nil; l = l.older {
+		after := l.finding.Time.Sub(w.at)
+		if l.finding.Kind == AddressNotReady && after <= evidenceWait && after >= -lagWait {
+			f.settleLoss(l, cause)
+		}
+	}
 }
 
 // observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced,
