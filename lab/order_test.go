@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/scenario"
 	"github.com/kubeflap/kubeflap/lab/session"
 )
@@ -21,40 +22,18 @@ func lateWatches() []session.Delays {
 	}
 }
 
-// TestOrderAmongWatches lets kubeflaps with another order among their watches see the same: they must tell the same.
-func TestOrderAmongWatches(t *testing.T) {
-	kubeflap := buildKubeflap(t)
-	if err := buildAll(t.Context(), logger(t)); err != nil {
-		t.Fatal(err)
-	}
-	names := []string{"heartbeat-loss", "in-place-upgrade", "causes", "endpoints-reset"}
-	t.Run("all", func(t *testing.T) {
-		for _, s := range scenario.All(releases(t)[0]) {
-			if !slices.Contains(names, s.Name) {
-				continue
-			}
-			t.Run(nameOf(s), func(t *testing.T) {
-				t.Parallel()
-				runScenario(t, s, session.Options{
-					Kubeflap: kubeflap, Manifest: manifest, Log: logger(t), Seconds: lateWatches(),
-				})
-			})
-		}
-	})
+// inAnyOrder are the scenarios that kubeflaps see with another order among their watches.
+func inAnyOrder(s scenario.Scenario) bool {
+	return slices.Contains([]string{"heartbeat-loss", "in-place-upgrade", "causes", "endpoints-reset", "control-plane-stall"}, s.Name)
 }
 
-// TestWatchFaults lets watches fail in ways that only kubeflap sees: it must say that it is blind, and invent nothing.
-func TestWatchFaults(t *testing.T) {
-	kubeflap := buildKubeflap(t)
-	if err := buildAll(t.Context(), logger(t)); err != nil {
-		t.Fatal(err)
+// runFaults lets watches fail in ways that only kubeflap sees, beside the scenarios: it must say that it is blind, and invent nothing.
+func runFaults(t *testing.T, kubeflap string, release cluster.Release) {
+	t.Helper()
+	for _, s := range scenario.Faults(release) {
+		t.Run(nameOf(s), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Log: logger(t)})
+		})
 	}
-	t.Run("all", func(t *testing.T) {
-		for _, s := range scenario.Faults(releases(t)[0]) {
-			t.Run(nameOf(s), func(t *testing.T) {
-				t.Parallel()
-				runScenario(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Log: logger(t)})
-			})
-		}
-	})
 }
