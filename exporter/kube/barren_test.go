@@ -26,7 +26,7 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 		{"at once, with an error", odd{breaks: true, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error"},
 		{"after a while", odd{breaks: true, after: 200 * time.Millisecond}, "connection lost"},
 		{"after a while, with an error", odd{breaks: true, after: 200 * time.Millisecond, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error"},
-		{"after some seconds", odd{breaks: true, after: 3 * time.Second}, "connection lost"},
+		{"after some seconds", odd{breaks: true, after: 2 * time.Second}, "connection lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
@@ -38,7 +38,7 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 				time.Sleep(4 * time.Minute)
 				s.unrepeat(event.KindPod)
 				s.wantDownAllTheTime(event.KindPod, c.reason)
-				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")) - before; asked > 60 {
+				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")) - before; asked > 90 {
 					t.Errorf("asked %d times in 4 minutes", asked)
 				}
 				s.wantLog(1, "WARN", "resource=pods")
@@ -70,7 +70,7 @@ func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 				s.api.odd["pods"] = c.o
 				s.start()
 				time.Sleep(4 * time.Minute)
-				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 60 {
+				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 90 {
 					t.Errorf("asked %d times in 4 minutes", asked)
 				}
 			})

@@ -93,12 +93,15 @@ func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string,
 	return true
 }
 
-// goOn sends what the test wants, and a bookmark each minute, until the time that was asked for is over.
+// goOn sends what the test wants, a bookmark each minute and one two seconds before the end, until the time that was asked for is over.
 func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, s *fakeStream, o odd) {
 	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
 	over, minute := time.NewTimer(time.Duration(seconds)*time.Second), time.NewTicker(time.Minute)
 	defer over.Stop()
 	defer minute.Stop()
+	if seconds > 2 && seconds < 60 {
+		minute.Reset(time.Duration(seconds-2) * time.Second)
+	}
 	var breaks <-chan time.Time
 	if o.breaks {
 		breaks = time.After(o.after)

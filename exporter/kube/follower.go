@@ -19,11 +19,11 @@ import (
 // reflectors do (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
 const retryWatch = 30 * time.Second
 
-// retries is the back-off of list and watch: that of cache.Reflector, but never more than 5
-// to 10 seconds, where it has 30 to 60. Those are for thousands of kubelets; here
+// retries is the back-off of list and watch: that of cache.Reflector, but never more than 3
+// to 4.5 seconds, where it has 30 to 60. Those are for thousands of kubelets; here
 // six requests are made, and each second of waiting is one in which flaps are not seen.
 func retries() wait.Backoff {
-	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 5 * time.Second, Steps: 10, Factor: 2, Jitter: 1}
+	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }
 
 // follower follows one resource: one reflector and what is around it.
@@ -45,6 +45,8 @@ type follower struct {
 	// list that came in as a stream.
 	silent  int
 	stalled bool
+	// trials counts those in a row that were not believed, and ended in good order without having shown anything.
+	trials int
 }
 
 func newFollower(e endpoint, w *Watcher) *follower {

@@ -91,7 +91,7 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		s.wantLog(2, "WARN", "resource=pods")
 		s.wantLog(0, "INFO", "works again")
-		if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 300 {
+		if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 400 {
 			t.Errorf("asked %d times in 10 minutes", asked)
 		}
 	})

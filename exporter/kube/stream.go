@@ -28,6 +28,9 @@ const (
 	// overtime is how much longer a watch may go on than was asked for. Servers end it by their own clock
 	// (apiserver, handlers.serveWatchHandler), on time.
 	overtime = 30 * time.Second
+	// afterList is for how long a watch goes on after its list if it is to be ended. What ends within a second is listed anew
+	// (cache.VeryShortWatchError).
+	afterList = 1500 * time.Millisecond
 )
 
 // stream is a watch that tells when and why it ended. The reflector calls Stop as soon as
@@ -51,6 +54,8 @@ type stream struct {
 	// for minutes, what has come in the meantime is taken first. nudge is called once if it is quiet for long.
 	tick  *time.Ticker
 	quiet int
+	// trial: the watch is not believed. One that begins with a list is ended after that, for another that proves itself sooner.
+	trial bool
 	nudge func()
 	// initial: a list comes first, which is complete or not. bookmarked: the server sends bookmarks on this watch.
 	// fruitful: an event or a bookmark has come on it, and the end of the list if there is one.
@@ -149,6 +154,9 @@ func (s *stream) relay() {
 			s.note(errBehind)
 			return
 		case <-s.overdue.C:
+			if !s.fruitful {
+				s.note(errSilent) // nor has the server ended it
+			}
 			return
 		case <-s.done:
 			return
@@ -162,6 +170,9 @@ func (s *stream) take(e watch.Event) bool {
 		if !s.hand(e) || endsList(e) && !s.catchUp() {
 			return false
 		}
+	}
+	if endsList(e) && s.trial {
+		s.overdue.Reset(afterList)
 	}
 	s.complete = s.complete || endsList(e)
 	s.bookmarked = s.bookmarked || e.Type == watch.Bookmark && !endsList(e)

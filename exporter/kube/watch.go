@@ -26,8 +26,12 @@ const (
 	resumeFor = 5 * time.Minute
 	// soon is within how much time the end of a watch that brought nothing says that it does not work: servers
 	// that mean to end a watch do it after minutes.
-	soon = 5 * time.Second
+	soon = 4 * time.Second
 )
+
+// trials are for how many seconds a watch is asked for that is not believed, one after the other: shortly before its end it gets a bookmark
+// (apiserver, cacheWatcher.nextBookmarkTime), which else would take a minute. After them it is asked for as long as ever.
+var trials = [...]int64{5, 20}
 
 var (
 	errNoAnswer = errors.New("the connection ended before an event came")
@@ -54,6 +58,14 @@ func (f *follower) watch(parent context.Context, options metav1.ListOptions) (wa
 	}
 	s := newStream(raw, &options)
 	s.initial, s.nudge = initial, func() { f.running.Go(func() { f.askForProgress(ctx) }) }
+	if s.trial = f.health.isDoubted(); s.trial {
+		// So that there is something newer for a bookmark to tell; not if it ends at once.
+		f.running.Go(func() {
+			if sleep(ctx, time.Second) == nil {
+				f.askForProgress(ctx)
+			}
+		})
+	}
 	s.ended = func(cause error) {
 		cancel()
 		f.current.CompareAndSwap(s, nil)
@@ -98,6 +110,8 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, ini
 	case !initial && f.health.isDoubted() && (f.silent > 1 || f.health.behindFor() >= resumeFor):
 		f.silent = 0
 		return errListAnew
+	case !initial && f.health.isDoubted() && f.trials < len(trials):
+		options.TimeoutSeconds = &trials[f.trials]
 	}
 	return nil
 }
@@ -131,14 +145,20 @@ func (f *follower) lookFor() time.Duration {
 
 // ended reports how a watch that had been opened ended.
 func (f *follower) ended(ctx context.Context, s *stream, cause error) {
-	if s.fruitful {
-		f.silent, f.pause = 0, retries()
+	if s.fruitful && !f.health.isDoubted() {
+		f.silent, f.trials, f.pause = 0, 0, retries()
 	}
 	switch {
 	case causeOf(cause) == causeSilent:
 		f.silent++
 		f.stalled = s.initial && !s.complete
 		f.health.doubted(cause)
+	case f.health.isDoubted() && cause == nil && (s.complete || time.Since(s.opened) >= soon):
+		// A trial is over and has shown nothing: it is down for what it was.
+		if !s.initial {
+			f.trials++
+		}
+		return
 	case s.fruitful || time.Since(s.opened) >= soon:
 	case s.initial:
 		f.barren = true // a list that breaks off is no news of the watch
