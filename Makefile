@@ -150,7 +150,7 @@ FORCE:
 
 # make lab-test RELEASE=v1.31.0: everything on that version of Kubernetes.
 lab-test: bin/helm bin/controller-gen
-	cd lab && go test -timeout 60m -parallel 6 $(if $(RELEASE),-count 1 . -release $(RELEASE),./...)
+	cd lab && go test -timeout 60m -parallel 4 $(if $(RELEASE),-count 1 . -release $(RELEASE),./...)
 
 # Writes docs/causes.md from a run of all scenarios.
 lab-docs:

@@ -99,6 +99,7 @@ type Lab struct {
 // All lists the scenarios as they are on a release, in the order of the incidents.
 func All(release cluster.Release) []Scenario {
 	all := []Scenario{
+		random(), // which takes longest
 		heartbeatLoss(release),
 		endpointsReset(),
 		controlPlaneStall(),
@@ -112,7 +113,6 @@ func All(release cluster.Release) []Scenario {
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),
-		random(),
 	}
 	for i := range all {
 		if all[i].Options.Release == "" {
