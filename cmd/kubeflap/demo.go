@@ -72,7 +72,7 @@ const renewal = 10 * time.Second
 func printFindings(out io.Writer) func(flap.Finding) {
 	return func(x flap.Finding) {
 		switch {
-		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
+		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.ConsumerBounced, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
 			return
 		}
 		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), printable.Line(x.String()))
