@@ -188,12 +188,15 @@ func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
 	}
 }
 
-// observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced,
-// or had ended. If Ready left meanwhile and came back, since then; once the new container has served, it was true.
+// observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced, or had ended. A
+// pod that came back and leaves again had Ready False in between; if its new container was there when it came back, Ready was true.
 func (f *Fold) observeStale(p *pod, t time.Time) {
 	var since time.Time
+	again := p.turned > p.updated
 	switch {
-	case p.cause == CauseInPlaceUpdate && !p.updateDone:
+	case p.cause == CauseInPlaceUpdate && again && p.updateDone:
+		return
+	case p.cause == CauseInPlaceUpdate:
 		since = f.time(max(p.updated, p.turned))
 	case p.cause == CauseContainerExit:
 		since = f.time(p.ended)
