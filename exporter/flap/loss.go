@@ -30,11 +30,11 @@ type loss struct {
 	// of that outage's end, if it has ended already.
 	outage bool
 	over   Finding
-	// bounces are to be told after the loss.
-	bounces []Finding
+	// after is what became of the address since, to be told after the loss.
+	after []Finding
 	// settled: its cause is known.
 	settled bool
-	// older is the loss of the same address before this one that waits as well, nil if none does.
+	// older is the loss of the same address before this one that is not told either, nil if there is none.
 	older *loss
 }
 
@@ -43,7 +43,7 @@ type lossQueue struct {
 	// fresh are in the order in which they happened; behind have waited for evidenceWait, and their evidence is known
 	// to be on its way. Those that are settled leave when it is their turn.
 	fresh, behind queue[*loss]
-	// of are those that are not settled, the newest of each address.
+	// of are those that are not told, the newest of each address.
 	of map[event.UID]*loss
 }
 
@@ -53,7 +53,7 @@ func (q *lossQueue) add(l *loss) {
 	q.of[l.uid] = l
 }
 
-// forget takes out a loss that is settled.
+// forget takes out a loss that is told.
 func (q *lossQueue) forget(l *loss) {
 	newest := q.of[l.uid]
 	if newest == l {
@@ -182,7 +182,6 @@ func (f *Fold) Settle() {
 func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s := l.service
 	l.settled = true
-	f.losses.forget(l)
 	s.losses[cause]++
 	s.noteLastLoss(l.finding.Time, cause)
 	l.finding.Cause = cause
@@ -196,8 +195,13 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 // tellLoss reports a loss and the outage that began with it. Losses of a Service are told in the order in which they happened, which is
 // the same for everybody: one whose cause shows at once does not overtake another that waits for its own.
 func (f *Fold) tellLoss(s *service, l *loss) {
+	f.losses.forget(l)
 	f.reportOf(s, l.finding)
-	for _, x := range l.bounces {
+	if l.outage {
+		// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
+		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: l.finding.Cause, Trigger: l.finding.Trigger})
+	}
+	for _, x := range l.after {
 		f.reportOf(s, x)
 	}
 	if !l.outage {
@@ -206,14 +210,24 @@ func (f *Fold) tellLoss(s *service, l *loss) {
 	if s.lastOutage == l {
 		s.lastOutage = nil
 	}
-	// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
-	f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: l.finding.Cause, Trigger: l.finding.Trigger})
 	if l.over.Kind == 0 {
 		s.outageCause = l.finding.Cause
 		return
 	}
 	l.over.Cause = l.finding.Cause
 	f.reportOf(s, l.over)
+}
+
+// tellOfAddress reports what became of an address, after the loss before it if that is not told yet: who hears that it is back, or gone,
+// and then that it was lost, would wait for it for ever.
+func (f *Fold) tellOfAddress(s *service, x Finding) {
+	for l := f.losses.of[x.Address]; l != nil; l = l.older {
+		if l.service == s {
+			l.after = append(l.after, x)
+			return
+		}
+	}
+	f.reportOf(s, x)
 }
 
 // noteLastLoss keeps the newest by time: a loss whose cause shows at once overtakes one that waits for its own. Of several at the

@@ -182,7 +182,7 @@ func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
 	}
 	for l := f.losses.of[w.id]; l != nil; l = l.older {
 		after := l.finding.Time.Sub(w.at)
-		if l.finding.Kind == AddressNotReady && after <= evidenceWait && after >= -lagWait {
+		if !l.settled && l.finding.Kind == AddressNotReady && after <= evidenceWait && after >= -lagWait {
 			f.settleLoss(l, cause)
 		}
 	}
