@@ -178,10 +178,9 @@ func (f *Fold) advance(t time.Time) {
 	if t.Before(f.now) {
 		return
 	}
+	f.settleOverdue(t)
 	f.now = t
 	f.countLate(t)
-	f.resolveOverdueTurns(t)
-	f.settleOverdue(t)
 	f.forgetDeparted(t)
 	f.forgetEmptied(t)
 	f.closeWindows(t)

@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -145,22 +146,72 @@ func (f *Fold) settleIfSure(l *loss) {
 	}
 }
 
-// settleOverdue settles the losses that have waited long enough by t: those in front.
+// settleOverdue resolves the turns and settles the losses that have waited long enough by t, in the order of time: what is known of the one
+// depends on the other, and must not depend on how often anyone asks.
 func (f *Fold) settleOverdue(t time.Time) {
-	for q := &f.losses.fresh; !q.isEmpty() && t.Sub(q.front().finding.Time) >= evidenceWait; {
-		l := q.take()
-		if l.settled {
-			continue
+	for {
+		due, settle := f.nextDue(t)
+		if settle == nil {
+			return
 		}
-		if x := f.explain(l); x.behind {
-			f.losses.behind.push(l)
-		} else {
-			f.settleLoss(l, x.cause)
+		if due.After(f.now) {
+			f.now = due
+		}
+		settle(f)
+	}
+}
+
+// nextDue is what has waited for its evidence and is due first, nil if nothing is by t.
+func (f *Fold) nextDue(t time.Time) (due time.Time, settle func(*Fold)) {
+	earlier := func(at time.Time, what func(*Fold)) {
+		if !at.After(t) && (settle == nil || at.Before(due)) {
+			due, settle = at, what
 		}
 	}
-	for q := &f.losses.behind; !q.isEmpty() && t.Sub(q.front().finding.Time) >= lagWait; {
-		if l := q.take(); !l.settled {
-			f.settleLoss(l, f.explain(l).cause)
+	if q := &f.probeTurns; !q.isEmpty() {
+		earlier(f.dueOfProbe(q.front()), func(f *Fold) { f.resolveTurn(f.probeTurns.take()) })
+	}
+	if q := &f.markTurns; !q.isEmpty() {
+		earlier(q.front().at.Add(lagWait), func(f *Fold) { f.resolveTurn(f.markTurns.take()) })
+	}
+	if q := &f.losses.fresh; !q.isEmpty() {
+		earlier(q.front().finding.Time.Add(evidenceWait), (*Fold).settleFresh)
+	}
+	if q := &f.losses.behind; !q.isEmpty() {
+		earlier(q.front().finding.Time.Add(lagWait), (*Fold).settleBehind)
+	}
+	return due, settle
+}
+
+func (f *Fold) settleFresh() {
+	l := f.losses.fresh.take()
+	if l.settled {
+		return
+	}
+	if x := f.explain(l); x.behind {
+		f.losses.behind.push(l)
+	} else {
+		f.settleLoss(l, x.cause)
+	}
+}
+
+func (f *Fold) settleBehind() {
+	if l := f.losses.behind.take(); !l.settled {
+		f.settleLoss(l, f.explain(l).cause)
+	}
+}
+
+// settleOverdueOf settles the losses of a pod that have waited long enough but for its turn, which is resolved now.
+func (f *Fold) settleOverdueOf(pod event.UID) {
+	var waiting []*loss
+	for l := f.losses.of[pod]; l != nil; l = l.older {
+		if !l.settled && f.now.Sub(l.finding.Time) >= evidenceWait {
+			waiting = append(waiting, l)
+		}
+	}
+	for _, l := range slices.Backward(waiting) {
+		if x := f.explain(l); !l.settled && !x.behind {
+			f.settleLoss(l, x.cause)
 		}
 	}
 }

@@ -118,18 +118,16 @@ func (f *Fold) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
 // of their own, one after the other.
 const nodeWait = 3 * time.Second
 
-// resolveOverdueTurns resolves the turns that have waited long enough by t.
-func (f *Fold) resolveOverdueTurns(t time.Time) {
-	wait := nodeWait
-	if f.lags.behind(event.KindNode, t) {
-		wait = lagWait
+// dueOfProbe is until when a pod whose probe failed waits for its node: for longer while the watch of nodes is known to be behind.
+func (f *Fold) dueOfProbe(w *turn) time.Time {
+	due, limit := w.at.Add(nodeWait), w.at.Add(lagWait)
+	switch until := f.lags.until[event.KindNode]; {
+	case !due.Before(until):
+		return due
+	case until.Before(limit):
+		return until
 	}
-	for q := &f.probeTurns; !q.isEmpty() && t.Sub(q.front().at) >= wait; {
-		f.resolveTurn(q.take())
-	}
-	for q := &f.markTurns; !q.isEmpty() && t.Sub(q.front().at) >= lagWait; {
-		f.resolveTurn(q.take())
-	}
+	return limit
 }
 
 // resolveTurnsOf resolves what a change of a node's Ready explains.
@@ -172,6 +170,7 @@ func (f *Fold) resolveTurn(w *turn) {
 	}
 	f.settleFlipsOf(w, cause)
 	f.settleLossesOf(w.id)
+	f.settleOverdueOf(w.id)
 }
 
 // settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again by now: those seen with it, or before
