@@ -80,6 +80,14 @@ type departure struct {
 	at    time.Time
 }
 
+// causeOf is why an address of a pod that is gone was lost: one that was not ready before it went, for what made the pod so.
+func (d *departure) causeOf(l *loss) Cause {
+	if l.finding.Kind == AddressNotReady && d.pod.ready != event.StatusTrue && d.pod.everReady && d.pod.cause != CauseUnknown {
+		return d.pod.cause
+	}
+	return d.cause
+}
+
 // departed is which pod is gone, and since when.
 type departed struct {
 	id event.UID

@@ -173,18 +173,28 @@ func (f *Fold) resolveTurn(w *turn) {
 	f.settleOverdueOf(w.id)
 }
 
-// settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again by now: those seen with it, or before
-// it where the watch of pods is behind.
+// settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again, or gone, by now: those seen while it was
+// not Ready, or before it where the watch of pods is behind.
 func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
 	if cause == CauseUnknown {
 		return
 	}
 	for l := f.losses.of[w.id]; l != nil; l = l.older {
-		after := l.finding.Time.Sub(w.at)
-		if !l.settled && l.finding.Kind == AddressNotReady && after <= evidenceWait && after >= -lagWait {
+		if !l.settled && l.finding.Kind == AddressNotReady && f.followed(w, l) {
 			f.settleLoss(l, cause)
 		}
 	}
+}
+
+// followed reports whether a loss followed from a turn.
+func (f *Fold) followed(w *turn, l *loss) bool {
+	after := l.finding.Time.Sub(w.at)
+	if after <= evidenceWait {
+		return after >= -lagWait
+	}
+	// The watch of slices is behind. If the pod is Ready again the loss was seen before that.
+	again := w.pod.ready == event.StatusTrue && l.finding.Time.After(f.time(w.pod.turned))
+	return !again && !l.service.changedAround(l.finding.Time)
 }
 
 // observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced,
