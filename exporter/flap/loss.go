@@ -228,7 +228,7 @@ func (f *Fold) settleOverdueOf(pod event.UID) {
 func (f *Fold) Settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.resolveTurns(func(*turn) bool { return true })
+	f.resolveTurns(f.turns, func(*turn) bool { return true })
 	for _, q := range []*queue[*loss]{&f.losses.behind, &f.losses.fresh} {
 		for !q.isEmpty() {
 			if l := q.take(); !l.settled {

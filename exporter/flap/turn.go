@@ -12,9 +12,10 @@ import (
 // turn is a pod that is not Ready any more, and whose cause waits for what its node will show: the watches of pods and
 // nodes are not ordered among each other.
 type turn struct {
-	id  event.UID
-	pod *pod
-	at  time.Time
+	id   event.UID
+	pod  *pod
+	node string
+	at   time.Time
 	// tentative is the cause as far as is known: CauseProbeFailed, which a node that is not Ready outdoes, or
 	// CauseNodeHeartbeatLost of a pod that the node controller marked though its node was last seen Ready.
 	tentative Cause
@@ -51,12 +52,16 @@ func (f *Fold) blamePod(p *pod, e event.Event, o *event.Pod) {
 		p.cause = c.cause()
 	}
 	f.observeStale(p, e.Seen)
-	w := &turn{id: o.UID, pod: p, at: e.Seen, tentative: p.cause}
+	w := &turn{id: o.UID, pod: p, node: o.Node, at: e.Seen, tentative: p.cause}
 	cause, sure := f.causeByNode(w, f.nodes[o.Node])
 	if p.cause = cause; sure {
 		return
 	}
 	f.turns[o.UID] = w
+	if f.turnsOn[w.node] == nil {
+		f.turnsOn[w.node] = map[event.UID]*turn{}
+	}
+	f.turnsOn[w.node][w.id] = w
 	if w.tentative == CauseProbeFailed {
 		f.probeTurns.push(w)
 	} else {
@@ -132,16 +137,16 @@ func (f *Fold) dueOfProbe(w *turn) time.Time {
 
 // resolveTurnsOf resolves what a change of a node's Ready explains.
 func (f *Fold) resolveTurnsOf(n *node) {
-	f.resolveTurns(func(w *turn) bool {
+	f.resolveTurns(f.turnsOn[n.name], func(w *turn) bool {
 		_, sure := f.causeByNode(w, n)
-		return sure && w.pod.node.Value() == n.name
+		return sure
 	})
 }
 
-// resolveTurns resolves those that which chooses, in the order in which they happened.
-func (f *Fold) resolveTurns(which func(*turn) bool) {
+// resolveTurns resolves those of some turns that which chooses, in the order in which they happened.
+func (f *Fold) resolveTurns(of map[event.UID]*turn, which func(*turn) bool) {
 	var some []*turn
-	for _, w := range f.turns {
+	for _, w := range of {
 		if which(w) {
 			some = append(some, w)
 		}
@@ -157,8 +162,11 @@ func (f *Fold) resolveTurn(w *turn) {
 		return // there is none, or it is resolved
 	}
 	delete(f.turns, w.id)
+	if delete(f.turnsOn[w.node], w.id); len(f.turnsOn[w.node]) == 0 {
+		delete(f.turnsOn, w.node)
+	}
 	p := w.pod
-	cause, _ := f.causeByNode(w, f.nodes[p.node.Value()])
+	cause, _ := f.causeByNode(w, f.nodes[w.node])
 	if p.ready == event.StatusTrue {
 		p.recovered = cause
 	} else {
