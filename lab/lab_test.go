@@ -66,7 +66,6 @@ func TestScenarios(t *testing.T) {
 	all := results{causes: map[string]string{}}
 	// The group ends when all in it have ended.
 	t.Run("all", func(t *testing.T) {
-		runFaults(t, kubeflap, releases[0]) // they take longest, and wait most
 		for _, s := range scenarios(releases) {
 			t.Run(nameOf(s), func(t *testing.T) {
 				t.Parallel()
@@ -86,6 +85,7 @@ func TestScenarios(t *testing.T) {
 				all.join(s, running)
 			})
 		}
+		runFaults(t, kubeflap, releases[0])
 	})
 	t.Logf("over all scenarios: %s", all.apart)
 	t.Logf("a loss was shown without its cause for at most %s", all.lag)

@@ -32,6 +32,8 @@ type lines struct {
 	lost    int
 	dropped uint64
 	closed  bool
+	// writing: a line was taken and is not written yet.
+	writing bool
 	// patient: who writes waits for room.
 	patient bool
 }
@@ -75,6 +77,15 @@ func (l *lines) waitForRoom(ctx context.Context) {
 	context.AfterFunc(ctx, func() { l.setPatient(false) })
 }
 
+// flush waits until all is written, if lines are what is wanted (waitForRoom), so that what is printed next comes behind them.
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.patient && (len(l.waiting) > 0 || l.lost > 0 || l.writing) {
+		l.changed.Wait()
+	}
+}
+
 func (l *lines) setPatient(patient bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,9 +120,12 @@ func (l *lines) run() {
 func (l *lines) take() (line, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.writing = false
+	l.changed.Broadcast()
 	for len(l.waiting) == 0 && l.lost == 0 && !l.closed {
 		l.changed.Wait()
 	}
+	l.writing = true
 	switch {
 	case len(l.waiting) > 0:
 		next := l.waiting[0]

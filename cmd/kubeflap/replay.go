@@ -135,6 +135,7 @@ func (r *replay) printFinal(p program) error {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
 	defer scrape.Done()
+	p.lines.flush()
 	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
 		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
 	}

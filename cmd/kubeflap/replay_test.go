@@ -37,7 +37,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p := program{ctx: t.Context(), out: io.Discard}
+	p := program{ctx: t.Context(), lines: newLines(io.Discard, func(int) {}), out: io.Discard}
 	// All is read already; what is left is to print it.
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)

@@ -3,6 +3,7 @@ package flap
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -120,6 +121,30 @@ func BenchmarkSliceWithAFlip(b *testing.B) {
 	listed(f, event.KindService, aService("web", true))
 	listed(f, event.KindEndpointSlice, hundred(""))
 	apply(b, f, changed(hundred("-")), changed(hundred("")))
+}
+
+// BenchmarkNodeWhileTurnsWait turns a node while other nodes' pods wait for theirs: what it costs does not depend on how many.
+func BenchmarkNodeWhileTurnsWait(b *testing.B) {
+	for _, waiting := range []int{1_000, 40_000} {
+		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
+			f := New(grace40, nil)
+			listed(f, event.KindNode, aNode("node-1", ready, 0), aNode("node-2", ready, 0))
+			for i := range waiting {
+				name := "web-" + strconv.Itoa(i)
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Added, Object: aPod(name, ready)})
+				marked := aPod(name, notReady)
+				marked.ContainersReady = ready
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Modified, Object: marked})
+			}
+			for b.Loop() {
+				f.Apply(event.Event{Seen: zero, Kind: event.KindNode, Type: event.Modified, Object: unknownSince("node-2", 1)})
+				f.Apply(event.Event{Seen: zero, Kind: event.KindNode, Type: event.Modified, Object: aNode("node-2", ready, 1)})
+			}
+			if len(f.turns) != waiting {
+				b.Fatalf("%d wait, want %d", len(f.turns), waiting)
+			}
+		})
+	}
 }
 
 // bytesPer reports how much memory the fold holds for each of n objects.

@@ -24,7 +24,7 @@ func (f *Fold) explain(l *loss) explanation {
 	p := f.pods[l.uid]
 	if p == nil {
 		if gone, ok := f.departed[l.uid]; ok {
-			return explanation{cause: gone.cause, sure: true}
+			return explanation{cause: gone.causeOf(l), sure: true}
 		}
 		return explanation{cause: f.explainByService(l)}
 	}
@@ -67,8 +67,9 @@ func (f *Fold) explainByPod(l *loss, p *pod) explanation {
 	switch {
 	case longAgo && l.service.changedAround(l.finding.Time):
 		return explanation{cause: CauseServiceChanged, sure: true}
-	case l.terminating && !f.watches[event.KindPod].live(l.finding.Time):
-		return explanation{cause: CausePodDeleted} // what is known of the pod may be old
+	case l.terminating:
+		// Why it is deleted the pod is about to say: what is known of it is old.
+		return explanation{cause: CausePodDeleted, behind: !f.watches[event.KindPod].missing}
 	}
 	return explanation{cause: p.cause, sure: p.cause != CauseUnknown && !longAgo}
 }

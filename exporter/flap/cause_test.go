@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -514,4 +515,25 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	s := webStory(t).at(10).deleted(aPod("web-1", ready))
 	s.at(60).deleted(aPod("web-2", ready))
 	equal(t, "remembered", len(s.departed), 1)
+}
+
+// The slices' watch, or their controller, is behind by more than a loss waits for its evidence: the pod still waits for its node by then, and has
+// recovered before a loss is given up.
+func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
+	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
+		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {
+			s := webStory(t)
+			asked := func(until float64) *story {
+				for next := s.now.Add(every); next.Before(clock(until)); next = next.Add(every) {
+					s.Advance(next)
+				}
+				return s.at(until)
+			}
+			asked(10).modified(unready("ContainersNotReady"))
+			asked(lost).modified(slice("a", "web", "-web-1", "web-2"))
+			asked(14.6).modified(aPod("web-1", ready, running("app:1", 0)))
+			asked(15.6).modified(slice("a", "web", "web-1", "web-2"))
+			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(CauseProbeFailed), 1)
+		}
+	}
 }

@@ -62,9 +62,10 @@ type Fold struct {
 
 	// losses wait for their cause.
 	losses lossQueue
-	// turns are the pods that are not Ready and whose cause waits for their node, by UID; probeTurns and markTurns are they
-	// by their tentative cause, in the order in which they happened.
+	// turns are the pods that are not Ready and whose cause waits for their node, by UID, turnsOn they by node; probeTurns and markTurns are
+	// they by their tentative cause, in the order in which they happened.
 	turns                 map[event.UID]*turn
+	turnsOn               map[string]map[event.UID]*turn
 	probeTurns, markTurns queue[*turn]
 	// aheads are changes of addresses whose pods were not seen to turn yet, for a moment.
 	aheads []ahead
@@ -110,6 +111,7 @@ func New(settings Settings, report func(Finding)) *Fold {
 		namespaces: map[string]*namespace{},
 		departed:   map[event.UID]departure{},
 		turns:      map[event.UID]*turn{},
+		turnsOn:    map[string]map[event.UID]*turn{},
 		lags:       lags{seen: make([]seenVersion, 0, lagBuckets)},
 		losses:     lossQueue{of: map[event.UID]*loss{}},
 		stuck:      map[event.UID]time.Time{},
@@ -178,10 +180,9 @@ func (f *Fold) advance(t time.Time) {
 	if t.Before(f.now) {
 		return
 	}
+	f.settleOverdue(t)
 	f.now = t
 	f.countLate(t)
-	f.resolveOverdueTurns(t)
-	f.settleOverdue(t)
 	f.forgetDeparted(t)
 	f.forgetEmptied(t)
 	f.closeWindows(t)

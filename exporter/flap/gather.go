@@ -129,21 +129,8 @@ func (f *Fold) applyWindow(s *service, window int) {
 	f.tenantOf(s).bounces[window] += uint64(len(bounced))
 	slices.SortFunc(bounced, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range bounced {
-		f.tellConsumerBounce(s, id, c.due, window)
+		f.tellOfAddress(s, Finding{Time: c.due, Kind: ConsumerBounced, Address: id, Duration: windows[window]})
 	}
-}
-
-// tellConsumerBounce reports it after the loss that it comes from, if that still waits for its cause.
-func (f *Fold) tellConsumerBounce(s *service, id event.UID, t time.Time, window int) {
-	x := Finding{Time: t, Kind: ConsumerBounced, Address: id, Duration: windows[window]}
-	for l := f.losses.of[id]; l != nil; l = l.older {
-		if l.service == s {
-			x.Namespace, x.Service = s.key.namespace, s.key.name
-			l.bounces = append(l.bounces, x)
-			return
-		}
-	}
-	f.reportOf(s, x)
 }
 
 // turn applies one address and reports whether it is taken out again soon after

@@ -92,6 +92,9 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 		f.leaseRead(e, l)
 		return
 	}
+	if f.showsLag(e, l) {
+		f.beats.resume(e.Seen)
+	}
 	f.beats.reads.watchShowed(e.Seen, l)
 	f.countLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {

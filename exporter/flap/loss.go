@@ -1,6 +1,7 @@
 package flap
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -30,11 +31,11 @@ type loss struct {
 	// of that outage's end, if it has ended already.
 	outage bool
 	over   Finding
-	// bounces are to be told after the loss.
-	bounces []Finding
+	// after is what became of the address since, to be told after the loss.
+	after []Finding
 	// settled: its cause is known.
 	settled bool
-	// older is the loss of the same address before this one that waits as well, nil if none does.
+	// older is the loss of the same address before this one that is not told either, nil if there is none.
 	older *loss
 }
 
@@ -43,7 +44,7 @@ type lossQueue struct {
 	// fresh are in the order in which they happened; behind have waited for evidenceWait, and their evidence is known
 	// to be on its way. Those that are settled leave when it is their turn.
 	fresh, behind queue[*loss]
-	// of are those that are not settled, the newest of each address.
+	// of are those that are not told, the newest of each address.
 	of map[event.UID]*loss
 }
 
@@ -53,7 +54,7 @@ func (q *lossQueue) add(l *loss) {
 	q.of[l.uid] = l
 }
 
-// forget takes out a loss that is settled.
+// forget takes out a loss that is told.
 func (q *lossQueue) forget(l *loss) {
 	newest := q.of[l.uid]
 	if newest == l {
@@ -77,6 +78,14 @@ type departure struct {
 	pod   *pod
 	cause Cause
 	at    time.Time
+}
+
+// causeOf is why an address of a pod that is gone was lost: one that was not ready before it went, for what made the pod so.
+func (d *departure) causeOf(l *loss) Cause {
+	if l.finding.Kind == AddressNotReady && d.pod.ready != event.StatusTrue && d.pod.everReady && d.pod.cause != CauseUnknown {
+		return d.pod.cause
+	}
+	return d.cause
 }
 
 // departed is which pod is gone, and since when.
@@ -145,22 +154,72 @@ func (f *Fold) settleIfSure(l *loss) {
 	}
 }
 
-// settleOverdue settles the losses that have waited long enough by t: those in front.
+// settleOverdue resolves the turns and settles the losses that have waited long enough by t, in the order of time: what is known of the one
+// depends on the other, and must not depend on how often anyone asks.
 func (f *Fold) settleOverdue(t time.Time) {
-	for q := &f.losses.fresh; !q.isEmpty() && t.Sub(q.front().finding.Time) >= evidenceWait; {
-		l := q.take()
-		if l.settled {
-			continue
+	for {
+		due, settle := f.nextDue(t)
+		if settle == nil {
+			return
 		}
-		if x := f.explain(l); x.behind {
-			f.losses.behind.push(l)
-		} else {
-			f.settleLoss(l, x.cause)
+		if due.After(f.now) {
+			f.now = due
+		}
+		settle(f)
+	}
+}
+
+// nextDue is what has waited for its evidence and is due first, nil if nothing is by t.
+func (f *Fold) nextDue(t time.Time) (due time.Time, settle func(*Fold)) {
+	earlier := func(at time.Time, what func(*Fold)) {
+		if !at.After(t) && (settle == nil || at.Before(due)) {
+			due, settle = at, what
 		}
 	}
-	for q := &f.losses.behind; !q.isEmpty() && t.Sub(q.front().finding.Time) >= lagWait; {
-		if l := q.take(); !l.settled {
-			f.settleLoss(l, f.explain(l).cause)
+	if q := &f.probeTurns; !q.isEmpty() {
+		earlier(f.dueOfProbe(q.front()), func(f *Fold) { f.resolveTurn(f.probeTurns.take()) })
+	}
+	if q := &f.markTurns; !q.isEmpty() {
+		earlier(q.front().at.Add(lagWait), func(f *Fold) { f.resolveTurn(f.markTurns.take()) })
+	}
+	if q := &f.losses.fresh; !q.isEmpty() {
+		earlier(q.front().finding.Time.Add(evidenceWait), (*Fold).settleFresh)
+	}
+	if q := &f.losses.behind; !q.isEmpty() {
+		earlier(q.front().finding.Time.Add(lagWait), (*Fold).settleBehind)
+	}
+	return due, settle
+}
+
+func (f *Fold) settleFresh() {
+	l := f.losses.fresh.take()
+	if l.settled {
+		return
+	}
+	if x := f.explain(l); x.behind {
+		f.losses.behind.push(l)
+	} else {
+		f.settleLoss(l, x.cause)
+	}
+}
+
+func (f *Fold) settleBehind() {
+	if l := f.losses.behind.take(); !l.settled {
+		f.settleLoss(l, f.explain(l).cause)
+	}
+}
+
+// settleOverdueOf settles the losses of a pod that have waited long enough but for its turn, which is resolved now.
+func (f *Fold) settleOverdueOf(pod event.UID) {
+	var waiting []*loss
+	for l := f.losses.of[pod]; l != nil; l = l.older {
+		if !l.settled && f.now.Sub(l.finding.Time) >= evidenceWait {
+			waiting = append(waiting, l)
+		}
+	}
+	for _, l := range slices.Backward(waiting) {
+		if x := f.explain(l); !l.settled && !x.behind {
+			f.settleLoss(l, x.cause)
 		}
 	}
 }
@@ -169,7 +228,7 @@ func (f *Fold) settleOverdue(t time.Time) {
 func (f *Fold) Settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.resolveTurns(func(*turn) bool { return true })
+	f.resolveTurns(f.turns, func(*turn) bool { return true })
 	for _, q := range []*queue[*loss]{&f.losses.behind, &f.losses.fresh} {
 		for !q.isEmpty() {
 			if l := q.take(); !l.settled {
@@ -182,7 +241,6 @@ func (f *Fold) Settle() {
 func (f *Fold) settleLoss(l *loss, cause Cause) {
 	s := l.service
 	l.settled = true
-	f.losses.forget(l)
 	s.losses[cause]++
 	s.noteLastLoss(l.finding.Time, cause)
 	l.finding.Cause = cause
@@ -196,8 +254,13 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 // tellLoss reports a loss and the outage that began with it. Losses of a Service are told in the order in which they happened, which is
 // the same for everybody: one whose cause shows at once does not overtake another that waits for its own.
 func (f *Fold) tellLoss(s *service, l *loss) {
+	f.losses.forget(l)
 	f.reportOf(s, l.finding)
-	for _, x := range l.bounces {
+	if l.outage {
+		// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
+		f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: l.finding.Cause, Trigger: l.finding.Trigger})
+	}
+	for _, x := range l.after {
 		f.reportOf(s, x)
 	}
 	if !l.outage {
@@ -206,14 +269,24 @@ func (f *Fold) tellLoss(s *service, l *loss) {
 	if s.lastOutage == l {
 		s.lastOutage = nil
 	}
-	// Not before its cause: a Service that is deleted loses its addresses, too, and is no outage.
-	f.reportOf(s, Finding{Time: l.finding.Time, Kind: OutageStarted, Cause: l.finding.Cause, Trigger: l.finding.Trigger})
 	if l.over.Kind == 0 {
 		s.outageCause = l.finding.Cause
 		return
 	}
 	l.over.Cause = l.finding.Cause
 	f.reportOf(s, l.over)
+}
+
+// tellOfAddress reports what became of an address, after the loss before it if that is not told yet: who hears that it is back, or gone,
+// and then that it was lost, would wait for it for ever.
+func (f *Fold) tellOfAddress(s *service, x Finding) {
+	for l := f.losses.of[x.Address]; l != nil; l = l.older {
+		if l.service == s {
+			l.after = append(l.after, x)
+			return
+		}
+	}
+	f.reportOf(s, x)
 }
 
 // noteLastLoss keeps the newest by time: a loss whose cause shows at once overtakes one that waits for its own. Of several at the

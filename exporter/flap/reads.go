@@ -43,6 +43,17 @@ func (r *leaseReads) watchShowed(t time.Time, l *event.Lease) {
 	}
 }
 
+// showsLag reports whether a Lease shows that the watch was behind, as a read has said: by the node's own clock it was renewed in time, and it is
+// seen when that is over. As after a break nothing is late before it could have been seen.
+func (f *Fold) showsLag(e event.Event, l *event.Lease) bool {
+	n := f.nodes[l.Name]
+	if len(f.beats.reads.ahead) == 0 || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
+		return false
+	}
+	mark := f.beats.grace / 2
+	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(f.intervalStart(n)) > mark
+}
+
 // prove reports whether it is known by t that a heartbeat that was not seen until mark did not come: the watch has shown others since, or a
 // read has shown no newer one. If the API server answers and cannot read, no node can have renewed.
 func (r *leaseReads) prove(mark, t time.Time) bool {

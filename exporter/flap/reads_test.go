@@ -87,6 +87,17 @@ func TestAReadThatIsAMomentAheadOfTheWatchMeansNothing(t *testing.T) {
 	equal(t, "late: the node itself, since its heartbeat came after the mark", s.at(29.8).lates(), 1)
 }
 
+func TestNothingIsLateThatAWatchShowsLateWhichAReadHasShownToBeBehind(t *testing.T) {
+	s := threeNodes(t).at(29.6).reads("", lease("b", 20), lease("c", 21))
+	s.at(31.2).modified(lease("a", 19), lease("b", 20), lease("c", 21)) // in time, and then seen late
+	equal(t, "late", s.at(31.3).lates(), 0)
+	equal(t, "behind", s.LeasesBehind(s.now), false)
+	s.at(31.4).modified(lease("b", 30), lease("c", 31))
+	s.at(45).modified(lease("b", 40))
+	equal(t, "intervals measured of what came in late", s.count(HeartbeatSeen), 0)
+	equal(t, "late, when it could have been seen", s.at(52.5).lates(), 2)
+}
+
 func TestNothingIsSaidOfNodesWhileNothingAnswers(t *testing.T) {
 	s := threeNodes(t)
 	for at := 29.6; at < 80; at += 10 {

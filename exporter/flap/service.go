@@ -236,7 +236,7 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	}
 	if to == stateNone && s.truncated {
 		if from == stateNotReady {
-			f.reportOf(s.service, f.addressFinding(s, a, AddressLeftOut))
+			f.tellOfAddress(s.service, f.addressFinding(s, a, AddressLeftOut))
 		}
 		return
 	}
@@ -268,7 +268,7 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 		if kind == AddressAdded {
 			x.To = readiness(to)
 		}
-		f.reportOf(s.service, x)
+		f.tellOfAddress(s.service, x)
 	}
 	if to == stateReady {
 		f.backInRotation(s, a)
@@ -309,7 +309,7 @@ func (f *Fold) backInRotation(s shift, a *address) {
 		s.bounces++
 		x := f.addressFinding(s, a, AddressBounced)
 		x.Duration = away
-		f.reportOf(s.service, x)
+		f.tellOfAddress(s.service, x)
 	}
 }
 

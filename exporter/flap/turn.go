@@ -12,9 +12,10 @@ import (
 // turn is a pod that is not Ready any more, and whose cause waits for what its node will show: the watches of pods and
 // nodes are not ordered among each other.
 type turn struct {
-	id  event.UID
-	pod *pod
-	at  time.Time
+	id   event.UID
+	pod  *pod
+	node string
+	at   time.Time
 	// tentative is the cause as far as is known: CauseProbeFailed, which a node that is not Ready outdoes, or
 	// CauseNodeHeartbeatLost of a pod that the node controller marked though its node was last seen Ready.
 	tentative Cause
@@ -51,12 +52,16 @@ func (f *Fold) blamePod(p *pod, e event.Event, o *event.Pod) {
 		p.cause = c.cause()
 	}
 	f.observeStale(p, e.Seen)
-	w := &turn{id: o.UID, pod: p, at: e.Seen, tentative: p.cause}
+	w := &turn{id: o.UID, pod: p, node: o.Node, at: e.Seen, tentative: p.cause}
 	cause, sure := f.causeByNode(w, f.nodes[o.Node])
 	if p.cause = cause; sure {
 		return
 	}
 	f.turns[o.UID] = w
+	if f.turnsOn[w.node] == nil {
+		f.turnsOn[w.node] = map[event.UID]*turn{}
+	}
+	f.turnsOn[w.node][w.id] = w
 	if w.tentative == CauseProbeFailed {
 		f.probeTurns.push(w)
 	} else {
@@ -118,32 +123,30 @@ func (f *Fold) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
 // of their own, one after the other.
 const nodeWait = 3 * time.Second
 
-// resolveOverdueTurns resolves the turns that have waited long enough by t.
-func (f *Fold) resolveOverdueTurns(t time.Time) {
-	wait := nodeWait
-	if f.lags.behind(event.KindNode, t) {
-		wait = lagWait
+// dueOfProbe is until when a pod whose probe failed waits for its node: for longer while the watch of nodes is known to be behind.
+func (f *Fold) dueOfProbe(w *turn) time.Time {
+	due, limit := w.at.Add(nodeWait), w.at.Add(lagWait)
+	switch until := f.lags.until[event.KindNode]; {
+	case !due.Before(until):
+		return due
+	case until.Before(limit):
+		return until
 	}
-	for q := &f.probeTurns; !q.isEmpty() && t.Sub(q.front().at) >= wait; {
-		f.resolveTurn(q.take())
-	}
-	for q := &f.markTurns; !q.isEmpty() && t.Sub(q.front().at) >= lagWait; {
-		f.resolveTurn(q.take())
-	}
+	return limit
 }
 
 // resolveTurnsOf resolves what a change of a node's Ready explains.
 func (f *Fold) resolveTurnsOf(n *node) {
-	f.resolveTurns(func(w *turn) bool {
+	f.resolveTurns(f.turnsOn[n.name], func(w *turn) bool {
 		_, sure := f.causeByNode(w, n)
-		return sure && w.pod.node.Value() == n.name
+		return sure
 	})
 }
 
-// resolveTurns resolves those that which chooses, in the order in which they happened.
-func (f *Fold) resolveTurns(which func(*turn) bool) {
+// resolveTurns resolves those of some turns that which chooses, in the order in which they happened.
+func (f *Fold) resolveTurns(of map[event.UID]*turn, which func(*turn) bool) {
 	var some []*turn
-	for _, w := range f.turns {
+	for _, w := range of {
 		if which(w) {
 			some = append(some, w)
 		}
@@ -159,8 +162,11 @@ func (f *Fold) resolveTurn(w *turn) {
 		return // there is none, or it is resolved
 	}
 	delete(f.turns, w.id)
+	if delete(f.turnsOn[w.node], w.id); len(f.turnsOn[w.node]) == 0 {
+		delete(f.turnsOn, w.node)
+	}
 	p := w.pod
-	cause, _ := f.causeByNode(w, f.nodes[p.node.Value()])
+	cause, _ := f.causeByNode(w, f.nodes[w.node])
 	if p.ready == event.StatusTrue {
 		p.recovered = cause
 	} else {
@@ -172,20 +178,31 @@ func (f *Fold) resolveTurn(w *turn) {
 	}
 	f.settleFlipsOf(w, cause)
 	f.settleLossesOf(w.id)
+	f.settleOverdueOf(w.id)
 }
 
-// settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again by now: those seen with it, or before
-// it where the watch of pods is behind.
+// settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again, or gone, by now: those seen while it was
+// not Ready, or before it where the watch of pods is behind.
 func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
 	if cause == CauseUnknown {
 		return
 	}
 	for l := f.losses.of[w.id]; l != nil; l = l.older {
-		after := l.finding.Time.Sub(w.at)
-		if l.finding.Kind == AddressNotReady && after <= evidenceWait && after >= -lagWait {
+		if !l.settled && l.finding.Kind == AddressNotReady && f.followed(w, l) {
 			f.settleLoss(l, cause)
 		}
 	}
+}
+
+// followed reports whether a loss followed from a turn.
+func (f *Fold) followed(w *turn, l *loss) bool {
+	after := l.finding.Time.Sub(w.at)
+	if after <= evidenceWait {
+		return after >= -lagWait
+	}
+	// The watch of slices is behind. If the pod is Ready again the loss was seen before that.
+	again := w.pod.ready == event.StatusTrue && l.finding.Time.After(f.time(w.pod.turned))
+	return !again && !l.service.changedAround(l.finding.Time)
 }
 
 // observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced, or had ended. A

@@ -41,8 +41,7 @@ func (l *Log) observeAddress(x flap.Finding) {
 	}
 }
 
-// lostAddress takes in the loss of a ready address. It comes in up to a second
-// late, maybe after the address is back.
+// lostAddress takes in the loss of a ready address. It comes in up to 15 s late; what became of the address since comes after it.
 func (l *Log) lostAddress(x flap.Finding) {
 	r := l.recordOfLoss(x)
 	key := keyOfAddress(x)

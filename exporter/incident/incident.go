@@ -46,7 +46,7 @@ func (s State) rank() int {
 
 // Incident is what belongs together, as of the time of the question.
 type Incident struct {
-	// ID is made from what the incident follows and its start; it never changes.
+	// ID is made from what the incident follows and the write that it began with; it never changes.
 	// Also are those of incidents that turned out to be part of this one.
 	ID   string
 	Also []string

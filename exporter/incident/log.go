@@ -20,8 +20,8 @@ import (
 const (
 	// quiet is how long everything must stay recovered: what flaps again before is the same incident.
 	quiet = 2 * time.Minute
-	// lag is how late a finding may come in behind a later one: a loss waits a
-	// second for its cause. What becomes due by the passing of time waits as long.
+	// lag is how late a finding comes in behind a later one as a rule: a loss waits a second for its cause, and up to 15 s
+	// where a watch is behind. What becomes due by the passing of time waits as long as the first.
 	lag = time.Second
 	// sweepEvery is how often what was remembered for a while is forgotten.
 	sweepEvery = time.Minute

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -122,6 +124,7 @@ func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster stri
 		close(ch)
 	}()
 	var failed error
+	before := len(to.Metric)
 	for series := range ch {
 		m := &dto.Metric{}
 		if err := series.Write(m); err != nil {
@@ -132,6 +135,9 @@ func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster stri
 		}
 		to.Metric = append(to.Metric, m)
 	}
+	slices.SortFunc(to.Metric[before:], func(a, b *dto.Metric) int { // they come in any order
+		return slices.CompareFunc(a.GetLabel(), b.GetLabel(), func(x, y *dto.LabelPair) int { return strings.Compare(x.GetValue(), y.GetValue()) })
+	})
 	return failed
 }
 

@@ -99,7 +99,6 @@ type Lab struct {
 // All lists the scenarios as they are on a release, in the order of the incidents.
 func All(release cluster.Release) []Scenario {
 	all := []Scenario{
-		random(), // which takes longest
 		heartbeatLoss(release),
 		endpointsReset(),
 		controlPlaneStall(),
@@ -113,6 +112,7 @@ func All(release cluster.Release) []Scenario {
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),
+		random(),
 	}
 	for i := range all {
 		if all[i].Options.Release == "" {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// terminal shows what several write to it.
+type terminal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *terminal) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+func TestReplayOncePrintsTheSameMetricsEachTimeAndAllOfThemBehindTheLog(t *testing.T) {
+	first := ""
+	for range 20 {
+		var screen terminal
+		if status := run([]string{"replay", "--once", "../../exporter/tape/incidents/3-control-plane-stall.jsonl.gz"}, &screen, &screen); status != 0 {
+			t.Fatalf("exit status %d", status)
+		}
+		_, metrics, _ := strings.Cut(screen.text.String(), "\n# HELP")
+		if strings.Contains(metrics, "level=") {
+			t.Fatal("a line of the log between the metrics")
+		}
+		if first == "" {
+			first = metrics
+		}
+		if metrics != first {
+			t.Fatal("the metrics differ from one time to the next")
+		}
+	}
+}
