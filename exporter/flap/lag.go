@@ -12,7 +12,7 @@ const (
 	// lagBucket is how exactly it is known when a version was first seen; lagBuckets cover lagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(lagWait / lagBucket)
-	// lagNoticed is from when on a watch is behind: what is less comes of reading connections at most once in a while.
+	// lagNoticed is from when on a watch is behind. Connections are read in batches, so a few hundredths of a second are normal.
 	lagNoticed = 300 * time.Millisecond
 	// lagRemembered is for how long a watch that was behind is taken to be.
 	lagRemembered = 5 * time.Minute
@@ -43,6 +43,9 @@ func (g *lags) note(k event.Kind, text string, t time.Time) {
 		return
 	}
 	last := len(g.seen) - 1
+	if last >= 0 && t.Sub(g.seen[last].at) > lagWait {
+		g.seen, last = g.seen[:0], -1 // and versions may have gone back, as when etcd was restored
+	}
 	switch {
 	case last < 0 || version > g.seen[last].version && t.Sub(g.seen[last].at) >= lagBucket:
 		if len(g.seen) == lagBuckets {

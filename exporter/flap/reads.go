@@ -93,12 +93,23 @@ func (f *Fold) applyRead(e event.Event) {
 		r.asked, r.asking = e.Seen, true
 	case event.Answered:
 		r.asking = false
-		if len(r.ahead) == 0 {
+		if len(r.ahead) == 0 && saysOfNodes(e.Reason) {
 			r.proven = r.asked
 		}
 	case event.Unanswered:
 		r.asking = false
 	}
+}
+
+// saysOfNodes reports whether an answer says something of the nodes: all Leases were read, or the API server cannot read what nodes would
+// have written. One that is too busy for kubeflap, or something else that answers in its place, says nothing. Where Leases may not be
+// read it is as if nobody had asked.
+func saysOfNodes(reason string) bool {
+	switch reason {
+	case "throttled", "absent", "unauthorized", "unreadable answer", "error":
+		return false
+	}
+	return true
 }
 
 // LeasesToRead are the nodes whose Leases are to be read directly as of t, none if there is no need to: a heartbeat is late, and

@@ -38,13 +38,15 @@ type follower struct {
 	// current is the watch that runs, for Watcher.Reopen.
 	current *atomic.Pointer[stream]
 
-	// barren: the last watch ended as soon as it was open, so the next one waits. pause says for how long.
-	barren bool
+	// barren counts the watches in a row that ended as soon as they were open: the next one waits. pause says for how long.
+	barren int
 	pause  wait.Backoff
 	// silent counts the watches in a row that were silent from beginning to end; stalled is set if the last was a
 	// list that came in as a stream.
 	silent  int
 	stalled bool
+	// bookmarkless: the server ends watches when it should, and sends none of them a bookmark.
+	bookmarkless bool
 	// trials counts those in a row that were not believed, and ended in good order without having shown anything.
 	trials int
 }

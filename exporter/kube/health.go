@@ -113,6 +113,12 @@ func (h *health) sign() {
 	h.works()
 }
 
+// believe: the watch has proved itself otherwise.
+func (h *health) believe(ctx context.Context) {
+	h.doubt = ""
+	h.up(ctx)
+}
+
 // synced: a list is complete, and what listens takes that for a watch that works. If it is not believed, that is taken
 // back: the list was a sign of life of that moment.
 func (h *health) synced() {

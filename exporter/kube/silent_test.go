@@ -18,13 +18,13 @@ func quietPods(s *session, o odd) {
 
 func TestSilentWatchIsEndedAndHasToProveItself(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{mute: true})
+		quietPods(s, odd{mute: true, endless: true})
 		time.Sleep(89 * time.Second)
 		s.want(event.KindPod)
 		time.Sleep(2 * time.Second)
 		s.want(event.KindPod, "down silent")
 		s.wantLog(1, "WARN", "cause=silent")
-		time.Sleep(60 * time.Second)
+		time.Sleep(30 * time.Second)
 		s.want(event.KindPod) // it is open again, which says nothing
 
 		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
@@ -36,7 +36,7 @@ func TestSilentWatchIsEndedAndHasToProveItself(t *testing.T) {
 
 func TestEventAfterASilentWatch(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{mute: true})
+		quietPods(s, odd{mute: true, endless: true})
 		s.api.set(func() {
 			s.api.first = map[string]string{"pods": frame("MODIFIED", apiObject("pods", "a", "22"))}
 		})
@@ -48,7 +48,7 @@ func TestEventAfterASilentWatch(t *testing.T) {
 // Events keep a watch alive, and silence is counted from the last of them.
 func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{mute: true})
+		quietPods(s, odd{mute: true, endless: true})
 		for range 2 {
 			time.Sleep(80 * time.Second)
 			s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
@@ -59,7 +59,7 @@ func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	})
 }
 
-// What is silent twice is listed anew, all the time; the list alone does not make the watch work.
+// What is silent three times is listed anew, all the time; the list alone does not make the watch work.
 func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -68,11 +68,11 @@ func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
 				s.api.noWatchList = way.noWatchList
-				quietPods(s, odd{mute: true})
-				time.Sleep(210 * time.Second)
-				s.want(event.KindPod, "down silent", "down silent", "listing", "listed a", "synced", "down silent")
-				time.Sleep(210 * time.Second)
-				s.want(event.KindPod, "down silent", "down silent", "listing", "listed a", "synced", "down silent")
+				quietPods(s, odd{mute: true, endless: true})
+				time.Sleep(170 * time.Second)
+				s.want(event.KindPod, "down silent", "down silent", "down silent", "listing", "listed a", "synced", "down silent")
+				time.Sleep(105 * time.Second)
+				s.want(event.KindPod, "down silent", "down silent", "down silent", "listing", "listed a", "synced", "down silent")
 				s.wantLog(1, "WARN", "resource=pods")
 				s.wantLog(0, "INFO", "works again")
 
@@ -120,7 +120,7 @@ func TestWatchThatIsNotAnswered(t *testing.T) {
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(4 * time.Minute)
 		s.unrepeat(event.KindPod)
-		s.want(event.KindPod, "down silent", "listing", "listed a", "synced", "down silent", "up", "down ended", "up")
+		s.want(event.KindPod, "down silent", "up", "down ended", "up")
 	})
 }
 
@@ -154,7 +154,7 @@ func TestWatchThatIsNotEndedInTime(t *testing.T) {
 
 func TestReopen(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{mute: true})
+		quietPods(s, odd{mute: true, endless: true})
 		time.Sleep(10 * time.Second)
 		s.watcher.Reopen(event.KindPod)
 		s.want(event.KindPod, "down silent")
@@ -171,8 +171,10 @@ func TestReopen(t *testing.T) {
 
 		time.Sleep(10 * time.Second)
 		s.watcher.Reopen(event.KindPod) // behind again, with nothing in between
+		time.Sleep(5 * time.Second)
+		s.watcher.Reopen(event.KindPod)
 		time.Sleep(2 * time.Second)
-		s.want(event.KindPod, "down silent", "listing", "listed a", "synced", "down silent")
+		s.want(event.KindPod, "down silent", "down silent", "listing", "listed a", "synced", "down silent")
 	})
 }
 
@@ -213,7 +215,7 @@ func TestListThatIsNotAnswered(t *testing.T) {
 // How long it was down is told in full, whatever was listed in the meantime.
 func TestTimeOfSilenceIsTold(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
-		quietPods(s, odd{mute: true})
+		quietPods(s, odd{mute: true, endless: true})
 		time.Sleep(8 * time.Minute)
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(4 * time.Minute)
@@ -237,5 +239,23 @@ func TestWatchThatWorksAgainProvesItselfWithinSeconds(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.unrepeat(event.KindPod)
 		s.wantEnd(event.KindPod, "up")
+	})
+}
+
+// Where a server sends no bookmarks at all, that it ends watches when it should is the sign of life.
+func TestServerWithoutBookmarks(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true})
+		time.Sleep(4 * time.Minute)
+		s.want(event.KindPod, "down silent", "up", "down ended", "up", "down ended", "up")
+		time.Sleep(30 * time.Minute)
+		s.unrepeat(event.KindPod)
+		for _, e := range s.events[event.KindPod] {
+			if e == "down silent" || e == "listing" {
+				s.t.Errorf("it was not believed: %v", s.events[event.KindPod])
+				break
+			}
+		}
+		s.wantLog(1, "WARN", "resource=pods")
 	})
 }

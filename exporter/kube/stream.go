@@ -58,7 +58,7 @@ type stream struct {
 	trial bool
 	nudge func()
 	// initial: a list comes first, which is complete or not. bookmarked: the server sends bookmarks on this watch.
-	// fruitful: an event or a bookmark has come on it, and the end of the list if there is one.
+	// fruitful: an event or a bookmark has come on it, after the list if there is one.
 	initial, complete, bookmarked, fruitful bool
 
 	// listed takes the objects of a large list that comes in as a stream, nil when it is complete; later is
@@ -154,7 +154,7 @@ func (s *stream) relay() {
 			s.note(errBehind)
 			return
 		case <-s.overdue.C:
-			if !s.fruitful {
+			if !s.fruitful && !(s.trial && s.complete) {
 				s.note(errSilent) // nor has the server ended it
 			}
 			return
@@ -171,12 +171,12 @@ func (s *stream) take(e watch.Event) bool {
 			return false
 		}
 	}
+	s.fruitful = s.fruitful || e.Type != watch.Error && (!s.initial || s.complete)
 	if endsList(e) && s.trial {
 		s.overdue.Reset(afterList)
 	}
 	s.complete = s.complete || endsList(e)
 	s.bookmarked = s.bookmarked || e.Type == watch.Bookmark && !endsList(e)
-	s.fruitful = s.fruitful || e.Type != watch.Error && (!s.initial || s.complete)
 	s.quiet = 0
 	s.tick.Reset(silence / ticks)
 	return true

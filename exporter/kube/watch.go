@@ -93,8 +93,7 @@ func (f *follower) watch(parent context.Context, options metav1.ListOptions) (wa
 // prepare waits before a watch is opened, if the last one did not last, and returns an error if
 // there is something better to do than to open it.
 func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, initial bool) error {
-	if f.barren {
-		f.barren = false
+	if f.barren > 0 {
 		if err := sleep(ctx, f.pause.Step()); err != nil {
 			return err
 		}
@@ -107,14 +106,19 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, ini
 		// What is not older than the last version, a server that is behind has too. For what is newest it asks etcd
 		// (apiserver, Cacher.getWatchCacheResourceVersion).
 		options.ResourceVersion = ""
-	case !initial && f.health.isDoubted() && (f.silent > 1 || f.health.behindFor() >= resumeFor):
+	case !initial && f.health.isDoubted() && (f.silent > 2 || f.health.behindFor() >= resumeFor):
 		f.silent = 0
 		return errListAnew
 	case !initial && f.health.isDoubted() && f.trials < len(trials):
 		options.TimeoutSeconds = &trials[f.trials]
+	case !initial && f.bookmarkless:
+		options.TimeoutSeconds = new(int64(endAfter))
 	}
 	return nil
 }
+
+// endAfter is for how many seconds a watch is asked for where the server sends no bookmarks: that it ends it then is the sign of life.
+const endAfter = 60
 
 // open opens a watch. Some proxies hold the answer's head back until there is a body: so it may take as long as
 // a watch may be silent.
@@ -148,28 +152,43 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	if s.fruitful && !f.health.isDoubted() {
 		f.silent, f.trials, f.pause = 0, 0, retries()
 	}
+	if s.fruitful || time.Since(s.opened) >= soon {
+		f.barren = 0
+	}
+	f.bookmarkless = f.bookmarkless && !s.bookmarked
 	switch {
 	case causeOf(cause) == causeSilent:
 		f.silent++
 		f.stalled = s.initial && !s.complete
 		f.health.doubted(cause)
 	case f.health.isDoubted() && cause == nil && (s.complete || time.Since(s.opened) >= soon):
-		// A trial is over and has shown nothing: it is down for what it was.
-		if !s.initial {
-			f.trials++
-		}
+		f.trialOver(ctx, s)
 		return
 	case s.fruitful || time.Since(s.opened) >= soon:
-	case s.initial:
-		f.barren = true // a list that breaks off is no news of the watch
+	case s.initial && !s.complete:
+		f.barren++ // a list that breaks off is no news of the watch
 	case !isExpired(cause):
-		f.barren = true
-		if cause == nil {
+		f.barren++
+		if cause == nil && (!s.initial || f.barren > 1) {
 			cause = errNoAnswer
 		}
-		f.health.doubted(cause)
+		if f.barren > 1 { // once it may be a server that has just started
+			f.health.doubted(cause)
+		}
 	}
 	f.health.down(ctx, cause)
+}
+
+// trialOver: a watch that is not believed has ended when it should, and has shown nothing. It is down for what it was, unless the server
+// just sends no bookmarks: then all trials end like that.
+func (f *follower) trialOver(ctx context.Context, s *stream) {
+	if s.initial {
+		return
+	}
+	if f.trials++; f.trials == len(trials) {
+		f.bookmarkless, f.silent, f.trials = true, 0, 0
+		f.health.believe(ctx)
+	}
 }
 
 // askForProgress makes the server's watch cache ask etcd how far it is, if it has not been told for long: before it answers a
