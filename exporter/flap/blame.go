@@ -68,7 +68,7 @@ func (f *Fold) explainByPod(l *loss, p *pod) explanation {
 	case longAgo && l.service.changedAround(l.finding.Time):
 		return explanation{cause: CauseServiceChanged, sure: true}
 	case l.terminating:
-		// Why it is deleted the pod is about to say: what is known of it is old.
+		// The pod was not seen to be deleted yet. Its next event says why it is.
 		return explanation{cause: CausePodDeleted, behind: !f.watches[event.KindPod].missing}
 	}
 	return explanation{cause: p.cause, sure: p.cause != CauseUnknown && !longAgo}

@@ -63,13 +63,13 @@ func TestLossesAreCountedAtOnceAndByCauseWhenItIsKnown(t *testing.T) {
 func TestCountsOfANamespaceOutliveItsLastPodByAnHour(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("db", true), aPod("db-0", ready, running("app:1", 0)))
 	s.at(10).modified(aPod("db-0", ready, running("app:2", 0)))
-	equal(t, "updates", s.shop().InPlaceUpdates, 1)
+	equal(t, "updates", s.inShop().InPlaceUpdates, 1)
 	s.at(20).deleted(aPod("db-0", ready, running("app:2", 0)))
-	equal(t, "updates after its pod", s.at(25).shop().InPlaceUpdates, 1)
+	equal(t, "updates after its pod", s.at(25).inShop().InPlaceUpdates, 1)
 	next := aPod("db-0", ready, running("app:2", 0))
 	next.UID = id("another db-0")
 	s.at(30).added(next)
-	equal(t, "updates with its next pod", s.shop().InPlaceUpdates, 1)
+	equal(t, "updates with its next pod", s.inShop().InPlaceUpdates, 1)
 	s.at(40).deleted(next)
 	equal(t, "namespaces an hour later", len(s.at(40+3599).Namespaces(s.now, nil)), 1)
 	equal(t, "namespaces after that", len(s.at(40+3601).Namespaces(s.now, nil)), 0)
@@ -83,17 +83,6 @@ func TestConsumersOfANamespaceOutliveItsLastServiceByAnHour(t *testing.T) {
 	s.at(20 + 3601)
 	equal(t, "namespaces an hour later", len(s.Tenants(s.now, nil)), 0)
 	equal(t, "what is kept of them", len(s.tenants), 0)
-}
-
-func (s *story) shop() Namespace {
-	s.t.Helper()
-	for _, n := range s.Namespaces(s.now, nil) {
-		if n.Name == "shop" {
-			return n
-		}
-	}
-	s.t.Fatal("nothing is counted of the namespace shop")
-	return Namespace{}
 }
 
 func TestStaleReadyIsOnlyTheTimeInWhichReadyStoodAndWasNotTrue(t *testing.T) {

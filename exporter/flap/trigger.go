@@ -34,7 +34,7 @@ func (n *node) trigger(cause Cause) uint64 {
 // trigger is the Service and the write of the object with which something happened to it.
 func (f *Fold) trigger(s *service) uint64 { return hashTrigger(s.uid, f.version) }
 
-// hashTrigger is never 0, but for what has no UID or no version: recordings may lack either.
+// hashTrigger is 0 only if the UID or the version is missing, as in older recordings.
 func hashTrigger(id event.UID, version string) uint64 {
 	if id.IsZero() || version == "" {
 		return 0
