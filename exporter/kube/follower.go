@@ -38,8 +38,10 @@ type follower struct {
 	// current is the watch that runs, for Watcher.Reopen.
 	current *atomic.Pointer[stream]
 
-	// barren counts the watches in a row that ended as soon as they were open: the next one waits. pause says for how long.
-	barren int
+	// barren is since when watches have ended as soon as they were open, zero if the last one did not. waits: the next one waits, and
+	// pause says for how long.
+	barren time.Time
+	waits  bool
 	pause  wait.Backoff
 	// silent counts the watches in a row that were silent from beginning to end; stalled is set if the last was a
 	// list that came in as a stream.

@@ -100,18 +100,22 @@ func (s *session) want(kind event.Kind, want ...string) {
 // wantLog counts the lines above debug level that contain a text.
 func (s *session) wantLog(times int, level, text string) {
 	s.t.Helper()
+	if count := s.logged(level, text); count != times {
+		s.t.Errorf("%q is %d times in the log at level %s, not %d:\n%s", text, count, level, times, s.log.String())
+	}
+}
+
+// logged counts the lines with a text.
+func (s *session) logged(level, text string) (count int) {
 	synctest.Wait()
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	count := 0
 	for line := range strings.Lines(s.log.String()) {
 		if strings.Contains(line, "level="+level) && strings.Contains(line, text) {
 			count++
 		}
 	}
-	if count != times {
-		s.t.Errorf("%q is %d times in the log at level %s, not %d:\n%s", text, count, level, times, s.log.String())
-	}
+	return count
 }
 
 // wantSorted is for lists, whose objects come in any order.

@@ -75,7 +75,7 @@ func (f *follower) watch(parent context.Context, options metav1.ListOptions) (wa
 		if err := s.look(parent, f.lookFor()); err != nil && !isExpired(err) {
 			s.discard()
 			cancel()
-			f.health.doubted(err)
+			f.noteBarren(err)
 			return nil, f.openFailed(parent, err, &options)
 		} else if err == nil && !f.health.isDoubted() {
 			f.health.up(parent)
@@ -93,7 +93,8 @@ func (f *follower) watch(parent context.Context, options metav1.ListOptions) (wa
 // prepare waits before a watch is opened, if the last one did not last, and returns an error if
 // there is something better to do than to open it.
 func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, initial bool) error {
-	if f.barren > 0 {
+	if f.waits {
+		f.waits = false
 		if err := sleep(ctx, f.pause.Step()); err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 		f.silent, f.trials, f.pause = 0, 0, retries()
 	}
 	if s.fruitful || time.Since(s.opened) >= soon {
-		f.barren = 0
+		f.barren = time.Time{}
 	}
 	f.bookmarkless = f.bookmarkless && !s.bookmarked
 	switch {
@@ -166,17 +167,27 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 		return
 	case s.fruitful || time.Since(s.opened) >= soon:
 	case s.initial && !s.complete:
-		f.barren++ // a list that breaks off is no news of the watch
+		f.waits = true // a list that breaks off is no news of the watch
 	case !isExpired(cause):
-		f.barren++
-		if cause == nil && (!s.initial || f.barren > 1) {
+		if cause == nil && (!s.initial || !f.barren.IsZero()) {
 			cause = errNoAnswer
 		}
-		if f.barren > 1 { // once it may be a server that has just started
-			f.health.doubted(cause)
-		}
+		f.waits = true
+		f.noteBarren(cause)
 	}
 	f.health.down(ctx, cause)
+}
+
+// doubtAfter is for how long watches may end as soon as they are open until they are not believed: a server that starts does that, too.
+const doubtAfter = 10 * time.Second
+
+func (f *follower) noteBarren(cause error) {
+	if f.barren.IsZero() {
+		f.barren = time.Now()
+	}
+	if time.Since(f.barren) >= doubtAfter {
+		f.health.doubted(cause)
+	}
 }
 
 // trialOver: a watch that is not believed has ended when it should, and has shown nothing. It is down for what it was, unless the server

@@ -13,8 +13,9 @@ import (
 
 // stall is the grace period and time for the node controller's next look.
 // What it then writes waits in the API server and goes through as soon as etcd
-// answers, before the kubelets' next try. Below the 40 s after which the server gives its connection to etcd up.
-const stall = grace + 10*time.Second
+// answers, before the kubelets' next try. When it waits for longer it may be told that the write failed although it went through, finds the
+// node Unknown already, and marks no pods.
+const stall = grace + 8*time.Second
 
 func controlPlaneStall() Scenario {
 	const nodes = 4
