@@ -11,7 +11,11 @@ import (
 )
 
 func cardOf(x *found, detailed bool) card {
-	link := url.Values{"id": {x.ID}, "subject": {subjectOf(&x.Incident)}, "at": {strconv.FormatInt(x.Start.Unix(), 10)}}
+	link := url.Values{"id": {x.ID}}
+	if subject := subjectOf(&x.Incident); len(subject) <= maxSubject {
+		link.Set("subject", subject)
+		link.Set("at", strconv.FormatInt(x.Start.Unix(), 10))
+	}
 	if x.cluster != "" {
 		link.Set("cluster", x.cluster)
 	}

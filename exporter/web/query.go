@@ -15,6 +15,16 @@ import (
 // maxParameter bounds a parameter: Kubernetes names have at most 253 bytes.
 const maxParameter = 253
 
+// maxSubject bounds a subject: a namespace, a kind and a name.
+const maxSubject = 2*maxParameter + 64
+
+func longest(parameter string) int {
+	if parameter == "subject" {
+		return maxSubject
+	}
+	return maxParameter
+}
+
 // query is what the URL asks for; what is empty does not filter.
 type query struct {
 	Cluster, Namespace, Service, Node, Cause string
@@ -62,8 +72,8 @@ func parseQuery(raw string) (query, error) {
 			return q, fmt.Errorf("unknown parameter %.40q: there are at, cause, cluster, from, id, namespace, node, service, subject, to", name)
 		case len(values[name]) > 1:
 			return q, fmt.Errorf("parameter %s is there %d times", name, len(values[name]))
-		case len(values[name][0]) > maxParameter:
-			return q, fmt.Errorf("parameter %s is longer than %d bytes", name, maxParameter)
+		case len(values[name][0]) > longest(name):
+			return q, fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
 		case values[name][0] == "":
 			continue
 		}
