@@ -50,3 +50,14 @@ func TestVersionsThatAreNoNumbersSayNothing(t *testing.T) {
 	}
 	equal(t, "versions", len(g.seen), 0)
 }
+
+// As when etcd was restored from a backup.
+func TestVersionsThatGoBackAreNoLagForEver(t *testing.T) {
+	var g lags
+	g.note(event.KindLease, "5000", zero)
+	g.note(event.KindNode, "100", clock(1))
+	equal(t, "at once", g.behind(event.KindNode, clock(1)), true)
+	g.note(event.KindLease, "101", clock(20))
+	g.note(event.KindPod, "102", clock(21))
+	equal(t, "a watch that follows them", g.behind(event.KindPod, clock(21)), false)
+}

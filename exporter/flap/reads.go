@@ -121,7 +121,7 @@ func (f *Fold) LeasesToRead(t time.Time) []string {
 	r, m := &f.beats.reads, f.beats.marks
 	switch {
 	case f.blindToHeartbeats(), len(m) == 0, t.Sub(m[0].at) < askAfter:
-		return nil // what is proven by now is counted
+		return nil // nothing is late, or it has just become so
 	case len(r.ahead) > 0, t.Sub(r.asked) < askEvery:
 		return nil
 	}

@@ -121,3 +121,10 @@ func TestOneNodeThatIsLateIsKnownByTheOthersThatAreNot(t *testing.T) {
 	equal(t, "late", s.node("a").LateHeartbeats, 1)
 	equal(t, "late, the others", s.lates(), 1)
 }
+
+func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
+	for reason, late := range map[string]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
+		s := threeNodes(t).at(29.6).reads(reason)
+		equal(t, "late after "+reason, s.at(29.7).lates(), late)
+	}
+}

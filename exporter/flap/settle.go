@@ -34,8 +34,8 @@ func (f *Fold) settleIfSure(l *loss) {
 	}
 }
 
-// settleOverdue resolves the turns and settles the losses that have waited long enough by t, in the order of time: what is known of the one
-// depends on the other, and must not depend on how often anyone asks.
+// settleOverdue resolves the turns and settles the losses whose waiting time is over by t, in order of time. Each may depend on the other,
+// so any other order would make the causes depend on how often somebody asks.
 func (f *Fold) settleOverdue(t time.Time) {
 	for {
 		due, settle := f.nextDue(t)

@@ -69,7 +69,7 @@ func (f *Fold) blamePod(p *pod, e event.Event, o *event.Pod) {
 	}
 }
 
-// causeByNode is the cause of a turn by what is known of the pod's node; sure says that nothing more is waited for.
+// causeByNode is the cause of a turn as the pod's node shows it so far. It is sure if no later event of the node can change it.
 func (f *Fold) causeByNode(w *turn, n *node) (cause Cause, sure bool) {
 	switch w.tentative {
 	case CauseProbeFailed:
