@@ -51,7 +51,7 @@ test: unit lint vulncheck check-metrics check-rules check-chart check-release co
 # No counter may go down whatever comes: that is tried with other events each time, for a few seconds.
 unit:
 	CGO_ENABLED=1 go test -race ./...
-	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/flap
+	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 
 lint: bin/golangci-lint
 	$(CURDIR)/$< run || { echo 'what is only formatting, make fmt mends'; exit 1; }
@@ -66,7 +66,7 @@ vulncheck: bin/release bin/govulncheck
 	bin/release vulncheck --when=$(VULNCHECK) --db=$(VULNDB)
 
 check-metrics: build bin/promtool
-	for f in exporter/tape/incidents/*.jsonl.gz cmd/kubeflap/testdata/hostile/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
+	for f in exporter/recording/incidents/*.jsonl.gz cmd/kubeflap/testdata/hostile/*.jsonl.gz; do $(KUBEFLAP) replay --once --log.level=error $$f | bin/promtool check metrics; done
 
 check-rules: bin/promtool bin/amtool
 	bin/promtool check rules --lint=all $(RULES)
@@ -167,7 +167,7 @@ lab: build
 
 # Writes what is generated: the references in docs/ and the chart's README, the golden expositions, deploy/.
 docs: bin/helm
-	go test ./cmd/kubeflap ./exporter/metrics ./exporter/tape ./exporter/web -update
+	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 
 # make bench [SIZES="small medium large"] [RUNS=3] [GROWTH=medium] [CHURN=1h] [PROFILE=folder]: writes docs/performance.md and its pictures.

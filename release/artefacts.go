@@ -24,7 +24,7 @@ import (
 )
 
 // recording is replayed to see what the binary exposes of itself.
-const recording = "exporter/tape/incidents/1-heartbeat-loss.jsonl.gz"
+const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 

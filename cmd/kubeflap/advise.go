@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // adviceGiven is the exit status if there is something to change.
@@ -51,7 +51,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 
 // foldDefaults are the flags of the fold when none is given.
 func foldDefaults() foldFlags {
-	return foldFlags{settings: flap.Settings{BounceWindow: 2 * time.Minute}, source: sourceAuto}
+	return foldFlags{settings: track.Settings{BounceWindow: 2 * time.Minute}, source: sourceAuto}
 }
 
 // validate finds flags that contradict each other, and settings that the source would not use.
@@ -122,7 +122,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 }
 
 // readRecording gives the metrics as they are at a recording's end.
-func readRecording(ctx context.Context, file string, fold flap.Settings) ([]*dto.MetricFamily, error) {
+func readRecording(ctx context.Context, file string, fold track.Settings) ([]*dto.MetricFamily, error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 }
 
 // waitForSync waits until the cluster was read; an error if it was not in time.
-func waitForSync(ctx context.Context, fold *flap.Fold, limit time.Duration) error {
+func waitForSync(ctx context.Context, fold *track.Fold, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for !fold.Synced() {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-const incidentsDir = "../../exporter/tape/incidents/"
+const incidentsDir = "../../exporter/recording/incidents/"
 
 // recorded are the five recorded incidents.
 func recorded(t *testing.T) (files []string) {

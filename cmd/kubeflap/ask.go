@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
-	"github.com/kubeflap/kubeflap/exporter/kube"
+	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
 // asker has Leases read directly when the fold cannot tell whether nodes are silent or the watch of their Leases is, and has that
 // watch opened anew when it is behind. The answers are events like all others.
 type asker struct {
-	fold    *flap.Fold
-	watcher *kube.Watcher
+	fold    *track.Fold
+	watcher *watch.Watcher
 }
 
 // run asks until ctx ends.

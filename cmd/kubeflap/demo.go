@@ -10,11 +10,11 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/printable"
-	"github.com/kubeflap/kubeflap/exporter/tape"
-	"github.com/kubeflap/kubeflap/exporter/tape/incidents"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
@@ -34,32 +34,32 @@ func registerDemo(app *kingpin.Application) (string, command) {
 }
 
 // newDemo makes a replay that prints what there is to see.
-func newDemo(recordings []recording, speed float64, settings settings, out io.Writer) *replay {
+func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) *replay {
 	out = &lockedWriter{out: out}
 	r := newReplay(recordings, speed, settings, func(string) listener { return listener{printFindings(out), printIncident(out)} })
-	r.before = func(rec recording) {
+	r.before = func(rec openRecording) {
 		fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
 	return r
 }
 
 // openIncidents opens the recordings in the binary, in the order of their names.
-func openIncidents() ([]recording, error) {
+func openIncidents() ([]openRecording, error) {
 	files, err := incidents.Files.ReadDir(".")
 	if err != nil {
 		return nil, fmt.Errorf("list the recorded incidents: %w", err)
 	}
-	var all []recording
+	var all []openRecording
 	for _, entry := range files {
 		file, err := incidents.Files.Open(entry.Name())
 		if err != nil {
 			return nil, fmt.Errorf("open the incident %s: %w", entry.Name(), err)
 		}
-		reader, err := tape.NewReader(file, entry.Name())
+		reader, err := recording.NewReader(file, entry.Name())
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, recording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
+		all = append(all, openRecording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
 	}
 	return all, nil
 }
@@ -69,10 +69,10 @@ func openIncidents() ([]recording, error) {
 const renewal = 10 * time.Second
 
 // printFindings prints what there is to see, one line each.
-func printFindings(out io.Writer) func(flap.Finding) {
-	return func(x flap.Finding) {
+func printFindings(out io.Writer) func(track.Finding) {
+	return func(x track.Finding) {
 		switch {
-		case x.Kind == flap.HeartbeatSeen, x.Kind == flap.AddressFollowedPod, x.Kind == flap.ConsumerBounced, x.Kind == flap.HeartbeatLate && x.Duration <= renewal:
+		case x.Kind == track.HeartbeatSeen, x.Kind == track.AddressFollowedPod, x.Kind == track.ConsumerBounced, x.Kind == track.HeartbeatLate && x.Duration <= renewal:
 			return
 		}
 		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), printable.Line(x.String()))

@@ -7,15 +7,15 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 // house is the way through: what comes in at fold.Apply can be read from collector and incidents.
 type house struct {
-	fold      *flap.Fold
+	fold      *track.Fold
 	collector *metrics.Collector
 	incidents *incident.Log
 	now       func() time.Time
@@ -26,30 +26,30 @@ type house struct {
 
 // listener is told of each finding, and of incidents that begin, change and end.
 type listener struct {
-	finding  func(flap.Finding)
+	finding  func(track.Finding)
 	incident func(incident.Notice)
 }
 
 // settings are those of a house.
 type settings struct {
-	fold      flap.Settings
+	fold      track.Settings
 	incidents int
 }
 
 // deaf listens to nothing.
 func deaf(string) listener {
-	return listener{func(flap.Finding) {}, func(incident.Notice) {}}
+	return listener{func(track.Finding) {}, func(incident.Notice) {}}
 }
 
 // newHouse makes a house whose answers are as of now().
 func newHouse(settings settings, now func() time.Time, listener listener) *house {
 	h := &house{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, started: now(), listener: listener}
-	h.fold = flap.New(settings.fold, func(x flap.Finding) {
+	h.fold = track.New(settings.fold, func(x track.Finding) {
 		h.collector.Observe(x)
 		h.incidents.Observe(x)
 		listener.finding(x)
 		// Most findings by far, and none that begins an incident.
-		if x.Kind != flap.HeartbeatSeen {
+		if x.Kind != track.HeartbeatSeen {
 			h.tellNews(x.Time)
 		}
 	})
@@ -97,7 +97,7 @@ func (h *house) cluster(name string) web.Cluster {
 }
 
 // unwatched is what is not watched now. Of a recording that has not begun there is nothing to say.
-func (h *house) unwatched() []flap.Watch {
+func (h *house) unwatched() []track.Watch {
 	t := h.now()
 	if t.IsZero() {
 		return nil
@@ -112,7 +112,7 @@ func (h *house) unwatched() []flap.Watch {
 }
 
 // unready is what makes the house unfit to be asked now.
-func (h *house) unready() []flap.Watch { return h.fold.Unready(h.now()) }
+func (h *house) unready() []track.Watch { return h.fold.Unready(h.now()) }
 
 // houseFlags are the flags of a house's settings.
 type houseFlags struct {
@@ -131,7 +131,7 @@ func (h *houseFlags) parsed() settings { return settings{h.fold.parsed(), h.inci
 
 // foldFlags are the flags of the fold's settings.
 type foldFlags struct {
-	settings flap.Settings
+	settings track.Settings
 	source   string
 }
 
@@ -153,7 +153,7 @@ func addFoldFlags(cmd *kingpin.CmdClause) *foldFlags {
 	return f
 }
 
-func (f *foldFlags) parsed() flap.Settings {
+func (f *foldFlags) parsed() track.Settings {
 	settings := f.settings
 	switch f.source {
 	case sourceEndpointSlices:

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // logFindings logs each transition in one line, with pod, IP and node: what nodes,
 // Services and ready addresses gained and lost. The measurements between are for those who look closer.
-func logFindings(logger *slog.Logger) func(flap.Finding) {
-	return func(x flap.Finding) {
-		if x.Kind == flap.HeartbeatSeen {
+func logFindings(logger *slog.Logger) func(track.Finding) {
+	return func(x track.Finding) {
+		if x.Kind == track.HeartbeatSeen {
 			return
 		}
 		// To put a finding into words takes longer than to find it.
@@ -22,19 +22,19 @@ func logFindings(logger *slog.Logger) func(flap.Finding) {
 	}
 }
 
-func levelOf(x flap.Finding) slog.Level {
+func levelOf(x track.Finding) slog.Level {
 	switch x.Kind {
-	case flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.HeartbeatMissed, flap.PodReadyChanged,
-		flap.AddressReady, flap.AddressNotReady, flap.AddressAdded, flap.AddressRemoved,
-		flap.OutageStarted, flap.OutageEnded, flap.EndpointsReset, flap.SelectorConflict:
+	case track.NodeReadyChanged, track.NodeTurnedUnseen, track.HeartbeatMissed, track.PodReadyChanged,
+		track.AddressReady, track.AddressNotReady, track.AddressAdded, track.AddressRemoved,
+		track.OutageStarted, track.OutageEnded, track.EndpointsReset, track.SelectorConflict:
 		return slog.LevelInfo
 	}
-	// The watches' breaks are told where they are made, in exporter/kube, with their errors.
+	// The watches' breaks are told where they are made, in exporter/watch, with their errors.
 	return slog.LevelDebug
 }
 
 // attributes are the fields that are set.
-func attributes(x flap.Finding) []slog.Attr {
+func attributes(x track.Finding) []slog.Attr {
 	all := append(make([]slog.Attr, 0, 7), slog.String("at", x.Time.UTC().Format(time.RFC3339Nano)))
 	add := func(key, value string) {
 		if value != "" {
@@ -48,7 +48,7 @@ func attributes(x flap.Finding) []slog.Attr {
 	if x.IP.IsValid() {
 		add("ip", x.IP.String())
 	}
-	if x.Cause != flap.CauseUnknown {
+	if x.Cause != track.CauseUnknown {
 		add("cause", x.Cause.String())
 	}
 	return all

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
-	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 func registerRecord(app *kingpin.Application) (string, command) {
@@ -25,17 +25,17 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(named{&duration, "duration"})
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
-		r := recorder{file: *file, fold: flap.New(flap.Settings{}, nil)}
+		r := recorder{file: *file, fold: track.New(track.Settings{}, nil)}
 		watcher, err := newWatcher(p.logger, cluster, r.record)
 		if err != nil {
 			return err
 		}
-		header := tape.Header{Recorded: time.Now(), Title: *title}
+		header := recording.Header{Recorded: time.Now(), Title: *title}
 		if *anonymise {
-			r.anonymiser = tape.NewAnonymiser()
+			r.anonymiser = recording.NewAnonymiser()
 			header = r.anonymiser.Header(header)
 		}
-		if r.writer, err = tape.Create(*file, header); err != nil {
+		if r.writer, err = recording.Create(*file, header); err != nil {
 			return err
 		}
 		ctx, cancel := withOptionalTimeout(p.ctx, time.Duration(duration))
@@ -63,11 +63,11 @@ func withOptionalTimeout(ctx context.Context, d time.Duration) (context.Context,
 // recorder writes what six watches deliver side by side, in one order.
 type recorder struct {
 	mu         sync.Mutex
-	writer     *tape.Writer
-	anonymiser *tape.Anonymiser
+	writer     *recording.Writer
+	anonymiser *recording.Anonymiser
 	file       string
 	// fold tells when Leases are to be read directly: the answers belong into the recording.
-	fold   *flap.Fold
+	fold   *track.Fold
 	events int
 	// listed: a first list is complete, so there is something in the recording.
 	listed bool

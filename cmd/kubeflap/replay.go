@@ -15,10 +15,10 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/printable"
-	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -52,18 +52,18 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// recording is an opened recording and its name in the label cluster.
-type recording struct {
-	*tape.Reader
+// openRecording is an opened recording and its name in the label cluster.
+type openRecording struct {
+	*recording.Reader
 	cluster string
 }
 
 // openRecordings opens all of them before the first is played: a mistyped name
 // shows at once.
-func openRecordings(files []string) ([]recording, error) {
-	var all []recording
+func openRecordings(files []string) ([]openRecording, error) {
+	var all []openRecording
 	for _, file := range files {
-		reader, err := tape.Open(file)
+		reader, err := recording.Open(file)
 		if err != nil {
 			return nil, err
 		}
@@ -75,30 +75,30 @@ func openRecordings(files []string) ([]recording, error) {
 		if len(files) > 1 && name == "" {
 			return nil, fmt.Errorf("recording %s: its name leaves nothing for the label %s", file, metrics.ClusterLabel)
 		}
-		if slices.ContainsFunc(all, func(r recording) bool { return len(files) > 1 && r.cluster == name }) {
+		if slices.ContainsFunc(all, func(r openRecording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
 		}
-		all = append(all, recording{reader, name})
+		all = append(all, openRecording{reader, name})
 	}
 	return all, nil
 }
 
 // replay plays recordings one after the other, each into a house of its own.
 type replay struct {
-	recordings []recording
-	clocks     []*tape.Clock
+	recordings []openRecording
+	clocks     []*recording.Clock
 	houses     []*house
 	// before is called when a recording begins.
-	before func(recording)
+	before func(openRecording)
 }
 
 // newReplay makes the replay; listen gives who is told of a cluster's findings and incidents.
-func newReplay(recordings []recording, speed float64, settings settings, listen func(cluster string) listener) *replay {
-	r := &replay{recordings: recordings, before: func(recording) {}}
-	for _, recording := range recordings {
-		clock := tape.NewClock(speed)
+func newReplay(recordings []openRecording, speed float64, settings settings, listen func(cluster string) listener) *replay {
+	r := &replay{recordings: recordings, before: func(openRecording) {}}
+	for _, opened := range recordings {
+		clock := recording.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
-		r.houses = append(r.houses, newHouse(settings, clock.Now, listen(recording.cluster)))
+		r.houses = append(r.houses, newHouse(settings, clock.Now, listen(opened.cluster)))
 	}
 	return r
 }
@@ -106,14 +106,14 @@ func newReplay(recordings []recording, speed float64, settings settings, listen 
 // play plays all recordings. A damaged one is played up to the damage, the next ones are played all the same.
 func (r *replay) play(ctx context.Context) error {
 	var failures []error
-	for i, recording := range r.recordings {
-		r.before(recording)
-		err := tape.Play(ctx, recording.Events(), r.clocks[i], r.houses[i].fold.Apply)
+	for i, opened := range r.recordings {
+		r.before(opened)
+		err := recording.Play(ctx, opened.Events(), r.clocks[i], r.houses[i].fold.Apply)
 		if ctx.Err() != nil {
 			break
 		}
 		r.houses[i].tellRest()
-		failures = append(failures, err, recording.Close())
+		failures = append(failures, err, opened.Close())
 	}
 	return errors.Join(failures...)
 }
@@ -171,7 +171,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 
 // unready is what of the first recording is not there yet: the others come after it. What was not watched when it was
 // recorded does not make the replay unfit to be asked.
-func (r *replay) unready() []flap.Watch {
+func (r *replay) unready() []track.Watch {
 	if first := r.houses[0]; !first.fold.Synced() {
 		return first.unready()
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/kube"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/watch"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -67,13 +67,13 @@ func addClusterFlags(cmd *kingpin.CmdClause) clusterFlags {
 	}
 }
 
-func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*kube.Watcher, error) {
-	config, err := kube.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
+func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
+	config, err := watch.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
 	if err != nil {
 		return nil, err
 	}
-	kube.RedirectKlog(logger)
-	return kube.New(config, *flags.namespace, logger, sink)
+	watch.RedirectKlog(logger)
+	return watch.New(config, *flags.namespace, logger, sink)
 }
 
 // logTo logs findings and incidents.

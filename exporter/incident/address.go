@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // replacedWithin is how soon a Service that chooses other pods must have as many
@@ -28,21 +28,21 @@ type address struct {
 	span     *stretch
 }
 
-func keyOfAddress(x flap.Finding) addressKey { return addressKey{keyOfService(x), x.Address} }
+func keyOfAddress(x track.Finding) addressKey { return addressKey{keyOfService(x), x.Address} }
 
-func (l *Log) observeAddress(x flap.Finding) {
+func (l *Log) observeAddress(x track.Finding) {
 	switch {
-	case x.Kind == flap.AddressNotReady || x.Kind == flap.AddressRemoved && x.From == "ready":
+	case x.Kind == track.AddressNotReady || x.Kind == track.AddressRemoved && x.From == "ready":
 		l.lostAddress(x)
-	case x.Kind == flap.AddressRemoved, x.Kind == flap.AddressLeftOut:
+	case x.Kind == track.AddressRemoved, x.Kind == track.AddressLeftOut:
 		l.addressGone(x)
-	case x.Kind == flap.AddressReady || x.Kind == flap.AddressBounced || x.To == "ready":
+	case x.Kind == track.AddressReady || x.Kind == track.AddressBounced || x.To == "ready":
 		l.addressBack(x)
 	}
 }
 
 // lostAddress takes in the loss of a ready address. It comes in up to 15 s late; what became of the address since comes after it.
-func (l *Log) lostAddress(x flap.Finding) {
+func (l *Log) lostAddress(x track.Finding) {
 	r := l.recordOfLoss(x)
 	key := keyOfAddress(x)
 	a := l.addresses[key]
@@ -79,47 +79,47 @@ func (l *Log) lostAddress(x flap.Finding) {
 
 // takeOut keeps what must come back for the incident to end: an address that
 // stayed. One that was removed may never come back.
-func (l *Log) takeOut(r *record, a *address, key addressKey, x flap.Finding) {
+func (l *Log) takeOut(r *record, a *address, key addressKey, x track.Finding) {
 	l.end(&a.span, x.Time)
 	switch {
 	case goesOnPurpose(x.Cause):
 		return
-	case x.Kind == flap.AddressNotReady:
+	case x.Kind == track.AddressNotReady:
 		a.isOut = true
 		r.out[key] = x.Time
 		if r.harmless {
 			l.timers.wake(&r.timer, x.Time.Add(quiet))
 		}
-	case x.Cause == flap.CauseContainerExit:
+	case x.Cause == track.CauseContainerExit:
 		return
 	default:
 		a.away = true
 	}
-	if r.harmless && r.cause == flap.CauseServiceChanged {
+	if r.harmless && r.cause == track.CauseServiceChanged {
 		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
 	a.span = l.span(r, LaneAddress, l.serviceOf(key.serviceKey).name, x.Time)
 }
 
 // goesOnPurpose: the pod goes for good, and nobody waits for it.
-func goesOnPurpose(c flap.Cause) bool {
-	return c == flap.CausePodDeleted || c == flap.CausePodEvicted || c == flap.CausePodCompleted
+func goesOnPurpose(c track.Cause) bool {
+	return c == track.CausePodDeleted || c == track.CausePodEvicted || c == track.CausePodCompleted
 }
 
-func (l *Log) addressBack(x flap.Finding) {
+func (l *Log) addressBack(x track.Finding) {
 	key, at := keyOfAddress(x), l.moment(x.Time)
-	if x.Kind != flap.AddressBounced {
+	if x.Kind != track.AddressBounced {
 		l.serviceGained(key.serviceKey, x.Time)
 	}
 	a := l.addresses[key]
 	if a == nil {
-		if x.Kind == flap.AddressBounced {
+		if x.Kind == track.AddressBounced {
 			l.addresses[key] = &address{at: at, back: at}
 		}
 		return
 	}
 	a.at = at
-	if x.Kind == flap.AddressBounced {
+	if x.Kind == track.AddressBounced {
 		a.back = at
 	}
 	if a.record != nil {
@@ -135,7 +135,7 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	}
 	r.bounces++
 	r.effectOn(key.serviceKey).bounces++
-	if a.away && r.harmless && r.cause == flap.CauseServiceChanged {
+	if a.away && r.harmless && r.cause == track.CauseServiceChanged {
 		l.show(r)
 	}
 	a.isOut, a.away = false, false
@@ -147,7 +147,7 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 
 // addressGone: an address that was not ready has left the Service, or is not shown
 // any more: nobody waits for it.
-func (l *Log) addressGone(x flap.Finding) {
+func (l *Log) addressGone(x track.Finding) {
 	key := keyOfAddress(x)
 	a := l.addresses[key]
 	if a == nil || !a.isOut {
@@ -158,7 +158,7 @@ func (l *Log) addressGone(x flap.Finding) {
 	delete(r.out, key)
 	l.end(&a.span, x.Time)
 	how := stageGone
-	if x.Kind == flap.AddressLeftOut {
+	if x.Kind == track.AddressLeftOut {
 		how = stageLeftOut
 	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
 		// Another may come under its name, as in a StatefulSet.
@@ -170,17 +170,17 @@ func (l *Log) addressGone(x flap.Finding) {
 }
 
 // recordOfLoss is the incident that a lost address belongs to: what its cause follows.
-func (l *Log) recordOfLoss(x flap.Finding) *record {
+func (l *Log) recordOfLoss(x track.Finding) *record {
 	s := subject{story: storyWorkload, namespace: x.Namespace, name: workloadOf(x), cause: x.Cause}
 	switch x.Cause {
-	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
+	case track.CauseNodeHeartbeatLost, track.CauseNodeNotReady, track.CauseKubeletRestart:
 		if x.Node != "" {
 			return l.recordOfNodesPod(x)
 		}
 		s.story, s.name = storyService, x.Service
-	case flap.CauseEndpointsReset, flap.CauseManualWrite, flap.CauseServiceChanged:
+	case track.CauseEndpointsReset, track.CauseManualWrite, track.CauseServiceChanged:
 		s.story, s.name = storyService, x.Service
-	case flap.CauseUnknown:
+	case track.CauseUnknown:
 		if x.Pod == "" {
 			s.story, s.name = storyService, x.Service
 		}
@@ -189,14 +189,14 @@ func (l *Log) recordOfLoss(x flap.Finding) *record {
 }
 
 // recordOfNodesPod is the incident of the node that a pod was lost with.
-func (l *Log) recordOfNodesPod(x flap.Finding) *record {
+func (l *Log) recordOfNodesPod(x track.Finding) *record {
 	n := l.nodeNamed(x.Node)
 	gap := time.Duration(0)
-	if x.Cause != flap.CauseNodeHeartbeatLost {
+	if x.Cause != track.CauseNodeHeartbeatLost {
 		gap = normalInterval + 1
 	}
 	r := l.follow(n, x, gap)
-	r.unknown = r.unknown || x.Cause == flap.CauseNodeHeartbeatLost
+	r.unknown = r.unknown || x.Cause == track.CauseNodeHeartbeatLost
 	return r
 }
 
@@ -205,7 +205,7 @@ const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 // workloadOf names a pod's workload. A Deployment's roll-outs each have a ReplicaSet of their own,
 // named after it. Without an owner it is the pods of a Service.
-func workloadOf(x flap.Finding) string {
+func workloadOf(x track.Finding) string {
 	if x.Owner == "" {
 		return "Service/" + x.Service
 	}
@@ -217,7 +217,7 @@ func workloadOf(x flap.Finding) string {
 	return "Deployment/" + name[:i]
 }
 
-func nameOf(x flap.Finding) string {
+func nameOf(x track.Finding) string {
 	switch {
 	case x.Pod != "" && x.IP.IsValid():
 		return x.IP.String() + ", pod " + x.Pod

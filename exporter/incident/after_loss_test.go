@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // aNode is Ready and has sent no heartbeat that is waited for.
@@ -26,7 +26,7 @@ func TestAnAddressThatIsGoneOrBackBeforeItsLossIsToldIsNotWaitedFor(t *testing.T
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newFolded(flap.Settings{BounceWindow: time.Second}) // back later than that, it is no bounce
+			b := newFolded(track.Settings{BounceWindow: time.Second}) // back later than that, it is no bounce
 			b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 			b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2"))
 			then(b.at(11.5))
@@ -41,7 +41,7 @@ func TestConsumersOfTheIncidentAreThoseOfTheMetricAlsoWhileAnotherLossWaits(t *t
 		p.Containers[0].Image = "app:2"
 		return p
 	}
-	b := newFolded(flap.Settings{BounceWindow: 2 * time.Minute})
+	b := newFolded(track.Settings{BounceWindow: 2 * time.Minute})
 	b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-2", event.StatusFalse, "ContainersNotReady"), aSlice("s", "web-1", "-web-2"))
 	b.at(10.1).is(event.Modified, updated(event.StatusTrue, ""))
@@ -51,7 +51,7 @@ func TestConsumersOfTheIncidentAreThoseOfTheMetricAlsoWhileAnotherLossWaits(t *t
 	b.at(11.5).is(event.Modified, updated(event.StatusTrue, ""), aSlice("s", "web-1", "-web-2"))
 	want := b.fold.Tenants(b.now, nil)[0].Bounces[0]
 	for _, x := range b.asOf(20) {
-		if x.Cause == flap.CauseInPlaceUpdate {
+		if x.Cause == track.CauseInPlaceUpdate {
 			equal(t, "bounces of a consumer that gathers nothing", x.Numbers.Windows[0].Bounces, int(want))
 			return
 		}

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // losesOne is a workload of its own that loses an address of a Service of its own.
-func (s *tale) losesOne(i int, kind flap.FindingKind, cause flap.Cause) *tale {
+func (s *tale) losesOne(i int, kind track.FindingKind, cause track.Cause) *tale {
 	x := ofWeb(kind, fmt.Sprintf("pod-%d", i), cause)
 	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
 	return s.tell(x)
 }
 
 func (s *tale) regainsOne(i int) *tale {
-	x := ofWeb(flap.AddressReady, fmt.Sprintf("pod-%d", i), flap.CauseUnknown)
+	x := ofWeb(track.AddressReady, fmt.Sprintf("pod-%d", i), track.CauseUnknown)
 	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
 	return s.tell(x)
 }
@@ -23,7 +23,7 @@ func (s *tale) regainsOne(i int) *tale {
 func TestTheNewestIncidentsAreKept(t *testing.T) {
 	s := newTale(t)
 	for i := range 25 {
-		s.at(float64(i)).losesOne(i, flap.AddressNotReady, flap.CauseProbeFailed)
+		s.at(float64(i)).losesOne(i, track.AddressNotReady, track.CauseProbeFailed)
 	}
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 10)
@@ -32,9 +32,9 @@ func TestTheNewestIncidentsAreKept(t *testing.T) {
 
 func TestWhatIsOverMakesRoomForWhatGoesOn(t *testing.T) {
 	s := &tale{New(2), t, zero}
-	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed)
-	s.at(1).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed).at(2).regainsOne(1)
-	s.at(3).losesOne(2, flap.AddressNotReady, flap.CauseProbeFailed)
+	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed)
+	s.at(1).losesOne(1, track.AddressNotReady, track.CauseProbeFailed).at(2).regainsOne(1)
+	s.at(3).losesOne(2, track.AddressNotReady, track.CauseProbeFailed)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
 	equal(t, "the oldest, which goes on", all[1].Subject, "StatefulSet/web-0")
@@ -45,7 +45,7 @@ func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
 		s := &tale{New(100), t, zero}
 		s.at(0)
 		for i := range 99 {
-			s.losesOne(i, flap.AddressNotReady, flap.CauseProbeFailed).regainsOne(i)
+			s.losesOne(i, track.AddressNotReady, track.CauseProbeFailed).regainsOne(i)
 		}
 		names := nodesNamed(nodes)
 		s.at(300).beats(names...).at(340).misses(40, names...)
@@ -82,7 +82,7 @@ func TestManyRollOutsAtOnceAreBounded(t *testing.T) {
 // rollOut lets many workloads replace an address each, within seconds.
 func (s *tale) rollOut(many int) *tale {
 	for i := range many {
-		s.at(float64(i)/1000).losesOne(i, flap.AddressRemoved, flap.CausePodDeleted)
+		s.at(float64(i)/1000).losesOne(i, track.AddressRemoved, track.CausePodDeleted)
 	}
 	return s
 }
@@ -105,10 +105,10 @@ func (s *tale) notices() map[string][]NoticeKind {
 
 func TestOfAnIncidentThatIsDroppedIsTold(t *testing.T) {
 	s := &tale{New(1), t, zero}
-	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed).notices()
-	s.at(10).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed)
+	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed).notices()
+	s.at(10).losesOne(1, track.AddressNotReady, track.CauseProbeFailed)
 	equal(t, "told", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-0": {Dropped}, "StatefulSet/web-1": {Started}}))
-	s.at(20).regainsOne(1).at(30).losesOne(2, flap.AddressNotReady, flap.CauseProbeFailed)
+	s.at(20).regainsOne(1).at(30).losesOne(2, track.AddressNotReady, track.CauseProbeFailed)
 	equal(t, "told of what has recovered", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-1": {Ended}, "StatefulSet/web-2": {Started}}))
 }
 
@@ -131,8 +131,8 @@ func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
 
 func TestTheRestTellsWhatGoesOnAndWhatHasRecovered(t *testing.T) {
 	s := newTale(t)
-	s.at(0).losesOne(0, flap.AddressNotReady, flap.CauseProbeFailed)
-	s.at(1).losesOne(1, flap.AddressNotReady, flap.CauseProbeFailed).at(2).regainsOne(1)
+	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed)
+	s.at(1).losesOne(1, track.AddressNotReady, track.CauseProbeFailed).at(2).regainsOne(1)
 	rest := s.Rest(s.now)
 	equal(t, "notices", len(rest), 2)
 	equal(t, "running", rest[0].Kind, GoesOn)

@@ -1,19 +1,19 @@
 package incident
 
-import "github.com/kubeflap/kubeflap/exporter/flap"
+import "github.com/kubeflap/kubeflap/exporter/track"
 
 // consumerBounced takes in that a consumer of Endpoints would have put an address back and taken it out again. It is told of updates in
 // place only, and how often is what the fold counts.
-func (l *Log) consumerBounced(x flap.Finding) {
+func (l *Log) consumerBounced(x track.Finding) {
 	a := l.addresses[keyOfAddress(x)]
 	if a == nil || a.record == nil {
 		return
 	}
 	r := a.record.root()
-	if r.cause != flap.CauseInPlaceUpdate {
+	if r.cause != track.CauseInPlaceUpdate {
 		return
 	}
-	for i, window := range flap.Windows() {
+	for i, window := range track.Windows() {
 		if window == x.Duration {
 			r.consumerBounces[i]++
 		}
@@ -24,7 +24,7 @@ func (l *Log) consumerBounced(x flap.Finding) {
 // as load-balancer controllers do.
 func (r *record) windows() []Window {
 	var all []Window
-	for i, window := range flap.Windows() {
+	for i, window := range track.Windows() {
 		all = append(all, Window{window, r.consumerBounces[i]})
 	}
 	return all

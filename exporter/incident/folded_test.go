@@ -8,23 +8,23 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // folded is a log that is told by a fold what it finds in events.
 type folded struct {
-	fold *flap.Fold
+	fold *track.Fold
 	log  *Log
 	now  time.Time
 }
 
-func newFolded(settings flap.Settings) *folded {
+func newFolded(settings track.Settings) *folded {
 	b := &folded{log: New(10), now: zero}
-	b.fold = flap.New(settings, b.log.Observe)
+	b.fold = track.New(settings, b.log.Observe)
 	return b
 }
 
-var grace40 = flap.Settings{BounceWindow: 2 * time.Minute, GracePeriod: 40 * time.Second}
+var grace40 = track.Settings{BounceWindow: 2 * time.Minute, GracePeriod: 40 * time.Second}
 
 func (b *folded) at(s float64) *folded {
 	b.now = zero.Add(seconds(s))
@@ -166,7 +166,7 @@ func TestAnAddressThatTruncatedEndpointsLeaveOutIsNotWaitedFor(t *testing.T) {
 		o.Truncated, o.Addresses = true, aSlice("s1", addresses...).Addresses
 		return o
 	}
-	b := newFolded(flap.Settings{BounceWindow: 2 * time.Minute, AddressSource: event.KindEndpoints})
+	b := newFolded(track.Settings{BounceWindow: 2 * time.Minute, AddressSource: event.KindEndpoints})
 	b.starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), endpoints("web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), endpoints("web-2", "-web-1"))
 	b.at(11).is(event.Modified, endpoints("web-2"))
@@ -223,7 +223,7 @@ func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newFolded(grace40)
 		b.log = New(1000)
-		b.fold = flap.New(grace40, b.log.Observe)
+		b.fold = track.New(grace40, b.log.Observe)
 		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the second is why it is not ready
 		pod := func(i int) event.Object {
 			if pods[i][1] == "" {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 const (
@@ -69,7 +69,7 @@ func New(size int) *Log {
 }
 
 // Observe takes in a finding. It is quick: the fold is locked meanwhile.
-func (l *Log) Observe(x flap.Finding) {
+func (l *Log) Observe(x track.Finding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.first.IsZero() {
@@ -77,30 +77,30 @@ func (l *Log) Observe(x flap.Finding) {
 	}
 	l.advance(x.Time)
 	switch x.Kind {
-	case flap.HeartbeatSeen, flap.HeartbeatLate, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeTurnedUnseen, flap.NodeRemoved:
+	case track.HeartbeatSeen, track.HeartbeatLate, track.HeartbeatMissed, track.NodeReadyChanged, track.NodeTurnedUnseen, track.NodeRemoved:
 		l.observeNode(x)
-	case flap.AddressAdded, flap.AddressRemoved, flap.AddressReady, flap.AddressNotReady, flap.AddressBounced,
-		flap.AddressLeftOut:
+	case track.AddressAdded, track.AddressRemoved, track.AddressReady, track.AddressNotReady, track.AddressBounced,
+		track.AddressLeftOut:
 		l.observeAddress(x)
-	case flap.ConsumerBounced:
+	case track.ConsumerBounced:
 		l.consumerBounced(x)
-	case flap.OutageStarted:
+	case track.OutageStarted:
 		l.outageStarted(x)
-	case flap.OutageEnded:
+	case track.OutageEnded:
 		l.outageEnded(x)
-	case flap.EndpointsReset:
+	case track.EndpointsReset:
 		l.reset(x)
-	case flap.EndpointsRewritten:
+	case track.EndpointsRewritten:
 		l.rewritten(x)
-	case flap.SelectorConflict:
+	case track.SelectorConflict:
 		l.conflict(x)
-	case flap.SelectorConflictEnded:
+	case track.SelectorConflictEnded:
 		l.conflictEnded(x)
-	case flap.ServiceRemoved:
+	case track.ServiceRemoved:
 		l.serviceRemoved(x)
-	case flap.PodReadyChanged, flap.PodReadyWasStale, flap.PodUpdatedInPlace, flap.PodRestartedSilently:
+	case track.PodReadyChanged, track.PodReadyWasStale, track.PodUpdatedInPlace, track.PodRestartedSilently:
 		l.observePod(x)
-	case flap.WatchBroke, flap.WatchWorks:
+	case track.WatchBroke, track.WatchWorks:
 		l.observeWatch(x)
 	}
 }

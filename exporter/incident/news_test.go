@@ -6,25 +6,25 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // randomFinding is of one of a few nodes, Services and pods, and need not fit what came before.
-func randomFinding(r *rand.Rand) flap.Finding {
-	kinds := []flap.FindingKind{
-		flap.HeartbeatSeen, flap.HeartbeatMissed, flap.NodeReadyChanged, flap.NodeRemoved,
-		flap.AddressNotReady, flap.AddressNotReady, flap.AddressRemoved, flap.AddressReady, flap.AddressReady, flap.AddressBounced,
-		flap.OutageStarted, flap.OutageEnded, flap.EndpointsReset, flap.EndpointsRewritten, flap.SelectorConflict, flap.SelectorConflictEnded,
-		flap.ServiceRemoved, flap.PodReadyChanged,
+func randomFinding(r *rand.Rand) track.Finding {
+	kinds := []track.FindingKind{
+		track.HeartbeatSeen, track.HeartbeatMissed, track.NodeReadyChanged, track.NodeRemoved,
+		track.AddressNotReady, track.AddressNotReady, track.AddressRemoved, track.AddressReady, track.AddressReady, track.AddressBounced,
+		track.OutageStarted, track.OutageEnded, track.EndpointsReset, track.EndpointsRewritten, track.SelectorConflict, track.SelectorConflictEnded,
+		track.ServiceRemoved, track.PodReadyChanged,
 	}
-	causes := []flap.Cause{flap.CauseUnknown, flap.CauseProbeFailed, flap.CausePodDeleted, flap.CauseServiceChanged, flap.CauseNodeHeartbeatLost, flap.CauseInPlaceUpdate}
+	causes := []track.Cause{track.CauseUnknown, track.CauseProbeFailed, track.CausePodDeleted, track.CauseServiceChanged, track.CauseNodeHeartbeatLost, track.CauseInPlaceUpdate}
 	pod := r.IntN(6)
 	x := ofWeb(kinds[r.IntN(len(kinds))], fmt.Sprintf("pod-%d", pod), causes[r.IntN(len(causes))])
 	x.Service, x.Owner = fmt.Sprintf("web-%d", pod%3), fmt.Sprintf("StatefulSet/web-%d", pod%3)
 	x.Node = fmt.Sprintf("node-%d", r.IntN(5))
 	x.Duration = seconds([]float64{10, 40, 40}[r.IntN(3)])
 	x.Count, x.Selector = 1, r.IntN(2) == 0
-	if x.Kind == flap.NodeReadyChanged || x.Kind == flap.PodReadyChanged {
+	if x.Kind == track.NodeReadyChanged || x.Kind == track.PodReadyChanged {
 		x.From, x.To = "true", "unknown"
 		if r.IntN(2) == 0 {
 			x.From, x.To = x.To, x.From

@@ -3,7 +3,7 @@ package incident
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 const (
@@ -74,9 +74,9 @@ func (l *Log) forgetNodes(t time.Time) {
 	}
 }
 
-func (l *Log) observeNode(x flap.Finding) {
+func (l *Log) observeNode(x track.Finding) {
 	l.heard[x.Node] = x.Time
-	if x.Kind == flap.HeartbeatSeen {
+	if x.Kind == track.HeartbeatSeen {
 		if n := l.nodes[x.Node]; n != nil {
 			l.heartbeat(n, x)
 		}
@@ -85,26 +85,26 @@ func (l *Log) observeNode(x flap.Finding) {
 	n := l.nodeNamed(x.Node)
 	n.told = x.Time
 	switch x.Kind {
-	case flap.HeartbeatLate:
+	case track.HeartbeatLate:
 		l.grace = 2 * x.Duration
 		n.late = x.Time
-	case flap.HeartbeatMissed:
+	case track.HeartbeatMissed:
 		l.grace = x.Duration
 		l.missedHeartbeat(n, x)
-	case flap.NodeReadyChanged:
+	case track.NodeReadyChanged:
 		if x.To == "true" {
 			l.turnedReady(n, x)
 		} else {
 			l.turnedNotReady(n, x)
 		}
-	case flap.NodeTurnedUnseen:
+	case track.NodeTurnedUnseen:
 		l.turnedUnseen(n, x)
-	case flap.NodeRemoved:
+	case track.NodeRemoved:
 		l.nodeRemoved(n, x)
 	}
 }
 
-func (l *Log) heartbeat(n *node, x flap.Finding) {
+func (l *Log) heartbeat(n *node, x track.Finding) {
 	r := n.live(x.Time)
 	if r == nil {
 		n.missed = false
@@ -123,7 +123,7 @@ func (l *Log) heartbeat(n *node, x flap.Finding) {
 	l.closeNode(r, n, x.Time)
 }
 
-func (l *Log) missedHeartbeat(n *node, x flap.Finding) {
+func (l *Log) missedHeartbeat(n *node, x track.Finding) {
 	if n.missed {
 		// The heartbeat between was none whose interval is known.
 		l.end(&n.gap, x.Time.Add(-x.Duration))
@@ -150,7 +150,7 @@ func (l *Log) openGap(r *record, n *node, t time.Time) {
 	}
 }
 
-func (l *Log) turnedNotReady(n *node, x flap.Finding) {
+func (l *Log) turnedNotReady(n *node, x track.Finding) {
 	unknown := x.To == "unknown"
 	if x.From != "true" && !n.notReady {
 		// A new node that starts.
@@ -180,7 +180,7 @@ func (l *Log) turnedNotReady(n *node, x flap.Finding) {
 	l.touched(r, x.Time)
 }
 
-func (l *Log) turnedReady(n *node, x flap.Finding) {
+func (l *Log) turnedReady(n *node, x track.Finding) {
 	r := n.live(x.Time)
 	if !n.notReady || r == nil {
 		n.notReady = false
@@ -192,7 +192,7 @@ func (l *Log) turnedReady(n *node, x flap.Finding) {
 	l.closeNode(r, n, x.Time)
 }
 
-func (l *Log) turnedUnseen(n *node, x flap.Finding) {
+func (l *Log) turnedUnseen(n *node, x track.Finding) {
 	if x.From != "true" {
 		return
 	}
@@ -204,7 +204,7 @@ func (l *Log) turnedUnseen(n *node, x flap.Finding) {
 	l.touched(r, x.Time)
 }
 
-func (l *Log) nodeRemoved(n *node, x flap.Finding) {
+func (l *Log) nodeRemoved(n *node, x track.Finding) {
 	delete(l.heard, n.name)
 	delete(l.nodes, n.name)
 	r := n.live(x.Time)

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
 	s := newTale(t)
 	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
 	s.at(50).misses(40, "node-1").turns("node-1", "true", "unknown")
-	s.at(50.1).loses(flap.CauseNodeHeartbeatLost, "pod-1", "pod-2")
+	s.at(50.1).loses(track.CauseNodeHeartbeatLost, "pod-1", "pod-2")
 	s.at(55)
 	x := s.only()
-	x.is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	x.is(t, StateRunning, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
 	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
 
 	s.at(60).returns(50, "node-1").turns("node-1", "unknown", "true")
@@ -25,7 +25,7 @@ func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
 	s.at(65).regains("pod-1", "pod-2")
 	s.at(66)
 	x = s.only()
-	x.is(t, StateRecovered, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
+	x.is(t, StateRecovered, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
 	equal(t, "start", x.Start, zero.Add(seconds(50)))
 	equal(t, "end", x.End, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
@@ -59,7 +59,7 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
 	s.at(55).misses(40, "node-3")
 	x := s.only()
-	x.is(t, StateRunning, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "control plane")
+	x.is(t, StateRunning, ScopeControlPlane, track.CauseNodeHeartbeatLost, "control plane")
 	equal(t, "it has an ID of its own, which does not depend on who was first", x.ID != first, true)
 	equal(t, "and knows those of the nodes", slices.Contains(x.Also, first) && len(x.Also) == 3, true)
 
@@ -101,7 +101,7 @@ func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
 		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, "unknown", "true")
 	}
 	x := s.only()
-	x.is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+	x.is(t, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "kube-controller-manager")
 	equal(t, "nodes", len(x.Nodes), 3)
 	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
 	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
@@ -119,8 +119,8 @@ func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
 	s.at(40)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
-	all[0].is(t, StateRunning, ScopeNode, flap.CauseNodeHeartbeatLost, "node-1")
-	all[1].is(t, StateRecovered, ScopeControlPlane, flap.CauseNodeHeartbeatLost, "kube-controller-manager")
+	all[0].is(t, StateRunning, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
+	all[1].is(t, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "kube-controller-manager")
 }
 
 func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
@@ -129,7 +129,7 @@ func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
 	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
 		t.Error(x.Remedy)
 	}
-	s.tell(flap.Finding{Kind: flap.NodeRemoved, Node: "node-1"})
+	s.tell(track.Finding{Kind: track.NodeRemoved, Node: "node-1"})
 	equal(t, "removed, it is over", s.only().State, StateRecovered)
 }
 
@@ -139,14 +139,14 @@ func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
 
 func TestAKubeletRestartIsOfTheNode(t *testing.T) {
 	s := newTale(t)
-	s.at(1).loses(flap.CauseKubeletRestart, "pod-1")
-	s.only().is(t, StateRunning, ScopeNode, flap.CauseKubeletRestart, "node-1")
+	s.at(1).loses(track.CauseKubeletRestart, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, track.CauseKubeletRestart, "node-1")
 }
 
 func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
 	s := newTale(t)
-	s.at(1).turns("node-1", "true", "false").at(2).loses(flap.CauseNodeNotReady, "pod-1")
-	s.only().is(t, StateRunning, ScopeNode, flap.CauseNodeNotReady, "node-1")
+	s.at(1).turns("node-1", "true", "false").at(2).loses(track.CauseNodeNotReady, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, track.CauseNodeNotReady, "node-1")
 }
 
 func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
@@ -170,7 +170,7 @@ func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T
 		s.tell(ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
 	}
 	for i := range 60 {
-		s.tell(flap.Finding{Kind: flap.OutageStarted, Namespace: "shop", Service: fmt.Sprintf("web-%d", i), Cause: flap.CauseNodeHeartbeatLost})
+		s.tell(track.Finding{Kind: track.OutageStarted, Namespace: "shop", Service: fmt.Sprintf("web-%d", i), Cause: track.CauseNodeHeartbeatLost})
 	}
 	s.at(50)
 	x := s.only()
@@ -206,7 +206,7 @@ func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes", len(s.heard), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, ScopeNode)
-	s.tell(flap.Finding{Kind: flap.NodeRemoved, Node: names[4]})
+	s.tell(track.Finding{Kind: track.NodeRemoved, Node: names[4]})
 	equal(t, "nodes without the one that was removed", len(s.heard), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, ScopeControlPlane)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 const (
@@ -26,18 +26,18 @@ type pod struct {
 	span *stretch
 }
 
-func (l *Log) observePod(x flap.Finding) {
+func (l *Log) observePod(x track.Finding) {
 	key := podKey{x.Namespace, x.Pod}
-	if x.Kind == flap.PodReadyChanged {
+	if x.Kind == track.PodReadyChanged {
 		l.podTurned(key, x)
 		return
 	}
 	p := l.podOf(key, x.Time)
 	note := fact{at: l.moment(x.Time), stage: stageUpdated}
 	switch x.Kind {
-	case flap.PodReadyWasStale:
+	case track.PodReadyWasStale:
 		note.stage, note.longest = stageStale, x.Duration
-	case flap.PodRestartedSilently:
+	case track.PodRestartedSilently:
 		note.stage = stageSilent
 	}
 	p.note(key, note)
@@ -62,7 +62,7 @@ func (p *pod) note(key podKey, f fact) {
 
 // podTurned follows a pod's Ready. What the node did to it belongs to the node's
 // incident at once, all else waits until it costs an address.
-func (l *Log) podTurned(key podKey, x flap.Finding) {
+func (l *Log) podTurned(key podKey, x track.Finding) {
 	if x.To == "true" {
 		if p := l.pods[key]; p != nil {
 			l.end(&p.span, x.Time)
@@ -78,7 +78,7 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 	l.end(&p.span, x.Time)
 	p.down = l.moment(x.Time)
 	switch x.Cause {
-	case flap.CauseNodeHeartbeatLost, flap.CauseNodeNotReady, flap.CauseKubeletRestart:
+	case track.CauseNodeHeartbeatLost, track.CauseNodeNotReady, track.CauseKubeletRestart:
 		if x.Node == "" {
 			return
 		}
@@ -93,7 +93,7 @@ func (l *Log) podTurned(key podKey, x flap.Finding) {
 }
 
 // takePodNotes takes over what is known of the pod of a lost address.
-func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
+func (l *Log) takePodNotes(r *record, x track.Finding, a *address) {
 	key := podKey{x.Namespace, x.Pod}
 	p := l.pods[key]
 	if p == nil || x.Pod == "" {
@@ -116,13 +116,13 @@ func (l *Log) takePodNotes(r *record, x flap.Finding, a *address) {
 }
 
 // observeWatch tells the incidents of nodes when kubeflap itself was blind.
-func (l *Log) observeWatch(x flap.Finding) {
+func (l *Log) observeWatch(x track.Finding) {
 	for _, r := range l.active {
 		if !r.ongoing() || r.story == storyWorkload || r.story == storyService {
 			continue
 		}
 		f := fact{at: l.moment(x.Time), stage: stageBlind, first: x.Resource.String()}
-		if x.Kind == flap.WatchWorks {
+		if x.Kind == track.WatchWorks {
 			f.stage, f.longest = stageSees, x.Duration
 		}
 		r.add(f)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // story is how an incident is told: its scope, and what the remedy speaks of.
@@ -25,7 +25,7 @@ const (
 type subject struct {
 	story           story
 	namespace, name string
-	cause           flap.Cause
+	cause           track.Cause
 }
 
 // key tells incidents apart. A node's causes follow from each other and are one
@@ -87,12 +87,12 @@ type record struct {
 	turned, turnedUnknown int
 	outages, resets       int
 	outageTime            time.Duration
-	byCause               map[flap.Cause]int
+	byCause               map[track.Cause]int
 	unknown               bool
 	longest, stale        time.Duration
 	again                 int
-	// consumerBounces are by window, as flap.Windows has them.
-	consumerBounces [flap.NumWindows]int
+	// consumerBounces are by window, as track.Windows has them.
+	consumerBounces [track.NumWindows]int
 
 	evidence bounded[*fact]
 	spans    bounded[*stretch]
@@ -107,13 +107,13 @@ type effect struct {
 
 func newRecord(s subject, t time.Time, trigger uint64) *record {
 	r := &record{
-		subject: s, id: idOf(s.key(), t, trigger), start: t, byCause: map[flap.Cause]int{},
+		subject: s, id: idOf(s.key(), t, trigger), start: t, byCause: map[track.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*stretch](24, 72),
 	}
 	r.makeOpen()
 	switch s.cause {
-	case flap.CausePodDeleted, flap.CausePodEvicted, flap.CausePodCompleted,
-		flap.CauseInPlaceUpdate, flap.CauseReadinessGate, flap.CauseServiceChanged:
+	case track.CausePodDeleted, track.CausePodEvicted, track.CausePodCompleted,
+		track.CauseInPlaceUpdate, track.CauseReadinessGate, track.CauseServiceChanged:
 		r.harmless = true
 	}
 	return r

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
-	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // Replicas see the same in another order: their watches are not equally fast. They must tell the same.
@@ -34,7 +34,7 @@ func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 // numbered are the events of a recording, whose objects have versions: older ones lack them.
 func numbered(t *testing.T, path string) []event.Event {
 	t.Helper()
-	recording, err := tape.Open(path)
+	recording, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func numbered(t *testing.T, path string) []event.Event {
 // toldBy is all that a replica counts and blames, a line each.
 func toldBy(events []event.Event) string {
 	log := New(100)
-	f := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
 	for _, e := range events {
 		f.Apply(e)
 	}
@@ -84,7 +84,7 @@ func toldBy(events []event.Event) string {
 }
 
 func TestReplicasWhoseWatchesAreNotEquallyFastTellTheSame(t *testing.T) {
-	recordings, err := filepath.Glob("../tape/incidents/*.jsonl.gz")
+	recordings, err := filepath.Glob("../recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("recordings: %v, %v", recordings, err)
 	}
@@ -121,16 +121,16 @@ func difference(a, b string) (lines []string) {
 }
 
 func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
-	events := numbered(t, "../tape/incidents/4-in-place-upgrade.jsonl.gz")
+	events := numbered(t, "../recording/incidents/4-in-place-upgrade.jsonl.gz")
 	log := New(100)
-	f := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
 	for _, e := range events {
 		f.Apply(e)
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	counted, told := map[time.Duration]int{}, map[time.Duration]int{}
 	for _, x := range f.Tenants(end, nil) {
-		for i, window := range flap.Windows() {
+		for i, window := range track.Windows() {
 			counted[window] += int(x.Bounces[i])
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // claimWithin is how long an outage waits for the loss that it began with.
@@ -12,7 +12,7 @@ const claimWithin = 3 * time.Second
 
 type serviceKey struct{ namespace, name string }
 
-func keyOfService(x flap.Finding) serviceKey { return serviceKey{x.Namespace, x.Service} }
+func keyOfService(x track.Finding) serviceKey { return serviceKey{x.Namespace, x.Service} }
 
 // String is the Service as sentences have it.
 func (k serviceKey) String() string { return k.namespace + "/" + k.name }
@@ -39,7 +39,7 @@ type service struct {
 // lossMark is a moment at which a Service lost addresses for a cause, and their incident.
 type lossMark struct {
 	at     time.Time
-	cause  flap.Cause
+	cause  track.Cause
 	record *record
 }
 
@@ -55,7 +55,7 @@ func (s *service) noteLoss(x lossMark) {
 }
 
 // lossOf is the incident of the loss that an outage began with; nil if it is not known.
-func (s *service) lossOf(t time.Time, cause flap.Cause) *record {
+func (s *service) lossOf(t time.Time, cause track.Cause) *record {
 	var last *record
 	for _, x := range s.losses {
 		switch {
@@ -82,7 +82,7 @@ func (l *Log) serviceOf(key serviceKey) *service {
 }
 
 // claimFor notes a loss; an outage that began with it belongs to its incident.
-func (l *Log) claimFor(key serviceKey, r *record, x flap.Finding) {
+func (l *Log) claimFor(key serviceKey, r *record, x track.Finding) {
 	s := l.serviceOf(key)
 	s.noteLoss(lossMark{x.Time, x.Cause, r})
 	if s.unclaimed() && s.outage.Equal(x.Time) {
@@ -90,12 +90,12 @@ func (l *Log) claimFor(key serviceKey, r *record, x flap.Finding) {
 	}
 }
 
-func (l *Log) outageStarted(x flap.Finding) {
+func (l *Log) outageStarted(x track.Finding) {
 	key := keyOfService(x)
 	s := l.serviceOf(key)
 	if !s.outage.IsZero() {
 		// The end of the one before was not told.
-		l.claim(key, s, flap.CauseUnknown)
+		l.claim(key, s, track.CauseUnknown)
 		l.endOutage(key, s, x.Time, stageOutageOver)
 	}
 	s.outage, s.trigger = x.Time, x.Trigger
@@ -118,14 +118,14 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 }
 
 // claim gives an outage that no loss explains an incident of its own.
-func (l *Log) claim(key serviceKey, s *service, cause flap.Cause) {
+func (l *Log) claim(key serviceKey, s *service, cause track.Cause) {
 	if s.unclaimed() {
 		subject := subject{story: storyService, namespace: key.namespace, name: key.name, cause: cause}
 		l.beginOutage(key, s, l.begin(subject, s.outage, s.trigger))
 	}
 }
 
-func (l *Log) outageEnded(x flap.Finding) {
+func (l *Log) outageEnded(x track.Finding) {
 	key := keyOfService(x)
 	s := l.serviceOf(key)
 	if s.outage.IsZero() {
@@ -155,10 +155,10 @@ func (l *Log) notWiped(r *record, t time.Time) {
 }
 
 // reset takes in the wipe of hand-written addresses.
-func (l *Log) reset(x flap.Finding) {
-	cause := flap.CauseManualWrite
+func (l *Log) reset(x track.Finding) {
+	cause := track.CauseManualWrite
 	if x.Selector {
-		cause = flap.CauseEndpointsReset
+		cause = track.CauseEndpointsReset
 	}
 	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: cause}, x.Time, x.Trigger)
 	r.resets++
@@ -172,7 +172,7 @@ func (l *Log) reset(x flap.Finding) {
 }
 
 // rewritten takes in that what was wiped is there again: to be wiped again, as long as the conflict goes on.
-func (l *Log) rewritten(x flap.Finding) {
+func (l *Log) rewritten(x track.Finding) {
 	r := l.find(bomb(keyOfService(x)).key(), x.Time)
 	if r == nil || !r.wiped {
 		return
@@ -183,10 +183,10 @@ func (l *Log) rewritten(x flap.Finding) {
 }
 
 func bomb(key serviceKey) subject {
-	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: flap.CauseEndpointsReset}
+	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: track.CauseEndpointsReset}
 }
 
-func (l *Log) conflict(x flap.Finding) {
+func (l *Log) conflict(x track.Finding) {
 	r := l.begin(bomb(keyOfService(x)), x.Time, x.Trigger)
 	r.conflict = true
 	r.effectOn(keyOfService(x))
@@ -195,7 +195,7 @@ func (l *Log) conflict(x flap.Finding) {
 	l.touched(r, x.Time)
 }
 
-func (l *Log) conflictEnded(x flap.Finding) {
+func (l *Log) conflictEnded(x track.Finding) {
 	r := l.find(bomb(keyOfService(x)).key(), x.Time)
 	if r == nil || !r.conflict {
 		return
@@ -222,7 +222,7 @@ func (l *Log) serviceGained(key serviceKey, t time.Time) {
 }
 
 // serviceRemoved ends what waits for a Service that is not there any more.
-func (l *Log) serviceRemoved(x flap.Finding) {
+func (l *Log) serviceRemoved(x track.Finding) {
 	key := keyOfService(x)
 	if s := l.services[key]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // snapshot is the incident as of t.
@@ -61,12 +61,12 @@ func (r *record) scope() Scope {
 
 // mainCause: a node's causes follow from each other. Unknown outdoes the others,
 // else what cost most addresses.
-func (r *record) mainCause() flap.Cause {
+func (r *record) mainCause() track.Cause {
 	if r.story == storyWorkload || r.story == storyService || r.unknown {
 		return r.cause
 	}
-	main := flap.CauseNodeNotReady
-	for _, cause := range flap.Causes() {
+	main := track.CauseNodeNotReady
+	for _, cause := range track.Causes() {
 		if n, ok := r.byCause[cause]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
 			main = cause
 		}
@@ -88,11 +88,11 @@ func (l *Log) numbers(r *record, t time.Time) Numbers {
 		n.GracePeriod, n.LongestInterval = l.grace, l.longestBy(r, t)
 	}
 	switch {
-	case r.story == storyNode && r.mainCause() == flap.CauseNodeHeartbeatLost:
+	case r.story == storyNode && r.mainCause() == track.CauseNodeHeartbeatLost:
 		n.RecommendedGracePeriod = recommended(n.LongestInterval)
 	case r.story == storyGrace:
 		n.RecommendedGracePeriod = usualGrace
-	case r.cause == flap.CauseInPlaceUpdate:
+	case r.cause == track.CauseInPlaceUpdate:
 		n.Windows = r.windows()
 	}
 	return n

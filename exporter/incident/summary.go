@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // summary says in a sentence what happened, and to whom.
@@ -38,9 +38,9 @@ func (r *record) happened(x *Incident) string {
 func (r *record) happenedToNode(x *Incident, grace string) string {
 	node := "node " + x.Subject
 	switch {
-	case x.Cause == flap.CauseKubeletRestart:
+	case x.Cause == track.CauseKubeletRestart:
 		return "the kubelet of " + node + " restarted and took its pods for not ready until it had probed them"
-	case x.Cause == flap.CauseNodeNotReady:
+	case x.Cause == track.CauseNodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
@@ -62,45 +62,45 @@ func (r *record) sayUnknown(x *Incident) string {
 func (r *record) happenedToService() string {
 	full := r.full()
 	switch r.cause {
-	case flap.CauseInPlaceUpdate:
+	case track.CauseInPlaceUpdate:
 		s := "an in-place update of " + full + " took its addresses out one by one"
 		if r.again > 0 {
 			s += fmt.Sprintf(", and %d of them out again after they had come back", r.again)
 		}
 		return capital(s)
-	case flap.CauseEndpointsReset:
+	case track.CauseEndpointsReset:
 		if r.resets == 0 && r.lost == 0 {
 			return "Service " + full + " has a selector and hand-written addresses, which the endpoints controller will wipe"
 		}
 		return "The endpoints controller wiped the hand-written addresses of Service " + full + ", which has a selector" + times(r.resets)
-	case flap.CauseManualWrite:
+	case track.CauseManualWrite:
 		return "Someone edited or wiped the addresses of Service " + full + times(r.resets)
-	case flap.CauseServiceChanged:
+	case track.CauseServiceChanged:
 		return "Service " + full + " was changed and chooses other pods"
 	}
 	return capital(whatPods(r.cause)) + " of " + strings.TrimPrefix(full, "the pods of ")
 }
 
 // whatPods says what happened to the pods of a workload.
-func whatPods(c flap.Cause) string {
+func whatPods(c track.Cause) string {
 	switch c {
-	case flap.CauseProbeFailed:
+	case track.CauseProbeFailed:
 		return "readiness probes failed in pods"
-	case flap.CauseContainerExit:
+	case track.CauseContainerExit:
 		return "containers ended in pods"
-	case flap.CauseReadinessGate:
+	case track.CauseReadinessGate:
 		return "a readiness gate turned not True in pods"
-	case flap.CausePodDeleted:
+	case track.CausePodDeleted:
 		return "pods were deleted"
-	case flap.CausePodEvicted:
+	case track.CausePodEvicted:
 		return "pods were evicted"
-	case flap.CausePodCompleted:
+	case track.CausePodCompleted:
 		return "pods ran to their end"
-	case flap.CauseNodeHeartbeatLost:
+	case track.CauseNodeHeartbeatLost:
 		return "a node was lost with pods"
-	case flap.CauseNodeNotReady:
+	case track.CauseNodeNotReady:
 		return "a node was not ready with pods"
-	case flap.CauseKubeletRestart:
+	case track.CauseKubeletRestart:
 		return "a kubelet restarted with pods"
 	}
 	return "addresses went for an unknown reason, in pods"
@@ -114,7 +114,7 @@ func (r *record) effectOf(x *Incident) string {
 			return "it has had none since"
 		case r.resets > 0 && x.State == StatePending:
 			return "they are back, to be wiped again"
-		case r.resets > 0 && r.cause == flap.CauseEndpointsReset:
+		case r.resets > 0 && r.cause == track.CauseEndpointsReset:
 			return "they are back"
 		case x.State == StatePending:
 			return "nothing is lost yet"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // tale tells a log findings at exact times, in seconds since the start.
@@ -28,7 +28,7 @@ func (s *tale) at(t float64) *tale {
 	return s
 }
 
-func (s *tale) tell(x flap.Finding) *tale {
+func (s *tale) tell(x track.Finding) *tale {
 	x.Time = s.now
 	s.Observe(x)
 	return s
@@ -37,7 +37,7 @@ func (s *tale) tell(x flap.Finding) *tale {
 // beats lets nodes send heartbeats 10 s after the ones before.
 func (s *tale) beats(nodes ...string) *tale {
 	for _, n := range nodes {
-		s.tell(flap.Finding{Kind: flap.HeartbeatSeen, Node: n, Duration: seconds(10)})
+		s.tell(track.Finding{Kind: track.HeartbeatSeen, Node: n, Duration: seconds(10)})
 	}
 	return s
 }
@@ -47,71 +47,71 @@ func (s *tale) misses(grace float64, nodes ...string) *tale {
 	now := s.now
 	for _, n := range nodes {
 		s.now = now.Add(-seconds(grace / 2))
-		s.tell(flap.Finding{Kind: flap.HeartbeatLate, Node: n, Duration: seconds(grace / 2)})
+		s.tell(track.Finding{Kind: track.HeartbeatLate, Node: n, Duration: seconds(grace / 2)})
 	}
 	s.now = now
 	for _, n := range nodes {
-		s.tell(flap.Finding{Kind: flap.HeartbeatMissed, Node: n, Duration: seconds(grace)})
+		s.tell(track.Finding{Kind: track.HeartbeatMissed, Node: n, Duration: seconds(grace)})
 	}
 	return s
 }
 
 func (s *tale) returns(after float64, nodes ...string) *tale {
 	for _, n := range nodes {
-		s.tell(flap.Finding{Kind: flap.HeartbeatSeen, Node: n, Duration: seconds(after)})
+		s.tell(track.Finding{Kind: track.HeartbeatSeen, Node: n, Duration: seconds(after)})
 	}
 	return s
 }
 
 func (s *tale) turns(node, from, to string) *tale {
-	return s.tell(flap.Finding{Kind: flap.NodeReadyChanged, Node: node, From: from, To: to, Duration: time.Minute})
+	return s.tell(track.Finding{Kind: track.NodeReadyChanged, Node: node, From: from, To: to, Duration: time.Minute})
 }
 
 // ofWeb is a finding about an address of shop/web: pod-1, of the Deployment web, on node-1.
-func ofWeb(kind flap.FindingKind, pod string, cause flap.Cause) flap.Finding {
-	x := flap.Finding{
+func ofWeb(kind track.FindingKind, pod string, cause track.Cause) track.Finding {
+	x := track.Finding{
 		Kind: kind, Namespace: "shop", Service: "web", Pod: pod, Node: "node-1", Owner: "ReplicaSet/web-5d4f6c7b89",
 		IP: netip.MustParseAddr("10.0.0.1"), Address: event.ParseUID(pod), Cause: cause,
 	}
-	if kind == flap.AddressNotReady || kind == flap.AddressRemoved {
+	if kind == track.AddressNotReady || kind == track.AddressRemoved {
 		x.From = "ready"
 	}
 	return x
 }
 
-func (s *tale) loses(cause flap.Cause, pods ...string) *tale {
+func (s *tale) loses(cause track.Cause, pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(flap.AddressNotReady, p, cause))
+		s.tell(ofWeb(track.AddressNotReady, p, cause))
 	}
 	return s
 }
 
-func (s *tale) removes(cause flap.Cause, pods ...string) *tale {
+func (s *tale) removes(cause track.Cause, pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(flap.AddressRemoved, p, cause))
+		s.tell(ofWeb(track.AddressRemoved, p, cause))
 	}
 	return s
 }
 
 func (s *tale) regains(pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(flap.AddressReady, p, flap.CauseUnknown))
-		s.tell(ofWeb(flap.AddressBounced, p, flap.CauseUnknown))
+		s.tell(ofWeb(track.AddressReady, p, track.CauseUnknown))
+		s.tell(ofWeb(track.AddressBounced, p, track.CauseUnknown))
 	}
 	return s
 }
 
 func (s *tale) adds(pods ...string) *tale {
 	for _, p := range pods {
-		x := ofWeb(flap.AddressAdded, p, flap.CauseUnknown)
+		x := ofWeb(track.AddressAdded, p, track.CauseUnknown)
 		x.To = "ready"
 		s.tell(x)
 	}
 	return s
 }
 
-func (s *tale) web(kind flap.FindingKind, duration float64) *tale {
-	return s.tell(flap.Finding{Kind: kind, Namespace: "shop", Service: "web", Duration: seconds(duration)})
+func (s *tale) web(kind track.FindingKind, duration float64) *tale {
+	return s.tell(track.Finding{Kind: kind, Namespace: "shop", Service: "web", Duration: seconds(duration)})
 }
 
 // only returns the one incident that there is as of now.
@@ -146,7 +146,7 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-func (x Incident) is(t *testing.T, state State, scope Scope, cause flap.Cause, subject string) {
+func (x Incident) is(t *testing.T, state State, scope Scope, cause track.Cause, subject string) {
 	t.Helper()
 	equal(t, "state", x.State, state)
 	equal(t, "scope", x.Scope, scope)
@@ -155,8 +155,8 @@ func (x Incident) is(t *testing.T, state State, scope Scope, cause flap.Cause, s
 }
 
 // ofNode is the loss of an address of any Service by a pod on any node.
-func ofNode(service, pod, node string) flap.Finding {
-	x := ofWeb(flap.AddressNotReady, pod, flap.CauseNodeHeartbeatLost)
+func ofNode(service, pod, node string) track.Finding {
+	x := ofWeb(track.AddressNotReady, pod, track.CauseNodeHeartbeatLost)
 	x.Service, x.Node, x.Address = service, node, event.ParseUID(service+pod)
 	return x
 }

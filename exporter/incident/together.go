@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // live is the incident that the node is in, nil if there is none by t.
@@ -21,7 +21,7 @@ func (n *node) live(t time.Time) *record {
 
 // lose notes that a node was lost after a gap between heartbeats, and returns
 // the incident that it belongs to, as far as is known by now.
-func (l *Log) lose(n *node, x flap.Finding, gap time.Duration) *record {
+func (l *Log) lose(n *node, x track.Finding, gap time.Duration) *record {
 	t := x.Time
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
@@ -37,16 +37,16 @@ func (l *Log) lose(n *node, x flap.Finding, gap time.Duration) *record {
 
 // follow returns the incident of a node: the one that it is in, that of all
 // nodes if there is one and it is new, or its own.
-func (l *Log) follow(n *node, x flap.Finding, gap time.Duration) *record {
+func (l *Log) follow(n *node, x track.Finding, gap time.Duration) *record {
 	t := x.Time
 	if r := n.live(t); r != nil {
 		return r
 	}
-	s := subject{story: storyNode, name: n.name, cause: flap.CauseNodeHeartbeatLost}
-	together := subject{story: storyControlPlane, name: "control plane", cause: flap.CauseNodeHeartbeatLost}
+	s := subject{story: storyNode, name: n.name, cause: track.CauseNodeHeartbeatLost}
+	together := subject{story: storyControlPlane, name: "control plane", cause: track.CauseNodeHeartbeatLost}
 	switch {
 	case l.graceTooShort() && gap <= normalInterval:
-		s = subject{story: storyGrace, name: "kube-controller-manager", cause: flap.CauseNodeHeartbeatLost}
+		s = subject{story: storyGrace, name: "kube-controller-manager", cause: track.CauseNodeHeartbeatLost}
 		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.find(together.key(), t) != nil && l.lostLately(t):
 		s = together
@@ -95,7 +95,7 @@ func (l *Log) promote(t time.Time) {
 	if len(l.marks) < fewest || 2*len(l.marks) < len(l.heard) {
 		return
 	}
-	s := subject{story: storyControlPlane, name: "control plane", cause: flap.CauseNodeHeartbeatLost}
+	s := subject{story: storyControlPlane, name: "control plane", cause: track.CauseNodeHeartbeatLost}
 	var some []*record
 	renewed := l.marks[0].node.renewed
 	for _, m := range l.marks {
@@ -141,7 +141,7 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 	l.end(&n.unready, t)
 	l.touched(r, t)
 	n.record, n.marked = nil, time.Time{}
-	own := l.lose(n, flap.Finding{Time: t, Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
+	own := l.lose(n, track.Finding{Time: t, Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
 	own.add(fact{at: l.moment(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {

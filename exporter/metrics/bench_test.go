@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // size is a cluster's.
@@ -24,9 +24,9 @@ func sizes() map[string]size {
 }
 
 // cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics in a format.
-func cluster(s size, format expfmt.FormatType) (*flap.Fold, http.Handler) {
+func cluster(s size, format expfmt.FormatType) (*track.Fold, http.Handler) {
 	c := NewCollector()
-	fold := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
+	fold := track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
 	c.Read(fold, time.Now)
 	list := func(kind event.Kind, n int, object func(int) event.Object) {
 		fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
@@ -140,7 +140,7 @@ func fetch(b *testing.B, url string) {
 }
 
 // renew renews a node's Lease every 2 ms, each in its turn.
-func renew(fold *flap.Fold, nodes int, stop <-chan struct{}) {
+func renew(fold *track.Fold, nodes int, stop <-chan struct{}) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for i := 0; ; i++ {

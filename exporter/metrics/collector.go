@@ -6,12 +6,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // Collector reads the fold at each scrape. Its histograms are fed by Observe.
 type Collector struct {
-	fold *flap.Fold
+	fold *track.Fold
 	now  func() time.Time
 
 	nodes    *nodeMetrics
@@ -41,7 +41,7 @@ func NewCollector() *Collector {
 }
 
 // Read makes the collector read the fold, as of now().
-func (c *Collector) Read(fold *flap.Fold, now func() time.Time) {
+func (c *Collector) Read(fold *track.Fold, now func() time.Time) {
 	c.fold, c.now = fold, now
 }
 
@@ -55,22 +55,22 @@ func (c *Collector) Catalogue() Catalogue {
 }
 
 // Observe feeds what a finding measured into the histograms.
-func (c *Collector) Observe(x flap.Finding) {
+func (c *Collector) Observe(x track.Finding) {
 	switch x.Kind {
-	case flap.HeartbeatSeen:
+	case track.HeartbeatSeen:
 		c.nodes.intervals.WithLabelValues().Observe(x.Duration.Seconds())
-	case flap.NodeReadyChanged:
+	case track.NodeReadyChanged:
 		if x.Complete && x.From != "true" {
 			c.nodes.unreadyDurations.WithLabelValues(x.From).Observe(x.Duration.Seconds())
 		}
-	case flap.OutageEnded:
+	case track.OutageEnded:
 		if !x.Complete {
 			return
 		}
 		c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Duration.Seconds())
-	case flap.AddressFollowedPod:
+	case track.AddressFollowedPod:
 		c.services.propagations.WithLabelValues(x.To).Observe(x.Duration.Seconds())
-	case flap.PodReadyWasStale:
+	case track.PodReadyWasStale:
 		c.pods.stales.WithLabelValues().Observe(x.Duration.Seconds())
 	}
 }
@@ -136,14 +136,14 @@ func (c *chosen) Collect(ch chan<- prometheus.Metric) {
 
 // facts is what was copied out of the fold, which is not to wait until it is written.
 type facts struct {
-	grace      flap.Grace
+	grace      track.Grace
 	source     string
-	nodes      []flap.Node
-	services   []flap.Service
-	namespaces []flap.Namespace
-	watches    []flap.Watch
-	tenants    []flap.Tenant
-	wrong      []flap.Misreported
+	nodes      []track.Node
+	services   []track.Service
+	namespaces []track.Namespace
+	watches    []track.Watch
+	tenants    []track.Tenant
+	wrong      []track.Misreported
 }
 
 // look copies the facts out of the fold, as of now, into the memory of earlier ones.

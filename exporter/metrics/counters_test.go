@@ -10,20 +10,20 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
-	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // A counter that goes down is a reset to Prometheus, which adds all that it shows afterwards. So none may, however often and at whatever
 // moments it is read: every 10 ms for the first second and more after a watch breaks or works again, and ten times a second after all else.
 func TestNoCounterEverGoesDown(t *testing.T) {
-	recordings, err := filepath.Glob("../tape/incidents/*.jsonl.gz")
+	recordings, err := filepath.Glob("../recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("recordings: %v, %v", recordings, err)
 	}
 	for _, path := range append(recordings, "testdata/story.jsonl") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			recording, err := tape.Open(path)
+			recording, err := recording.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 }
 
 // withBreaks lets the watches of a recording break for moments, and for longer.
-func withBreaks(recording *tape.Reader) func(func(event.Event, error) bool) {
+func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool) {
 	return func(yield func(event.Event, error) bool) {
 		n := 0
 		for e, err := range recording.Events() {
@@ -70,7 +70,7 @@ func withBreaks(recording *tape.Reader) func(func(event.Event, error) bool) {
 
 // counterReader reads every counter of a fold, and remembers it.
 type counterReader struct {
-	fold      *flap.Fold
+	fold      *track.Fold
 	collector *Collector
 	// now is when the last event was, asOf that of which is read.
 	now, asOf time.Time
@@ -81,7 +81,7 @@ type counterReader struct {
 
 func newCounterReader() *counterReader {
 	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}, step: time.Second}
-	r.fold = flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, r.collector.Observe)
+	r.fold = track.New(track.Settings{BounceWindow: 2 * time.Minute}, r.collector.Observe)
 	r.collector.Read(r.fold, func() time.Time { return r.asOf })
 	return r
 }

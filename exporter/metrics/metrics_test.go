@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
-	"github.com/kubeflap/kubeflap/exporter/tape"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -38,16 +38,16 @@ func golden(t *testing.T, path, got string) {
 // played is the collector of a recording that was played to its end.
 func played(t *testing.T, path string) *Collector {
 	t.Helper()
-	reader, err := tape.Open(path)
+	reader, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
 	c := NewCollector()
-	fold := flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
-	clock := tape.NewClock(0)
+	fold := track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
+	clock := recording.NewClock(0)
 	c.Read(fold, clock.Now)
-	if err := tape.Play(t.Context(), reader.Events(), clock, fold.Apply); err != nil {
+	if err := recording.Play(t.Context(), reader.Events(), clock, fold.Apply); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 type nodeMetrics struct {
@@ -80,7 +80,7 @@ func (m *nodeMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *nodeMetrics) collectNode(to *scrape, n *flap.Node) {
+func (m *nodeMetrics) collectNode(to *scrape, n *track.Node) {
 	to.about(n.Created, "node", n.Name)
 	if n.HeartbeatKnown {
 		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())

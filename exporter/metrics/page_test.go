@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // pages are of one cluster, of two with names, and of a large one.
@@ -41,7 +41,7 @@ func pages(t *testing.T) map[string]*Page {
 // crowded is a collector of a cluster with so many Services that a metric of them takes several pieces.
 func crowded() *Collector {
 	c := NewCollector()
-	fold := flap.New(flap.Settings{}, c.Observe)
+	fold := track.New(track.Settings{}, c.Observe)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.Read(fold, func() time.Time { return at })
 	for i := range 5 * piece / 100 {
@@ -53,7 +53,7 @@ func crowded() *Collector {
 // oddlyNamed is a collector of a cluster with names that no API server lets pass, as a recording may have them.
 func oddlyNamed() *Collector {
 	c := NewCollector()
-	fold := flap.New(flap.Settings{}, c.Observe)
+	fold := track.New(track.Settings{}, c.Observe)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
 	c.Read(fold, func() time.Time { return at.Add(1234567 * time.Microsecond) })
 	for i, name := range []string{"a\\b\"c\nd\u202e", "", "grüße", `\`, `}`, `="`} {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 type podMetrics struct {
@@ -53,7 +53,7 @@ func (m *podMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *podMetrics) collectNamespace(to *scrape, n *flap.Namespace) {
+func (m *podMetrics) collectNamespace(to *scrape, n *track.Namespace) {
 	to.about(time.Time{}, "namespace", n.Name)
 	to.sample(m.unready, float64(n.Unready))
 	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))
@@ -62,7 +62,7 @@ func (m *podMetrics) collectNamespace(to *scrape, n *flap.Namespace) {
 	for status, byCause := range n.Transitions {
 		for cause, count := range byCause {
 			if count > 0 {
-				to.sample(m.transitions, float64(count), event.Status(status).String(), flap.Cause(cause).String())
+				to.sample(m.transitions, float64(count), event.Status(status).String(), track.Cause(cause).String())
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 type serviceMetrics struct {
@@ -77,7 +77,7 @@ func (m *serviceMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *serviceMetrics) collectService(to *scrape, s *flap.Service, source string) {
+func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source string) {
 	to.about(s.Created, "namespace", s.Namespace, "service", s.Name)
 	to.sample(m.addresses, float64(s.Ready), "ready")
 	to.sample(m.addresses, float64(s.NotReady), "not_ready")
@@ -102,17 +102,17 @@ func (m *serviceMetrics) collectService(to *scrape, s *flap.Service, source stri
 	}
 }
 
-func (m *serviceMetrics) collectLosses(to *scrape, s *flap.Service) {
+func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
 	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
 	for cause, n := range s.Losses {
 		if n > 0 {
-			to.sample(m.losses, float64(n), flap.Cause(cause).String())
+			to.sample(m.losses, float64(n), track.Cause(cause).String())
 		}
 	}
 }
 
 // collectByHand gives a series for the Service as it is, and for as it was when it has been reset.
-func (m *serviceMetrics) collectByHand(to *scrape, s *flap.Service) {
+func (m *serviceMetrics) collectByHand(to *scrape, s *track.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	if s.Selector || s.ResetsWithSelector > 0 {
 		to.sample(m.resets, float64(s.ResetsWithSelector), "true")

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-func unwatched(reason string, since float64, kinds ...event.Kind) []flap.Watch {
-	var all []flap.Watch
+func unwatched(reason string, since float64, kinds ...event.Kind) []track.Watch {
+	var all []track.Watch
 	for _, k := range kinds {
-		all = append(all, flap.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
+		all = append(all, track.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
 	}
 	return all
 }
@@ -57,7 +57,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
 		clusterOf("one", incident.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
-		clusterOf("two", incident.New(1), at(60), flap.Watch{Resource: event.KindPod}))
+		clusterOf("two", incident.New(1), at(60), track.Watch{Resource: event.KindPod}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
 		"?cluster=two":      "two pods null not listed yet",

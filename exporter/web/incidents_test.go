@@ -19,9 +19,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -33,28 +33,28 @@ func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * flo
 // lostNode is a log with one incident: node-1 is lost, and with it an address of shop/web.
 func lostNode(service string) *incident.Log {
 	log := incident.New(10)
-	for _, x := range []flap.Finding{
-		{Time: at(0), Kind: flap.HeartbeatSeen, Node: "node-2", Duration: 10 * time.Second},
-		{Time: at(0), Kind: flap.HeartbeatSeen, Node: "node-3", Duration: 10 * time.Second},
-		{Time: at(40), Kind: flap.HeartbeatMissed, Node: "node-1", Duration: 40 * time.Second},
-		{Time: at(41), Kind: flap.NodeReadyChanged, Node: "node-1", From: "true", To: "unknown", Heartbeat: 41 * time.Second},
+	for _, x := range []track.Finding{
+		{Time: at(0), Kind: track.HeartbeatSeen, Node: "node-2", Duration: 10 * time.Second},
+		{Time: at(0), Kind: track.HeartbeatSeen, Node: "node-3", Duration: 10 * time.Second},
+		{Time: at(40), Kind: track.HeartbeatMissed, Node: "node-1", Duration: 40 * time.Second},
+		{Time: at(41), Kind: track.NodeReadyChanged, Node: "node-1", From: "true", To: "unknown", Heartbeat: 41 * time.Second},
 		{
-			Time: at(41.1), Kind: flap.AddressNotReady, Namespace: "shop", Service: service, Pod: "web-1", Node: "node-1",
-			From: "ready", Cause: flap.CauseNodeHeartbeatLost,
+			Time: at(41.1), Kind: track.AddressNotReady, Namespace: "shop", Service: service, Pod: "web-1", Node: "node-1",
+			From: "ready", Cause: track.CauseNodeHeartbeatLost,
 		},
-		{Time: at(41.1), Kind: flap.OutageStarted, Namespace: "shop", Service: service},
-		{Time: at(48), Kind: flap.HeartbeatSeen, Node: "node-1", Duration: 48 * time.Second},
-		{Time: at(48.2), Kind: flap.NodeReadyChanged, Node: "node-1", From: "unknown", To: "true", Duration: 7200 * time.Millisecond},
+		{Time: at(41.1), Kind: track.OutageStarted, Namespace: "shop", Service: service},
+		{Time: at(48), Kind: track.HeartbeatSeen, Node: "node-1", Duration: 48 * time.Second},
+		{Time: at(48.2), Kind: track.NodeReadyChanged, Node: "node-1", From: "unknown", To: "true", Duration: 7200 * time.Millisecond},
 	} {
 		log.Observe(x)
 	}
 	return log
 }
 
-func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...flap.Watch) Cluster {
+func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...track.Watch) Cluster {
 	return Cluster{
 		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
-		Unwatched: func() []flap.Watch { return unwatched },
+		Unwatched: func() []track.Watch { return unwatched },
 	}
 }
 
@@ -261,13 +261,13 @@ func many(n int) *incident.Log {
 	for i := range n {
 		for j := range 40 {
 			t := float64(i*10) + float64(j)/20
-			x := flap.Finding{
-				Time: at(t), Kind: flap.AddressNotReady, From: "ready", Namespace: "shop", Service: fmt.Sprintf("web-%d", i),
-				Pod: "web", Node: fmt.Sprintf("node-%d", j), Owner: "StatefulSet/web", Cause: flap.CauseProbeFailed,
+			x := track.Finding{
+				Time: at(t), Kind: track.AddressNotReady, From: "ready", Namespace: "shop", Service: fmt.Sprintf("web-%d", i),
+				Pod: "web", Node: fmt.Sprintf("node-%d", j), Owner: "StatefulSet/web", Cause: track.CauseProbeFailed,
 			}
 			x.Owner += fmt.Sprint(i)
 			log.Observe(x)
-			x.Kind, x.Time = flap.AddressReady, at(t+0.02)
+			x.Kind, x.Time = track.AddressReady, at(t+0.02)
 			log.Observe(x)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // server serves a registry with one native histogram; ready says what /-/ready answers.
@@ -29,11 +29,11 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(metrics.NewPage(registry), registry, func() []flap.Watch {
+	handler, err := Handler(metrics.NewPage(registry), registry, func() []track.Watch {
 		if ready {
 			return nil
 		}
-		return []flap.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
+		return []track.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
 	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	return s
 }
 
-func allWatched() []flap.Watch { return nil }
+func allWatched() []track.Watch { return nil }
 
 func get(t *testing.T, s *httptest.Server, path string, header http.Header) (*http.Response, string) {
 	t.Helper()

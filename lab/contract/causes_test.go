@@ -29,11 +29,11 @@ var inSubstance = map[string][]string{
 
 // closedSet reads the causes where they are declared.
 func closedSet(t *testing.T) (all []string) {
-	src := readFile(t, "exporter/flap/cause.go")
+	src := readFile(t, "exporter/track/cause.go")
 	_, table, ok := strings.Cut(src, "var causeTexts = ")
 	table, _, _ = strings.Cut(table, "\n}")
 	if !ok {
-		t.Fatal("exporter/flap/cause.go has no causeTexts any more")
+		t.Fatal("exporter/track/cause.go has no causeTexts any more")
 	}
 	for _, m := range regexp.MustCompile(`Cause\w+: +"(\w+)"`).FindAllStringSubmatch(table, -1) {
 		all = append(all, m[1])

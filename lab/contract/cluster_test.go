@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/flap"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
 type cluster struct {
 	now       time.Time
-	fold      *flap.Fold
+	fold      *track.Fold
 	collector *metrics.Collector
 	random    *rand.Rand
 	due       queue
@@ -67,7 +67,7 @@ func newCluster(start time.Time) *cluster {
 // watch makes a new kubeflap begin to watch: it lists what there is.
 func (c *cluster) watch() {
 	c.collector = metrics.NewCollector()
-	c.fold = flap.New(flap.Settings{BounceWindow: 2 * time.Minute}, c.collector.Observe)
+	c.fold = track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.collector.Observe)
 	c.collector.Read(c.fold, func() time.Time { return c.now })
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object

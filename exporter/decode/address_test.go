@@ -1,0 +1,107 @@
+package decode
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func target(ordinal string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Pod", Name: "p", UID: types.UID("uid-" + ordinal)}
+}
+
+var podUID = event.ParseUID("uid-0")
+
+func TestSliceAddress(t *testing.T) {
+	yes, no, node := true, false, "a"
+	for _, c := range []struct {
+		name     string
+		endpoint discoveryv1.Endpoint
+		want     event.Address
+	}{
+		{"conditions that are not set: ready, serving, not terminating", discoveryv1.Endpoint{
+			Addresses: []string{"10.0.0.7"}, TargetRef: target("0"), NodeName: &node,
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Node: "a", Ready: true, Serving: true}},
+		{"a mirrored address sets ready only, and serving is the same", discoveryv1.Endpoint{
+			Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &no},
+		}, event.Address{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true}},
+		{"a pod that ends and still serves", discoveryv1.Endpoint{
+			Addresses: []string{"10.0.0.7"}, TargetRef: target("0"),
+			Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes},
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Serving: true, Terminating: true}},
+		{"of several addresses the first is used", discoveryv1.Endpoint{
+			Addresses: []string{"10.0.0.7", "10.0.0.8"}, TargetRef: target("0"),
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Ready: true, Serving: true}},
+		{"a target without a uid is told by its address, and is not by hand", discoveryv1.Endpoint{
+			Addresses: []string{"10.0.0.7"}, TargetRef: &corev1.ObjectReference{Kind: "Pod"},
+		}, event.Address{UID: event.AddressUID("10.0.0.7"), IP: "10.0.0.7", Ready: true, Serving: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			slice := &discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{c.endpoint}}
+			wantSlim(t, read(t, event.KindEndpointSlice, slice), &event.EndpointSlice{Addresses: []event.Address{c.want}})
+		})
+	}
+}
+
+func TestEndpointSlice(t *testing.T) {
+	meta := func(apiVersion, kind string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Labels:          map[string]string{"kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "m"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", UID: uid}},
+		}
+	}
+	owned := event.EndpointSlice{Service: "web", ManagedBy: "m", Owner: event.ParseUID(uid)}
+	other := event.EndpointSlice{Service: "web", ManagedBy: "m"}
+	for _, c := range []struct {
+		name  string
+		slice discoveryv1.EndpointSlice
+		want  event.EndpointSlice
+	}{
+		{"a slice of no service", discoveryv1.EndpointSlice{}, event.EndpointSlice{}},
+		{"the placeholder of a service without pods", discoveryv1.EndpointSlice{ObjectMeta: meta("v1", "Service")}, owned},
+		{"a mirrored slice is owned by the Endpoints", discoveryv1.EndpointSlice{ObjectMeta: meta("v1", "Endpoints")}, other},
+		{"another API's Service is no Service", discoveryv1.EndpointSlice{ObjectMeta: meta("serving.knative.dev/v1", "Service")}, other},
+		{"an endpoint without an address is none", discoveryv1.EndpointSlice{Endpoints: make([]discoveryv1.Endpoint, 2)}, event.EndpointSlice{Addresses: []event.Address{}}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindEndpointSlice, &c.slice), &c.want) })
+	}
+}
+
+func TestEndpoints(t *testing.T) {
+	pod := corev1.EndpointAddress{IP: "10.0.0.7", TargetRef: target("0")}
+	hand := corev1.EndpointAddress{IP: "192.0.2.1"}
+	podAddress := event.Address{UID: podUID, IP: "10.0.0.7"}
+	podReady := event.Address{UID: podUID, IP: "10.0.0.7", Ready: true, Serving: true}
+	for _, c := range []struct {
+		name      string
+		endpoints corev1.Endpoints
+		want      event.Endpoints
+	}{
+		{"no addresses", corev1.Endpoints{Subsets: []corev1.EndpointSubset{{}}}, event.Endpoints{}},
+		{"ready and not ready, by a controller and by hand", corev1.Endpoints{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}},
+			Subsets:    []corev1.EndpointSubset{{NotReadyAddresses: []corev1.EndpointAddress{pod}, Addresses: []corev1.EndpointAddress{hand}}},
+		}, event.Endpoints{ManagedBy: "endpoint-controller", Addresses: []event.Address{
+			{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}, podAddress,
+		}}},
+		{"not ready on one port and ready on another is ready", corev1.Endpoints{Subsets: []corev1.EndpointSubset{
+			{NotReadyAddresses: []corev1.EndpointAddress{pod}}, {Addresses: []corev1.EndpointAddress{pod}},
+		}}, event.Endpoints{Addresses: []event.Address{podReady}}},
+		{"and the other way round", corev1.Endpoints{Subsets: []corev1.EndpointSubset{
+			{Addresses: []corev1.EndpointAddress{pod}}, {NotReadyAddresses: []corev1.EndpointAddress{pod}},
+		}}, event.Endpoints{Addresses: []event.Address{podReady}}},
+		{"the controller left some out", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+			Annotations: map[string]string{"endpoints.kubernetes.io/over-capacity": "truncated"},
+		}}, event.Endpoints{Truncated: true}},
+		{"the v1.21 controller only warned", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+			Annotations: map[string]string{"endpoints.kubernetes.io/over-capacity": "warning"},
+		}}, event.Endpoints{}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindEndpoints, &c.endpoints), &c.want) })
+	}
+}

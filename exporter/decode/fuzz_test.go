@@ -1,0 +1,225 @@
+package decode
+
+import (
+	"encoding/json"
+	"math/rand"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/randfill"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// typed is an object of the API's types, as the API's own decoder gives it.
+type typed interface {
+	metav1.Object
+	Marshal() ([]byte, error)
+	Unmarshal(data []byte) error
+}
+
+// kinds are a new object for each kind that is watched, and what is to be read of it.
+func kinds() map[event.Kind]func() (typed, func() event.Object) {
+	return map[event.Kind]func() (typed, func() event.Object){
+		event.KindNode: func() (typed, func() event.Object) {
+			o := &corev1.Node{}
+			return o, func() event.Object { return slimNode(o) }
+		},
+		event.KindLease: func() (typed, func() event.Object) {
+			o := &coordinationv1.Lease{}
+			return o, func() event.Object { return slimLease(o) }
+		},
+		event.KindPod: func() (typed, func() event.Object) {
+			o := &corev1.Pod{}
+			return o, func() event.Object { return slimPod(o) }
+		},
+		event.KindService: func() (typed, func() event.Object) {
+			o := &corev1.Service{}
+			return o, func() event.Object { return slimService(o) }
+		},
+		event.KindEndpointSlice: func() (typed, func() event.Object) {
+			o := &discoveryv1.EndpointSlice{}
+			return o, func() event.Object { return slimEndpointSlice(o) }
+		},
+		event.KindEndpoints: func() (typed, func() event.Object) {
+			o := &corev1.Endpoints{}
+			return o, func() event.Object { return slimEndpoints(o) }
+		},
+	}
+}
+
+// FuzzObject holds what is read of anything that the API can hold against what the API's own decoder reads.
+func FuzzObject(f *testing.F) {
+	for seed := range int64(300) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed int64) {
+		reader := &Reader{}
+		for kind, create := range kinds() {
+			random, _ := create()
+			fill(random, seed)
+			data, err := random.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			object, want := create()
+			if err := object.Unmarshal(data); err != nil {
+				t.Fatal(err)
+			}
+			got, err := reader.Object(kind, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clear(data) // the next object comes into the same place
+			wantSlim(t, got.Slim, want())
+			if got.Version != object.GetResourceVersion() {
+				t.Errorf("%s has version %q, not %q", kind, got.Version, object.GetResourceVersion())
+			}
+			checkText(t, got.Slim)
+		}
+	})
+}
+
+// fill makes an object of all that the API can hold.
+func fill(object any, seed int64) {
+	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(object)
+	meet(object, rand.New(rand.NewSource(seed)))
+}
+
+// Random words are rarely those that are looked for.
+func fillStatus(s *corev1.ConditionStatus, c randfill.Continue) {
+	*s = []corev1.ConditionStatus{"True", "False", "Unknown", "odd"}[c.Intn(4)]
+}
+
+func fillGate(s *corev1.PodConditionType, c randfill.Continue) {
+	*s = []corev1.PodConditionType{"Ready", "ContainersReady", "DisruptionTarget", "a", "b"}[c.Intn(5)]
+}
+
+// fillTime makes times of all ages, those before 1970, without a second, and none among them.
+func fillTime(t *metav1.Time, c randfill.Continue) {
+	*t = metav1.Time{Time: time.Unix([]int64{0, -1, 1, -62135596800, 1e9, 1 << 33, -5e9}[c.Intn(7)], []int64{0, 1, 999999999}[c.Intn(3)])}
+	if c.Intn(4) == 0 {
+		*t = metav1.Time{}
+	}
+}
+
+func fillFields(f *metav1.FieldsV1, c randfill.Continue) {
+	f.SetRawString([]string{
+		"", "{}", kubeletAlone, nodeLifecycle, replicaSetFields, `{"f:subsets":{}}`, `{"f:endpoints":{}}`, `{"f:spec":{"f:subsets":{}}}`,
+	}[c.Intn(8)])
+}
+
+func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
+	c.FillNoCustom(m)
+	one := func(of ...string) string { return of[c.Intn(len(of))] }
+	m.Labels = map[string]string{
+		one("component", "a"): one(controllerManagerName, "b"), labelService: one("", "web"), labelManagedBy: one("", "endpoint-controller"),
+	}
+	m.Annotations = map[string]string{one(overCapacity, initialEventsEnd, "a"): one("truncated", "warning", "true", "")}
+	for i := range m.OwnerReferences {
+		m.OwnerReferences[i].Kind, m.OwnerReferences[i].APIVersion = one("Service", "ReplicaSet", ""), one("v1", "apps/v1")
+	}
+	for i := range m.ManagedFields {
+		m.ManagedFields[i].Subresource = one("status", "", "scale")
+	}
+}
+
+// meet lets the parts of a pod and a node name each other.
+func meet(object any, r *rand.Rand) {
+	name := func() string { return []string{"a", "b", controllerManagerName, ""}[r.Intn(4)] }
+	switch o := object.(type) {
+	case *corev1.Node:
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].Type = []corev1.NodeConditionType{"Ready", "MemoryPressure"}[r.Intn(2)]
+		}
+	case *corev1.Pod:
+		for _, containers := range [][]corev1.Container{o.Spec.Containers, o.Spec.InitContainers} {
+			for i := range containers {
+				always := corev1.ContainerRestartPolicyAlways
+				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s"}
+				if r.Intn(2) == 0 {
+					containers[i].Command, containers[i].Args = containers[i].Args, nil
+				}
+				containers[i].RestartPolicy = []*corev1.ContainerRestartPolicy{nil, &always, new(corev1.ContainerRestartPolicy)}[r.Intn(3)]
+			}
+		}
+		for _, statuses := range [][]corev1.ContainerStatus{o.Status.ContainerStatuses, o.Status.InitContainerStatuses, o.Status.EphemeralContainerStatuses} {
+			for i := range statuses {
+				statuses[i].Name = name()
+				if r.Intn(2) == 0 {
+					statuses[i].RestartCount, statuses[i].State.Waiting = -1, nil
+				}
+			}
+		}
+	case *corev1.Service:
+		o.Spec.ClusterIP = []string{corev1.ClusterIPNone, "", "10.0.0.1"}[r.Intn(3)]
+	}
+}
+
+func checkText(t *testing.T, slim event.Object) {
+	t.Helper()
+	text, err := json.Marshal(slim)
+	if err != nil {
+		t.Fatalf("write %s: %v", slim.Kind(), err)
+	}
+	if err := json.Unmarshal(text, event.New(slim.Kind())); err != nil {
+		t.Fatalf("read %s: %v", slim.Kind(), err)
+	}
+}
+
+// FuzzBytes reads what no API server would send: an object or an error, and no panic.
+func FuzzBytes(f *testing.F) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.PodStatus{PodIP: "10.0.0.7"}}
+	data, err := pod.Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:len(data)-1])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := &Reader{}
+		for kind := range kinds() {
+			if o, err := r.Object(kind, data); err == nil && o.Slim.Kind() != kind {
+				t.Errorf("%s became %#v", kind, o.Slim)
+			}
+		}
+		_, _ = r.List(data)
+		_, _, _ = r.WatchEvent(data)
+		_, _ = r.Document(append(prefix[:len(prefix):len(prefix)], data...))
+	})
+}
+
+// FuzzMember reads managed fields that no API server would write.
+func FuzzMember(f *testing.F) {
+	for _, seed := range []string{kubeletAlone, nodeLifecycle, replicaSetFields, `{"f:status`, `{"\`, `}`, `{"a":{"f:status":{}}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := member(raw, "f:status") != nil
+		var want map[string]json.RawMessage
+		if json.Unmarshal(raw, &want) != nil {
+			return // any answer will do
+		}
+		keys := map[string]bool{}
+		for key := range want {
+			keys[key] = true
+		}
+		// A key may be spelt with escapes, which API servers do not do.
+		if got != keys["f:status"] && !hasEscape(raw) {
+			t.Errorf("found %v in %s", got, raw)
+		}
+	})
+}
+
+func hasEscape(raw []byte) bool {
+	for _, c := range raw {
+		if c == '\\' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,363 @@
+package decode
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// What follows reads the same out of the API's own types, so that the numbers of the fields
+// can be held against them.
+
+func slimNode(node *corev1.Node) *event.Node {
+	slim := &event.Node{
+		Meta:           slimMeta(&node.ObjectMeta),
+		Unschedulable:  node.Spec.Unschedulable,
+		KubeletVersion: node.Status.NodeInfo.KubeletVersion,
+		BootID:         node.Status.NodeInfo.BootID,
+	}
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			slim.Ready = &event.Condition{
+				Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
+				Heartbeat: utc(c.LastHeartbeatTime), Transition: utc(c.LastTransitionTime),
+			}
+			break
+		}
+	}
+	for i := range node.Spec.Taints {
+		taint := &node.Spec.Taints[i]
+		slim.Taints = append(slim.Taints, event.Taint{Key: taint.Key, Effect: string(taint.Effect)})
+	}
+	return slim
+}
+
+func slimLease(lease *coordinationv1.Lease) *event.Lease {
+	slim := &event.Lease{Meta: slimMeta(&lease.ObjectMeta)}
+	if renew := lease.Spec.RenewTime; renew != nil {
+		slim.Renew = renew.Time.UTC()
+	}
+	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
+		slim.DurationSeconds = *seconds
+	}
+	return slim
+}
+
+func slimService(service *corev1.Service) *event.Service {
+	return &event.Service{
+		Meta:            slimMeta(&service.ObjectMeta),
+		Type:            string(service.Spec.Type),
+		Selector:        service.Spec.Selector,
+		Headless:        service.Spec.ClusterIP == corev1.ClusterIPNone,
+		PublishNotReady: service.Spec.PublishNotReadyAddresses,
+	}
+}
+
+func slimPod(pod *corev1.Pod) *event.Pod {
+	slim := &event.Pod{
+		Meta:              slimMeta(&pod.ObjectMeta),
+		Node:              pod.Spec.NodeName,
+		Phase:             string(pod.Status.Phase),
+		Reason:            pod.Status.Reason,
+		Gates:             len(pod.Spec.ReadinessGates),
+		IPs:               podIPs(&pod.Status),
+		HostNetwork:       pod.Spec.HostNetwork,
+		Containers:        slimContainers(pod),
+		ControllerManager: controllerManager(pod),
+	}
+	if pod.DeletionTimestamp != nil {
+		slim.Deletion = utc(*pod.DeletionTimestamp)
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		slim.Owner = owner.Kind + "/" + owner.Name
+	}
+	slimConditions(pod, slim)
+	return slim
+}
+
+func slimConditions(pod *corev1.Pod, slim *event.Pod) {
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		switch c.Type {
+		case corev1.PodReady:
+			slim.Ready = &event.Condition{
+				Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
+				Transition: utc(c.LastTransitionTime), Writer: readyWriter(pod.ManagedFields),
+			}
+		case corev1.ContainersReady:
+			slim.ContainersReady = typedStatus(c.Status)
+		case corev1.DisruptionTarget:
+			if c.Status == corev1.ConditionTrue {
+				slim.Disruption = c.Reason
+			}
+		}
+	}
+	for i := range pod.Spec.ReadinessGates {
+		if gate := pod.Spec.ReadinessGates[i].ConditionType; !isTrue(pod.Status.Conditions, gate) {
+			slim.GatesNotReady = append(slim.GatesNotReady, string(gate))
+		}
+	}
+}
+
+func isTrue(conditions []corev1.PodCondition, conditionType corev1.PodConditionType) bool {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func podIPs(status *corev1.PodStatus) []string {
+	if len(status.PodIPs) == 0 {
+		if status.PodIP == "" {
+			return nil
+		}
+		return []string{status.PodIP}
+	}
+	ips := make([]string, len(status.PodIPs))
+	for i := range status.PodIPs {
+		ips[i] = status.PodIPs[i].IP
+	}
+	return ips
+}
+
+// slimContainers makes the containers that count for readiness: of the init containers
+// only the sidecars (pkg/kubelet/status, GenerateContainersReadyCondition).
+func slimContainers(pod *corev1.Pod) []event.Container {
+	if len(pod.Spec.Containers) == 0 {
+		return nil
+	}
+	containers := make([]event.Container, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		containers = append(containers, slimContainer(&pod.Spec.Containers[i], pod.Status.ContainerStatuses))
+	}
+	for i := range pod.Spec.InitContainers {
+		if spec := &pod.Spec.InitContainers[i]; or(spec.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways {
+			containers = append(containers, slimContainer(spec, pod.Status.InitContainerStatuses))
+		}
+	}
+	return containers
+}
+
+func slimContainer(spec *corev1.Container, statuses []corev1.ContainerStatus) event.Container {
+	slim := event.Container{Name: spec.Name, Image: spec.Image}
+	for i := range statuses {
+		if statuses[i].Name == spec.Name {
+			addStatus(&slim, &statuses[i])
+			break
+		}
+	}
+	return slim
+}
+
+func addStatus(slim *event.Container, status *corev1.ContainerStatus) {
+	slim.ID, slim.Ready, slim.Restarts = status.ContainerID, status.Ready, status.RestartCount
+	switch state := &status.State; {
+	case state.Running != nil:
+		slim.State, slim.Started = "running", utc(state.Running.StartedAt)
+	case state.Terminated != nil:
+		slim.State, slim.Started = "terminated", utc(state.Terminated.StartedAt)
+		slim.Reason, slim.ExitCode = state.Terminated.Reason, state.Terminated.ExitCode
+	case state.Waiting != nil:
+		slim.State, slim.Reason = "waiting", state.Waiting.Reason
+	default:
+		// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
+		slim.State = "waiting"
+	}
+	if last := status.LastTerminationState.Terminated; last != nil {
+		slim.LastReason, slim.LastExitCode = last.Reason, last.ExitCode
+	}
+}
+
+func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
+	return &event.Endpoints{
+		Meta:      slimMeta(&endpoints.ObjectMeta),
+		ManagedBy: endpoints.Labels[labelManagedBy],
+		// The v1.21 controller wrote "warning" and left nothing out
+		// (pkg/controller/endpoint, setOverCapacityAnnotation).
+		Truncated: endpoints.Annotations[corev1.EndpointsOverCapacity] == "truncated",
+		Writer:    subsetsWriter(endpoints.ManagedFields),
+		Addresses: subsetAddresses(endpoints.Subsets),
+	}
+}
+
+// subsetAddresses makes one address of all places in which the subsets have it: it is in
+// several when its ports are not those of its neighbours (pods with named ports), or when
+// somebody wrote it as ready on one port and not ready on another. Such an address is
+// in rotation still, so it is ready if it is ready anywhere.
+func subsetAddresses(subsets []corev1.EndpointSubset) []event.Address {
+	number := 0
+	for i := range subsets {
+		number += len(subsets[i].Addresses) + len(subsets[i].NotReadyAddresses)
+	}
+	if number == 0 {
+		return nil
+	}
+	addresses := make([]event.Address, 0, number)
+	places := make(map[event.UID]int, number)
+	add := func(from *corev1.EndpointAddress) *event.Address {
+		address := newAddress(from.IP, from.TargetRef)
+		place, found := places[address.UID]
+		if !found {
+			place = len(addresses)
+			places[address.UID] = place
+			address.Node = or(from.NodeName, "")
+			addresses = append(addresses, address)
+		}
+		return &addresses[place]
+	}
+	for i := range subsets {
+		for j := range subsets[i].Addresses {
+			address := add(&subsets[i].Addresses[j])
+			address.Ready, address.Serving = true, true
+		}
+		for j := range subsets[i].NotReadyAddresses {
+			add(&subsets[i].NotReadyAddresses[j])
+		}
+	}
+	return addresses
+}
+
+func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
+	slim := &event.EndpointSlice{
+		Meta:      slimMeta(&slice.ObjectMeta),
+		Service:   slice.Labels[discoveryv1.LabelServiceName],
+		Owner:     owningService(slice.OwnerReferences),
+		ManagedBy: slice.Labels[discoveryv1.LabelManagedBy],
+		Writer:    endpointsWriter(slice.ManagedFields),
+	}
+	if len(slice.Endpoints) > 0 {
+		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))
+	}
+	for i := range slice.Endpoints {
+		// The API wants at least one address; without any there is nothing to reach.
+		if endpoint := &slice.Endpoints[i]; len(endpoint.Addresses) > 0 {
+			slim.Addresses = append(slim.Addresses, sliceAddress(endpoint))
+		}
+	}
+	return slim
+}
+
+// sliceAddress makes one address of an endpoint, also if it lists several: the API
+// calls them fungible, and consumers such as kube-proxy use the first alone.
+func sliceAddress(endpoint *discoveryv1.Endpoint) event.Address {
+	address := newAddress(endpoint.Addresses[0], endpoint.TargetRef)
+	address.Node = or(endpoint.NodeName, "")
+	// What is not set is read as discovery/v1 documents it (EndpointConditions).
+	address.Ready = or(endpoint.Conditions.Ready, true)
+	address.Serving = or(endpoint.Conditions.Serving, address.Ready)
+	address.Terminating = or(endpoint.Conditions.Terminating, false)
+	return address
+}
+
+func newAddress(ip string, target *corev1.ObjectReference) event.Address {
+	address := event.Address{IP: ip, ByHand: target == nil}
+	if target != nil && target.UID != "" {
+		address.UID = event.ParseUID(string(target.UID))
+	} else {
+		address.UID = event.AddressUID(ip)
+	}
+	return address
+}
+
+// owningService is zero for a mirrored slice: that is owned by its Endpoints
+// (pkg/controller/endpointslicemirroring, newEndpointSlice).
+func owningService(owners []metav1.OwnerReference) event.UID {
+	for i := range owners {
+		if owners[i].Kind == "Service" && owners[i].APIVersion == "v1" {
+			return event.ParseUID(string(owners[i].UID))
+		}
+	}
+	return event.UID{}
+}
+
+// or is the value that the pointer points to, or else the given one.
+func or[T any](pointer *T, otherwise T) T {
+	if pointer == nil {
+		return otherwise
+	}
+	return *pointer
+}
+
+// controllerManager reads the settings of a kube-controller-manager out of its pod,
+// which has this label where kubeadm or one of its likes made it (cmd/kubeadm,
+// ComponentPod). It is nil for all other pods.
+func controllerManager(pod *corev1.Pod) *event.ControllerManager {
+	if pod.Labels["component"] != controllerManagerName {
+		return nil
+	}
+	slim := &event.ControllerManager{}
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if slim.Version == "" || container.Name == controllerManagerName {
+			slim.Version = imageTag(container.Image)
+		}
+		if period := gracePeriod(typedWords(container)); period > 0 {
+			slim.GracePeriod = period
+		}
+	}
+	return slim
+}
+
+func typedWords(container *corev1.Container) []string {
+	var words []string
+	for _, argument := range append(slices.Clone(container.Command), container.Args...) {
+		words = append(words, strings.Fields(argument)...)
+	}
+	return words
+}
+
+func slimMeta(object *metav1.ObjectMeta) event.Meta {
+	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, Version: object.ResourceVersion}
+}
+
+// utc makes times comparable: the API's decoders give them in the local zone.
+func utc(t metav1.Time) time.Time { return t.Time.UTC() }
+
+// readyWriter is the manager that last wrote the status of the Ready condition. Who
+// updates a field takes it from its owner, so there is one; if several own it
+// together (server-side apply), it is the latest. Empty if unknown: old servers
+// do not say which entries are of the status subresource.
+func readyWriter(entries []metav1.ManagedFieldsEntry) string {
+	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource == "status" && owns(entry.FieldsV1.GetRawBytes(), readyStatusPath)
+	})
+}
+
+// subsetsWriter is the manager that last wrote an Endpoints' subsets: they are one
+// field, an atomic list.
+func subsetsWriter(entries []metav1.ManagedFieldsEntry) string {
+	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), subsetsPath) })
+}
+
+// endpointsWriter is the manager that last wrote a slice's endpoints: they are one
+// field, an atomic list.
+func endpointsWriter(entries []metav1.ManagedFieldsEntry) string {
+	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), endpointsPath) })
+}
+
+func writer(entries []metav1.ManagedFieldsEntry, wrote func(*metav1.ManagedFieldsEntry) bool) string {
+	var last *metav1.ManagedFieldsEntry
+	for i := range entries {
+		entry := &entries[i]
+		if wrote(entry) && (last == nil || !entry.Time.Before(last.Time)) {
+			last = entry
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return last.Manager
+}
+
+func typedStatus(status corev1.ConditionStatus) event.Status {
+	return event.ParseStatus(string(status))
+}

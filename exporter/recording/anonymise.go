@@ -1,0 +1,189 @@
+package recording
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Anonymiser replaces what tells whose cluster it is: names, addresses, UIDs,
+// images, labels, free text. One thing has one pseudonym all through, numbered by
+// first sight, so that a recording keeps its shape and the fold its answers. What
+// stays is times, numbers, and words out of closed lists of Kubernetes' own.
+// It may be used by several goroutines at once.
+type Anonymiser struct {
+	mu         sync.Mutex
+	pseudonyms map[realName]string
+	count      map[string]uint32
+	uids       map[event.UID]event.UID
+}
+
+// realName is one name of one sort of thing. Names are told apart by namespace,
+// because the same name in two namespaces is two objects.
+type realName struct{ noun, namespace, text string }
+
+// NewAnonymiser makes an Anonymiser for one recording.
+func NewAnonymiser() *Anonymiser {
+	return &Anonymiser{
+		pseudonyms: make(map[realName]string),
+		count:      make(map[string]uint32),
+		uids:       make(map[event.UID]event.UID),
+	}
+}
+
+// Header returns the header of the recording to be written. The title goes: it is
+// free text. Who asks for an anonymised recording can give it a new one.
+func (a *Anonymiser) Header(header Header) Header {
+	header.Title = ""
+	header.Kubernetes = release(header.Kubernetes)
+	header.Anonymised = true
+	return header
+}
+
+// Event returns the event with a copy of its object under pseudonyms. The event's
+// own object is not changed: the live fold may hold it.
+func (a *Anonymiser) Event(ev event.Event) event.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ev.Reason = knownOr(isWatchReason, ev.Reason)
+	// An object of a type that is not listed here stays out, and the Writer then
+	// refuses the event: better no recording than one with names in it.
+	object := ev.Object
+	ev.Object = nil
+	switch o := object.(type) {
+	case *event.Node:
+		ev.Object = a.node(*o)
+	case *event.Lease:
+		ev.Object = a.lease(*o)
+	case *event.Pod:
+		ev.Object = a.pod(*o)
+	case *event.Service:
+		ev.Object = a.service(*o)
+	case *event.EndpointSlice:
+		ev.Object = a.slice(*o)
+	case *event.Endpoints:
+		ev.Object = a.endpoints(*o)
+	case *event.Cluster:
+		ev.Object = a.cluster(*o)
+	}
+	return ev
+}
+
+// pseudonym is "noun-7" for the seventh thing of its sort, and stays empty for no name.
+func (a *Anonymiser) pseudonym(n realName) string {
+	if n.text == "" {
+		return ""
+	}
+	if known, ok := a.pseudonyms[n]; ok {
+		return known
+	}
+	made := fmt.Sprintf("%s-%d", n.noun, a.number(n.noun))
+	a.pseudonyms[n] = made
+	return made
+}
+
+func (a *Anonymiser) number(noun string) uint32 {
+	a.count[noun]++
+	return a.count[noun]
+}
+
+func (a *Anonymiser) namespaceName(original string) string {
+	if isKubernetesNamespace(original) {
+		return original
+	}
+	return a.pseudonym(realName{"namespace", "", original})
+}
+
+func (a *Anonymiser) nodeName(original string) string {
+	return a.pseudonym(realName{"node", "", original})
+}
+
+func (a *Anonymiser) serviceName(namespace, original string) string {
+	if isKubernetesService(namespace, original) {
+		return original
+	}
+	return a.pseudonym(realName{"service", namespace, original})
+}
+
+func (a *Anonymiser) containerName(namespace, original string) string {
+	return a.pseudonym(realName{"container", namespace, original})
+}
+
+// ownerName keeps the kind before the slash if it is Kubernetes' own: that of a
+// custom resource can be a product's name. A Node owns its static pods.
+func (a *Anonymiser) ownerName(namespace, original string) string {
+	kind, owner, ok := strings.Cut(original, "/")
+	switch {
+	case original == "":
+		return ""
+	case !ok:
+		return a.pseudonym(realName{"owner", namespace, original})
+	case kind == "Node":
+		return "Node/" + a.nodeName(owner)
+	case isKubernetesOwner(kind):
+		return kind + "/" + a.pseudonym(realName{strings.ToLower(kind), namespace, owner})
+	}
+	return "Other/" + a.pseudonym(realName{"owner", namespace, original})
+}
+
+func (a *Anonymiser) managerName(original string) string {
+	switch {
+	case isKubernetesManager(original):
+		return original
+	case strings.HasPrefix(original, "kubectl-"):
+		return "kubectl" // a plugin's name can be anybody's
+	}
+	return a.pseudonym(realName{"manager", "", original})
+}
+
+func (a *Anonymiser) taintKey(original string) string {
+	if isKubernetesTaint(original) {
+		return original
+	}
+	return a.pseudonym(realName{"taint", "", original})
+}
+
+// each returns the list with every entry replaced.
+func each[T any](list []T, replace func(T) T) []T {
+	replaced := slices.Clone(list)
+	for i, entry := range list {
+		replaced[i] = replace(entry)
+	}
+	return replaced
+}
+
+// selector goes through the keys in order, so that one recording always gives one result.
+func (a *Anonymiser) selector(original map[string]string) map[string]string {
+	if original == nil {
+		return nil
+	}
+	replaced := make(map[string]string, len(original))
+	for _, key := range slices.Sorted(maps.Keys(original)) {
+		replaced[a.pseudonym(realName{"key", "", key})] = a.pseudonym(realName{"value", "", original[key]})
+	}
+	return replaced
+}
+
+// message keeps what is known to come from Kubernetes itself, with the names of
+// containers in it replaced.
+func (a *Anonymiser) message(namespace, original string) string {
+	if isKubernetesMessage(original) {
+		return original
+	}
+	parts := strings.Split(original, ", ")
+	for i, part := range parts {
+		// The words of pkg/kubelet/status/generate.go, GenerateContainersReadyCondition.
+		words, list, ok := strings.Cut(part, ": [")
+		names, closed := strings.CutSuffix(list, "]")
+		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {
+			return ""
+		}
+		replaced := each(strings.Fields(names), func(original string) string { return a.containerName(namespace, original) })
+		parts[i] = words + ": [" + strings.Join(replaced, " ") + "]"
+	}
+	return strings.Join(parts, ", ")
+}

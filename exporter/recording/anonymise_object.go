@@ -1,0 +1,168 @@
+package recording
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// The objects come in by value: what is not replaced below is copied with them,
+// and what is shared after that copy (pointers, lists, maps) is made anew.
+
+func (a *Anonymiser) node(n event.Node) *event.Node {
+	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
+	n.Ready = a.condition("", n.Ready)
+	n.Taints = each(n.Taints, func(t event.Taint) event.Taint {
+		t.Key = a.taintKey(t.Key)
+		t.Effect = knownOr(isTaintEffect, t.Effect)
+		return t
+	})
+	n.KubeletVersion = release(n.KubeletVersion)
+	n.BootID = a.pseudonym(realName{"boot", "", n.BootID})
+	return &n
+}
+
+// lease has the node's name: the fold joins them by it.
+func (a *Anonymiser) lease(l event.Lease) *event.Lease {
+	l.Meta = event.Meta{UID: a.uid(l.UID), Namespace: a.namespaceName(l.Namespace), Name: a.nodeName(l.Name)}
+	return &l
+}
+
+func (a *Anonymiser) pod(p event.Pod) *event.Pod {
+	namespace := p.Namespace
+	p.Meta = a.meta("pod", p.Meta)
+	p.Node = a.nodeName(p.Node)
+	p.Phase = knownOr(isPodPhase, p.Phase)
+	p.Reason = reason(p.Reason)
+	p.Ready = a.condition(namespace, p.Ready)
+	p.Disruption = reason(p.Disruption)
+	p.GatesNotReady = each(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
+	p.Owner = a.ownerName(namespace, p.Owner)
+	p.IPs = each(p.IPs, a.ip)
+	p.Containers = each(p.Containers, func(c event.Container) event.Container {
+		c.Name = a.containerName(namespace, c.Name)
+		c.Image = a.pseudonym(realName{"image", "", c.Image})
+		c.ID = a.pseudonym(realName{"id", "", c.ID})
+		c.State = knownOr(isContainerState, c.State)
+		c.Reason, c.LastReason = reason(c.Reason), reason(c.LastReason)
+		return c
+	})
+	if p.ControllerManager != nil {
+		manager := *p.ControllerManager
+		manager.Version = release(manager.Version)
+		p.ControllerManager = &manager
+	}
+	return &p
+}
+
+func (a *Anonymiser) service(s event.Service) *event.Service {
+	s.Meta = a.serviceMeta(s.Meta)
+	s.Type = knownOr(isServiceType, s.Type)
+	s.Selector = a.selector(s.Selector)
+	return &s
+}
+
+func (a *Anonymiser) slice(s event.EndpointSlice) *event.EndpointSlice {
+	s.Service = a.serviceName(s.Namespace, s.Service)
+	s.Meta = a.meta("slice", s.Meta)
+	s.Owner = a.uid(s.Owner)
+	s.ManagedBy = a.managerName(s.ManagedBy)
+	s.Writer = a.managerName(s.Writer)
+	s.Addresses = each(s.Addresses, a.address)
+	return &s
+}
+
+func (a *Anonymiser) endpoints(e event.Endpoints) *event.Endpoints {
+	e.Meta = a.serviceMeta(e.Meta)
+	e.ManagedBy = a.managerName(e.ManagedBy)
+	e.Writer = a.managerName(e.Writer)
+	e.Addresses = each(e.Addresses, a.address)
+	return &e
+}
+
+func (a *Anonymiser) cluster(c event.Cluster) *event.Cluster {
+	c.Meta = a.meta("cluster", c.Meta)
+	c.Version = release(c.Version)
+	return &c
+}
+
+func (a *Anonymiser) meta(noun string, m event.Meta) event.Meta {
+	return event.Meta{
+		UID:       a.uid(m.UID),
+		Namespace: a.namespaceName(m.Namespace),
+		Name:      a.pseudonym(realName{noun, m.Namespace, m.Name}),
+	}
+}
+
+// serviceMeta is for a Service and for its Endpoints, which has the same name.
+func (a *Anonymiser) serviceMeta(m event.Meta) event.Meta {
+	return event.Meta{
+		UID:       a.uid(m.UID),
+		Namespace: a.namespaceName(m.Namespace),
+		Name:      a.serviceName(m.Namespace, m.Name),
+	}
+}
+
+func (a *Anonymiser) condition(namespace string, original *event.Condition) *event.Condition {
+	if original == nil {
+		return nil
+	}
+	c := *original
+	c.Reason = reason(c.Reason)
+	c.Message = a.message(namespace, c.Message)
+	c.Writer = a.managerName(c.Writer)
+	return &c
+}
+
+// address keeps its identity: with a target it is the target's UID, without one
+// the UID made from the IP, and each stays so.
+func (a *Anonymiser) address(original event.Address) event.Address {
+	replaced := original
+	replaced.IP = a.ip(original.IP)
+	replaced.Node = a.nodeName(original.Node)
+	if original.UID == event.AddressUID(original.IP) {
+		replaced.UID = event.AddressUID(replaced.IP)
+	} else {
+		replaced.UID = a.uid(original.UID)
+	}
+	return replaced
+}
+
+// ip replaces an IPv4 address by one of 10.0.0.0/8, an IPv6 address by one of
+// fd00::/8, both counted up, and anything else as a host name.
+func (a *Anonymiser) ip(original string) string {
+	ip, err := netip.ParseAddr(original)
+	if err != nil {
+		return a.pseudonym(realName{"host", "", original})
+	}
+	n := realName{"ip", "", original}
+	if known, ok := a.pseudonyms[n]; ok {
+		return known
+	}
+	var made netip.Addr
+	if ip.Is4() {
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], 10<<24|a.number("ipv4"))
+		made = netip.AddrFrom4(b)
+	} else {
+		b := [16]byte{0: 0xfd}
+		binary.BigEndian.PutUint64(b[8:], uint64(a.number("ipv6")))
+		made = netip.AddrFrom16(b)
+	}
+	a.pseudonyms[n] = made.String()
+	return made.String()
+}
+
+func (a *Anonymiser) uid(original event.UID) event.UID {
+	if original.IsZero() {
+		return original
+	}
+	if known, ok := a.uids[original]; ok {
+		return known
+	}
+	made := event.UID{6: 0x40, 8: 0x80} // the marks of a random UUID
+	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
+	a.uids[original] = made
+	return made
+}

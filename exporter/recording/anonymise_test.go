@@ -1,0 +1,279 @@
+package recording
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// disguises are the forms in which a real name could slip through, because something
+// of the form is known or kept.
+var disguises = []string{
+	"%s", "ReplicaSet/%s", "Node/%s", "%s/web", "Acme%s/web",
+	"v1.36.3-%s", "v%s", "1.2.%s",
+	"containers with unready status: [%s], containers with unknown status: [web %s]",
+	"containers with %s status: [web]", "containers with unready status: [web] %s", "kubelet is posting ready status. %s",
+	"node.kubernetes.io/%s", "node-role.kubernetes.io/%s", "kubectl-%s", "kube-%s",
+	"containerd://%s", "registry.example/%s:v1", "%s.example", "fe80::1%%%s", "Error: %s",
+}
+
+func TestNoRealNameSurvives(t *testing.T) {
+	for _, disguise := range disguises {
+		random := filler{Rand: rand.New(rand.NewPCG(5, 6)), full: true, zone: time.UTC}
+		var planted []string
+		random.text = func() string {
+			const letters = "ghijklmnopqrstuvwxyz" // no hexadecimal digits: a UID does not hold one by chance
+			name := make([]byte, 12)
+			for i := range name {
+				name[i] = letters[random.IntN(len(letters))]
+			}
+			planted = append(planted, string(name))
+			return strings.ReplaceAll(disguise, "%s", string(name))
+		}
+		anonymiser := NewAnonymiser()
+		for _, ev := range random.everything() {
+			before := encoded(t, ev)
+			text := encoded(t, anonymiser.Event(ev))
+			for _, name := range planted {
+				if strings.Contains(text, name) {
+					t.Errorf("%q in disguise %q survived in %s", name, disguise, text)
+				}
+			}
+			if encoded(t, ev) != before {
+				t.Errorf("the event itself was changed: %s", before)
+			}
+		}
+	}
+}
+
+func TestNoUIDOrAddressSurvives(t *testing.T) {
+	for _, form := range []string{"203.0.%d.%d", "2001:db8::%x:%x", "::ffff:203.0.%d.%d", "%08x-1234-1234-1234-%012x"} {
+		random := filler{Rand: rand.New(rand.NewPCG(7, 8)), full: true, zone: time.UTC}
+		var planted []string
+		random.text = func() string {
+			planted = append(planted, fmt.Sprintf(form, 100+random.IntN(100), 100+random.IntN(100)))
+			return planted[len(planted)-1]
+		}
+		anonymiser := NewAnonymiser()
+		for _, ev := range random.everything() {
+			text := encoded(t, anonymiser.Event(ev))
+			for _, name := range planted {
+				if strings.Contains(text, `"`+name+`"`) || strings.Contains(text, event.ParseUID(name).String()) {
+					t.Errorf("%s survived in %s", name, text)
+				}
+			}
+		}
+	}
+}
+
+func encoded(t *testing.T, ev event.Event) string {
+	t.Helper()
+	text, err := encodeEvent(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestAllButNamesStays blanks names on both sides; what is left must be equal.
+func TestAllButNamesStays(t *testing.T) {
+	random := filler{Rand: rand.New(rand.NewPCG(9, 10)), full: true, zone: time.UTC}
+	random.text = func() string { return fmt.Sprint("name-", random.Int()) }
+	anonymiser := NewAnonymiser()
+	for _, ev := range random.everything() {
+		got := anonymiser.Event(ev)
+		if ev.Object == nil {
+			continue
+		}
+		if ev.Object == got.Object {
+			t.Fatalf("%v: the object is the event's own", ev.Kind)
+		}
+		blank(reflect.ValueOf(ev.Object).Elem())
+		blank(reflect.ValueOf(got.Object).Elem())
+		if !reflect.DeepEqual(ev, got) {
+			t.Errorf("want %+v\ngot  %+v", ev.Object, got.Object)
+		}
+	}
+}
+
+func blank(v reflect.Value) {
+	switch v.Addr().Interface().(type) {
+	case *time.Time:
+		return
+	case *event.UID:
+		v.SetZero()
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			blank(v.Field(i))
+		}
+	case reflect.String:
+		v.SetZero()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			blank(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			blank(v.Index(i))
+		}
+	case reflect.Map: // of as many names as before
+		v.Set(reflect.ValueOf(map[string]string{fmt.Sprint(v.Len()): ""}))
+	}
+}
+
+// pods is a cluster in small: a node, its Lease, a pod, its Service and addresses.
+func pods() []event.Object {
+	pod, service := event.ParseUID("6f9619ff-8b86-4011-b42d-00cf4fc964ff"), event.ParseUID("0d5c2a50-8b86-4011-b42d-00cf4fc964ff")
+	meta := func(name string) event.Meta { return event.Meta{Namespace: "shop", Name: name} }
+	derived := event.Address{UID: pod, IP: "192.0.2.7", Node: "rack7", Ready: true}
+	byHand := event.Address{UID: event.AddressUID("192.0.2.7"), IP: "192.0.2.7", ByHand: true}
+	return []event.Object{
+		&event.Node{
+			Meta: event.Meta{Name: "rack7"}, KubeletVersion: "v1.33.4-acme.7", BootID: "b1",
+			Ready: &event.Condition{Status: event.StatusFalse, Reason: "KubeletNotReady", Message: "disk of rack7 is full", Writer: "kubelet"},
+			Taints: []event.Taint{
+				{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"},
+				{Key: "acme.example/team", Effect: "NoSchedule"},
+			},
+		},
+		&event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: "rack7"}, DurationSeconds: 40},
+		&event.Pod{
+			Meta: event.Meta{UID: pod, Namespace: "shop", Name: "till-5d4-x"}, Node: "rack7", Phase: "Running", Reason: "AcmeSays",
+			Ready: &event.Condition{
+				Status: event.StatusFalse, Reason: "ContainersNotReady", Writer: "acme-operator",
+				Message: "containers with unknown status: [bell], containers with unready status: [drawer bell]",
+			},
+			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4", IPs: []string{"192.0.2.7", "2001:db8::7", "192.0.2.8"},
+			Containers: []event.Container{
+				{Name: "drawer", Image: "acme/drawer:1", ID: "containerd://d1", State: "waiting", Reason: "CrashLoopBackOff", LastReason: "OOMKilled"},
+				{Name: "bell", Image: "acme/drawer:1"},
+			},
+			ControllerManager: &event.ControllerManager{Version: "v1.33.4"},
+		},
+		&event.Service{Meta: event.Meta{UID: service, Namespace: "shop", Name: "till"}, Type: "ClusterIP", Selector: map[string]string{"tier": "front", "app": "till"}},
+		&event.EndpointSlice{
+			Meta: meta("till-abc"), Service: "till", Owner: service, ManagedBy: "endpointslice-controller.k8s.io",
+			Addresses: []event.Address{derived, byHand, {UID: event.AddressUID("db.acme.example"), IP: "db.acme.example", ByHand: true}},
+		},
+		&event.Endpoints{Meta: meta("till"), Writer: "kubectl-edit", Addresses: []event.Address{derived}},
+		&event.Endpoints{Meta: event.Meta{Namespace: "kube-system", Name: "kube-dns"}, Writer: "kubectl-acme"},
+		&event.Endpoints{Meta: event.Meta{Namespace: "default", Name: "till"}},
+		&event.Service{Meta: event.Meta{Namespace: "default", Name: "till"}, Selector: map[string]string{"tier": "front"}},
+		&event.Pod{Meta: event.Meta{Namespace: "kube-system", Name: "etcd-rack7"}, Owner: "Node/rack7"},
+		&event.Pod{Meta: event.Meta{Namespace: "shop", Name: "till-db-0"}, Owner: "AcmeDatabase/till-db"},
+		&event.Cluster{Version: "v1.33.4+acme"},
+	}
+}
+
+func TestPseudonymsKeepTheShape(t *testing.T) {
+	var b strings.Builder
+	anonymiser := NewAnonymiser()
+	for _, object := range pods() {
+		ev := event.Event{Seen: noon, Kind: object.Kind(), Type: event.Listed, Object: object}
+		text := encoded(t, anonymiser.Event(ev))
+		_, text, _ = strings.Cut(text, `"object":`)
+		b.WriteString(strings.TrimSuffix(text, "}\n") + "\n")
+	}
+	hand := event.AddressUID("10.0.0.1").String()
+	host := event.AddressUID("host-1").String()
+	want := `{"name":"node-1","ready":{"status":"false","reason":"KubeletNotReady","writer":"kubelet"},"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoExecute"},{"key":"taint-1","effect":"NoSchedule"}],"kubeletVersion":"v1.33.4","bootID":"boot-1"}
+{"namespace":"kube-node-lease","name":"node-1","durationSeconds":40}
+{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","ips":["10.0.0.1","fd00::1","10.0.0.2"],"containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting","reason":"CrashLoopBackOff","lastReason":"OOMKilled"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
+{"uid":"00000000-0000-4000-8000-000000000002","namespace":"namespace-1","name":"service-1","type":"ClusterIP","selector":{"key-1":"value-1","key-2":"value-2"}}
+{"namespace":"namespace-1","name":"slice-1","service":"service-1","owner":"00000000-0000-4000-8000-000000000002","managedBy":"endpointslice-controller.k8s.io","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true},{"uid":"` + hand + `","ip":"10.0.0.1","byHand":true},{"uid":"` + host + `","ip":"host-1","byHand":true}]}
+{"namespace":"namespace-1","name":"service-1","writer":"kubectl-edit","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true}]}
+{"namespace":"kube-system","name":"kube-dns","writer":"kubectl"}
+{"namespace":"default","name":"service-2"}
+{"namespace":"default","name":"service-2","selector":{"key-2":"value-2"}}
+{"namespace":"kube-system","name":"pod-2","owner":"Node/node-1"}
+{"namespace":"namespace-1","name":"pod-3","owner":"Other/owner-1"}
+{"name":"","version":"v1.33.4"}
+`
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAnonymisedRecordingIsAlwaysTheSame(t *testing.T) {
+	make := func() string {
+		anonymiser := NewAnonymiser()
+		var events []event.Event
+		for _, object := range pods() {
+			events = append(events, anonymiser.Event(event.Event{Seen: noon, Kind: object.Kind(), Type: event.Listed, Object: object}))
+		}
+		return write(t, events...).String()
+	}
+	first := make()
+	for range 20 {
+		if got := make(); got != first {
+			t.Fatalf("once\n%s\nthen\n%s", first, got)
+		}
+	}
+}
+
+func TestSixWatchesAreAnonymisedAtOnce(t *testing.T) {
+	anonymiser := NewAnonymiser()
+	var watches sync.WaitGroup
+	for range 6 {
+		watches.Go(func() {
+			for _, object := range pods() {
+				anonymiser.Event(event.Event{Seen: noon, Kind: object.Kind(), Type: event.Listed, Object: object})
+			}
+		})
+	}
+	watches.Wait()
+	if got := anonymiser.Event(lease(0)).Object.Metadata().Name; got != "node-2" {
+		t.Errorf("after one node the next is %s", got)
+	}
+}
+
+// stranger is an object of a type that the Anonymiser does not know.
+type stranger struct{ event.Node }
+
+func TestUnknownObjectIsNotLetThrough(t *testing.T) {
+	ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindNode, Type: event.Added, Object: &stranger{}})
+	w, err := NewWriter(&bytes.Buffer{}, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(ev); err == nil {
+		t.Error("it was written")
+	}
+}
+
+func TestHeaderIsAnonymisedToo(t *testing.T) {
+	got := NewAnonymiser().Header(Header{Recorded: noon, Kubernetes: "v1.36.3-acme", Title: "Acme is down"})
+	if want := (Header{Recorded: noon, Kubernetes: "v1.36.3", Anonymised: true}); got != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
+	for text, want := range map[string]string{"": "", "connection lost": "connection lost", "dial tcp 192.0.2.1:6443: refused": "Other"} {
+		ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
+		if ev.Reason != want {
+			t.Errorf("%q became %q", text, ev.Reason)
+		}
+	}
+}
+
+func TestVersionKeepsItsNumbersOnly(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "v1.36.3": "v1.36.3", "1.36.3": "1.36.3", "v1.31.0+k3s1": "v1.31.0", "v1.34.0-alpha.1": "v1.34.0",
+		"v1.x": "v1", "192.0.2.7": "192.0.2", "latest": "", "very-old": "",
+	} {
+		if got := release(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

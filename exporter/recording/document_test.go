@@ -1,0 +1,166 @@
+package recording
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/recording-format.md")
+
+// row is a line of a table: its cells but for the last, which says what it means
+// and is written by hand.
+type row []string
+
+// tables are those of the document, by the comment that stands over each.
+func tables() map[string][]row {
+	tables := map[string][]row{
+		"fields of the header": {
+			{"kubeflap", "string", "always"},
+			{"version", "integer", "always"},
+		},
+		"fields of an event": fields(reflect.TypeFor[line[event.Object]]()),
+	}
+	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
+	for _, kind := range append(event.Kinds(), event.KindCluster) {
+		tables["kinds"] = append(tables["kinds"], row{kind.String()})
+		object := reflect.TypeOf(event.New(kind)).Elem()
+		tables["fields of "+object.Name()] = fields(object)
+	}
+	for eventType := event.Added; !strings.HasPrefix(eventType.String(), "invalid"); eventType++ {
+		object := map[bool]string{true: "yes", false: "no"}[eventType.HasObject()]
+		tables["types"] = append(tables["types"], row{eventType.String(), object})
+	}
+	for _, part := range []any{event.Taint{}, event.Condition{}, event.Container{}, event.ControllerManager{}, event.Address{}} {
+		tables["fields of "+reflect.TypeOf(part).Name()] = fields(reflect.TypeOf(part))
+	}
+	return tables
+}
+
+func fields(of reflect.Type) []row {
+	var rows []row
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Anonymous {
+			rows = append(rows, fields(field.Type)...)
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		written := "always"
+		if options != "" {
+			written = "unless empty"
+		}
+		rows = append(rows, row{name, typeName(field.Type), written})
+	}
+	return rows
+}
+
+func typeName(of reflect.Type) string {
+	switch of {
+	case reflect.TypeFor[time.Time]():
+		return "time"
+	case reflect.TypeFor[time.Duration]():
+		return "nanoseconds"
+	case reflect.TypeFor[event.UID]():
+		return "uid"
+	case reflect.TypeFor[event.Status]():
+		return "status"
+	case reflect.TypeFor[event.Kind](), reflect.TypeFor[event.Type]():
+		return "string"
+	}
+	switch of.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int32:
+		return "integer"
+	case reflect.Pointer:
+		return typeName(of.Elem())
+	case reflect.Slice:
+		return "list of " + typeName(of.Elem())
+	case reflect.Map:
+		return "map of " + typeName(of.Elem())
+	case reflect.Struct: // ControllerManager: controller manager
+		return strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(of.Name(), "$1 $2"))
+	case reflect.Interface:
+		return "object"
+	}
+	return of.Kind().String()
+}
+
+// TestDocumentHasTheFieldsOfTheCode keeps the tables in step with the structs.
+func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
+	const path = "../../docs/recording-format.md"
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A table's comment, its two lines of heading, its rows.
+	table := regexp.MustCompile(`<!-- (.+) -->\n((?:\|.*\n){2})((?:\|.*\n)*)<!-- end -->`)
+	want := tables()
+	after := table.ReplaceAllStringFunc(string(before), func(text string) string {
+		parts := table.FindStringSubmatch(text)
+		rows, ok := want[parts[1]]
+		if !ok {
+			t.Errorf("%s: the table %q is of nothing", path, parts[1])
+		}
+		delete(want, parts[1])
+		return fmt.Sprintf("<!-- %s -->\n%s%s<!-- end -->", parts[1], parts[2], rewritten(t, parts[3], rows))
+	})
+	for name := range want {
+		t.Errorf("%s: the table %q is missing", path, name)
+	}
+	if after == string(before) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s does not have the fields of the code; go test ./exporter/recording -run TestDocument -update", path)
+	}
+	if err := os.WriteFile(path, []byte(after), 0o644); err != nil { //nolint:gosec // a document is for all to read
+		t.Fatal(err)
+	}
+}
+
+// rewritten has the rows as the code wants them, each with the meaning that the
+// document gives it.
+func rewritten(t *testing.T, table string, rows []row) string {
+	t.Helper()
+	meanings := map[string]string{}
+	for _, text := range strings.Split(table, "\n") {
+		if cells := strings.Split(text, " | "); len(cells) > 1 {
+			meanings[strings.Trim(cells[0], "| `")] = strings.TrimSuffix(cells[len(cells)-1], " |")
+		}
+	}
+	var b strings.Builder
+	for _, cells := range rows {
+		meaning := meanings[cells[0]]
+		if meaning == "" {
+			t.Errorf("docs/recording-format.md does not say what %s means: write it in the last column", cells[0])
+		}
+		shown := slices.Concat([]string{"`" + cells[0] + "`"}, cells[1:], []string{meaning})
+		b.WriteString("| " + strings.Join(shown, " | ") + " |\n")
+	}
+	return b.String()
+}
+
+// TestExamplesOfTheDocumentAreRead replays what the document shows.
+func TestExamplesOfTheDocumentAreRead(t *testing.T) {
+	text, err := os.ReadFile("../../docs/recording-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```json\n(.+?)```").FindStringSubmatch(string(text))
+	if example == nil {
+		t.Fatal("the document has no example")
+	}
+	if count, err := drain(strings.NewReader(example[1])); err != nil || count != strings.Count(example[1], "\n")-1 {
+		t.Errorf("read %d events, then %v", count, err)
+	}
+}

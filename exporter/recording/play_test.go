@@ -1,0 +1,197 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// at makes a recording of events at these seconds after noon.
+func at(seconds ...float64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for _, s := range seconds {
+			if !yield(lease(s), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sinceNoon is a time of the recording in seconds.
+func sinceNoon(t time.Time) float64 { return t.Sub(noon).Seconds() }
+
+func TestEventsAreDueAtTheirPace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		speed  float64
+		seen   []float64
+		played []float64
+	}{
+		{"at the pace of the recording", 1, []float64{5, 6, 16.5}, []float64{0, 1, 11.5}},
+		{"sixty times as fast", 60, []float64{0, 60, 90}, []float64{0, 1, 1.5}},
+		{"half as fast", 0.5, []float64{0, 1, 3}, []float64{0, 2, 6}},
+		{"at once", 0, []float64{0, 1, 3600}, []float64{0, 0, 0}},
+		{"infinitely fast", math.Inf(1), []float64{0, 1, 3600}, []float64{0, 0, 0}},
+		{"a recorder's clock that was set back delays nothing that follows", 1, []float64{10, 4, 5, 12}, []float64{0, 0, 0, 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var played []float64
+				err := Play(t.Context(), at(c.seen...), NewClock(c.speed), func(event.Event) {
+					played = append(played, time.Since(start).Seconds())
+				})
+				if err != nil || !slices.Equal(played, c.played) {
+					t.Errorf("played at %v, want %v; error %v", played, c.played, err)
+				}
+			})
+		})
+	}
+}
+
+func TestSlowApplyIsCaughtUpWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var played []float64
+		_ = Play(t.Context(), at(0, 1, 2, 10), NewClock(1), func(event.Event) {
+			played = append(played, time.Since(start).Seconds())
+			time.Sleep(3 * time.Second)
+		})
+		if want := []float64{0, 3, 6, 10}; !slices.Equal(played, want) {
+			t.Errorf("played at %v, want %v", played, want)
+		}
+	})
+}
+
+func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := NewClock(10)
+		if now := clock.Now(); !now.IsZero() {
+			t.Errorf("before the first event it is %v", now)
+		}
+		done := make(chan error)
+		go func() {
+			done <- Play(t.Context(), at(100, 150, 140, 200), clock, func(ev event.Event) {
+				if now := clock.Now(); now.Before(ev.Seen) {
+					t.Errorf("while the event of %v is applied it is only %v", ev.Seen, now)
+				}
+				if sinceNoon(ev.Seen) == 150 {
+					time.Sleep(2 * time.Second) // a slow fold
+				}
+			})
+		}()
+		for _, c := range []struct{ after, want float64 }{
+			{0, 100},
+			{1, 110},
+			{4.9, 149},
+			{6, 150}, // the fold is still at this event: no later time has an answer yet
+			{7.5, 175},
+			{9.9, 199},
+			{10.1, 200},
+			{100, 200},
+		} {
+			time.Sleep(time.Duration(c.after*float64(time.Second)) - time.Since(began(clock)))
+			synctest.Wait()
+			if now := sinceNoon(clock.Now()); math.Abs(now-c.want) > 1e-6 {
+				t.Errorf("after %v s it is %v, want %v", c.after, now, c.want)
+			}
+			if c.after == 10.1 {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// began is when the replay did, and now if it has not.
+func began(c *Clock) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.started.IsZero() {
+		return time.Now()
+	}
+	return c.started
+}
+
+func TestClockDoesNotPassAnEventThatIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := NewClock(1)
+		clock.wait(noon)
+		clock.wait(noon.Add(time.Second))
+		time.Sleep(time.Hour) // and nobody applies it
+		if now := sinceNoon(clock.Now()); now != 1 {
+			t.Errorf("it is %v, want 1", now)
+		}
+	})
+}
+
+func TestClockOfAReplayAtOnceIsAtTheLastEvent(t *testing.T) {
+	clock := NewClock(0)
+	err := Play(t.Context(), at(1, 7, 5), clock, func(event.Event) {})
+	if now := sinceNoon(clock.Now()); err != nil || now != 7 {
+		t.Errorf("it is %v, want 7; error %v", now, err)
+	}
+}
+
+func TestPlayEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		clock, start, count := NewClock(1), time.Now(), 0
+		err := Play(ctx, at(0, 1, 3600), clock, func(event.Event) { count++ })
+		if !errors.Is(err, context.DeadlineExceeded) || count != 2 || time.Since(start) != 3*time.Second {
+			t.Errorf("after %v and %d events: error %v", time.Since(start), count, err)
+		}
+		time.Sleep(time.Minute)
+		if now := sinceNoon(clock.Now()); now != 3 {
+			t.Errorf("the clock did not stop: it is %v", now)
+		}
+		if err := Play(ctx, at(0), NewClock(0), func(event.Event) { t.Error("played") }); err == nil {
+			t.Error("at once: no error")
+		}
+	})
+}
+
+func TestPlayGivesWhatComesBeforeTheDamage(t *testing.T) {
+	broken := errors.New("line 4")
+	count := 0
+	err := Play(t.Context(), func(yield func(event.Event, error) bool) {
+		_ = yield(lease(0), nil) && yield(event.Event{}, broken)
+	}, NewClock(1), func(event.Event) { count++ })
+	if !errors.Is(err, broken) || count != 1 {
+		t.Errorf("after %d events: error %v", count, err)
+	}
+}
+
+func TestSpeedIsChecked(t *testing.T) {
+	for _, speed := range []float64{-1, math.NaN(), math.Inf(-1)} {
+		if err := Play(t.Context(), at(0), NewClock(speed), func(event.Event) {}); err == nil {
+			t.Errorf("speed %v: no error", speed)
+		}
+	}
+}
+
+func TestLongAndSlowReplayDoesNotOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1000*time.Hour)
+		defer cancel()
+		var played []string
+		clock := NewClock(1e-9)
+		err := Play(ctx, at(0, -9e9, 9e9), clock, func(ev event.Event) {
+			played = append(played, fmt.Sprint(ev.Seen.Year()))
+			time.Sleep(time.Second)
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || !slices.Equal(played, []string{"2026", "1740"}) {
+			t.Errorf("played %v; error %v", played, err)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package recording
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// filler fills objects field by field by reflection, so that a field that is added
+// to package event is tested here without anybody thinking of it.
+type filler struct {
+	*rand.Rand
+	text func() string
+	// full fills every field, and never leaves one empty by chance.
+	full bool
+	zone *time.Location
+}
+
+func (f filler) fill(v reflect.Value) {
+	if !f.full && f.IntN(4) == 0 {
+		return
+	}
+	switch at := v.Addr().Interface().(type) {
+	case *time.Time:
+		*at = time.Unix(f.Int64N(4e9), f.Int64N(1e9)).In(f.zone)
+		return
+	case *event.Status:
+		*at = event.Status(1 + f.IntN(2))
+		return
+	case *event.UID:
+		*at = event.ParseUID(f.text())
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i))
+		}
+	case reflect.String:
+		v.SetString(f.text())
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(1 + f.Int64N(1e9))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		f.fill(v.Index(0))
+		f.fill(v.Index(1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range 2 {
+			v.SetMapIndex(reflect.ValueOf(f.text()), reflect.ValueOf(f.text()))
+		}
+	default:
+		panic("the test cannot fill a " + v.Type().String())
+	}
+}
+
+func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
+	ev := event.Event{Seen: time.Unix(17e8+f.Int64N(3e8), f.Int64N(1e9)).In(f.zone), Kind: kind, Type: eventType}
+	if !eventType.HasObject() {
+		ev.Reason = f.text()
+		return ev
+	}
+	ev.Object = event.New(kind)
+	f.fill(reflect.ValueOf(ev.Object).Elem())
+	if meta := ev.Object.Metadata(); meta.Name == "" {
+		meta.Name = "a" + f.text()
+	}
+	return ev
+}
+
+// everything has an event of each kind and type.
+func (f filler) everything() []event.Event {
+	var events []event.Event
+	for _, kind := range append(event.Kinds(), event.KindCluster) {
+		for eventType := event.Added; eventType <= event.Unanswered; eventType++ {
+			events = append(events, f.event(kind, eventType))
+		}
+	}
+	return events
+}
+
+func write(t *testing.T, events ...event.Event) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		if err := w.Write(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+func read(t *testing.T, r *Reader) []event.Event {
+	t.Helper()
+	var events []event.Event
+	for ev, err := range r.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+func TestWhatIsWrittenIsWhatIsRead(t *testing.T) {
+	for seed := range uint64(100) {
+		random := filler{Rand: rand.New(rand.NewPCG(seed, 0)), zone: time.UTC}
+		runes := []rune("aZ09 -/.\"\\<>&\n\t\x00é\u2028漢🙂")
+		random.text = func() string {
+			text := make([]rune, random.IntN(12))
+			for i := range text {
+				text[i] = runes[random.IntN(len(runes))]
+			}
+			return string(text)
+		}
+		events := random.everything()
+		r, err := NewReader(write(t, events...), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := read(t, r)
+		if len(got) != len(events) {
+			t.Fatalf("seed %d: wrote %d events, read %d", seed, len(events), len(got))
+		}
+		for i, want := range events {
+			if !reflect.DeepEqual(got[i], want) {
+				t.Fatalf("seed %d:\nwrote %+v %+v\nread  %+v %+v", seed, want, want.Object, got[i], got[i].Object)
+			}
+		}
+	}
+}
+
+func TestTimesAreWrittenInUTC(t *testing.T) {
+	make := func(zone *time.Location) []event.Event {
+		random := filler{Rand: rand.New(rand.NewPCG(1, 2)), full: true, zone: zone, text: func() string { return "text" }}
+		return random.everything()
+	}
+	there := make(time.FixedZone("Kathmandu", 5*3600+45*60))
+	got := write(t, there...)
+	if bytes.Contains(got.Bytes(), []byte("+05:45")) {
+		t.Error("a time was written in the zone in which it came")
+	}
+	if want := write(t, make(time.UTC)...); !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Error("the same times in two zones make two recordings")
+	}
+	for _, ev := range there {
+		if node, ok := ev.Object.(*event.Node); ok && node.Ready.Heartbeat.Location() == time.UTC {
+			t.Error("writing an event changed its object")
+		}
+	}
+}

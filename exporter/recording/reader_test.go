@@ -1,0 +1,197 @@
+package recording
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	goodHeader = `{"kubeflap":"recording","version":1}` + "\n"
+	goodEvent  = `{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web"}}` + "\n"
+)
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
+}
+
+// drain reads all there is, and the error that ended it.
+func drain(in io.Reader) (int, error) {
+	r, err := NewReader(in, "test.jsonl")
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, err := range r.Events() {
+		if err != nil {
+			return count, err
+		}
+		count++
+	}
+	return count, nil
+}
+
+func TestDamageIsNamedWithItsLine(t *testing.T) {
+	half := zipped(goodHeader + strings.Repeat(goodEvent, 3))
+	for _, c := range []struct {
+		name, text string
+		events     int
+		want       string
+	}{
+		{"an empty file", "", 0, `recording test.jsonl is empty`},
+		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
+		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
+		{"a version to come", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 2, and this kubeflap reads version 1 only`},
+		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads version 1 only`},
+		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
+		{"bad JSON", goodHeader + goodEvent + "{]\n" + goodEvent, 1, `recording test.jsonl, line 3: bad JSON: invalid character ']' looking for beginning of object key string`},
+		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
+		{"a line that is no object", goodHeader + "[]\n", 0, `recording test.jsonl, line 2: want a JSON object, not array`},
+		{"a cut line", goodHeader + goodEvent + goodEvent[:50], 1, `recording test.jsonl, line 3: the recording is cut short here`},
+		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: "plods" is no kind`},
+		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: "vanished" is no event type`},
+		{"no kind", goodHeader + strings.Replace(goodEvent, "kind", "kin", 1), 0, `recording test.jsonl, line 2: kind is missing`},
+		{"no type", goodHeader + strings.Replace(goodEvent, "type", "typ", 1), 0, `recording test.jsonl, line 2: type is missing`},
+		{"no time", goodHeader + strings.Replace(goodEvent, "seen", "see", 1), 0, `recording test.jsonl, line 2: seen is missing`},
+		{"a time without Kubernetes", goodHeader + strings.Replace(goodEvent, "2026", "1969", 1), 0, `recording test.jsonl, line 2: seen is 1969-03-01T12:00:00Z, which is not between 1970 and 2200`},
+		{"the end of the calendar", goodHeader + strings.Replace(goodEvent, "2026-03-01T12:00:00Z", "9999-12-31T23:59:59-12:00", 1), 0, `recording test.jsonl, line 2: seen is 10000-01-01T11:59:59Z, which is not between 1970 and 2200`},
+		{"a clock that leaps", goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "2037", 1), 1, `recording test.jsonl, line 3: seen is 2037-03-01T12:00:00Z, more than 10 years after the first event, at 2026-03-01T12:00:00Z`},
+		{"a bad time", goodHeader + strings.Replace(goodEvent, "T12", " 12", 1), 0, `recording test.jsonl, line 2: parsing time "2026-03-01 12:00:00Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 12:00:00Z" as "T"`},
+		{"no object", goodHeader + strings.Replace(goodEvent, "object", "objekt", 1), 0, `recording test.jsonl, line 2: object is missing`},
+		{"an object that is null", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "null", 1), 0, `recording test.jsonl, line 2: object is missing`},
+		{"an object that is a list", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "[]", 1), 0, `recording test.jsonl, line 2: object of pods: want a JSON object, not array`},
+		{"an object of wrong shape", goodHeader + strings.Replace(goodEvent, `"web"`, "5", 1), 0, `recording test.jsonl, line 2: object of pods: "name" cannot be number`},
+		{"an object with a bad uid", goodHeader + strings.Replace(goodEvent, "name", "uid", 1), 0, `recording test.jsonl, line 2: object of pods: a uid must have the form of a UUID`},
+		{"an object without name", goodHeader + strings.Replace(goodEvent, "name", "names", 1), 0, `recording test.jsonl, line 2: name of the object is missing`},
+		{"a gzip stream that ends early", half[:len(half)-9], 3, `recording test.jsonl, line 5: the recording is cut short here`},
+		{"a gzip stream with a wrong checksum", half[:len(half)-8] + "\x00\x00\x00\x00\x00\x00\x00\x00", 3, `recording test.jsonl, line 5: the compressed data is damaged: gzip: invalid checksum`},
+		{"a gzip stream with something behind", half + "something else", 3, `recording test.jsonl, line 5: the compressed data is damaged: gzip: invalid header`},
+		{"a gzip stream that ends at once", "\x1f\x8b", 0, `recording test.jsonl: the recording is cut short here`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events, err := drain(strings.NewReader(c.text))
+			if err == nil || err.Error() != c.want || events != c.events {
+				t.Errorf("got %d events and error\n%v\nwant %d and\n%s", events, err, c.events, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatAReaderTolerates(t *testing.T) {
+	for _, c := range []struct{ name, text string }{
+		{"fields to come", `{"kubeflap":"recording","version":1,"weather":{"sun":true}}` + "\n" + strings.Replace(goodEvent, `"name"`, `"hat":[1],"name"`, 1)},
+		{"an object that the type does not have", goodHeader + strings.Replace(goodEvent, "added", "synced", 1)},
+		{"empty lines", goodHeader + "\n \r\n" + goodEvent + "\n"},
+		{"no newline at the end", goodHeader + strings.TrimSpace(goodEvent)},
+		{"times in another zone", goodHeader + strings.Replace(goodEvent, "00Z", "00+05:45", 1)},
+		{"compression, in several members", zipped(goodHeader) + zipped(goodEvent)},
+		{"a cluster without name", goodHeader + strings.NewReplacer("pods", "cluster", "name", "names").Replace(goodEvent)},
+		{"a time at the end of the calendar, in a zone that leads over it", goodHeader + strings.Replace(goodEvent, `"name"`, `"deletion":"9999-12-31T23:59:59-12:00","name"`, 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if events, err := drain(strings.NewReader(c.text)); events != 1 || err != nil {
+				t.Errorf("got %d events and error %v", events, err)
+			}
+		})
+	}
+}
+
+// endless is a line without end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestLineWithoutEndIsGivenUp(t *testing.T) {
+	_, err := drain(io.MultiReader(strings.NewReader(goodHeader), endless{}))
+	if want := "recording test.jsonl, line 2: the line is longer than 64 MiB"; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+}
+
+// The clock of the recorder can be set back, by any time.
+func TestSeenMayRunBack(t *testing.T) {
+	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2035", 1)
+	if events, err := drain(strings.NewReader(text)); events != 3 || err != nil {
+		t.Errorf("got %d events and error %v", events, err)
+	}
+}
+
+func TestErrorsOfTheFileAreNotTakenForDamage(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || strings.Count(err.Error(), "none") != 1 {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := Open(t.TempDir()); err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
+	r, err := NewReader(write(t, lease(1), lease(2), lease(3)), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if got := read(t, r); len(got) != 2 || !got[0].Seen.Equal(noon.Add(2*time.Second)) {
+		t.Errorf("got %v", got)
+	}
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: error %v", err)
+	}
+}
+
+// FuzzReader asserts that no input makes a Reader panic, that an error is one short
+// line, and that what was read can be written and is then read as the same.
+func FuzzReader(f *testing.F) {
+	random := filler{Rand: rand.New(rand.NewPCG(3, 4)), full: true, zone: time.UTC, text: func() string { return "text" }}
+	for _, ev := range random.everything() {
+		text, err := encodeEvent(ev)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(goodHeader + string(text)))
+	}
+	f.Add([]byte(zipped(goodHeader + goodEvent)))
+	f.Add([]byte(zipped(goodHeader) + zipped(goodEvent)[:30]))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := NewReader(bytes.NewReader(data), "fuzz")
+		for err == nil {
+			var text, again []byte
+			ev, nextErr := r.Next()
+			if err = nextErr; err != nil {
+				break
+			}
+			if text, err = encodeEvent(ev); err != nil {
+				t.Fatalf("read but not to be written: %v", err)
+			}
+			if ev, err = decodeEvent(text); err != nil {
+				t.Fatalf("written but not to be read: %v", err)
+			}
+			if again, err = encodeEvent(ev); err != nil || !bytes.Equal(text, again) {
+				t.Fatalf("error %v, wrote first %s and then %s", err, text, again)
+			}
+		}
+		if message := err.Error(); len(message) > 700 || strings.ContainsAny(message, "\n\r") {
+			t.Errorf("an error must be one short line: %q", message)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package recording
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// inUTC returns the object with its times in UTC, so that a recording does not
+// depend on the zone in which it was made. The object itself is not changed: the
+// live fold may hold it.
+func inUTC(object event.Object) event.Object {
+	switch o := object.(type) {
+	case *event.Node:
+		node := *o
+		node.Ready = conditionInUTC(o.Ready)
+		return &node
+	case *event.Lease:
+		lease := *o
+		lease.Renew = utc(o.Renew)
+		return &lease
+	case *event.Pod:
+		pod := *o
+		pod.Deletion = utc(o.Deletion)
+		pod.Ready = conditionInUTC(o.Ready)
+		pod.Containers = slices.Clone(o.Containers)
+		for i := range pod.Containers {
+			pod.Containers[i].Started = utc(pod.Containers[i].Started)
+		}
+		return &pod
+	}
+	return object
+}
+
+func conditionInUTC(condition *event.Condition) *event.Condition {
+	if condition == nil {
+		return nil
+	}
+	c := *condition
+	c.Heartbeat, c.Transition = utc(c.Heartbeat), utc(c.Transition)
+	return &c
+}
+
+// utc is the time in UTC. At either end of the calendar a zone leads over it, which can be asked for of the API server, but cannot be
+// written: then it is the end.
+func utc(t time.Time) time.Time {
+	switch t = t.UTC(); {
+	case t.Year() > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	case t.Year() < 0:
+		return time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return t
+}

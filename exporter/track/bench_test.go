@@ -1,0 +1,229 @@
+package track
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// apply measures Apply on events that follow each other in turn.
+func apply(b *testing.B, f *Fold, events ...event.Event) {
+	b.Helper()
+	b.ReportAllocs()
+	at := zero
+	for i := 0; b.Loop(); i++ {
+		e := events[i%len(events)]
+		at = at.Add(time.Millisecond)
+		e.Seen = at
+		f.Apply(e)
+	}
+}
+
+func listed(f *Fold, kind event.Kind, objects ...event.Object) {
+	f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listing})
+	for _, o := range objects {
+		f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listed, Object: o})
+	}
+	f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Synced})
+}
+
+func changed(o event.Object) event.Event {
+	return event.Event{Kind: o.Kind(), Type: event.Modified, Object: o}
+}
+
+// hundred is a slice of 100 addresses, which is as many as the controller puts
+// into one; mark is put before the first.
+func hundred(mark string) *event.EndpointSlice {
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("web-%d", i)
+	}
+	names[0] = mark + names[0]
+	return slice("a", "web", names...)
+}
+
+// 5,000 nodes that renew every 10 s: 500 events a second.
+func BenchmarkLeaseRenewal(b *testing.B) { renewals(b, 10*time.Second) }
+
+// The same while an overloaded etcd lets a renewal through only every 30 s: each is late.
+func BenchmarkLateLeaseRenewal(b *testing.B) { renewals(b, 30*time.Second) }
+
+func renewals(b *testing.B, interval time.Duration) {
+	const count = 5000
+	f := New(grace40, nil)
+	var nodes, leases []event.Object
+	for i := range count {
+		nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), ready, 0))
+		leases = append(leases, lease(fmt.Sprintf("node-%d", i), 0))
+	}
+	listed(f, event.KindNode, nodes...)
+	listed(f, event.KindLease, leases...)
+	b.ReportAllocs()
+	at := zero
+	for i := 0; b.Loop(); i++ {
+		at = at.Add(interval / count)
+		l := leases[i%count].(*event.Lease)
+		l.Renew = at
+		f.Apply(event.Event{Seen: at, Kind: event.KindLease, Type: event.Modified, Object: l})
+	}
+}
+
+// What a scrape asks while one of 5,000 nodes is lost: whose 150,000 pods are Ready there.
+func BenchmarkReadyOnLostNode(b *testing.B) {
+	const nodes, pods = 5000, 150000
+	f := New(grace40, nil)
+	var all, leases, running []event.Object
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		all, leases = append(all, aNode(name, ready, 0)), append(leases, lease(name, 0))
+	}
+	for i := range pods {
+		p := aPod(fmt.Sprintf("web-%d", i), ready)
+		p.Node = fmt.Sprintf("node-%d", i%nodes)
+		running = append(running, p)
+	}
+	listed(f, event.KindNode, all...)
+	listed(f, event.KindLease, leases...)
+	listed(f, event.KindPod, running...)
+	for i := 1; i < nodes; i++ {
+		f.Apply(event.Event{Seen: zero.Add(30 * time.Second), Kind: event.KindLease, Type: event.Modified, Object: lease(fmt.Sprintf("node-%d", i), 30)})
+	}
+	at := zero.Add(60 * time.Second)
+	if got := f.Misreported(at, nil); len(got) != 1 || got[0].Pods != pods/nodes {
+		b.Fatalf("misreported: %v", got)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		f.Misreported(at, nil)
+	}
+}
+
+func BenchmarkPodUnchanged(b *testing.B) {
+	f := New(grace40, nil)
+	p := aPod("web-1", ready, running("app:1", 0), event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
+	listed(f, event.KindPod, p)
+	apply(b, f, changed(p))
+}
+
+func BenchmarkSliceUnchanged(b *testing.B) {
+	f := New(grace40, nil)
+	listed(f, event.KindService, aService("web", true))
+	listed(f, event.KindEndpointSlice, hundred(""))
+	apply(b, f, changed(hundred("")))
+}
+
+func BenchmarkSliceWithAFlip(b *testing.B) {
+	f := New(grace40, nil)
+	listed(f, event.KindService, aService("web", true))
+	listed(f, event.KindEndpointSlice, hundred(""))
+	apply(b, f, changed(hundred("-")), changed(hundred("")))
+}
+
+// BenchmarkNodeWhileTurnsWait turns a node while other nodes' pods wait for theirs: what it costs does not depend on how many.
+func BenchmarkNodeWhileTurnsWait(b *testing.B) {
+	for _, waiting := range []int{1_000, 40_000} {
+		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
+			f := New(grace40, nil)
+			listed(f, event.KindNode, aNode("node-1", ready, 0), aNode("node-2", ready, 0))
+			for i := range waiting {
+				name := "web-" + strconv.Itoa(i)
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Added, Object: aPod(name, ready)})
+				marked := aPod(name, notReady)
+				marked.ContainersReady = ready
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Modified, Object: marked})
+			}
+			for b.Loop() {
+				f.Apply(event.Event{Seen: zero, Kind: event.KindNode, Type: event.Modified, Object: unknownSince("node-2", 1)})
+				f.Apply(event.Event{Seen: zero, Kind: event.KindNode, Type: event.Modified, Object: aNode("node-2", ready, 1)})
+			}
+			if len(f.turns) != waiting {
+				b.Fatalf("%d wait, want %d", len(f.turns), waiting)
+			}
+		})
+	}
+}
+
+// bytesPer reports how much memory the fold holds for each of n objects.
+func bytesPer(b *testing.B, what string, n int, fill func(*Fold)) {
+	b.Helper()
+	for b.Loop() {
+		before := heapInUse()
+		f := New(grace40, nil)
+		fill(f)
+		b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/"+what)
+		runtime.KeepAlive(f)
+	}
+}
+
+// heapInUse is the memory in use after a collection; twice, since the first leaves
+// what finalizers and weak pointers still hold.
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func BenchmarkBytesPerPod(b *testing.B) {
+	const pods = 30000
+	bytesPer(b, "pod", pods, func(f *Fold) {
+		for i := range pods {
+			p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
+				event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
+			p.Node, p.Namespace = fmt.Sprintf("node-%d", i%1000), fmt.Sprintf("namespace-%d", i%100)
+			p.Owner = fmt.Sprintf("ReplicaSet/workload-%d-7d9c5b8f6", i/15)
+			f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Listed, Object: p})
+		}
+	})
+}
+
+func BenchmarkBytesPerAddress(b *testing.B) {
+	const services, addresses = 2000, 15
+	bytesPer(b, "address", services*addresses, func(f *Fold) {
+		for i := range services {
+			s := aService(fmt.Sprintf("service-%d", i), true)
+			names := make([]string, addresses)
+			for j := range names {
+				names[j] = fmt.Sprintf("workload-%d-%d", i, j)
+			}
+			o := slice(fmt.Sprintf("slice-%d", i), s.Name, names...)
+			eps := handWritten(s.Name)
+			eps.Addresses = o.Addresses
+			for _, x := range []event.Object{s, o, eps} {
+				f.Apply(event.Event{Seen: zero, Kind: x.Kind(), Type: event.Listed, Object: x})
+			}
+		}
+	})
+}
+
+// A pod's event while the losses of a storm wait for their evidence.
+func BenchmarkPodWhileLossesWait(b *testing.B) {
+	for _, waiting := range []int{1_000, 10_000, 40_000} {
+		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
+			f := New(grace40, nil)
+			var pods, slices []event.Object
+			for i := range waiting {
+				name := fmt.Sprint("web-", i)
+				pods = append(pods, aPod(name, ready))
+				slices = append(slices, slice(name, "web", name))
+			}
+			listed(f, event.KindService, aService("web", true))
+			listed(f, event.KindPod, append(pods, aPod("other", ready))...)
+			listed(f, event.KindEndpointSlice, slices...)
+			for i := range waiting {
+				name := fmt.Sprint("web-", i)
+				f.Apply(event.Event{Seen: zero, Kind: event.KindEndpointSlice, Type: event.Modified, Object: slice(name, "web", "-"+name)})
+			}
+			other := aPod("other", ready)
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Apply(event.Event{Seen: zero, Kind: event.KindPod, Type: event.Modified, Object: other})
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func (s *story) breaks(reason string, kinds ...event.Kind) *story {
+	for _, k := range kinds {
+		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Down, Reason: reason})
+	}
+	return s
+}
+
+func (s *story) blind(k event.Kind) float64 {
+	for _, w := range s.Watches(s.now, nil) {
+		if w.Resource == k {
+			return seconds(w.Blind)
+		}
+	}
+	return -1
+}
+
+func TestBreakOfADeadConnectionBeganWithItsLastSignOfLife(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(55).breaks("connection lost", event.KindLease)
+	s.at(60).watch(event.Up, event.KindLease)
+	equal(t, "blind", s.blind(event.KindLease), 50)
+	s = newStory(t, grace40).starts(lease("node-1", 0))
+	s.at(55).breaks("connection refused", event.KindLease)
+	s.at(60).watch(event.Up, event.KindLease)
+	equal(t, "blind after a break that showed at once", s.blind(event.KindLease), 5)
+}
+
+func TestBreakThatLosesNothingIsNoBlindness(t *testing.T) {
+	s := newStory(t, grace40).starts()
+	s.at(300).breaks(ended, event.KindPod)
+	s.at(300.1).watch(event.Up, event.KindPod)
+	equal(t, "blind", s.blind(event.KindPod), 0)
+}
+
+func TestWhatABrokenWatchDeliversLateHasNoLength(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), aService("web", true), slice("a", "web", "web-1"))
+	s.at(10).breaks("connection refused", event.KindNode, event.KindEndpointSlice)
+	s.at(40).watch(event.Up, event.KindNode, event.KindEndpointSlice)
+	s.modified(aNode("node-1", notReady, 12), aNode("node-1", ready, 22))
+	s.modified(slice("a", "web", "-web-1"), slice("a", "web", "web-1"))
+	s.at(45)
+	equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 1)
+	equal(t, "outages", s.service("web").Outages, 1)
+	equal(t, "bounces: it was away for 30 s at most", s.service("web").Bounces, 1)
+	for _, x := range s.findings {
+		if x.Complete && (x.Kind == OutageEnded || x.Kind == NodeReadyChanged && x.From != "true") {
+			t.Errorf("called complete: %s", x)
+		}
+	}
+}
+
+func TestAddressThatMayHaveBeenAwayForLongerThanTheWindowIsNoBounce(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
+	s.at(10).breaks("connection refused", event.KindEndpointSlice)
+	s.at(200).watch(event.Up, event.KindEndpointSlice)
+	s.modified(slice("a", "web", "-web-1"), slice("a", "web", "web-1"))
+	equal(t, "bounces", s.service("web").Bounces, 0)
+}
+
+func TestStartOfANodeIsNoEpisode(t *testing.T) {
+	s := newStory(t, grace40).starts()
+	s.at(10).added(aNode("node-2", notReady, 10))
+	s.at(12).modified(aNode("node-2", ready, 12))
+	s.at(20).modified(aNode("node-2", notReady, 20))
+	s.at(25).modified(aNode("node-2", ready, 25))
+	var complete []float64
+	for _, x := range s.findings {
+		if x.Kind == NodeReadyChanged && x.Complete && x.From != "true" {
+			complete = append(complete, seconds(x.Duration))
+		}
+	}
+	if len(complete) != 1 || complete[0] != 5 {
+		t.Errorf("complete episodes %v, want the second, of 5 s", complete)
+	}
+}
+
+func TestWithoutLeasesNothingIsSaidOfHeartbeats(t *testing.T) {
+	s := newStory(t, grace40)
+	s.watch(event.Unavailable, event.KindLease)
+	s.lists(event.KindNode, aNode("node-1", ready, -100))
+	s.at(100)
+	equal(t, "known", s.node("node-1").HeartbeatKnown, false)
+}
+
+func TestServiceThatIsDeletedIsNoOutage(t *testing.T) {
+	// Its slice may go a moment before it in another watch.
+	s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), slice("a", "web", "web-1"))
+	s.at(10).deleted(slice("a", "web", "web-1"))
+	s.at(10.001).deleted(aService("web", true))
+	s.at(12)
+	equal(t, "reported outages", s.count(OutageStarted), 0)
+}
+
+func TestAddressesOfANewServiceDoNotFollowPodsThatTurnedBeforeIt(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", notReady, running("app:1", 0)))
+	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
+	s.at(20).added(aService("web", true), slice("a", "web", "web-1"))
+	equal(t, "propagations", s.count(AddressFollowedPod), 0)
+}
+
+func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
+	elsewhere := controllerManager("m", "v1.36.3", 2e9)
+	elsewhere.Namespace = "tenant-7"
+	pending := controllerManager("n", "v1.36.3", 2e9)
+	pending.Phase = "Pending"
+	s := newStory(t, Settings{}).added(server("v1.36.3"), elsewhere, pending)
+	equal(t, "source", s.GracePeriod().Source, SourceDefault)
+}
+
+func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready))
+	for i := range 5 {
+		o, x := aService("web", true), slice("a", "web", "web-1")
+		o.UID = id(string(rune('a' + i)))
+		x.Owner = o.UID
+		s.at(float64(10*i+10)).added(o, x)
+		s.at(float64(10*i+15)).deleted(o, x)
+	}
+	s.at(100)
+	if l := s.pods[id("pod/web-1")].services; l != nil && l.rest != nil {
+		t.Error("it remembers more than one Service")
+	}
+}

@@ -1,0 +1,539 @@
+package track
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// unready is the pod web-1 with Ready False for a reason, changed by the functions.
+func unready(reason string, change ...func(*event.Pod)) *event.Pod {
+	p := aPod("web-1", notReady, running("app:1", 0))
+	p.Ready.Reason = reason
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func container1(state, reason string, restarts int32) func(*event.Pod) {
+	return func(p *event.Pod) {
+		p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].Restarts = state, reason, restarts
+		p.Containers[0].Ready = false
+	}
+}
+
+func containersReady(p *event.Pod) { p.ContainersReady = ready }
+
+func deleting(p *event.Pod) { p.Deletion = clock(40) }
+
+func disrupted(reason string) func(*event.Pod) {
+	return func(p *event.Pod) { p.Disruption = reason }
+}
+
+func phase(phase, reason string) func(*event.Pod) {
+	return func(p *event.Pod) { p.Phase, p.Reason = phase, reason }
+}
+
+// webStory is a Service with the pods web-1 and web-2 on node-1.
+func webStory(t *testing.T) *story {
+	node := aNode("node-1", ready, -100)
+	node.KubeletVersion = "v1.36.3"
+	return newStory(t, grace40).starts(node, lease("node-1", 0), aService("web", true),
+		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
+		slice("a", "web", "web-1", "web-2"))
+}
+
+func (s *story) losses(cause Cause) uint32 { return s.service("web").Losses[cause] }
+
+func TestCauseOfAPodThatIsNotReady(t *testing.T) {
+	cases := []struct {
+		name   string
+		events func(*story)
+		want   Cause
+	}{
+		{
+			"marked by the node controller: no reason, the containers ready",
+			func(s *story) { s.modified(unknownSince("node-1", 10), unready("", containersReady)) }, CauseNodeHeartbeatLost,
+		},
+		{
+			"marked by the node controller, whose write of the node is seen 1.5 s later",
+			func(s *story) {
+				s.modified(unready("", containersReady)).at(11.5).modified(unknownSince("node-1", 10))
+			}, CauseNodeHeartbeatLost,
+		},
+		{
+			"marked by the node controller and back, before the node is seen to turn",
+			func(s *story) {
+				s.modified(unready("", containersReady)).at(10.5).modified(aPod("web-1", ready, running("app:1", 0)))
+				s.at(11.5).modified(unknownSince("node-1", 10)).modified(unready("", containersReady))
+			}, CauseNodeHeartbeatLost,
+		},
+		{
+			"marked by the node controller, which is seen when the node is back already",
+			func(s *story) {
+				s.modified(unknownSince("node-1", 10)).at(10.5).modified(aNode("node-1", ready, 10))
+				s.at(11.5).modified(unready("", containersReady))
+			}, CauseNodeHeartbeatLost,
+		},
+		{
+			"marked by the node controller because the kubelet says that it is not ready",
+			func(s *story) { s.modified(aNode("node-1", notReady, 10), unready("", containersReady)) }, CauseNodeNotReady,
+		},
+		{
+			"marked by the node controller, and the node stays Ready as far as is seen",
+			func(s *story) { s.modified(unready("", containersReady)).at(30) }, CauseUnknown,
+		},
+		{
+			"a probe fails: the same container runs on",
+			func(s *story) { s.modified(unready("ContainersNotReady")) }, CauseProbeFailed,
+		},
+		{
+			"a crash: the container is terminated",
+			func(s *story) { s.modified(unready("ContainersNotReady", container1("terminated", "Error", 0))) }, CauseContainerExit,
+		},
+		{
+			"a crash loop: the container waits",
+			func(s *story) {
+				s.modified(unready("ContainersNotReady", container1("waiting", "CrashLoopBackOff", 3)))
+			},
+			CauseContainerExit,
+		},
+		{
+			"a crash that was quicker than the kubelet's report: another container runs",
+			func(s *story) { s.modified(unready("ContainersNotReady", container1("running", "", 1))) }, CauseContainerExit,
+		},
+		{
+			"a restarted container is ready for a moment, until it is probed anew",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:1", 1)))
+				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
+					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(11)
+				}))
+			}, CauseContainerExit,
+		},
+		{
+			"a probe fails some time after a restart",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:1", 1)))
+				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
+					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(26)
+				}))
+			}, CauseProbeFailed,
+		},
+		{
+			"an image was changed in place a minute ago",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:2", 0)))
+				s.at(70).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
+			},
+			CauseInPlaceUpdate,
+		},
+		{
+			"an image was changed in place, and a gate takes the pod out",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:2", 0)))
+				s.at(12).modified(unready("ReadinessGatesNotReady", containersReady, func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
+			},
+			CauseInPlaceUpdate,
+		},
+		{
+			"an image was changed in place long ago",
+			func(s *story) {
+				s.modified(aPod("web-1", ready, running("app:2", 0)))
+				s.at(300).modified(unready("ContainersNotReady", func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
+			},
+			CauseProbeFailed,
+		},
+		{
+			"a readiness gate",
+			func(s *story) { s.modified(unready("ReadinessGatesNotReady", containersReady)) }, CauseReadinessGate,
+		},
+		{
+			"evicted by the kubelet",
+			func(s *story) {
+				s.modified(unready("PodFailed", phase("Failed", "Evicted"), disrupted("TerminationByKubelet")))
+			},
+			CausePodEvicted,
+		},
+		{
+			"being killed by the kubelet, which says so only by the reason of Ready",
+			func(s *story) { s.modified(unready("PodFailed")) }, CausePodEvicted,
+		},
+		{
+			"drained",
+			func(s *story) {
+				s.modified(unready("ContainersNotReady", deleting, disrupted("EvictionByEvictionAPI")))
+			}, CausePodEvicted,
+		},
+		{
+			"deleted",
+			func(s *story) { s.modified(unready("ContainersNotReady", deleting)) }, CausePodDeleted,
+		},
+		{
+			"completed",
+			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""))) }, CausePodCompleted,
+		},
+		{
+			"preempted, and its containers ended well when they were told to stop",
+			func(s *story) {
+				s.modified(unready("PodCompleted", phase("Succeeded", ""), disrupted("TerminationByKubelet")))
+			}, CausePodEvicted,
+		},
+		{
+			"deleted, and its containers ended well when they were told to stop",
+			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""), deleting)) }, CausePodDeleted,
+		},
+		{
+			"the kubelet says that its node is not ready",
+			func(s *story) {
+				s.modified(aNode("node-1", notReady, 9)).modified(unready("ContainersNotReady"))
+			},
+			CauseNodeNotReady,
+		},
+		{
+			"a kubelet before v1.35 restarted: Lease and status off their beat, and the pod not ready",
+			func(s *story) { s.kubeletRestarts("v1.34.1").modified(unready("ContainersNotReady")) }, CauseKubeletRestart,
+		},
+		{
+			"a kubelet from v1.35 on restarted: that takes no readiness any more",
+			func(s *story) { s.kubeletRestarts("v1.35.0").modified(unready("ContainersNotReady")) }, CauseProbeFailed,
+		},
+		{
+			"no evidence",
+			func(s *story) { s.modified(unready("SomethingElse")) }, CauseUnknown,
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10)
+			c.events(s)
+			s.modified(slice("a", "web", "-web-1", "web-2"))
+			s.Advance(s.now.Add(nodeWait))
+			if s.inShop().Transitions[notReady][c.want] == 0 {
+				t.Errorf("transitions to false: %v, want some by %s", s.inShop().Transitions[notReady], c.want)
+			}
+			equal(t, "losses of the address", s.losses(c.want), 1)
+			equal(t, "last loss", s.service("web").LastCause, c.want)
+			equal(t, "when", s.service("web").LastLoss, s.now)
+		})
+	}
+}
+
+// kubeletRestarts lets node-1's kubelet of a version renew and report off its beat.
+func (s *story) kubeletRestarts(version string) *story {
+	node := aNode("node-1", ready, -100)
+	node.KubeletVersion = version
+	s.modified(lease("node-1", 10))
+	node.Ready.Heartbeat = clock(16)
+	return s.at(16).modified(lease("node-1", 16), node).at(17)
+}
+
+func TestCauseOfARecoveryIsWhatThePodRecoversFrom(t *testing.T) {
+	s := webStory(t).at(10).modified(unready("ContainersNotReady"))
+	s.at(20).modified(aPod("web-1", ready, running("app:1", 0)))
+	equal(t, "to true", s.inShop().Transitions[ready][CauseProbeFailed], 1)
+}
+
+func TestPodsFirstReadyIsNoTransition(t *testing.T) {
+	s := webStory(t)
+	s.at(10).added(aPod("web-3", notReady, running("app:1", 0)))
+	s.at(12).modified(aPod("web-3", ready, running("app:1", 0)))
+	equal(t, "transitions", s.inShop().Transitions, [3][numCauses]uint64{})
+}
+
+func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
+	back := aPod("web-1", ready, running("app:1", 1))
+	crash := unready("ContainersNotReady", container1("terminated", "Error", 0))
+	for _, c := range []struct {
+		name  string
+		after float64
+		slice *event.EndpointSlice
+		want  Cause
+	}{
+		{"within a second", 0.5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
+		{"late, as of a slow controller", 5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
+		{"long after: that was something else", 20, slice("a", "web", "-web-1", "web-2"), CauseUnknown},
+		{"removed: the flap of a pod does not do that", 0.5, slice("a", "web", "web-2"), CauseUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10).modified(crash).modified(back)
+			s.at(10 + c.after).modified(c.slice)
+			s.Advance(s.now.Add(lagWait))
+			equal(t, "losses", s.losses(c.want), 1)
+		})
+	}
+}
+
+func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
+	other := aService("web", true)
+	other.Selector = map[string]string{"app": "other"}
+	edited := slice("a", "web", "web-2")
+	edited.Writer = "kubectl-edit"
+	written := slice("a", "web", "web-1", "web-2")
+	written.Writer = "kube-controller-manager"
+	cases := []struct {
+		name   string
+		events func(*story)
+		want   Cause
+	}{
+		{
+			"its pod is deleted and stays Ready",
+			func(s *story) {
+				p := aPod("web-1", ready, running("app:1", 0))
+				deleting(p)
+				s.modified(p).modified(slice("a", "web", "~web-1", "web-2"))
+			},
+			CausePodDeleted,
+		},
+		{
+			"its pod is evicted by a taint",
+			func(s *story) {
+				p := aPod("web-1", ready, running("app:1", 0))
+				deleting(p)
+				p.Disruption = "DeletionByTaintManager"
+				s.modified(p).modified(slice("a", "web", "~web-1", "web-2"))
+			},
+			CausePodEvicted,
+		},
+		{
+			"its pod failed for good",
+			func(s *story) {
+				s.modified(unready("PodFailed", phase("Failed", ""))).modified(slice("a", "web", "web-2"))
+			}, CauseContainerExit,
+		},
+		{
+			"its pod is gone before its address is",
+			func(s *story) {
+				s.deleted(aPod("web-1", ready)).at(11).modified(slice("a", "web", "web-2"))
+			},
+			CausePodDeleted,
+		},
+		{
+			"the selector chooses other pods",
+			func(s *story) { s.modified(other, slice("a", "web", "web-2")) }, CauseServiceChanged,
+		},
+		{
+			"someone edited the slice",
+			func(s *story) { s.modified(written).at(11).modified(edited) }, CauseManualWrite,
+		},
+		{
+			"someone deleted the slice, and the controller made it anew",
+			func(s *story) {
+				s.deleted(slice("a", "web", "web-1", "web-2")).at(10.2).added(slice("b", "web", "web-1", "web-2"))
+			}, CauseManualWrite,
+		},
+		{
+			"the controller took it out and nothing says why",
+			func(s *story) { s.modified(slice("a", "web", "web-2")) }, CauseUnknown,
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := webStory(t).at(10)
+			c.events(s)
+			s.Advance(s.now.Add(lagWait))
+			if got := s.losses(c.want); got == 0 {
+				t.Errorf("losses: %v, want some by %s", s.service("web").Losses, c.want)
+			}
+		})
+	}
+}
+
+func TestLossWaitsForItsEvidence(t *testing.T) {
+	t.Run("the pod's event comes after the address's", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
+		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		s.at(10.3).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
+		equal(t, "losses with it", s.losses(CauseContainerExit), 1)
+	})
+	t.Run("a probe failed: the node may still be why", func(t *testing.T) {
+		s := webStory(t).at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
+		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		s.at(13)
+		equal(t, "losses after three seconds", s.losses(CauseProbeFailed), 1)
+	})
+	t.Run("the Service's event comes after the address's", func(t *testing.T) {
+		other := aService("web", true)
+		other.Selector = map[string]string{"app": "other"}
+		s := webStory(t).at(10).modified(slice("a", "web", "web-2"))
+		s.at(10.3).modified(other)
+		s.at(11.1)
+		equal(t, "losses", s.losses(CauseServiceChanged), 1)
+	})
+	t.Run("the pod is Ready as far as is seen: its watch is behind", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
+		s.at(24.9).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
+		equal(t, "losses", s.losses(CauseContainerExit), 1)
+	})
+	t.Run("a probe failed and works again, and both are seen late", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
+		s.at(10.8).modified(slice("a", "web", "web-1", "web-2"))
+		s.at(11.5).modified(unready("ContainersNotReady"))
+		s.at(12.3).modified(aPod("web-1", ready, running("app:1", 0)))
+		s.Advance(clock(15))
+		equal(t, "losses", s.losses(CauseProbeFailed), 1)
+	})
+	t.Run("no evidence comes", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
+		s.at(24.9)
+		equal(t, "losses while it waits", s.losses(CauseUnknown), 0)
+		s.at(25)
+		equal(t, "losses after 15 s", s.losses(CauseUnknown), 1)
+	})
+	t.Run("the pod was never seen: nothing is known to be on its way", func(t *testing.T) {
+		s := webStory(t).modified(slice("a", "web", "web-1", "web-2", "elsewhere"))
+		s.at(10).modified(slice("a", "web", "web-1", "web-2", "-elsewhere"))
+		s.at(11)
+		equal(t, "losses after a second", s.losses(CauseUnknown), 1)
+	})
+}
+
+func TestCauseOfAnOutage(t *testing.T) {
+	ended := func(s *story) Finding {
+		for _, x := range s.findings {
+			if x.Kind == OutageEnded {
+				return x
+			}
+		}
+		t.Fatal("no outage ended")
+		return Finding{}
+	}
+	both := func(s *story) {
+		s.at(10).modified(unready("ContainersNotReady"))
+		s.at(10.1).modified(slice("a", "web", "-web-1", "web-2"))
+		second := unready("", containersReady)
+		second.Meta = aPod("web-2", ready).Meta
+		s.at(11).modified(second)
+	}
+	t.Run("it is that of the address that was lost last", func(t *testing.T) {
+		s := webStory(t)
+		both(s)
+		s.modified(unknownSince("node-1", 11))
+		s.at(11.1).modified(slice("a", "web", "-web-1", "-web-2"))
+		s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
+		equal(t, "cause", ended(s).Cause, CauseNodeHeartbeatLost)
+		equal(t, "duration", seconds(ended(s).Duration), 8.9)
+	})
+	t.Run("it is over before its cause is known", func(t *testing.T) {
+		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
+		s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
+		equal(t, "reported before", s.count(OutageEnded), 0)
+		crash := container1("terminated", "Error", 0)
+		second := unready("ContainersNotReady", crash)
+		second.Meta = aPod("web-2", ready).Meta
+		s.at(10.3).modified(unready("ContainersNotReady", crash), second)
+		equal(t, "cause", ended(s).Cause, CauseContainerExit)
+		equal(t, "duration", ended(s).Duration, 200*time.Millisecond)
+	})
+}
+
+func TestOutagesThatFollowEachOtherBeforeTheirCausesAreKnownAreReportedEach(t *testing.T) {
+	s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.2).modified(slice("a", "web", "web-1", "-web-2"))
+	s.at(10.3).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.4).modified(slice("a", "web", "web-1", "-web-2"))
+	s.Advance(clock(26))
+	var lasted []time.Duration
+	for _, x := range s.findings {
+		if x.Kind == OutageEnded {
+			lasted = append(lasted, x.Duration)
+		}
+	}
+	if len(lasted) != 2 || lasted[0] != 200*time.Millisecond || lasted[1] != 100*time.Millisecond {
+		t.Errorf("outages of %v, want 200 ms and 100 ms", lasted)
+	}
+}
+
+func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *testing.T) {
+	s := webStory(t).at(5).modified(slice("a", "web", "web-1", "-web-2"))
+	s.at(10).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
+	second := unready("ContainersNotReady")
+	second.Meta = aPod("web-2", ready).Meta
+	s.at(10.3).modified(second)
+	s.at(10.4).modified(slice("a", "web", "-web-1", "-web-2"))
+	s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
+	s.Advance(clock(40))
+	var told []string
+	for _, x := range s.findings {
+		if x.Kind == OutageStarted || x.Kind == OutageEnded {
+			told = append(told, x.Time.Sub(zero).String()+" "+x.Cause.String())
+		}
+	}
+	equal(t, "outages", strings.Join(told, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
+	equal(t, "left to be told", s.services[serviceKey{"shop", "web"}].untold.isEmpty(), true)
+}
+
+func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
+	for selector, want := range map[bool]Cause{true: CauseEndpointsReset, false: CauseManualWrite} {
+		s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
+		s.starts(aService("web", selector), handWritten("web", "192.0.2.1"))
+		s.at(10).modified(handWritten("web"))
+		if want == CauseManualWrite {
+			s.at(11) // a selector that was added could still be shown
+		}
+		equal(t, "losses by "+want.String(), s.losses(want), 1)
+	}
+}
+
+func TestReadyThatIsStale(t *testing.T) {
+	stale := func(s *story) (all []float64) {
+		for _, x := range s.findings {
+			if x.Kind == PodReadyWasStale {
+				all = append(all, seconds(x.Duration))
+			}
+		}
+		return all
+	}
+	s := webStory(t).at(10).modified(aPod("web-1", ready, running("app:2", 0)))
+	s.at(14).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
+	if got := stale(s); len(got) != 1 || got[0] != 4 {
+		t.Errorf("after an in-place update: %v, want 4 s", got)
+	}
+	s = webStory(t).at(10).modified(unready("ContainersNotReady"))
+	if got := stale(s); len(got) != 0 {
+		t.Errorf("after a failed probe: %v, want none", got)
+	}
+}
+
+func TestAddressFollowsItsPod(t *testing.T) {
+	s := webStory(t).at(10).modified(unready("ContainersNotReady"))
+	s.at(10.25).modified(slice("a", "web", "-web-1", "web-2"))
+	s.at(20).modified(aPod("web-1", ready, running("app:1", 0)))
+	s.at(20.5).modified(slice("a", "web", "web-1", "web-2"))
+	if got := s.propagations(); !slices.Equal(got, []string{"not_ready 250ms", "ready 500ms"}) {
+		t.Errorf("propagation %v, want not_ready after 250 ms and ready after 500 ms", got)
+	}
+}
+
+func TestPodsThatAreGoneAreForgotten(t *testing.T) {
+	s := webStory(t).at(10).deleted(aPod("web-1", ready))
+	s.at(60).deleted(aPod("web-2", ready))
+	equal(t, "remembered", len(s.departed), 1)
+}
+
+// The slices' watch, or their controller, is behind by more than a loss waits for its evidence: the pod still waits for its node by then, and has
+// recovered before a loss is given up.
+func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
+	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
+		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {
+			s := webStory(t)
+			asked := func(until float64) *story {
+				for next := s.now.Add(every); next.Before(clock(until)); next = next.Add(every) {
+					s.Advance(next)
+				}
+				return s.at(until)
+			}
+			asked(10).modified(unready("ContainersNotReady"))
+			asked(lost).modified(slice("a", "web", "-web-1", "web-2"))
+			asked(14.6).modified(aPod("web-1", ready, running("app:1", 0)))
+			asked(15.6).modified(slice("a", "web", "web-1", "web-2"))
+			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(CauseProbeFailed), 1)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package track
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func server(version string) *event.Cluster { return &event.Cluster{Version: version} }
+
+func controllerManager(name, version string, grace time.Duration) *event.Pod {
+	p := aPod(name, ready)
+	p.Namespace = "kube-system"
+	p.ControllerManager = &event.ControllerManager{GracePeriod: grace, Version: version}
+	return p
+}
+
+func TestGracePeriod(t *testing.T) {
+	const s = time.Second
+	cases := []struct {
+		name    string
+		flag    time.Duration
+		objects []event.Object
+		want    Grace
+	}{
+		{"nothing is known", 0, nil, Grace{}},
+		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, Grace{50 * s, SourceDefault}},
+		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, Grace{40 * s, SourceDefault}},
+		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, Grace{50 * s, SourceDefault}},
+		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, Grace{40 * s, SourceDefault}},
+		{
+			"the controller manager's flag beats the version", 0,
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
+			Grace{10 * s, SourceControllerManager},
+		},
+		{
+			"without the flag its image's version decides", 0,
+			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)},
+			Grace{40 * s, SourceControllerManager},
+		},
+		{
+			"of several managers the tightest counts", 0,
+			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)},
+			Grace{20 * s, SourceControllerManager},
+		},
+		{
+			"kubeflap's own flag beats everything", 90 * s,
+			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
+			Grace{90 * s, SourceFlag},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			story := newStory(t, Settings{GracePeriod: c.flag}).added(c.objects...)
+			equal(t, "grace", story.GracePeriod(), c.want)
+		})
+	}
+}
+
+func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
+	m := controllerManager("m", "v1.36.3", 10*time.Second)
+	s := newStory(t, Settings{}).added(server("v1.36.3"), m).deleted(m)
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+// observed is the grace period after a node was found lost so many seconds after its last heartbeat, one time after the other.
+func observed(t *testing.T, version string, after ...float64) *story {
+	s := newStory(t, Settings{}).added(server(version))
+	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	at := 0.0
+	for _, d := range after {
+		at += 10
+		s.at(at).modified(lease("node-1", at))
+		at += d
+		s.at(at).modified(unknownSince("node-1", at))
+		s.at(at+1).modified(aNode("node-1", ready, at+1), lease("node-1", at+1))
+		for range 8 { // until it is another time
+			at += 10
+			s.at(at).modified(lease("node-1", at))
+		}
+	}
+	return s
+}
+
+func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		after []float64
+		want  Grace
+	}{
+		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, Grace{50 * time.Second, SourceDefault}},
+		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, Grace{50 * time.Second, SourceDefault}},
+		{"two as well", []float64{24.4, 27.5}, Grace{50 * time.Second, SourceDefault}},
+		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, Grace{24 * time.Second, SourceObserved}},
+		{"three that do not agree are none", []float64{45, 12, 28}, Grace{50 * time.Second, SourceDefault}},
+		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, Grace{50 * time.Second, SourceDefault}},
+		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, Grace{50 * time.Second, SourceDefault}},
+		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, Grace{24 * time.Second, SourceObserved}},
+		{"one after 130 s may be a restart of the manager", []float64{130}, Grace{50 * time.Second, SourceDefault}},
+		{"three are not", []float64{130, 125, 128}, Grace{125 * time.Second, SourceObserved}},
+		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, Grace{10 * time.Second, SourceObserved}},
+	} {
+		equal(t, c.what, observed(t, "v1.36.3", c.after...).GracePeriod(), c.want)
+	}
+}
+
+func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
+	s := observed(t, "v1.36.3", 24.4, 27.5, 30)
+	equal(t, "learned", s.GracePeriod(), Grace{24 * time.Second, SourceObserved})
+	at := s.now.Add(45 * time.Second).Sub(zero).Seconds()
+	s.at(at).modified(lease("node-1", at))
+	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+
+	s = observed(t, "v1.36.3", 24.4, 27.5, 30, 58, 57, 55)
+	equal(t, "it was changed back", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestAnOddUnknownMakesNoHeartbeatLate(t *testing.T) {
+	s := observed(t, "v1.31.0", 8)
+	before := s.node("node-1")
+	for at := s.now.Add(10 * time.Second); at.Before(zero.Add(30 * time.Minute)); at = at.Add(10 * time.Second) {
+		s.now = at
+		s.modified(lease("node-1", at.Sub(zero).Seconds()))
+	}
+	n := s.node("node-1")
+	equal(t, "late heartbeats", n.LateHeartbeats-before.LateHeartbeats, 0)
+	equal(t, "missed heartbeats", n.MissedHeartbeats-before.MissedHeartbeats, 0)
+}
+
+func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
+	s := newStory(t, Settings{}).added(server("v1.36.3"))
+	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10))
+	s.at(20)
+	equal(t, "late with 50 s", s.node("node-1").LateHeartbeats, 0)
+	s.at(22).added(controllerManager("m", "", 12*time.Second))
+	s.at(23.1)
+	equal(t, "late with 12 s", s.node("node-1").LateHeartbeats, 1)
+	equal(t, "missed with 12 s", s.node("node-1").MissedHeartbeats, 1)
+}
+
+func TestNodesLostTogetherAreOneObservation(t *testing.T) {
+	// A controller manager that took over gave each of them a new grace period.
+	s := newStory(t, Settings{}).added(server("v1.36.3"))
+	s.starts(aNode("a", ready, -100), aNode("b", ready, -100), aNode("c", ready, -100),
+		lease("a", 0), lease("b", 0), lease("c", 0))
+	s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
+	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
+	s.at(130.1).modified(unknownSince("c", 130.1))
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
+	s := newStory(t, Settings{}).added(server("v1.36.3")).starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	for _, at := range []float64{200, 400, 600} {
+		s.at(at).modified(lease("node-1", at))
+		s.at(at+20).watch(event.Down, event.KindNode)
+		s.at(at+120).watch(event.Up, event.KindNode).modified(unknownSince("node-1", at+55))
+		s.at(at + 130).modified(aNode("node-1", ready, at+130))
+	}
+	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+}
+
+func TestUnknownMeasuresNothingUnlessTheLastHeartbeatWasSeenToBeTheLast(t *testing.T) {
+	quick := func(before func(*story)) Grace {
+		s := newStory(t, Settings{}).added(server("v1.36.3"))
+		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
+		before(s)
+		s.modified(unknownSince("node-1", 60))
+		return s.GracePeriod()
+	}
+	byDefault := Grace{50 * time.Second, SourceDefault}
+	equal(t, "it was told of by the first list", quick(func(s *story) { s.at(20) }), byDefault)
+	equal(t, "the watch of Leases is broken", quick(func(s *story) {
+		s.at(10).modified(lease("node-1", 10)).watch(event.Down, event.KindLease)
+		s.at(40)
+	}), byDefault)
+	equal(t, "the watch of Leases delivered it late", quick(func(s *story) {
+		s.at(10).watch(event.Down, event.KindLease)
+		s.at(40).watch(event.Up, event.KindLease).modified(lease("node-1", 10))
+		s.at(60)
+	}), byDefault)
+}

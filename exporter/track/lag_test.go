@@ -1,0 +1,63 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// at version makes an object that of a write.
+func version[T event.Object](n int, o T) T {
+	o.Metadata().Version = fmt.Sprint(n)
+	return o
+}
+
+func TestAWatchIsKnownToLagWhenItShowsAWriteAfterALaterOne(t *testing.T) {
+	s := webStory(t)
+	for at := 10; at < 40; at++ {
+		s.at(float64(at)).modified(version(1000+at, lease("node-1", float64(at))))
+	}
+	s.at(39.1).modified(version(1039, aPod("web-1", ready, running("app:1", 0))))
+	equal(t, "pods, in order", s.lags.behind(event.KindPod, s.now), false)
+	s.at(39.2).modified(version(1038, aNode("node-1", ready, -100)))
+	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.lags.behind(event.KindNode, s.now), false)
+	s.at(39.6).modified(version(1037, aNode("node-1", ready, -100)))
+	equal(t, "nodes, 1.6 s behind", s.lags.behind(event.KindNode, s.now), true)
+	equal(t, "long after", s.lags.behind(event.KindNode, clock(400)), false)
+}
+
+func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {
+	story := func(behind bool) *story {
+		s := webStory(t)
+		s.at(10).modified(version(1000, lease("node-1", 10)))
+		if behind {
+			s.at(11.5).modified(version(999, aNode("node-1", ready, -100)))
+		}
+		s.at(20).modified(version(1001, unready("ContainersNotReady")), version(1002, slice("a", "web", "-web-1", "web-2")))
+		s.at(30).modified(version(1000, aNode("node-1", notReady, 20)))
+		s.Advance(clock(60))
+		return s
+	}
+	equal(t, "known to lag", story(true).losses(CauseNodeNotReady), 1)
+	equal(t, "not known to", story(false).losses(CauseProbeFailed), 1)
+}
+
+func TestVersionsThatAreNoNumbersSayNothing(t *testing.T) {
+	var g lags
+	for _, text := range []string{"", "abc", "-1", "99999999999999999999999"} {
+		g.note(event.KindNode, text, zero)
+	}
+	equal(t, "versions", len(g.seen), 0)
+}
+
+// As when etcd was restored from a backup.
+func TestVersionsThatGoBackAreNoLagForEver(t *testing.T) {
+	var g lags
+	g.note(event.KindLease, "5000", zero)
+	g.note(event.KindNode, "100", clock(1))
+	equal(t, "at once", g.behind(event.KindNode, clock(1)), true)
+	g.note(event.KindLease, "101", clock(20))
+	g.note(event.KindPod, "102", clock(21))
+	equal(t, "a watch that follows them", g.behind(event.KindPod, clock(21)), false)
+}

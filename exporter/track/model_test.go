@@ -1,0 +1,1272 @@
+package track
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// naive is what the fold is to mean, in the most obvious form: it keeps the objects as
+// they came and works everything out anew after each event. A list is one change, from all
+// that was known to all that it shows.
+type naive struct {
+	// dark is the newest break of each watch, before the one before it.
+	dark, before map[event.Kind]span
+	now          time.Time
+	source       event.Kind
+	forced       bool
+	objects      map[event.Kind]objects
+	listing      map[event.Kind]objects
+	synced       map[event.Kind]bool
+	services     map[event.UID]*tally
+	nodes        map[event.UID]*nodeTally
+	pulses       map[string]*pulse
+	spaces       map[string]*Namespace
+	// emptied is when a namespace had its last pod.
+	emptied map[string]time.Time
+	// lit is when the watch of Leases worked; the last one goes on if it has no end.
+	lit []span
+	// shown is when the watch of Leases showed one.
+	shown []time.Time
+}
+
+type objects map[event.UID]event.Object
+
+// how a change was seen.
+type how int
+
+const (
+	byWatch how = iota
+	byFirstList
+	byRelist
+)
+
+const (
+	modelGrace  = 40 * time.Second
+	modelWindow = 30 * time.Second
+)
+
+func newNaive(source event.Kind) *naive {
+	m := &naive{
+		source: cmp.Or(source, event.KindEndpointSlice), forced: source != 0,
+		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
+		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
+		pulses: map[string]*pulse{}, spaces: map[string]*Namespace{}, emptied: map[string]time.Time{},
+		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
+	}
+	for _, k := range event.Kinds() {
+		m.objects[k] = objects{}
+	}
+	return m
+}
+
+func (m *naive) apply(e event.Event) {
+	m.now = e.Seen
+	if e.Kind == event.KindLease && e.Object != nil {
+		m.shown = append(m.shown, m.now)
+	}
+	switch e.Type {
+	case event.Listing:
+		m.listing[e.Kind] = objects{}
+	case event.Listed:
+		m.listing[e.Kind][e.Object.Metadata().UID] = e.Object
+	case event.Synced:
+		m.listed(e.Kind)
+	case event.Added, event.Modified, event.Deleted:
+		after := maps.Clone(m.objects[e.Kind])
+		after[e.Object.Metadata().UID] = e.Object
+		if e.Type == event.Deleted {
+			delete(after, e.Object.Metadata().UID)
+		}
+		m.change(e.Kind, after, byWatch)
+	case event.Up, event.Down:
+		m.lights(e)
+	case event.Unavailable:
+		if e.Kind == event.KindEndpointSlice && !m.forced {
+			m.source = event.KindEndpoints
+			m.countAll(true)
+		}
+	}
+}
+
+func (m *naive) listed(k event.Kind) {
+	h := byRelist
+	if !m.synced[k] {
+		h = byFirstList
+	}
+	m.synced[k] = true
+	m.change(k, m.listing[k], h)
+	m.lights(event.Event{Kind: k, Type: event.Up})
+	if k == event.KindEndpointSlice && !m.forced && m.source != k {
+		m.source = k
+		m.countAll(true)
+	}
+}
+
+func (m *naive) change(k event.Kind, after objects, h how) {
+	before := m.objects[k]
+	m.objects[k] = after
+	switch k {
+	case event.KindNode:
+		m.nodesChanged(before, after, h)
+	case event.KindLease:
+		m.leasesChanged(before, after, h)
+	case event.KindPod:
+		m.podsChanged(before, after, h)
+	case event.KindService:
+		m.servicesChanged(before, after)
+	default:
+		m.countAll(h == byFirstList)
+	}
+}
+
+// Services
+
+// tally is what is counted of the Service of one UID, from when it or a slice of it is seen.
+type tally struct {
+	created time.Time
+	// states, hands and endpoints are as they were after the event before.
+	states    map[event.UID]string
+	hands     map[event.Kind]int
+	endpoints *event.Endpoints
+
+	left        map[event.UID]time.Time
+	flips       map[string]uint64
+	added, gone uint64
+	lost        uint64
+	bounces     uint64
+	outages     uint64
+	outage      time.Duration
+	outageSince time.Time
+	ever, wiped bool
+	resets      map[bool]uint64
+}
+
+func (m *naive) tally(id event.UID) *tally {
+	if m.services[id] == nil {
+		m.services[id] = &tally{
+			states: map[event.UID]string{}, hands: map[event.Kind]int{}, left: map[event.UID]time.Time{},
+			flips: map[string]uint64{}, resets: map[bool]uint64{},
+		}
+	}
+	return m.services[id]
+}
+
+// servicesChanged counts nothing: what is there when a Service is created is where it begins.
+func (m *naive) servicesChanged(before, after objects) {
+	for id := range before {
+		if after[id] == nil {
+			delete(m.services, id)
+		}
+	}
+	for id := range after {
+		t := m.tally(id)
+		if before[id] == nil {
+			t.created = m.now
+			m.count(id, t, true)
+		}
+		if len(m.service(id).Selector) == 0 {
+			t.wiped = false
+		}
+	}
+}
+
+// countAll counts for each Service that is there, or that a slice says will be.
+func (m *naive) countAll(quiet bool) {
+	mentioned := map[event.UID]bool{}
+	for id := range m.objects[event.KindService] {
+		mentioned[id] = true
+	}
+	for _, o := range m.objects[event.KindEndpointSlice] {
+		mentioned[o.(*event.EndpointSlice).Owner] = true
+	}
+	delete(mentioned, event.UID{})
+	for id := range m.services {
+		if !mentioned[id] {
+			delete(m.services, id)
+		}
+	}
+	for id := range mentioned {
+		m.count(id, m.tally(id), quiet)
+	}
+}
+
+func (m *naive) service(id event.UID) *event.Service {
+	s, _ := m.objects[event.KindService][id].(*event.Service)
+	return s
+}
+
+func (m *naive) slicesOf(id event.UID) []*event.EndpointSlice {
+	var found []*event.EndpointSlice
+	s := m.service(id)
+	for _, o := range m.objects[event.KindEndpointSlice] {
+		x := o.(*event.EndpointSlice)
+		unowned := x.Owner.IsZero() && s != nil && x.Namespace == s.Namespace && x.Service == s.Name
+		if x.Owner == id || unowned {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+func (m *naive) endpointsOf(id event.UID) []*event.Endpoints {
+	var found []*event.Endpoints
+	s := m.service(id)
+	for _, o := range m.objects[event.KindEndpoints] {
+		if x := o.(*event.Endpoints); s != nil && x.Namespace == s.Namespace && x.Name == s.Name {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// addressesOf are all addresses that the objects of a kind give a Service.
+func (m *naive) addressesOf(id event.UID, k event.Kind) []event.Address {
+	var found []event.Address
+	if k == event.KindEndpoints {
+		for _, o := range m.endpointsOf(id) {
+			found = append(found, o.Addresses...)
+		}
+		return found
+	}
+	for _, o := range m.slicesOf(id) {
+		found = append(found, o.Addresses...)
+	}
+	return found
+}
+
+func (m *naive) statesOf(id event.UID) map[event.UID]string {
+	states := map[event.UID]string{}
+	for _, want := range []string{"terminating", "not ready", "ready"} {
+		for _, a := range m.addressesOf(id, m.source) {
+			is := "not ready"
+			if a.Terminating {
+				is = "terminating"
+			}
+			if a.Ready {
+				is = "ready"
+			}
+			if is == want {
+				states[a.UID] = is
+			}
+		}
+	}
+	return states
+}
+
+func number(states map[event.UID]string, state string) int {
+	n := 0
+	for _, s := range states {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *naive) count(id event.UID, t *tally, quiet bool) {
+	before, now := t.states, m.statesOf(id)
+	all := maps.Clone(before)
+	maps.Copy(all, now)
+	leftOut, leavesOut := m.leavesOut(id, t)
+	for a := range all {
+		unknown := before[a] == "" && leftOut || now[a] == "" && leavesOut
+		if !quiet && before[a] != now[a] && !unknown {
+			t.move(m.now, m.mayHaveLeft(), a, before[a], now[a])
+		}
+	}
+	t.states = now
+	t.settle(m.now, number(before, "ready"), number(now, "ready"), quiet)
+	m.countHands(id, t, quiet)
+}
+
+// leavesOut reports whether the addresses are those of Endpoints which were truncated, and are.
+func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
+	before := t.endpoints
+	t.endpoints = nil
+	if found := m.endpointsOf(id); m.source == event.KindEndpoints && len(found) == 1 {
+		t.endpoints = found[0]
+	}
+	now := t.endpoints
+	if before == nil || now == nil || before.UID != now.UID {
+		return false, false
+	}
+	return before.Truncated, now.Truncated
+}
+
+// mayHaveLeft is the earliest time at which what is told now can have happened.
+func (m *naive) mayHaveLeft() time.Time {
+	x := m.dark[m.source]
+	if !x.start.IsZero() && (x.end.IsZero() || m.now.Before(x.end.Add(2*time.Second))) {
+		return x.start
+	}
+	return m.now
+}
+
+// darkens notes the newest break of each watch that was longer than a moment.
+func (m *naive) darkens(e event.Event) {
+	x := m.dark[e.Kind]
+	switch {
+	case e.Type == event.Down && m.synced[e.Kind] && (x.start.IsZero() || !x.end.IsZero()):
+		m.before[e.Kind], m.dark[e.Kind] = x, span{start: m.now}
+	case e.Type == event.Up && !x.start.IsZero() && x.end.IsZero():
+		m.dark[e.Kind] = span{x.start, m.now}
+		if m.now.Sub(x.start) < time.Second {
+			m.dark[e.Kind] = m.before[e.Kind]
+		}
+	}
+}
+
+func (t *tally) move(at, mayHaveLeft time.Time, a event.UID, from, to string) {
+	stayed, stays := from == "ready" || from == "not ready", to == "ready" || to == "not ready"
+	switch {
+	case stayed && stays:
+		t.flips[to]++
+	case stays:
+		t.added++
+	case stayed:
+		t.gone++
+	}
+	if from == "ready" {
+		t.lost++
+		t.left[a] = mayHaveLeft
+	}
+	if to != "ready" {
+		return
+	}
+	if left, ok := t.left[a]; ok && at.Sub(left) <= modelWindow {
+		t.bounces++
+	}
+	delete(t.left, a)
+}
+
+func (t *tally) settle(at time.Time, before, now int, quiet bool) {
+	if before > 0 && now == 0 && !quiet {
+		t.outages++
+		t.outageSince = at
+	}
+	if now > 0 && !t.outageSince.IsZero() {
+		t.outage += at.Sub(t.outageSince)
+		t.outageSince = time.Time{}
+	}
+}
+
+// countHands counts the hand-written addresses. A mirrored slice repeats Endpoints.
+func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
+	hands, derived := map[event.Kind]int{}, 0
+	add := func(k event.Kind, addresses []event.Address, mirrored bool) {
+		for _, a := range addresses {
+			switch {
+			case !a.ByHand:
+				derived++
+			case !mirrored || !m.synced[event.KindEndpoints]:
+				hands[k]++
+			}
+		}
+	}
+	for _, o := range m.slicesOf(id) {
+		add(event.KindEndpointSlice, o.Addresses, o.ManagedBy == "endpointslicemirroring-controller.k8s.io")
+	}
+	for _, o := range m.endpointsOf(id) {
+		add(event.KindEndpoints, o.Addresses, false)
+	}
+	s := m.service(id)
+	for k, n := range t.hands {
+		if n > 0 && hands[k] == 0 && s != nil && !quiet {
+			t.resets[len(s.Selector) > 0]++
+			t.wiped = len(s.Selector) > 0
+		}
+	}
+	t.hands = hands
+	t.ever = t.ever || hands[event.KindEndpointSlice]+hands[event.KindEndpoints] > 0
+	t.wiped = t.wiped && derived == 0
+}
+
+func (m *naive) readServices() []Service {
+	var all []Service
+	for id, o := range m.objects[event.KindService] {
+		s, t := o.(*event.Service), m.services[id]
+		v := Service{
+			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
+			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
+			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
+			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
+			ByHand: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
+			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 || t.wiped),
+		}
+		if !t.outageSince.IsZero() {
+			v.OutageTime += m.now.Sub(t.outageSince)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Nodes
+
+// nodeTally is what is counted of the node of one UID.
+type nodeTally struct {
+	created, since time.Time
+	unready        time.Duration
+	turned         map[event.Status]uint64
+}
+
+// pulse is a node's heartbeats, by its name as the node controller has them.
+type pulse struct {
+	// began is from when on lateness is counted.
+	began time.Time
+	// beats are all since the node is there, the first may be a guess.
+	beats   []time.Time
+	guessed bool
+	// saved is the renewTime that the node controller holds.
+	saved     *time.Time
+	intervals []interval
+	// found is when the node controller found it lost.
+	found []time.Time
+}
+
+type interval struct {
+	end    time.Time
+	length time.Duration
+}
+
+type span struct{ start, end time.Time }
+
+func (m *naive) pulse(name string) *pulse {
+	if m.pulses[name] == nil {
+		m.pulses[name] = &pulse{began: m.now}
+	}
+	return m.pulses[name]
+}
+
+func (m *naive) lease(name string) *event.Lease {
+	for _, o := range m.objects[event.KindLease] {
+		if l := o.(*event.Lease); l.Name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+func (m *naive) nodeNamed(name string) *event.Node {
+	for _, o := range m.objects[event.KindNode] {
+		if n := o.(*event.Node); n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func statusOf(n *event.Node) event.Condition {
+	if n.Ready == nil {
+		return event.Condition{}
+	}
+	return *n.Ready
+}
+
+func (m *naive) nodesChanged(before, after objects, h how) {
+	for id, o := range before {
+		if after[id] == nil {
+			delete(m.nodes, id)
+			delete(m.pulses, o.(*event.Node).Name)
+		}
+	}
+	for id, o := range after {
+		n := o.(*event.Node)
+		if old, known := before[id].(*event.Node); known {
+			m.nodeChanged(old, n, h)
+			continue
+		}
+		m.nodes[id] = &nodeTally{created: m.now, since: m.now, turned: map[event.Status]uint64{}}
+		m.newPulse(n, h)
+	}
+}
+
+func (m *naive) newPulse(n *event.Node, h how) {
+	p := &pulse{began: m.now}
+	m.pulses[n.Name] = p
+	told := []time.Time{m.now}
+	if h == byFirstList {
+		told = nil
+		if n.Ready != nil {
+			told = append(told, n.Ready.Heartbeat)
+		}
+	}
+	if l := m.lease(n.Name); l != nil {
+		p.saved = &l.Renew
+		told = append(told, l.Renew)
+	}
+	m.guess(p, told...)
+}
+
+// guess takes the latest of the times that the node tells of, which are never later than now.
+func (m *naive) guess(p *pulse, told ...time.Time) {
+	for _, t := range told {
+		if t.After(m.now) {
+			t = m.now
+		}
+		if len(p.beats) == 0 || t.After(p.beats[0]) {
+			p.beats, p.guessed = []time.Time{t}, true
+		}
+	}
+}
+
+func (m *naive) nodeChanged(old, n *event.Node, h how) {
+	t, p := m.nodes[n.UID], m.pulse(n.Name)
+	was, is := statusOf(old), statusOf(n)
+	if is.Reason != "NodeStatusNeverUpdated" && !was.Heartbeat.Equal(is.Heartbeat) {
+		m.takeLease(p, n.Name)
+		m.beat(p)
+	}
+	switch {
+	case was.Status != is.Status:
+		if was.Status != event.StatusTrue {
+			t.unready += m.now.Sub(t.since)
+		}
+		t.since = m.now
+		t.turned[is.Status]++
+		if is.Reason == "NodeStatusUnknown" {
+			p.found = append(p.found, m.now)
+			m.takeLease(p, n.Name)
+		}
+	case h == byRelist && !was.Transition.IsZero() && !was.Transition.Equal(is.Transition):
+		t.turned[is.Status]++
+		if is.Status == event.StatusTrue {
+			t.turned[event.StatusUnknown]++
+		} else {
+			t.turned[event.StatusTrue]++
+		}
+	}
+}
+
+// takeLease: the node controller takes the Lease that there is for the one it holds.
+func (m *naive) takeLease(p *pulse, name string) {
+	p.saved = nil
+	if l := m.lease(name); l != nil {
+		p.saved = &l.Renew
+	}
+}
+
+func (m *naive) leasesChanged(before, after objects, h how) {
+	for id, o := range after {
+		l := o.(*event.Lease)
+		if m.nodeNamed(l.Name) == nil || before[id] == o {
+			continue
+		}
+		p := m.pulse(l.Name)
+		switch {
+		case h == byFirstList:
+			p.saved = &l.Renew
+			m.guess(p, l.Renew)
+		case p.saved == nil || p.saved.Before(l.Renew):
+			p.saved = &l.Renew
+			m.beat(p)
+		}
+	}
+}
+
+func (m *naive) beat(p *pulse) {
+	if last := len(p.beats) - 1; last >= 0 && !(last == 0 && p.guessed) && m.sees(p.beats[last]) {
+		p.intervals = append(p.intervals, interval{m.now, m.now.Sub(p.beats[last])})
+	}
+	p.beats = append(p.beats, m.now)
+}
+
+// sees reports whether an interval from a heartbeat until now is one that was measured:
+// what comes in the first two seconds after a break may have happened before.
+func (m *naive) sees(last time.Time) bool {
+	now := m.lit[len(m.lit)-1]
+	return now.end.IsZero() && (len(m.lit) == 1 || !last.Before(now.start.Add(2*time.Second)))
+}
+
+// lights notes when the watch of Leases works. A break of less than a second is none.
+func (m *naive) lights(e event.Event) {
+	m.darkens(e)
+	if e.Kind != event.KindLease {
+		return
+	}
+	last := len(m.lit) - 1
+	switch {
+	case last < 0:
+		m.lit = []span{{}} // from the beginning of time, as the first list tells of it
+	case e.Type == event.Down && m.lit[last].end.IsZero():
+		m.lit[last].end = m.now
+	case e.Type == event.Up && m.lit[last].end.IsZero():
+	case e.Type == event.Up && m.now.Sub(m.lit[last].end) < time.Second:
+		m.lit[last].end = time.Time{}
+	case e.Type == event.Up:
+		m.lit = append(m.lit, span{start: m.now})
+	}
+}
+
+// late counts the intervals of which more than the limit passed while the watch worked.
+func (m *naive) late(p *pulse, limit time.Duration) uint64 {
+	n := uint64(0)
+	for i, beat := range p.beats {
+		next, came := m.now, i+1 < len(p.beats)
+		if came {
+			next = p.beats[i+1]
+		}
+		if mark := m.passes(p, beat, next, came, limit); mark.After(p.began) {
+			n++
+		}
+	}
+	return n
+}
+
+// passes is when an interval first passes a limit before the eyes of the watch, which is known when the watch has shown another
+// Lease since, the node controller says so, or a second after it; zero if it does not.
+func (m *naive) passes(p *pulse, beat, next time.Time, came bool, limit time.Duration) time.Time {
+	for _, s := range m.lit {
+		start, end := latest(beat, s.start), next
+		if !s.end.IsZero() && s.end.Before(next) {
+			end = s.end
+		}
+		mark := start.Add(limit)
+		known := func(shown time.Time) bool { return !shown.Before(mark) && !shown.After(end) }
+		if end.Sub(start) > limit && (end.Sub(mark) > time.Second || came && known(next) || slices.ContainsFunc(m.shown, known) || slices.ContainsFunc(p.found, known)) {
+			return mark
+		}
+	}
+	return time.Time{}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (m *naive) longest(p *pulse) time.Duration {
+	longest := time.Duration(0)
+	for _, x := range p.intervals {
+		if m.now.Sub(x.end) <= 10*time.Minute {
+			longest = max(longest, x.length)
+		}
+	}
+	now, s := m.now, m.lit[len(m.lit)-1]
+	if !s.end.IsZero() {
+		now = s.end
+	}
+	if len(p.beats) > 0 {
+		longest = max(longest, now.Sub(latest(p.beats[len(p.beats)-1], s.start)))
+	}
+	return longest
+}
+
+func (m *naive) readNodes() []Node {
+	var all []Node
+	for id, o := range m.objects[event.KindNode] {
+		n := o.(*event.Node)
+		t, p := m.nodes[id], m.pulses[n.Name]
+		v := Node{
+			Name: n.Name, Created: t.created, Ready: statusOf(n).Status, Unready: t.unready,
+			HeartbeatKnown: len(p.beats) > 0, LongestInterval: m.longest(p), Heartbeats: uint64(len(p.beats)),
+			LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
+			TurnedReady: t.turned[event.StatusTrue], TurnedNotReady: t.turned[event.StatusFalse], TurnedUnknown: t.turned[event.StatusUnknown],
+		}
+		if len(p.beats) > 0 {
+			v.HeartbeatAge = m.now.Sub(p.beats[len(p.beats)-1])
+		}
+		if p.guessed {
+			v.Heartbeats--
+		}
+		if v.Ready != event.StatusTrue {
+			v.Unready += m.now.Sub(t.since)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// Pods
+
+func (m *naive) podsChanged(before, after objects, h how) {
+	for id, o := range after {
+		p := o.(*event.Pod)
+		if m.spaces[p.Namespace] == nil || m.isForgotten(p.Namespace) {
+			m.spaces[p.Namespace] = &Namespace{Name: p.Namespace}
+		}
+		old, known := before[id].(*event.Pod)
+		if known && h == byWatch {
+			m.spaces[p.Namespace].compare(old, p)
+		}
+		if known && old.Ready.Status == event.StatusTrue && p.Ready.Status != event.StatusTrue {
+			m.spaces[p.Namespace].Unready++
+		}
+	}
+	for _, o := range after {
+		delete(m.emptied, o.Metadata().Namespace)
+	}
+	for _, o := range before {
+		name := o.Metadata().Namespace
+		if _, noted := m.emptied[name]; !noted && !slices.ContainsFunc(slices.Collect(maps.Values(after)), func(o event.Object) bool { return o.Metadata().Namespace == name }) {
+			m.emptied[name] = m.now
+		}
+	}
+}
+
+// isForgotten: the namespace has had no pod for an hour.
+func (m *naive) isForgotten(name string) bool {
+	since, empty := m.emptied[name]
+	return empty && m.now.Sub(since) > time.Hour
+}
+
+func (n *Namespace) compare(old, p *event.Pod) {
+	updated := false
+	for _, c := range p.Containers {
+		for _, was := range old.Containers {
+			if c.Name != was.Name || old.Phase != "Running" {
+				continue
+			}
+			updated = updated || c.Image != was.Image
+			if c.Restarts > was.Restarts && old.Ready.Status == event.StatusTrue && p.Ready.Status == event.StatusTrue {
+				n.SilentRestarts++
+			}
+		}
+	}
+	if updated {
+		n.InPlaceUpdates++
+		if p.Gates == 0 {
+			n.UngatedUpdates++
+		}
+	}
+}
+
+func (m *naive) readNamespaces() []Namespace {
+	var all []Namespace
+	for name, n := range m.spaces {
+		if !m.isForgotten(name) {
+			all = append(all, *n)
+		}
+	}
+	return all
+}
+
+// The cluster whose history is told
+
+// cluster is a small cluster in which things happen at random, and six watches of it.
+type cluster struct {
+	*rand.Rand
+	t       *testing.T
+	now     time.Time
+	objects map[event.Kind]objects
+	streams map[event.Kind]*stream
+	clocks  map[string]time.Duration
+	serial  int
+	sinks   []func(event.Event)
+	told    []event.Event
+	// listing is the resource that is being listed.
+	listing event.Kind
+}
+
+// stream is the watch of a resource. While it lags or is broken, events wait; if it is to be listed
+// anew, they are lost.
+type stream struct {
+	lags, broken, lost, absent bool
+	waiting                    []event.Event
+}
+
+func newCluster(t *testing.T, seed uint64, absent event.Kind, sinks ...func(event.Event)) *cluster {
+	c := &cluster{
+		Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: zero, objects: map[event.Kind]objects{},
+		streams: map[event.Kind]*stream{}, clocks: map[string]time.Duration{}, sinks: sinks,
+	}
+	for _, k := range event.Kinds() {
+		c.objects[k], c.streams[k] = objects{}, &stream{absent: true}
+	}
+	for range 40 {
+		c.something()
+	}
+	kinds := event.Kinds()
+	// Endpoints come first, before the slices that mirror them; the rest in any order.
+	c.Shuffle(len(kinds)-1, func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	slices.Reverse(kinds)
+	for _, k := range kinds {
+		if c.streams[k].absent = k == absent; k == absent {
+			c.tell(event.Event{Kind: k, Type: event.Unavailable})
+		} else {
+			c.list(k)
+		}
+	}
+	return c
+}
+
+func (c *cluster) tell(e event.Event) {
+	e.Seen = c.now
+	c.told = append(c.told, e)
+	for _, sink := range c.sinks {
+		sink(e)
+	}
+}
+
+func (c *cluster) list(k event.Kind) {
+	c.tell(event.Event{Kind: k, Type: event.Listing})
+	for _, o := range c.pickAll(c.objects[k]) {
+		if c.chance(5) {
+			c.list(k) // it broke off and begins anew
+			return
+		}
+		c.tell(event.Event{Kind: k, Type: event.Listed, Object: o})
+		c.meanwhile(k)
+	}
+	waiting := c.streams[k].waiting
+	*c.streams[k] = stream{}
+	c.tell(event.Event{Kind: k, Type: event.Synced})
+	for _, e := range waiting {
+		c.tell(e)
+	}
+}
+
+// meanwhile something else happens: a large list takes its time. What happens to its own objects waits for its end.
+func (c *cluster) meanwhile(k event.Kind) {
+	if c.listing != 0 || !c.chance(20) || !(k == event.KindPod || k == event.KindEndpoints || k == event.KindEndpointSlice) {
+		return
+	}
+	c.listing = k
+	s := c.streams[k]
+	*s = stream{lags: true, waiting: s.waiting}
+	c.something()
+	c.listing = 0
+}
+
+func (c *cluster) happens(typ event.Type, o event.Object) {
+	e := event.Event{Kind: o.Kind(), Type: typ, Object: o}
+	switch s := c.streams[e.Kind]; {
+	case s.absent || s.lost:
+	case s.broken || s.lags:
+		s.waiting = append(s.waiting, e)
+	default:
+		c.tell(e)
+	}
+}
+
+func (c *cluster) put(o event.Object) {
+	typ := event.Modified
+	if c.objects[o.Kind()][o.Metadata().UID] == nil {
+		typ = event.Added
+	}
+	c.objects[o.Kind()][o.Metadata().UID] = o
+	c.happens(typ, o)
+}
+
+func (c *cluster) remove(o event.Object) {
+	delete(c.objects[o.Kind()], o.Metadata().UID)
+	c.happens(event.Deleted, o)
+}
+
+// catchUp delivers what waits.
+func (c *cluster) catchUp(k event.Kind) {
+	waiting := c.streams[k].waiting
+	*c.streams[k] = stream{}
+	for _, e := range waiting {
+		c.tell(e)
+	}
+}
+
+func (c *cluster) newUID() event.UID {
+	c.serial++
+	return id(fmt.Sprint("object ", c.serial))
+}
+
+func (c *cluster) chance(percent int) bool { return c.IntN(100) < percent }
+
+// pickAll is all objects in a random order, which is the same for the same seed.
+func (c *cluster) pickAll(from objects) []event.Object {
+	all := slices.SortedFunc(maps.Values(from), func(a, b event.Object) int {
+		return strings.Compare(a.Metadata().UID.String(), b.Metadata().UID.String())
+	})
+	c.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+func pick[T event.Object](c *cluster, k event.Kind) (T, bool) {
+	var none T
+	all := c.pickAll(c.objects[k])
+	if len(all) == 0 {
+		return none, false
+	}
+	return all[0].(T), true
+}
+
+func (c *cluster) named(k event.Kind, name string) event.Object {
+	for _, o := range c.objects[k] {
+		if o.Metadata().Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// something happens, a while after what happened before.
+func (c *cluster) something() {
+	c.now = c.now.Add(time.Duration(c.IntN(4000)) * time.Millisecond)
+	switch n := c.IntN(100); {
+	case n < 25:
+		c.nodeDoes()
+	case n < 35:
+		c.serviceDoes()
+	case n < 65:
+		c.sliceDoes()
+	case n < 80:
+		c.endpointsDo()
+	case n < 90:
+		c.podDoes()
+	default:
+		c.watchDoes()
+	}
+}
+
+func (c *cluster) watchDoes() {
+	k := event.Kinds()[c.IntN(len(event.Kinds()))]
+	s := c.streams[k]
+	switch {
+	case s.absent || k == c.listing:
+	case s.lags:
+		c.catchUp(k)
+	case s.lost:
+		c.list(k)
+	case s.broken:
+		c.tell(event.Event{Kind: k, Type: event.Up})
+		c.catchUp(k)
+	case c.chance(20):
+		c.tell(event.Event{Kind: k, Type: event.Down})
+		c.now = c.now.Add(100 * time.Millisecond)
+		c.tell(event.Event{Kind: k, Type: event.Up})
+	case c.chance(50):
+		c.tell(event.Event{Kind: k, Type: event.Down, Reason: "connection refused"})
+		s.broken, s.lost = true, c.chance(60)
+	case k != event.KindLease && k != event.KindNode:
+		s.lags = true
+	}
+}
+
+func (c *cluster) nodeDoes() {
+	name := fmt.Sprint("node-", c.IntN(3))
+	n, _ := c.named(event.KindNode, name).(*event.Node)
+	switch what := c.IntN(100); {
+	case n == nil:
+		c.put(&event.Node{
+			Meta:  event.Meta{UID: c.newUID(), Name: name},
+			Ready: &event.Condition{Status: notReady, Heartbeat: c.now, Transition: c.now},
+		})
+		delete(c.clocks, name)
+		c.renew(name)
+	case what < 3:
+		c.remove(n)
+		if l := c.named(event.KindLease, name); l != nil {
+			c.remove(l)
+		}
+	case what < 70:
+		c.renew(name)
+	case what < 75:
+		c.clocks[name] -= time.Duration(c.IntN(300)) * time.Second
+	default:
+		c.report(*n)
+	}
+}
+
+// renew renews a node's Lease; a new node does not before its Node is told of.
+func (c *cluster) renew(name string) {
+	if nodes := c.streams[event.KindNode]; c.named(event.KindLease, name) == nil && (nodes.broken || nodes.lost) {
+		return
+	}
+	l := event.Lease{Meta: event.Meta{UID: c.newUID(), Name: name}}
+	if old, ok := c.named(event.KindLease, name).(*event.Lease); ok {
+		l = *old
+	}
+	l.Renew = c.now.Add(c.clocks[name])
+	c.put(&l)
+}
+
+// report writes a node's status, as its kubelet or as the node controller.
+func (c *cluster) report(n event.Node) {
+	r := *n.Ready
+	to := []event.Status{ready, ready, notReady, unknown}[c.IntN(4)]
+	if r.Status != to {
+		r.Transition = c.now.Add(c.clocks[n.Name])
+	}
+	switch {
+	case to != unknown:
+		r.Reason, r.Heartbeat = "", c.now.Add(c.clocks[n.Name])
+	case r.Status != unknown:
+		r.Reason = "NodeStatusUnknown"
+	}
+	r.Status, n.Ready = to, &r
+	c.put(&n)
+}
+
+func (c *cluster) serviceDoes() {
+	name := fmt.Sprint("web-", c.IntN(2))
+	s, _ := c.named(event.KindService, name).(*event.Service)
+	switch {
+	case s == nil:
+		c.create(name)
+	case c.chance(30):
+		c.remove(s)
+		if c.chance(60) {
+			c.create(name)
+		}
+	default:
+		again := *s
+		again.Selector = c.selector()
+		c.put(&again)
+	}
+}
+
+func (c *cluster) create(name string) {
+	c.put(&event.Service{Meta: event.Meta{UID: c.newUID(), Namespace: "shop", Name: name}, Type: "ClusterIP", Selector: c.selector()})
+}
+
+func (c *cluster) selector() map[string]string {
+	if c.chance(50) {
+		return nil
+	}
+	return map[string]string{"app": "web"}
+}
+
+func (c *cluster) sliceDoes() {
+	o, ok := pick[*event.EndpointSlice](c, event.KindEndpointSlice)
+	switch n := c.IntN(100); {
+	case !ok || n < 15:
+		c.newSlice()
+	case n < 30:
+		c.remove(o)
+	case n < 45:
+		c.moveAddresses(o)
+	default:
+		again := *o
+		again.Addresses = c.addresses(!o.Owner.IsZero())
+		c.put(&again)
+	}
+}
+
+// newSlice makes one that the Service owns, one by hand or a mirrored one.
+func (c *cluster) newSlice() {
+	s, ok := pick[*event.Service](c, event.KindService)
+	if !ok {
+		return
+	}
+	o := &event.EndpointSlice{Meta: event.Meta{UID: c.newUID(), Namespace: "shop"}, Service: s.Name}
+	switch c.IntN(4) {
+	case 0:
+	case 1:
+		o.ManagedBy = "endpointslicemirroring-controller.k8s.io"
+	default:
+		o.Owner, o.ManagedBy = s.UID, "endpointslice-controller.k8s.io"
+	}
+	o.Addresses = c.addresses(!o.Owner.IsZero())
+	c.put(o)
+}
+
+// moveAddresses gives the addresses of a slice to another of the same Service, that one first or last.
+func (c *cluster) moveAddresses(from *event.EndpointSlice) {
+	to, ok := pick[*event.EndpointSlice](c, event.KindEndpointSlice)
+	if !ok || to == from || to.Owner != from.Owner || to.Service != from.Service {
+		return
+	}
+	emptied, filled := *from, *to
+	filled.Addresses, emptied.Addresses = slices.Concat(to.Addresses, from.Addresses), nil
+	if c.chance(50) {
+		c.put(&filled)
+		c.put(&emptied)
+		return
+	}
+	c.put(&emptied)
+	c.put(&filled)
+}
+
+// addresses are some of five pods and, unless they are only derived from pods, of two hand-written ones.
+func (c *cluster) addresses(derived bool) []event.Address {
+	var some []event.Address
+	for range c.IntN(4) {
+		n := c.IntN(7)
+		a := event.Address{IP: fmt.Sprint("10.0.0.", n), UID: id(fmt.Sprint("pod ", n)), ByHand: n > 4}
+		if a.ByHand && derived {
+			continue
+		}
+		a.Ready, a.Terminating = c.chance(50), c.chance(20)
+		some = append(some, a)
+	}
+	return some
+}
+
+func (c *cluster) endpointsDo() {
+	o, ok := pick[*event.Endpoints](c, event.KindEndpoints)
+	switch n := c.IntN(100); {
+	case !ok || n < 15:
+		name := fmt.Sprint("web-", c.IntN(2))
+		if c.named(event.KindEndpoints, name) == nil {
+			c.put(&event.Endpoints{Meta: event.Meta{UID: c.newUID(), Namespace: "shop", Name: name}, Addresses: c.addresses(false)})
+		}
+	case n < 25:
+		c.remove(o)
+	default:
+		again := *o
+		again.Addresses, again.Truncated = c.addresses(false), c.chance(10)
+		if again.Addresses != nil && c.chance(20) {
+			again.Addresses = nil
+		}
+		c.put(&again)
+	}
+}
+
+func (c *cluster) podDoes() {
+	name := fmt.Sprint("pod-", c.IntN(4))
+	p, _ := c.named(event.KindPod, name).(*event.Pod)
+	if p != nil && c.chance(10) {
+		c.remove(p)
+		return
+	}
+	uid := c.newUID()
+	if p != nil {
+		uid = p.UID
+	}
+	again := &event.Pod{
+		Meta:  event.Meta{UID: uid, Namespace: fmt.Sprint("space-", len(name)%2+int(uid[0])%2), Name: name},
+		Phase: []string{"Pending", "Running", "Running"}[c.IntN(3)],
+		Ready: &event.Condition{Status: event.Status(c.IntN(3))},
+		Gates: int(uid[1]) % 2,
+	}
+	if again.Phase == "Running" {
+		again.Node = fmt.Sprint("node-", int(uid[2])%3)
+	}
+	for _, i := range c.Perm(2) {
+		again.Containers = append(again.Containers, event.Container{
+			Name: fmt.Sprint("c", i), Image: fmt.Sprint("app:", c.IntN(2)), Restarts: int32(c.IntN(3)),
+		})
+	}
+	c.put(again)
+}
+
+func TestFoldCountsWhatTheObviousModelCounts(t *testing.T) {
+	worlds := []struct {
+		name           string
+		source, absent event.Kind
+	}{
+		{"addresses from slices", 0, 0},
+		{"addresses from Endpoints because it is set", event.KindEndpoints, 0},
+		{"addresses from Endpoints because there are no slices", 0, event.KindEndpointSlice},
+		{"Endpoints cannot be read", 0, event.KindEndpoints},
+	}
+	for _, w := range worlds {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(w.name, ", seed ", seed), func(t *testing.T) {
+				compareWithModel(t, seed, w.source, w.absent)
+			})
+		}
+	}
+}
+
+func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
+	f := New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow, AddressSource: source}, nil)
+	m := newNaive(source)
+	c := newCluster(t, seed, absent, f.Apply, m.apply)
+	for step := range 3000 {
+		if step == 2000 && absent == event.KindEndpointSlice {
+			c.list(absent) // it can be watched from now on
+		}
+		c.something()
+		m.now = c.now
+		c.same(step, "Services", linesOf(withoutCauses(f.Services(c.now, nil))), linesOf(m.readServices()))
+		c.same(step, "namespaces", linesOf(withoutTransitions(f.Namespaces(m.now, nil))), linesOf(m.readNamespaces()))
+		if step%5 == 0 {
+			c.same(step, "nodes", linesOf(withoutClocks(f.Nodes(c.now, nil))), linesOf(m.readNodes()))
+		}
+		if step%3 == 0 { // more may have changed since the last question
+			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, c.now))
+		}
+	}
+}
+
+func readyOnLost(all []Misreported) []string {
+	return linesOf(slices.DeleteFunc(all, func(m Misreported) bool { return m.Kind != ReadyOnLostNode }))
+}
+
+// recountReadyOnLost goes over all pods, whom the fold keeps up with.
+func recountReadyOnLost(f *Fold, t time.Time) []string {
+	counts := map[string]int{}
+	for _, p := range f.pods {
+		if n := f.nodes[p.node.Value()]; n != nil && n.exists && p.ready == event.StatusTrue && f.lost(n, t) {
+			counts[p.namespace.name]++
+		}
+	}
+	var all []Misreported
+	for name, pods := range counts {
+		all = append(all, Misreported{name, ReadyOnLostNode, pods})
+	}
+	return linesOf(all)
+}
+
+// linesOf writes each on a line.
+func linesOf[T any](all []T) []string {
+	var lines []string
+	for _, x := range all {
+		lines = append(lines, fmt.Sprintf("%+v", x))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (c *cluster) same(step int, what string, got, want []string) {
+	if slices.Equal(got, want) {
+		return
+	}
+	c.t.Helper()
+	for _, e := range c.told[max(0, len(c.told)-60):] {
+		object, _ := json.Marshal(e.Object)
+		c.t.Logf("%6.1f %s %s %s", e.Seen.Sub(zero).Seconds(), e.Type, e.Kind, object)
+	}
+	c.t.Fatalf("%s after step %d:\ngot\n%s\nwant\n%s", what, step, strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// The model knows no causes: they have stories of their own.
+func withoutCauses(all []Service) []Service {
+	for i := range all {
+		all[i].Losses, all[i].LastLoss, all[i].LastCause = [numCauses]uint32{}, time.Time{}, CauseUnknown
+		all[i].Disputed = 0
+	}
+	return all
+}
+
+func withoutTransitions(all []Namespace) []Namespace {
+	for i := range all {
+		all[i].Transitions = [3][numCauses]uint64{}
+	}
+	return all
+}
+
+func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
+	for seed := range uint64(4) {
+		var told [2][]Finding
+		var folds [2]func(event.Event)
+		for i := range folds {
+			folds[i] = New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow}, func(x Finding) { told[i] = append(told[i], x) }).Apply
+		}
+		c := newCluster(t, seed, 0, folds[0], folds[1])
+		for range 2000 {
+			c.something()
+		}
+		for i := range told[0] {
+			if i >= len(told[1]) || told[0][i] != told[1][i] {
+				t.Fatalf("seed %d: finding %d is %s, and again %s", seed, i, told[0][i], told[1][i])
+			}
+		}
+	}
+}
+
+func withoutClocks(all []Node) []Node {
+	for i := range all {
+		all[i].ClockOffset, all[i].ClockKnown = 0, false
+	}
+	return all
+}

@@ -1,0 +1,174 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func TestNodeNotReadyForLessThanASecondIsCounted(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+	s.at(10).modified(aNode("node-1", notReady, 10))
+	s.at(10.2).modified(aNode("node-1", ready, 10))
+	s.at(30)
+	n := s.node("node-1")
+	equal(t, "turned not ready", n.TurnedNotReady, 1)
+	equal(t, "turned ready", n.TurnedReady, 1)
+	equal(t, "unready", seconds(n.Unready), 0.2)
+	equal(t, "ready now", n.Ready, ready)
+}
+
+func TestUnreadyTimeIncludesTheRunningEpisode(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+	s.at(10).modified(unknownSince("node-1", 10))
+	s.at(25)
+	equal(t, "unready while it lasts", seconds(s.node("node-1").Unready), 15)
+	s.at(30).modified(aNode("node-1", notReady, 30))
+	s.at(40).modified(aNode("node-1", ready, 40))
+	s.at(99)
+	equal(t, "unready in the end", seconds(s.node("node-1").Unready), 30)
+	equal(t, "turned unknown", s.node("node-1").TurnedUnknown, 1)
+}
+
+func TestFirstListIsABaseline(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", notReady, -100))
+	n := s.node("node-1")
+	equal(t, "transitions", n.TurnedNotReady+n.TurnedReady+n.TurnedUnknown, 0)
+	s.at(10).modified(aNode("node-1", ready, 10))
+	equal(t, "unready since it was seen", seconds(s.node("node-1").Unready), 10)
+	for _, x := range s.findings {
+		if x.Kind == NodeReadyChanged && x.Complete {
+			t.Errorf("an episode whose beginning was not seen is called complete: %s", x)
+		}
+	}
+}
+
+func TestAbsentReadyConditionIsUnknown(t *testing.T) {
+	fresh := aNode("node-1", unknown, 0)
+	fresh.Ready = nil
+	s := newStory(t, grace40).starts()
+	s.added(fresh)
+	never := aNode("node-1", unknown, 60)
+	never.Ready.Reason = reasonNeverUpdated
+	s.at(60).modified(never)
+	equal(t, "turned unknown", s.node("node-1").TurnedUnknown, 0)
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
+	s.at(61).modified(aNode("node-1", ready, 61))
+	equal(t, "turned ready", s.node("node-1").TurnedReady, 1)
+}
+
+func TestRelistThatShowsAMovedTransitionTimeProvesAPair(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), aNode("node-2", ready, -100))
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(60).lists(event.KindNode, aNode("node-1", ready, 42), aNode("node-2", ready, -100))
+	n := s.node("node-1")
+	equal(t, "turned unknown", n.TurnedUnknown, 1)
+	equal(t, "turned ready", n.TurnedReady, 1)
+	equal(t, "unready: not known, so not made up", seconds(n.Unready), 0)
+	quiet := s.node("node-2")
+	equal(t, "transitions of the other", quiet.TurnedReady+quiet.TurnedUnknown, 0)
+}
+
+func TestTransitionTimeThatMovesInAWatchEventProvesNothing(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+	s.at(10).modified(aNode("node-1", ready, 5))
+	n := s.node("node-1")
+	equal(t, "transitions", n.TurnedReady+n.TurnedUnknown+n.TurnedNotReady, 0)
+}
+
+func TestRelistCountsNothingTwice(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	s.at(10).modified(aNode("node-1", notReady, 10))
+	s.at(20).lists(event.KindNode, aNode("node-1", notReady, 10))
+	s.at(21).lists(event.KindLease, lease("node-1", 0))
+	equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 1)
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
+	equal(t, "unready", seconds(s.node("node-1").Unready), 11)
+}
+
+func TestDeletedNodeLeavesNothingBehind(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), lease("node-1", 0))
+	s.at(10).modified(aNode("node-1", notReady, 10))
+	s.at(11).deleted(aNode("node-1", notReady, 10))
+	equal(t, "nodes", len(s.Nodes(s.now, nil)), 0)
+	s.deleted(lease("node-1", 0))
+	equal(t, "records", len(s.nodes), 0)
+}
+
+func TestNodeCreatedAgainUnderItsNameStartsAtZero(t *testing.T) {
+	again := aNode("node-1", ready, 50)
+	again.UID = id("another")
+	t.Run("seen by the watch", func(t *testing.T) {
+		s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+		s.at(10).modified(aNode("node-1", notReady, 10))
+		s.at(20).deleted(aNode("node-1", notReady, 10)).added(again)
+		equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 0)
+		s.deleted(aNode("node-1", notReady, 10))
+		equal(t, "nodes after a deletion of the old one that came late", len(s.Nodes(s.now, nil)), 1)
+	})
+	t.Run("seen only by a relist", func(t *testing.T) {
+		s := newStory(t, grace40).starts(aNode("node-1", ready, -100), aNode("node-2", ready, -100))
+		s.at(10).modified(aNode("node-1", notReady, 10))
+		s.at(60).lists(event.KindNode, again)
+		equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 0)
+		equal(t, "turned ready: it is another node", s.node("node-1").TurnedReady, 0)
+		equal(t, "nodes: the one that the list lacks is gone", len(s.Nodes(s.now, nil)), 1)
+	})
+}
+
+func TestFirstReadyConditionThatOnlyARelistShowsIsNoPair(t *testing.T) {
+	fresh := aNode("node-1", unknown, 0)
+	fresh.Ready = nil
+	never := aNode("node-1", unknown, 60)
+	never.Ready.Reason = reasonNeverUpdated
+	s := newStory(t, grace40).starts(fresh)
+	s.at(50).watch(event.Down, event.KindNode)
+	s.at(70).lists(event.KindNode, never)
+	n := s.node("node-1")
+	equal(t, "transitions", n.TurnedReady+n.TurnedUnknown+n.TurnedNotReady, 0)
+}
+
+func TestEpisodeWhoseBeginningOnlyARelistShowsIsNotComplete(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("node-1", ready, -100))
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(60).lists(event.KindNode, aNode("node-1", notReady, 12))
+	s.at(61).modified(aNode("node-1", ready, 61))
+	last := s.findings[len(s.findings)-1]
+	equal(t, "kind", last.Kind, NodeReadyChanged)
+	equal(t, "complete", last.Complete, false)
+}
+
+func TestDeletionOfAnUnknownNodeLeavesNothingBehind(t *testing.T) {
+	s := newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0))
+	equal(t, "records", len(s.nodes), 0)
+}
+
+func TestReadyConditionThatAppearsMakesTheLeaseThatSteppedBackCount(t *testing.T) {
+	bare := aNode("node-1", unknown, 0)
+	bare.Ready = nil
+	never := unknownSince("node-1", 60)
+	never.Ready.Reason = reasonNeverUpdated
+	s := newStory(t, grace40).starts(bare, lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10-3600))
+	s.at(60).modified(never)
+	s.at(70).modified(lease("node-1", 70-3600))
+	equal(t, "heartbeats", s.node("node-1").Heartbeats, 1)
+}
+
+func TestWatchesAreCountedAndToldOfWhileTheyAreBroken(t *testing.T) {
+	nodes := func(s *story) Watch { return s.Watches(s.now, nil)[0] }
+	s := newStory(t, grace40)
+	equal(t, "synced before the first list", s.Synced(), false)
+	s.starts()
+	equal(t, "synced", s.Synced(), true)
+	equal(t, "relists", nodes(s).Relists, 0)
+	s.at(10).watch(event.Down, event.KindNode)
+	s.at(25)
+	equal(t, "blind while it is broken", seconds(nodes(s).Blind), 15)
+	equal(t, "up", nodes(s).Up, false)
+	s.at(30).lists(event.KindNode)
+	s.at(99)
+	equal(t, "blind", seconds(nodes(s).Blind), 20)
+	equal(t, "relists in the end", nodes(s).Relists, 1)
+	equal(t, "up in the end", nodes(s).Up, true)
+}

@@ -1,0 +1,109 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func running(image string, restarts int32) event.Container {
+	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
+}
+
+func (s *story) inShop() Namespace {
+	s.t.Helper()
+	for _, n := range s.Namespaces(s.now, nil) {
+		if n.Name == "shop" {
+			return n
+		}
+	}
+	s.t.Fatal("nothing is counted of the namespace shop")
+	return Namespace{}
+}
+
+func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	equal(t, "at the start", s.inShop(), Namespace{Name: "shop"})
+	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
+	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
+	equal(t, "both counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
+}
+
+func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
+	before, after := aPod("web-1", ready, running("app:1", 0)), aPod("web-1", ready, running("app:2", 0))
+	before.Gates, after.Gates = 1, 1
+	s := newStory(t, grace40).starts(before)
+	s.at(10).modified(after)
+	equal(t, "counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1})
+}
+
+func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).modified(aPod("web-1", notReady, running("app:1", 0)))
+	s.at(11).modified(aPod("web-1", ready, running("app:1", 1)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}
+
+func TestImageOfAPodThatDoesNotRunYetIsNoInPlaceUpdate(t *testing.T) {
+	pending := aPod("web-1", notReady, running("app:1", 0))
+	pending.Phase = "Pending"
+	s := newStory(t, grace40).starts(pending)
+	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
+	equal(t, "in-place updates", s.inShop().InPlaceUpdates, 0)
+}
+
+func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready), aPod("web-2", ready))
+	s.at(10).deleted(aPod("web-1", ready))
+	equal(t, "namespaces while a pod is left", len(s.Namespaces(s.now, nil)), 1)
+	s.at(20).lists(event.KindPod)
+	s.at(40 + 3600)
+	equal(t, "namespaces", len(s.Namespaces(s.now, nil)), 0)
+	equal(t, "pods", len(s.pods), 0)
+}
+
+func TestRelistOfPodsProvesNothing(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).watch(event.Down, event.KindPod)
+	s.at(60).lists(event.KindPod, aPod("web-1", ready, running("app:2", 1)))
+	equal(t, "counted", s.inShop(), Namespace{Name: "shop"})
+	s.at(61).modified(aPod("web-1", ready, running("app:2", 2)))
+	equal(t, "counted from then on", s.inShop(), Namespace{Name: "shop", SilentRestarts: 1})
+}
+
+func TestRestartThatEndsNotReadyIsNotSilent(t *testing.T) {
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
+	s.at(10).modified(aPod("web-1", notReady, running("app:1", 1)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}
+
+func TestContainersAreToldApartByTheirNames(t *testing.T) {
+	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0), sidecar))
+	s.at(10).modified(aPod("web-1", ready, sidecar, running("app:1", 0)))
+	equal(t, "in another order", s.inShop(), Namespace{Name: "shop"})
+}
+
+func TestRestartsThatFallAreNoRestart(t *testing.T) {
+	// A runtime that lost its state counts anew.
+	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 4)))
+	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
+	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
+}
+
+// What a pod's name shares with its owner's is kept once: no owner may cost it its name.
+func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
+	for _, owner := range []string{"", "ReplicaSet/web-5d4f", "ReplicaSet/other", "Node/web-5d4f-abcde", "DaemonSet/", "web-5d4f"} {
+		for _, later := range []string{owner, "", "ReplicaSet/web-5d4f", "Job/web"} {
+			before, after := aPod("web-5d4f-abcde", ready), aPod("web-5d4f-abcde", notReady)
+			before.Owner, after.Owner = owner, later
+			s := newStory(t, grace40).starts(before)
+			s.at(10).modified(after).at(20).modified(before)
+			for i, want := range []string{owner, later} {
+				x := s.findings[len(s.findings)-2+i]
+				equal(t, "pod of "+owner+", then of "+later, x.Pod, "web-5d4f-abcde")
+				equal(t, "its owner", x.Owner, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// story feeds a fold with events at exact times. It starts at zero.
+type story struct {
+	*Fold
+	t        *testing.T
+	now      time.Time
+	findings []Finding
+}
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newStory(t *testing.T, settings Settings) *story {
+	s := &story{t: t, now: zero}
+	if settings.BounceWindow == 0 {
+		settings.BounceWindow = 2 * time.Minute
+	}
+	s.Fold = New(settings, func(x Finding) { s.findings = append(s.findings, x) })
+	return s
+}
+
+// at sets the time of what follows, in seconds since the start.
+func (s *story) at(seconds float64) *story {
+	s.now = zero.Add(time.Duration(seconds * float64(time.Second)))
+	return s
+}
+
+func (s *story) is(typ event.Type, objects ...event.Object) *story {
+	for _, o := range objects {
+		s.Apply(event.Event{Seen: s.now, Kind: o.Kind(), Type: typ, Object: o})
+	}
+	return s
+}
+
+func (s *story) added(objects ...event.Object) *story    { return s.is(event.Added, objects...) }
+func (s *story) modified(objects ...event.Object) *story { return s.is(event.Modified, objects...) }
+func (s *story) deleted(objects ...event.Object) *story  { return s.is(event.Deleted, objects...) }
+
+func (s *story) watch(typ event.Type, kinds ...event.Kind) *story {
+	for _, k := range kinds {
+		s.Apply(event.Event{Seen: s.now, Kind: k, Type: typ})
+	}
+	return s
+}
+
+// lists lists all of a kind.
+func (s *story) lists(k event.Kind, objects ...event.Object) *story {
+	s.watch(event.Listing, k)
+	s.is(event.Listed, objects...)
+	return s.watch(event.Synced, k)
+}
+
+// starts lists every kind with what there is of it.
+func (s *story) starts(objects ...event.Object) *story {
+	for _, k := range event.Kinds() {
+		var some []event.Object
+		for _, o := range objects {
+			if o.Kind() == k {
+				some = append(some, o)
+			}
+		}
+		s.lists(k, some...)
+	}
+	return s
+}
+
+func (s *story) node(name string) Node {
+	s.t.Helper()
+	for _, n := range s.Nodes(s.now, nil) {
+		if n.Name == name {
+			return n
+		}
+	}
+	s.t.Fatalf("there is no node %s", name)
+	return Node{}
+}
+
+func (s *story) service(name string) Service {
+	s.t.Helper()
+	for _, v := range s.Services(s.now, nil) {
+		if v.Name == name {
+			return v
+		}
+	}
+	s.t.Fatalf("there is no Service %s", name)
+	return Service{}
+}
+
+// count counts the findings of a kind.
+func (s *story) count(k FindingKind) int {
+	n := 0
+	for _, x := range s.findings {
+		if x.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func id(s string) event.UID { return event.ParseUID(s) }
+
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func clock(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+// lease is a node's Lease with a renewTime in seconds since the start.
+func lease(node string, renewed float64) *event.Lease {
+	return &event.Lease{
+		Meta:  event.Meta{UID: id("lease/" + node), Namespace: "kube-node-lease", Name: node},
+		Renew: clock(renewed),
+	}
+}
+
+// aNode is a node whose Ready has a status since a time, both in seconds since the start.
+func aNode(name string, status event.Status, since float64) *event.Node {
+	return &event.Node{
+		Meta:  event.Meta{UID: id("node/" + name), Name: name},
+		Ready: &event.Condition{Status: status, Transition: clock(since), Heartbeat: clock(-1000)},
+	}
+}
+
+func unknownSince(name string, since float64) *event.Node {
+	n := aNode(name, event.StatusUnknown, since)
+	n.Ready.Reason = reasonUnknown
+	return n
+}
+
+func aService(name string, selector bool) *event.Service {
+	s := &event.Service{Meta: event.Meta{UID: id("service/" + name), Namespace: "shop", Name: name}, Type: "ClusterIP"}
+	if selector {
+		s.Selector = map[string]string{"app": name}
+	}
+	return s
+}
+
+// slice is a slice of a Service with addresses such as "web-1" (ready), "-web-1"
+// (not ready) and "~web-1" (terminating).
+func slice(name, service string, addresses ...string) *event.EndpointSlice {
+	o := &event.EndpointSlice{
+		Meta:    event.Meta{UID: id("slice/" + name), Namespace: "shop", Name: name},
+		Service: service, Owner: id("service/" + service), ManagedBy: "endpointslice-controller.k8s.io",
+	}
+	for i, a := range addresses {
+		o.Addresses = append(o.Addresses, addressOf(a, i))
+	}
+	return o
+}
+
+func addressOf(text string, i int) event.Address {
+	a := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true, Serving: true}
+	switch text[0] {
+	case '-':
+		a.Ready, a.Serving, text = false, false, text[1:]
+	case '~':
+		a.Ready, a.Terminating, text = false, true, text[1:]
+	}
+	a.UID = id("pod/" + text)
+	return a
+}
+
+// handWritten are the Endpoints of a Service with addresses without a targetRef.
+func handWritten(service string, ips ...string) *event.Endpoints {
+	o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/" + service), Namespace: "shop", Name: service}}
+	for _, ip := range ips {
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true, Serving: true})
+	}
+	return o
+}
+
+func aPod(name string, ready event.Status, containers ...event.Container) *event.Pod {
+	return &event.Pod{
+		Meta: event.Meta{UID: id("pod/" + name), Namespace: "shop", Name: name}, Phase: "Running", Node: "node-1",
+		Ready: &event.Condition{Status: ready}, Containers: containers,
+	}
+}

@@ -1,0 +1,71 @@
+package track
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// told says of watches what is not watched, since when, and why.
+func told(watches []Watch) string {
+	var all []string
+	for _, w := range watches {
+		since := "the start"
+		if !w.Since.IsZero() {
+			since = fmt.Sprint(w.Since.Sub(zero).Seconds())
+		}
+		all = append(all, fmt.Sprintf("%s since %s: %s", w.Resource, since, w.Reason))
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestWhatIsNotWatchedIsNamedSinceWhenAndWhy(t *testing.T) {
+	s := newStory(t, grace40)
+	equal(t, "before the first event", len(s.Unwatched(s.now)), 6)
+	s.starts(lease("node-1", 0))
+	equal(t, "when all is watched", told(s.Unwatched(s.now)), "")
+	s.at(10).breaks("connection refused", event.KindLease)
+	equal(t, "after a break that counts as none", told(s.at(11).Unwatched(s.now)), "")
+	equal(t, "after a longer one", told(s.at(11.5).Unwatched(s.now)), "leases since 10: connection refused")
+	s.at(20).breaks("timeout", event.KindLease)
+	equal(t, "when it is down for another reason", told(s.Unwatched(s.now)), "leases since 10: timeout")
+	s.at(30).watch(event.Up, event.KindLease)
+	equal(t, "when it works again", told(s.Unwatched(s.now)), "")
+	s.at(40).breaks("forbidden", event.KindPod)
+	s.Apply(event.Event{Seen: clock(100), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
+	equal(t, "after its right was withdrawn", told(s.Unwatched(clock(100))), "pods since 40: forbidden")
+	equal(t, "the same among all", told(s.Watches(clock(100), nil)[2:3]), "pods since 40: forbidden")
+}
+
+func TestWhatWasNeverWatchedIsNamed(t *testing.T) {
+	s := newStory(t, grace40)
+	for _, k := range []event.Kind{event.KindNode, event.KindLease} {
+		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Unavailable, Reason: "forbidden"})
+	}
+	s.breaks("throttled", event.KindPod)
+	for _, k := range []event.Kind{event.KindService, event.KindEndpointSlice, event.KindEndpoints} {
+		s.lists(k)
+	}
+	want := "nodes since 0: forbidden, leases since 0: forbidden, pods since 0: throttled"
+	equal(t, "not watched", told(s.at(5).Unwatched(s.now)), want)
+	equal(t, "not ready for", told(s.Unready(s.now)), "pods since 0: throttled")
+	s.lists(event.KindPod)
+	equal(t, "not ready for, without what may not be watched", told(s.at(1000).Unready(s.now)), "")
+}
+
+func TestABlindFoldIsNotReady(t *testing.T) {
+	s := newStory(t, grace40)
+	equal(t, "before the first lists", len(s.Unready(s.now)), 6)
+	s.starts(lease("node-1", 0))
+	equal(t, "after them", told(s.Unready(s.now)), "")
+	s.at(10).breaks("connection refused", event.KindLease, event.KindPod)
+	equal(t, "blind for a minute", told(s.at(70).Unready(s.now)), "")
+	want := "leases since 10: connection refused, pods since 10: connection refused"
+	equal(t, "blind for longer", told(s.at(70.5).Unready(s.now)), want)
+	s.watch(event.Up, event.KindLease, event.KindPod)
+	equal(t, "when it sees again", told(s.Unready(s.now)), "")
+	s.Apply(event.Event{Seen: clock(80), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
+	equal(t, "a right that is withdrawn without a break", told(s.Unready(clock(1000))), "pods since 70.5: forbidden")
+}

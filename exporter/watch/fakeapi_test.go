@@ -1,0 +1,272 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// fakeAPI speaks as much of the API as a reflector needs, over pipes in memory, so
+// that it runs in a synctest bubble. Tests answer for it by its fields.
+type fakeAPI struct {
+	pipes  chan net.Conn
+	closed chan struct{}
+	server *http.Server
+
+	lock sync.Mutex
+	// refuse maps "list pods" or "watch pods" to an HTTP status; "" is for all.
+	refuse map[string]int
+	// noWatchList is what a server before v1.27 says to sendInitialEvents.
+	noWatchList bool
+	// down: nobody listens.
+	down  bool
+	conns []net.Conn
+	// during are events that happen while a list comes in as a stream, by resource. The next such list
+	// of the resource that breaksOff names ends before its end, and what happened in it does not happen again.
+	during    map[string][]string
+	breaksOff string
+	// first is what each watch that goes on from a version gets first, by resource.
+	first map[string]string
+	// pagesExpire: all pages but the first get a 410.
+	pagesExpire bool
+	// expired: what is watched from a version gets a 410.
+	expired bool
+	// odd are the resources that are not watched as they should be.
+	odd map[string]odd
+	// pages are what answers instead of the API, by "list pods"; "" is for all.
+	pages map[string]page200
+	// leases are what a single one is answered with, by name; readyz is the body of /readyz, with 500 if it is not empty.
+	leases map[string]fakeLease
+	readyz string
+	// objects are in the lists.
+	objects map[string][]string
+	// streams are the last opened watches.
+	streams map[string]*fakeStream
+	// progressed are the resources whose lists were asked for since their watch was opened.
+	progressed map[string]bool
+	// requests are the queries, by "list pods"; paths are where they went, by resource.
+	requests map[string][]string
+	paths    map[string]string
+}
+
+// fakeStream is one watch, preflights aside.
+type fakeStream struct {
+	lines chan string
+	end   chan struct{}
+}
+
+func newFakeAPI(t *testing.T) *fakeAPI {
+	f := &fakeAPI{
+		pipes: make(chan net.Conn), closed: make(chan struct{}), refuse: map[string]int{}, objects: map[string][]string{},
+		streams: map[string]*fakeStream{}, odd: map[string]odd{}, progressed: map[string]bool{}, requests: map[string][]string{}, paths: map[string]string{},
+	}
+	f.server = &http.Server{Handler: f}
+	go func() { _ = f.server.Serve(f) }()
+	t.Cleanup(func() { _ = f.server.Close() })
+	return f
+}
+
+// Accept, Close and Addr make it a net.Listener.
+func (f *fakeAPI) Accept() (net.Conn, error) {
+	select {
+	case conn := <-f.pipes:
+		return conn, nil
+	case <-f.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (f *fakeAPI) Close() error {
+	close(f.closed)
+	return nil
+}
+
+func (f *fakeAPI) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (f *fakeAPI) config() *rest.Config {
+	return &rest.Config{Host: "http://kube.test", UserAgent: "kubeflap/test", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		f.lock.Lock()
+		down := f.down
+		f.lock.Unlock()
+		if down {
+			return nil, refusedConnection()
+		}
+		ours, theirs := net.Pipe()
+		select {
+		case f.pipes <- theirs:
+			f.set(func() { f.conns = append(f.conns, theirs) })
+			return ours, nil
+		case <-f.closed: // a transport may dial on when nobody waits for it any more
+			return nil, refusedConnection()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+}
+
+// crash breaks all connections and lets no new ones in.
+func (f *fakeAPI) crash() {
+	f.set(func() {
+		f.down = true
+		for _, conn := range f.conns {
+			_ = conn.Close()
+		}
+	})
+}
+
+// set changes how the server answers.
+func (f *fakeAPI) set(change func()) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	change()
+}
+
+func (f *fakeAPI) asked(what string) []string {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.requests[what]
+}
+
+func (f *fakeAPI) stream(resource string) *fakeStream {
+	synctest.Wait()
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.streams[resource]
+}
+
+func (s *fakeStream) send(kind, object string) {
+	s.lines <- frame(kind, object)
+	synctest.Wait()
+}
+
+func frame(kind, object string) string {
+	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
+}
+
+func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	resource, query := path.Base(r.URL.Path), r.URL.Query()
+	verb := "list"
+	if query.Has("watch") {
+		verb = "watch"
+	}
+	name := ""
+	if path.Base(path.Dir(r.URL.Path)) == "leases" {
+		verb, resource, name = "get", "leases", resource
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if resource == "endpoints" {
+		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
+	}
+	f.lock.Lock()
+	f.requests[verb+" "+resource] = append(f.requests[verb+" "+resource], r.URL.RawQuery)
+	f.paths[resource] = r.URL.Path
+	code := max(f.refuse[verb+" "+resource], f.refuse[""])
+	if f.noWatchList && query.Has("sendInitialEvents") {
+		code = http.StatusUnprocessableEntity
+	}
+	if f.pagesExpire && query.Has("continue") {
+		code = http.StatusGone
+	}
+	instead, misled := f.pages[verb+" "+resource]
+	if !misled {
+		instead, misled = f.pages[""]
+	}
+	readyz := f.readyz
+	f.progressed[resource] = f.progressed[resource] || verb == "list"
+	f.lock.Unlock()
+	switch {
+	case misled:
+		w.Header().Set("Content-Type", instead.contentType)
+		fmt.Fprint(w, instead.body)
+	case resource == "readyz":
+		if w.Header().Set("Content-Type", "text/plain; charset=utf-8"); readyz != "" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		fmt.Fprint(w, readyz)
+	case code != 0:
+		f.refuseWith(w, code, fmt.Sprintf(`%s is forbidden: User "flap" cannot %s resource %q`, resource, verb, resource))
+	case resource == "version":
+		fmt.Fprint(w, `{"gitVersion":"v1.36.3"}`)
+	case verb == "get":
+		f.lease(w, r, name)
+	case verb == "list":
+		f.list(w, resource, query.Get("continue"), query.Has("limit"))
+	case query.Get("timeoutSeconds") == "1":
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	default:
+		f.watch(w, r, resource)
+	}
+}
+
+func (f *fakeAPI) refuseWith(w http.ResponseWriter, code int, message string) {
+	reason := map[int]metav1.StatusReason{
+		401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden, 404: metav1.StatusReasonNotFound,
+		410: metav1.StatusReasonExpired, 422: metav1.StatusReasonInvalid, 503: metav1.StatusReasonServiceUnavailable,
+	}[code]
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(status(code, reason, message))
+}
+
+func status(code int, reason metav1.StatusReason, message string) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   "Failure", Code: int32(code), Reason: reason, Message: message,
+	}
+}
+
+// list answers in pages of one object, or with all of them.
+func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	at, next, items := 0, "", ""
+	_, _ = fmt.Sscan(from, &at)
+	if all := f.objects[resource]; !pages {
+		items = strings.Join(all, ",")
+	} else if at < len(all) {
+		items = all[at]
+		if at+1 < len(all) {
+			next = fmt.Sprint(at + 1)
+		}
+	}
+	fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"10","continue":%q},"items":[%s]}`,
+		apiVersion(resource), kindOf(resource)+"List", next, items)
+}
+
+func apiVersion(resource string) string {
+	switch resource {
+	case "leases":
+		return "coordination.k8s.io/v1"
+	case "endpointslices":
+		return "discovery.k8s.io/v1"
+	}
+	return "v1"
+}
+
+func kindOf(resource string) string {
+	return map[string]string{
+		"nodes": "Node", "leases": "Lease", "pods": "Pod", "services": "Service",
+		"endpointslices": "EndpointSlice", "endpoints": "Endpoints",
+	}[resource]
+}
+
+func apiObject(resource, name, version string) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"uid":%q,"resourceVersion":%q}}`,
+		apiVersion(resource), kindOf(resource), name, "uid-"+name, version)
+}
+
+func bookmark(resource, version, annotations string) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":%q,"annotations":{%s}}}`,
+		apiVersion(resource), kindOf(resource), version, annotations)
+}

@@ -1,0 +1,169 @@
+package watch
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func threePods() []string {
+	return []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+}
+
+// The first page has gone on when the second has expired: the list begins anew, in one piece.
+func TestPagesThatExpire(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.noWatchList, s.api.pagesExpire = true, true
+		s.api.objects["pods"] = threePods()
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "listing", "listed a", "listed b", "listed c", "synced")
+		s.wantLog(0, "WARN", "")
+		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
+		s.want(event.KindPod, "deleted b")
+	})
+}
+
+// Who is told of events may close what they go to as soon as Run is over.
+func TestNothingComesAfterTheEnd(t *testing.T) {
+	for _, way := range []struct {
+		name        string
+		noWatchList bool
+	}{{"of a list in pages", true}, {"of a list as a stream", false}} {
+		t.Run(way.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				s.api.noWatchList = way.noWatchList
+				s.api.objects["pods"] = threePods()
+				over := make(chan struct{})
+				s.onEvent = func(text string) {
+					if text != "listed a" {
+						return
+					}
+					s.stop()
+					time.Sleep(time.Minute) // it takes long to write it down
+					select {
+					case <-over:
+						t.Error("Run was over while an event was being told")
+					default:
+					}
+				}
+				s.start()
+				if err := <-s.ran; err != nil {
+					t.Error(err)
+				}
+				close(over)
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}
+
+func TestObjectOfAnotherKindIsNoEvent(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("nodes", "n", "5"), apiObject("pods", "a", "5")}
+		s.api.objects["services"] = []string{apiObject("nodes", "n", "5"), apiObject("services", "web", "5")}
+		s.start()
+		pods, services := s.api.stream("pods"), s.api.stream("services")
+		pods.send("ADDED", apiObject("nodes", "m", "21"))
+		services.send("MODIFIED", apiObject("nodes", "m", "21"))
+		pods.send("ADDED", apiObject("pods", "b", "22"))
+		s.want(event.KindPod, "listing", "listed a", "synced", "added b")
+		s.want(event.KindService, "listing", "listed web", "synced")
+	})
+}
+
+// An object that nobody can read: its resource is not watched, which is said once for the watch and once for the
+// list, and both are tried again without haste.
+func TestObjectThatCannotBeRead(t *testing.T) {
+	const broken = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":5}}`
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "synced")
+		s.api.set(func() {
+			s.api.objects["pods"] = append(s.api.objects["pods"], broken)
+			s.api.first = map[string]string{"pods": frame("MODIFIED", broken)}
+		})
+		s.api.stream("pods").send("MODIFIED", broken)
+		time.Sleep(10 * time.Minute)
+		s.wantLog(2, "WARN", "resource=pods")
+		s.wantLog(0, "INFO", "works again")
+		if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 400 {
+			t.Errorf("asked %d times in 10 minutes", asked)
+		}
+	})
+}
+
+// What waited for the end of a list that broke off is in the next one.
+func TestListThatBreaksOffAnywhere(t *testing.T) {
+	failure, err := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := frame("ERROR", string(failure))
+	changes := []string{frame("MODIFIED", apiObject("pods", "a", "11")), frame("DELETED", apiObject("pods", "b", "12"))}
+	for _, c := range []struct {
+		name    string
+		objects []string
+		during  []string
+		want    []string
+	}{
+		{"before the first object", nil, nil, []string{"listing", "down ended", "listing", "listed a", "synced"}},
+		{"before the first object, because it expired", nil, []string{expired}, []string{"listing", "down expired", "listing", "listed a", "synced"}},
+		{
+			"between the last object and the bookmark", threePods(), nil,
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+		{
+			"after changes", threePods(), changes,
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+		{
+			"after changes, because it expired", threePods(), append(changes[:2:2], expired),
+			[]string{"listing", "listed a", "listed b", "listed c", "down expired", "listing", "listed a", "synced"},
+		},
+		{
+			"with half an object", threePods(),
+			[]string{`{"type":"ADDED","object":{"kind":`},
+			[]string{"listing", "listed a", "listed b", "listed c", "down ended", "listing", "listed a", "synced"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, s *session) {
+				s.api.objects["pods"], s.api.during, s.api.breaksOff = c.objects, map[string][]string{"pods": c.during}, "pods"
+				s.onEvent = func(text string) {
+					if text == "down ended" || text == "down expired" {
+						s.api.set(func() { s.api.objects["pods"] = []string{apiObject("pods", "a", "11")} })
+					}
+				}
+				s.start()
+				time.Sleep(30 * time.Second)
+				s.want(event.KindPod, c.want...)
+				s.api.stream("pods").send("ADDED", apiObject("pods", "d", "30"))
+				s.want(event.KindPod, "added d")
+			})
+		})
+	}
+}
+
+// The watch is stopped while what waited for the end of its list is being handed on.
+func TestStopWhileAListIsCaughtUpWith(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.objects["pods"] = threePods()
+		s.api.during = map[string][]string{"pods": {
+			frame("MODIFIED", apiObject("pods", "a", "11")), frame("MODIFIED", apiObject("pods", "a", "12")), frame("MODIFIED", apiObject("pods", "a", "13")),
+		}}
+		s.onEvent = func(text string) {
+			if text == "modified a" {
+				s.stop()
+			}
+		}
+		s.start()
+		if err := <-s.ran; err != nil {
+			t.Error(err)
+		}
+	})
+}

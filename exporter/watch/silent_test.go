@@ -1,0 +1,261 @@
+package watch
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// quietPods begins a session in which nothing comes on the watch of pods any more.
+func quietPods(s *session, o odd) {
+	s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+	s.api.odd["pods"] = o
+	s.start()
+	s.want(event.KindPod, "listing", "listed a", "synced")
+}
+
+func TestSilentWatchIsEndedAndHasToProveItself(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		time.Sleep(89 * time.Second)
+		s.want(event.KindPod)
+		time.Sleep(2 * time.Second)
+		s.want(event.KindPod, "down silent")
+		s.wantLog(1, "WARN", "cause=silent")
+		time.Sleep(30 * time.Second)
+		s.want(event.KindPod) // it is open again, which says nothing
+
+		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+		s.want(event.KindPod, "up", "bookmark")
+		s.wantLog(1, "INFO", "works again")
+		s.want(event.KindNode, "listing", "synced", "bookmark", "bookmark")
+	})
+}
+
+func TestEventAfterASilentWatch(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		s.api.set(func() {
+			s.api.first = map[string]string{"pods": frame("MODIFIED", apiObject("pods", "a", "22"))}
+		})
+		time.Sleep(91 * time.Second)
+		s.want(event.KindPod, "down silent", "up", "modified a")
+	})
+}
+
+// Events keep a watch alive, and silence is counted from the last of them.
+func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		for range 2 {
+			time.Sleep(80 * time.Second)
+			s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
+		}
+		s.want(event.KindPod, "modified a", "modified a")
+		time.Sleep(91 * time.Second)
+		s.want(event.KindPod, "down silent")
+	})
+}
+
+// What is silent three times is listed anew, all the time; the list alone does not make the watch work.
+func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
+	for _, way := range []struct {
+		name        string
+		noWatchList bool
+	}{{"as a stream", false}, {"in pages", true}} {
+		t.Run(way.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				s.api.noWatchList = way.noWatchList
+				quietPods(s, odd{mute: true, endless: true})
+				time.Sleep(170 * time.Second)
+				s.want(event.KindPod, "down silent", "down silent", "down silent", "listing", "listed a", "synced", "down silent")
+				time.Sleep(105 * time.Second)
+				s.want(event.KindPod, "down silent", "down silent", "down silent", "listing", "listed a", "synced", "down silent")
+				s.wantLog(1, "WARN", "resource=pods")
+				s.wantLog(0, "INFO", "works again")
+
+				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+				s.want(event.KindPod, "up", "bookmark")
+				s.wantLog(1, "INFO", "works again")
+				// A server that is behind has what is not older than the last version.
+				for i, asked := range s.api.asked("watch pods") {
+					if i > 2 && strings.Contains(asked, "sendInitialEvents") && strings.Contains(asked, "resourceVersion=20") {
+						t.Errorf("the list was asked for with %s", asked)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A list that comes in as a stream and stops in the middle: the next is asked for in pages.
+func TestListThatStallsInTheMiddle(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.odd["pods"] = odd{stalls: true}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a")
+		time.Sleep(95 * time.Second)
+		s.want(event.KindPod, "down silent", "listing", "listed a", "synced", "down silent")
+		s.wantLog(1, "WARN", "cause=silent")
+		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
+		s.want(event.KindPod, "up", "bookmark")
+	})
+}
+
+// Nothing answers when the watch is to go on.
+func TestWatchThatIsNotAnswered(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{})
+		time.Sleep(10 * time.Second)
+		s.api.set(func() { s.api.odd["pods"] = odd{holds: true} })
+		close(s.api.stream("pods").end)
+		time.Sleep(89 * time.Second)
+		s.want(event.KindPod, "down ended")
+		time.Sleep(2 * time.Second)
+		s.want(event.KindPod, "down silent")
+		time.Sleep(10 * time.Second) // it is tried once more, and held up again
+		s.api.set(func() { s.api.odd["pods"] = odd{} })
+		time.Sleep(4 * time.Minute)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down silent", "up", "down ended", "up")
+	})
+}
+
+// A quiet resource: the server has no bookmark to send until it is asked how far etcd is.
+func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.noWatchList = true
+		quietPods(s, odd{unmoved: true})
+		before := len(s.api.asked("list pods"))
+		time.Sleep(4*time.Minute + 30*time.Second)
+		s.want(event.KindPod, "bookmark", "bookmark", "bookmark", "bookmark")
+		if asked := s.api.asked("list pods")[before:]; len(asked) != 1 || asked[0] != "limit=1" {
+			t.Errorf("asked with %v", asked)
+		}
+		if asked := s.api.asked("list nodes"); len(asked) != 3 {
+			t.Errorf("nodes were asked for with %v", asked)
+		}
+	})
+}
+
+// A watch that the server should have ended is ended in good order.
+func TestWatchThatIsNotEndedInTime(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{endless: true})
+		time.Sleep(10*time.Minute + 31*time.Second)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down ended", "up")
+		s.wantLog(0, "WARN", "resource=pods")
+	})
+}
+
+func TestReopen(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		time.Sleep(10 * time.Second)
+		s.watcher.Reopen(event.KindPod)
+		s.want(event.KindPod, "down silent")
+		s.want(event.KindNode, "listing", "synced")
+		s.wantLog(1, "WARN", "cause=silent")
+		time.Sleep(10 * time.Second)
+		s.want(event.KindPod)
+		s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
+		s.want(event.KindPod, "up", "modified a")
+
+		s.watcher.Reopen(event.KindPod)
+		s.watcher.Reopen(event.KindPod)
+		s.want(event.KindPod, "down silent")
+
+		time.Sleep(10 * time.Second)
+		s.watcher.Reopen(event.KindPod) // behind again, with nothing in between
+		time.Sleep(5 * time.Second)
+		s.watcher.Reopen(event.KindPod)
+		time.Sleep(2 * time.Second)
+		s.want(event.KindPod, "down silent", "down silent", "listing", "listed a", "synced", "down silent")
+	})
+}
+
+func TestReopenWhatDoesNotRun(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.refuse = map[string]int{"list leases": 403}
+		s.start()
+		s.want(event.KindLease, "unavailable forbidden")
+		s.watcher.Reopen(event.KindLease)
+		s.watcher.Reopen(event.KindCluster)
+		s.stop()
+		if err := <-s.ran; err != nil {
+			t.Error(err)
+		}
+		s.watcher.Reopen(event.KindPod)
+		s.want(event.KindLease)
+	})
+}
+
+// A list as a stream that is not answered: it is asked for in pages, and the watch has to prove itself.
+func TestListThatIsNotAnswered(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.odd["pods"] = odd{holds: true}
+		s.start()
+		time.Sleep(91 * time.Second)
+		s.want(event.KindPod, "down silent", "listing", "listed a", "synced", "down silent")
+		s.wantLog(1, "WARN", "cause=silent")
+		time.Sleep(10 * time.Minute)
+		s.wantLog(1, "WARN", "resource=pods")
+		s.wantLog(0, "INFO", "works again")
+		s.api.set(func() { s.api.odd["pods"] = odd{} })
+		time.Sleep(5 * time.Minute)
+		s.wantLog(1, "INFO", "works again")
+	})
+}
+
+// How long it was down is told in full, whatever was listed in the meantime.
+func TestTimeOfSilenceIsTold(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true, endless: true})
+		time.Sleep(8 * time.Minute)
+		s.api.set(func() { s.api.odd["pods"] = odd{} })
+		time.Sleep(4 * time.Minute)
+		s.wantLog(1, "INFO", "works again")
+		s.wantLog(0, "INFO", "down=1m")
+		s.wantLog(0, "INFO", "down=2m")
+	})
+}
+
+// A server that works again says so soon: a watch that has to prove itself is asked for so short a time that its last bookmark comes within seconds.
+func TestWatchThatWorksAgainProvesItselfWithinSeconds(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.noWatchList = true
+		quietPods(s, odd{})
+		s.api.set(func() { s.api.odd["pods"] = odd{breaks: true} })
+		close(s.api.stream("pods").end)
+		time.Sleep(3 * time.Minute)
+		s.unrepeat(event.KindPod)
+		s.events[event.KindPod] = nil
+		s.api.set(func() { s.api.odd["pods"] = odd{} })
+		time.Sleep(10 * time.Second)
+		s.unrepeat(event.KindPod)
+		s.wantEnd(event.KindPod, "up")
+	})
+}
+
+// Where a server sends no bookmarks at all, that it ends watches when it should is the sign of life.
+func TestServerWithoutBookmarks(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{mute: true})
+		time.Sleep(4 * time.Minute)
+		s.want(event.KindPod, "down silent", "up", "down ended", "up", "down ended", "up")
+		time.Sleep(30 * time.Minute)
+		s.unrepeat(event.KindPod)
+		for _, e := range s.events[event.KindPod] {
+			if e == "down silent" || e == "listing" {
+				s.t.Errorf("it was not believed: %v", s.events[event.KindPod])
+				break
+			}
+		}
+		s.wantLog(1, "WARN", "resource=pods")
+	})
+}

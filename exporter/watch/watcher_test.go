@@ -1,0 +1,212 @@
+package watch
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func TestWatch(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
+		s.start()
+		s.wantSorted(event.KindPod, "listing", "listed a", "listed b", "synced")
+		s.want(event.KindService, "listing", "synced")
+		s.want(event.KindCluster, "listed")
+
+		pods := s.api.stream("pods")
+		pods.send("ADDED", apiObject("pods", "c", "21"))
+		pods.send("MODIFIED", apiObject("pods", "a", "22"))
+		pods.send("BOOKMARK", bookmark("pods", "30", ""))
+		pods.send("DELETED", apiObject("pods", "b", "31"))
+		s.want(event.KindPod, "added c", "modified a", "bookmark", "deleted b")
+		s.wantLog(1, "DEBUG", "v1 Endpoints is deprecated")
+
+		s.stop()
+		s.want(event.KindPod)
+	})
+}
+
+func TestWatchEnds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// happen ends the watch of pods.
+		happen   func(s *session)
+		want     []string
+		warnings int
+		// from is where the next watch starts.
+		from string
+	}{
+		{
+			"in good order, and goes on where it was",
+			func(s *session) { close(s.api.stream("pods").end) },
+			[]string{"down ended", "up"},
+			0, "resourceVersion=22",
+		},
+		{
+			"and its version has expired: another list",
+			func(s *session) {
+				s.api.set(func() { s.api.expired = true })
+				close(s.api.stream("pods").end)
+			},
+			[]string{"down ended", "down expired", "listing", "listed a", "synced"},
+			1, "sendInitialEvents=true",
+		},
+		{
+			"with an error of the server's, and goes on where it was",
+			func(s *session) {
+				s.api.stream("pods").send("ERROR", `{"apiVersion":"v1","kind":"Status","status":"Failure","code":500,"reason":"InternalError"}`)
+			},
+			[]string{"down server error", "up"},
+			1, "resourceVersion=22",
+		},
+		{
+			"because nobody listens any more, which lasts for 20 seconds",
+			func(s *session) {
+				s.api.crash()
+				time.Sleep(20 * time.Second)
+				s.api.set(func() { s.api.down = false })
+			},
+			[]string{"down ended", "down connection refused", "up"},
+			1, "resourceVersion=22",
+		},
+		{
+			"and the server is not ready for 20 seconds: the list is not repeated",
+			func(s *session) {
+				s.api.set(func() { s.api.refuse["watch pods"] = 503 })
+				close(s.api.stream("pods").end)
+				time.Sleep(20 * time.Second)
+				s.api.set(func() { delete(s.api.refuse, "watch pods") })
+			},
+			[]string{"down ended", "down server error", "up"},
+			1, "resourceVersion=22",
+		},
+		{
+			"and a server that has just started refuses for 20 seconds",
+			func(s *session) { s.withdrawRights(20 * time.Second) },
+			[]string{"down ended", "down forbidden", "up"},
+			1, "resourceVersion=22",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+				s.start()
+				s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
+				s.want(event.KindPod, "listing", "listed a", "synced", "modified a")
+
+				c.happen(s)
+				time.Sleep(30 * time.Second)
+				s.unrepeat(event.KindPod)
+				s.want(event.KindPod, c.want...)
+				s.wantLog(c.warnings, "WARN", "resource=pods")
+				s.wantLog(c.warnings, "INFO", `works again" resource=pods`)
+				queries := s.api.asked("watch pods")
+				if last := queries[len(queries)-1]; !strings.Contains(last, c.from) {
+					t.Errorf("the watch went on with %s, not %s", last, c.from)
+				}
+			})
+		})
+	}
+}
+
+func TestRightThatIsWithdrawnMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "synced")
+		s.withdrawRights(20 * time.Minute)
+		time.Sleep(2 * time.Minute)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down ended", "down forbidden", "unavailable forbidden", "listing", "listed a", "synced")
+		s.wantLog(1, "WARN", "cannot watch pods")
+		s.wantLog(1, "INFO", "can watch pods now")
+	})
+}
+
+func TestEventsAfterAResumedWatch(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.start()
+		s.want(event.KindPod, "listing", "synced")
+		time.Sleep(50 * time.Second)
+		close(s.api.stream("pods").end)
+		pods := s.api.stream("pods")
+		pods.send("ADDED", apiObject("pods", "a", "21"))
+		pods.send("ADDED", apiObject("pods", "b", "22"))
+		s.want(event.KindPod, "down ended", "up", "added a", "added b")
+	})
+}
+
+func TestServerWithoutWatchList(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.noWatchList = true
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
+		s.start()
+		s.api.stream("pods").send("DELETED", apiObject("pods", "b", "21"))
+		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "deleted b")
+		s.wantLog(0, "WARN", "")
+		got := strings.Join(s.api.asked("list pods"), " ")
+		if want := "limit=1 limit=500 continue=1&limit=500 continue=2&limit=500"; got != want {
+			t.Errorf("listed with %s, want %s", got, want)
+		}
+	})
+}
+
+// A cluster does not stand still while its pods are listed.
+func TestWhatHappensWhileAListComesIn(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
+		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.during = map[string][]string{
+			"pods":     {frame("MODIFIED", apiObject("pods", "a", "11")), frame("ADDED", apiObject("pods", "c", "12")), frame("DELETED", apiObject("pods", "b", "13"))},
+			"services": {frame("DELETED", apiObject("services", "web", "14"))},
+		}
+		s.start()
+		s.want(event.KindPod, "listing", "listed a", "listed b", "listed c", "synced", "modified a", "deleted b")
+		s.want(event.KindService, "listing", "synced")
+	})
+}
+
+func TestListThatBreaksOffBeginsAnew(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+		s.api.objects["services"] = []string{apiObject("services", "web", "7")}
+		s.api.breaksOff = "pods"
+		s.start()
+		time.Sleep(30 * time.Second)
+		s.want(event.KindPod, "listing", "listed a", "down ended", "listing", "listed a", "synced")
+		s.want(event.KindService, "listing", "listed web", "synced")
+	})
+}
+
+func TestStopWhileNothingAnswers(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.start()
+		s.api.crash()
+		time.Sleep(time.Minute)
+		stopped := time.Now()
+		s.stop()
+		if err := <-s.ran; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+		if took := time.Since(stopped); took > 0 {
+			t.Errorf("Run went on for %s", took)
+		}
+	})
+}
+
+func TestVersionIsAskedForAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.start()
+		s.api.crash()
+		time.Sleep(2 * time.Minute)
+		s.api.set(func() { s.api.down = false })
+		time.Sleep(time.Minute)
+		s.want(event.KindCluster, "listed") // once: it is the same version
+		if asked := len(s.api.asked("list version")); asked != 2 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+}
