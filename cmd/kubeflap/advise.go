@@ -28,7 +28,7 @@ type adviser struct {
 	recording, output string
 	duration          positiveDuration
 	remote            remote
-	fold              *foldFlags
+	tracker           *trackerFlags
 }
 
 func registerAdvise(app *kingpin.Application) (string, command) {
@@ -44,14 +44,14 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&a.remote.config)
 	cmd.Flag("url.cluster", "The cluster to advise on, if the kubeflap at --url has several.").StringVar(&a.remote.cluster)
 	cmd.Flag("output", "The form of the answer.").Default("text").EnumVar(&a.output, "text", "json")
-	a.fold = addFoldFlags(cmd)
+	a.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.advise
 }
 
-// foldDefaults are the flags of the fold when none is given.
-func foldDefaults() foldFlags {
-	return foldFlags{settings: track.Settings{BounceWindow: 2 * time.Minute}, source: sourceAuto}
+// trackerDefaults are the flags of the tracker when none is given.
+func trackerDefaults() trackerFlags {
+	return trackerFlags{settings: track.Settings{BounceWindow: 2 * time.Minute}, source: sourceAuto}
 }
 
 // validate finds flags that contradict each other, and settings that the source would not use.
@@ -65,7 +65,7 @@ func (a *adviser) validate() error {
 		return errors.New("--url.config and --url.cluster are for --url, which is missing")
 	case a.duration == 0:
 		return errors.New("--for=0s: nothing can be observed in no time")
-	case a.remote.url != "" && *a.fold != foldDefaults():
+	case a.remote.url != "" && *a.tracker != trackerDefaults():
 		return errors.New("--node-monitor-grace-period, --bounce-window and --endpoints.source are settings of the kubeflap at --url: give them there")
 	}
 	if parsed, err := url.Parse(a.remote.url); a.remote.url != "" && (err != nil || parsed.Host == "") {
@@ -114,7 +114,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 		families, err = a.remote.read(p.ctx)
 		return families, "the kubeflap at --url", err
 	case a.recording != "":
-		families, err = readRecording(p.ctx, a.recording, a.fold.parsed())
+		families, err = readRecording(p.ctx, a.recording, a.tracker.parsed())
 		return families, a.recording, err
 	}
 	families, err = a.observe(p)
@@ -122,22 +122,22 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 }
 
 // readRecording gives the metrics as they are at a recording's end.
-func readRecording(ctx context.Context, file string, fold track.Settings) ([]*dto.MetricFamily, error) {
+func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) ([]*dto.MetricFamily, error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, settings{fold: fold, incidents: 1}, deaf)
+	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: 1}, deaf)
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
-	return gather(r.houses[0])
+	return gather(r.pipelines[0])
 }
 
 // observe watches a live cluster and gives the metrics after a while.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
-	h := newHouse(settings{fold: a.fold.parsed(), incidents: 1}, time.Now, deaf(""))
-	watcher, err := newWatcher(p.logger, a.cluster, h.fold.Apply)
+	h := newPipeline(settings{tracker: a.tracker.parsed(), incidents: 1}, time.Now, deaf(""))
+	watcher, err := newWatcher(p.logger, a.cluster, h.apply)
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	failed := make(chan error, 1)
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return watcher.Run(running) })
-	group.Go(func() error { return asker{h.fold, watcher}.run(running) })
+	group.Go(func() error { return asker{h.tracker, watcher}.run(running) })
 	go func() {
 		defer stop()
 		failed <- group.Wait()
 	}()
-	if err := waitForSync(ctx, h.fold, time.Duration(a.duration)); err == nil {
+	if err := waitForSync(ctx, h.tracker, time.Duration(a.duration)); err == nil {
 		p.logger.Info("observing", "for", time.Duration(a.duration))
 		wait(ctx, time.Duration(a.duration))
 	}
@@ -159,17 +159,17 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	if failure := <-failed; failure != nil {
 		return nil, failure
 	}
-	if !h.fold.Synced() {
+	if !h.tracker.Synced() {
 		return nil, fmt.Errorf("the cluster could not be read within --for=%s", time.Duration(a.duration))
 	}
 	return families, err
 }
 
 // waitForSync waits until the cluster was read; an error if it was not in time.
-func waitForSync(ctx context.Context, fold *track.Fold, limit time.Duration) error {
+func waitForSync(ctx context.Context, tracker *track.Tracker, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for !fold.Synced() {
+	for !tracker.Synced() {
 		wait(ctx, 100*time.Millisecond)
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the cluster: %w", ctx.Err())
@@ -188,9 +188,9 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // gather gives the metrics that advice is read from.
-func gather(h *house) ([]*dto.MetricFamily, error) {
+func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(h.collector.Only(advice.Metrics()))
+	registry.MustRegister(p.collector.Only(advice.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)

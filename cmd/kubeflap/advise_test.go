@@ -162,7 +162,7 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"two sources", []string{"--recording", story, "--url=http://host:9969"}, 2, "--recording and --url"},
 		{"a kubeconfig for a recording", []string{"--recording", story, "--kubeconfig", nowhere}, 2, "--kubeconfig"},
 		{"settings of a URL without one", []string{"--url.config", nowhere}, 2, "--url.config"},
-		{"settings of the fold for another's metrics", []string{"--url=http://host:9969", "--node-monitor-grace-period=50s"}, 2, "--node-monitor-grace-period"},
+		{"settings of the tracker for another's metrics", []string{"--url=http://host:9969", "--node-monitor-grace-period=50s"}, 2, "--node-monitor-grace-period"},
 		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
 		{"another output", []string{"--output=yaml"}, 2, "yaml"},
 		{"no time to observe", []string{"--for=0s"}, 2, "--for=0s"},

@@ -10,10 +10,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
-// asker has Leases read directly when the fold cannot tell whether nodes are silent or the watch of their Leases is, and has that
+// asker has Leases read directly when the tracker cannot tell whether nodes are silent or the watch of their Leases is, and has that
 // watch opened anew when it is behind. The answers are events like all others.
 type asker struct {
-	fold    *track.Fold
+	tracker *track.Tracker
 	watcher *watch.Watcher
 }
 
@@ -29,10 +29,10 @@ func (a asker) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case t := <-ticker.C:
-			if a.fold.LeasesBehind(t) {
+			if a.tracker.LeasesBehind(t) {
 				a.watcher.Reopen(event.KindLease)
 			}
-			names := a.fold.LeasesToRead(t)
+			names := a.tracker.LeasesToRead(t)
 			if len(names) == 0 {
 				continue
 			}

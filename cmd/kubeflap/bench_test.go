@@ -14,7 +14,7 @@ import (
 
 // flapping is a cluster whose pods flap, 15 to a Service.
 type flapping struct {
-	house    *house
+	pipeline *pipeline
 	now      time.Time
 	services int
 	ready    []bool
@@ -24,9 +24,9 @@ const podsPerService = 15
 
 func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
-	settings := foldSettings()
+	settings := trackerSettings()
 	settings.incidents = 500 // the flag's default
-	f.house = newHouse(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
+	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true
@@ -38,11 +38,11 @@ func newFlapping(services int) *flapping {
 		all[event.KindEndpoints] = append(all[event.KindEndpoints], f.endpoints(s))
 	}
 	for _, k := range event.Kinds() {
-		f.house.fold.Apply(event.Event{Seen: f.now, Kind: k, Type: event.Listing})
+		f.pipeline.apply(event.Event{Seen: f.now, Kind: k, Type: event.Listing})
 		for _, o := range all[k] {
-			f.house.fold.Apply(event.Event{Seen: f.now, Kind: k, Type: event.Listed, Object: o})
+			f.pipeline.apply(event.Event{Seen: f.now, Kind: k, Type: event.Listed, Object: o})
 		}
-		f.house.fold.Apply(event.Event{Seen: f.now, Kind: k, Type: event.Synced})
+		f.pipeline.apply(event.Event{Seen: f.now, Kind: k, Type: event.Synced})
 	}
 	return f
 }
@@ -108,7 +108,7 @@ func BenchmarkFlaps(b *testing.B) {
 				case 2:
 					o = f.endpoints(pod / podsPerService)
 				}
-				f.house.fold.Apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
+				f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
 				i++
 			}
 		})
@@ -134,7 +134,7 @@ func (f *flapping) turn(n, standing int) {
 		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses, ManagedBy: "endpoint-controller"}
 		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)
 		for _, o := range all {
-			f.house.fold.Apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
+			f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
 		}
 	}
 	tell(event.Added, 1_000_000+n)
@@ -147,7 +147,7 @@ func (f *flapping) turn(n, standing int) {
 func (f *flapping) flap(pod int) {
 	f.ready[pod] = !f.ready[pod]
 	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
-		f.house.fold.Apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
+		f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: event.Modified, Object: o})
 	}
 }
 
@@ -164,7 +164,7 @@ func BenchmarkChurn(b *testing.B) {
 				for i := range 10 {
 					f.flap((n*10 + i) * 7919 % len(f.ready))
 					f.now = f.now.Add(90 * time.Millisecond)
-					f.house.fold.Advance(f.now)
+					f.pipeline.tracker.Advance(f.now)
 				}
 				n++
 			}

@@ -14,21 +14,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five real incidents, recorded on a real control plane; no cluster needed.")
 	pace := speed(10)
 	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(named{&pace, "speed"})
-	house := addHouseFlags(cmd)
+	pipeline := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		recordings, err := openIncidents()
 		if err != nil {
 			return err
 		}
-		r := newDemo(recordings, float64(pace), house.parsed(), p.out)
+		r := newDemo(recordings, float64(pace), pipeline.parsed(), p.out)
 		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
 	}
 }
@@ -36,7 +36,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 // newDemo makes a replay that prints what there is to see.
 func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) *replay {
 	out = &lockedWriter{out: out}
-	r := newReplay(recordings, speed, settings, func(string) listener { return listener{printFindings(out), printIncident(out)} })
+	r := newReplay(recordings, speed, settings, func(string) listener { return listener{printTransitions(out), printIncident(out)} })
 	r.before = func(rec openRecording) {
 		fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
@@ -68,14 +68,18 @@ func openIncidents() ([]openRecording, error) {
 // below twice that is over in every interval, which is nothing to tell.
 const renewal = 10 * time.Second
 
-// printFindings prints what there is to see, one line each.
-func printFindings(out io.Writer) func(track.Finding) {
-	return func(x track.Finding) {
-		switch {
-		case x.Kind == track.HeartbeatSeen, x.Kind == track.AddressFollowedPod, x.Kind == track.ConsumerBounced, x.Kind == track.HeartbeatLate && x.Duration <= renewal:
+// printTransitions prints what there is to see, one line each.
+func printTransitions(out io.Writer) func(transition.Transition) {
+	return func(x transition.Transition) {
+		switch x := x.(type) {
+		case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced:
 			return
+		case transition.HeartbeatLate:
+			if x.Silence <= renewal {
+				return
+			}
 		}
-		fmt.Fprintf(out, "%s  %s\n", clockTime(x.Time), printable.Line(x.String()))
+		fmt.Fprintf(out, "%s  %s\n", clockTime(x.When()), printable.Line(x.String()))
 	}
 }
 

@@ -42,7 +42,7 @@ func logOn(pipe io.Writer) (*slog.Logger, *lines) {
 func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	pipe := &stuck{letGo: make(chan struct{})}
 	logger, log := logOn(pipe)
-	h := newHouse(foldSettings(), time.Now, logTo(logger))
+	h := newPipeline(trackerSettings(), time.Now, logTo(logger))
 	registry := newRegistry(log.droppedSoFar)
 	page := metrics.NewPage(registry)
 	page.Add(h.collector, "")
@@ -54,13 +54,13 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	})
 	address := <-found
 	for _, k := range event.Kinds() {
-		h.fold.Apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
-		h.fold.Apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
+		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
+		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
 	}
 	const flaps = maxLines + 1000
 	for i := range flaps {
 		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
-		h.fold.Apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
+		h.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
 	}
 	for _, page := range everyPage {
 		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {

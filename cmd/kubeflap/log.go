@@ -5,51 +5,53 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// logFindings logs each transition in one line, with pod, IP and node: what nodes,
+// logTransitions logs each transition in one line, with pod, IP and node: what nodes,
 // Services and ready addresses gained and lost. The measurements between are for those who look closer.
-func logFindings(logger *slog.Logger) func(track.Finding) {
-	return func(x track.Finding) {
-		if x.Kind == track.HeartbeatSeen {
+func logTransitions(logger *slog.Logger) func(transition.Transition) {
+	return func(x transition.Transition) {
+		if _, ok := x.(transition.HeartbeatSeen); ok {
 			return
 		}
-		// To put a finding into words takes longer than to find it.
+		// The sentence costs more than the transition.
 		if level := levelOf(x); logger.Enabled(context.Background(), level) {
 			logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
 		}
 	}
 }
 
-func levelOf(x track.Finding) slog.Level {
-	switch x.Kind {
-	case track.NodeReadyChanged, track.NodeTurnedUnseen, track.HeartbeatMissed, track.PodReadyChanged,
-		track.AddressReady, track.AddressNotReady, track.AddressAdded, track.AddressRemoved,
-		track.OutageStarted, track.OutageEnded, track.EndpointsReset, track.SelectorConflict:
+func levelOf(x transition.Transition) slog.Level {
+	switch x.(type) {
+	case transition.NodeReadyChanged, transition.NodeReadyMissed, transition.HeartbeatMissed, transition.PodReadyChanged,
+		transition.AddressReady, transition.AddressLost, transition.AddressAdded, transition.AddressRemoved,
+		transition.OutageStarted, transition.OutageEnded, transition.EndpointsReset, transition.SelectorConflict:
 		return slog.LevelInfo
 	}
-	// The watches' breaks are told where they are made, in exporter/watch, with their errors.
+	// exporter/watch logs the breaks of watches itself, with their errors.
 	return slog.LevelDebug
 }
 
 // attributes are the fields that are set.
-func attributes(x track.Finding) []slog.Attr {
-	all := append(make([]slog.Attr, 0, 7), slog.String("at", x.Time.UTC().Format(time.RFC3339Nano)))
+func attributes(x transition.Transition) []slog.Attr {
+	all := append(make([]slog.Attr, 0, 7), slog.String("at", x.When().UTC().Format(time.RFC3339Nano)))
 	add := func(key, value string) {
 		if value != "" {
 			all = append(all, slog.String(key, value))
 		}
 	}
-	add("namespace", x.Namespace)
-	add("service", x.Service)
-	add("pod", x.Pod)
-	add("node", x.Node)
-	if x.IP.IsValid() {
-		add("ip", x.IP.String())
+	fields := x.Fields()
+	add("namespace", fields.Namespace)
+	add("service", fields.Service)
+	add("pod", fields.Pod)
+	add("node", fields.Node)
+	if fields.IP.IsValid() {
+		add("ip", fields.IP.String())
 	}
-	if x.Cause != track.CauseUnknown {
-		add("cause", x.Cause.String())
+	if fields.Cause != cause.Unknown {
+		add("cause", fields.Cause.String())
 	}
 	return all
 }

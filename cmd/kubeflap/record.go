@@ -25,7 +25,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(named{&duration, "duration"})
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
-		r := recorder{file: *file, fold: track.New(track.Settings{}, nil)}
+		r := recorder{file: *file, tracker: track.New(track.Settings{})}
 		watcher, err := newWatcher(p.logger, cluster, r.record)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		p.logger.Info("recording", "file", *file)
 		group, running := errgroup.WithContext(ctx)
 		group.Go(func() error { return watcher.Run(running) })
-		group.Go(func() error { return asker{r.fold, watcher}.run(running) })
+		group.Go(func() error { return asker{r.tracker, watcher}.run(running) })
 		if err := r.finish(group.Wait()); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ type recorder struct {
 	anonymiser *recording.Anonymiser
 	file       string
 	// fold tells when Leases are to be read directly: the answers belong into the recording.
-	fold   *track.Fold
-	events int
+	tracker *track.Tracker
+	events  int
 	// listed: a first list is complete, so there is something in the recording.
 	listed bool
 	// fail stops the recording at err: a file that cannot be written is no reason to watch on.
@@ -90,7 +90,7 @@ func (r *recorder) finish(watched error) error {
 func (r *recorder) record(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fold.Apply(e)
+	r.tracker.Apply(e)
 	if r.anonymiser != nil {
 		e = r.anonymiser.Event(e)
 	}

@@ -28,7 +28,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	pace := speed(1)
 	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(named{&pace, "speed"})
 	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
-	house := addHouseFlags(cmd)
+	pipeline := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
@@ -38,7 +38,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), house.parsed(), func(cluster string) listener {
+		r := newReplay(recordings, float64(pace), pipeline.parsed(), func(cluster string) listener {
 			if cluster == "" {
 				return logTo(p.logger)
 			}
@@ -83,11 +83,11 @@ func openRecordings(files []string) ([]openRecording, error) {
 	return all, nil
 }
 
-// replay plays recordings one after the other, each into a house of its own.
+// replay plays recordings one after the other, each into a pipeline of its own.
 type replay struct {
 	recordings []openRecording
 	clocks     []*recording.Clock
-	houses     []*house
+	pipelines  []*pipeline
 	// before is called when a recording begins.
 	before func(openRecording)
 }
@@ -98,7 +98,7 @@ func newReplay(recordings []openRecording, speed float64, settings settings, lis
 	for _, opened := range recordings {
 		clock := recording.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
-		r.houses = append(r.houses, newHouse(settings, clock.Now, listen(opened.cluster)))
+		r.pipelines = append(r.pipelines, newPipeline(settings, clock.Now, listen(opened.cluster)))
 	}
 	return r
 }
@@ -108,11 +108,11 @@ func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
 		r.before(opened)
-		err := recording.Play(ctx, opened.Events(), r.clocks[i], r.houses[i].fold.Apply)
+		err := recording.Play(ctx, opened.Events(), r.clocks[i], r.pipelines[i].apply)
 		if ctx.Err() != nil {
 			break
 		}
-		r.houses[i].tellRest()
+		r.pipelines[i].finish()
 		failures = append(failures, err, opened.Close())
 	}
 	return errors.Join(failures...)
@@ -121,8 +121,8 @@ func (r *replay) play(ctx context.Context) error {
 // page is of all clusters.
 func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	page := metrics.NewPage(process)
-	for i, house := range r.houses {
-		page.Add(house.collector, r.recordings[i].cluster)
+	for i, pipeline := range r.pipelines {
+		page.Add(pipeline.collector, r.recordings[i].cluster)
 	}
 	return page
 }
@@ -159,9 +159,9 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		return nil
 	})
 	var clusters []web.Cluster
-	for i := range r.houses {
-		clusters = append(clusters, r.houses[i].cluster(r.recordings[i].cluster))
-		group.Go(func() error { return r.houses[i].letTimePass(ctx) })
+	for i := range r.pipelines {
+		clusters = append(clusters, r.pipelines[i].cluster(r.recordings[i].cluster))
+		group.Go(func() error { return r.pipelines[i].letTimePass(ctx) })
 	}
 	group.Go(func() error {
 		return serve(ctx, p, listen, pages{r.page(registry), registry, r.unready, clusters, false})
@@ -172,7 +172,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 // unready is what of the first recording is not there yet: the others come after it. What was not watched when it was
 // recorded does not make the replay unfit to be asked.
 func (r *replay) unready() []track.Watch {
-	if first := r.houses[0]; !first.fold.Synced() {
+	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, foldSettings(), deaf)
+	r := newReplay(recordings, 0, trackerSettings(), deaf)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)
 	}
-	families, err := gather(r.houses[0])
+	families, err := gather(r.pipelines[0])
 	if err != nil {
 		t.Fatal(err)
 	}

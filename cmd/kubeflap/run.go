@@ -19,7 +19,7 @@ import (
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
 	cluster := addClusterFlags(cmd)
-	house := addHouseFlags(cmd)
+	pipeline := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	probes := cmd.Flag("web.probe-address", "Another address, such as :9970, that answers /-/healthy and /-/ready and nothing else, always in plain HTTP: "+
 		"for a kubelet, which cannot show the certificate or password that --web.config.file may ask for.").String()
@@ -32,8 +32,8 @@ func registerRun(app *kingpin.Application) (string, command) {
 		if !*profiles {
 			runtime.MemProfileRate = 0 // a profile of the heap takes memory, too
 		}
-		h := newHouse(house.parsed(), time.Now, logTo(p.logger))
-		watcher, err := newWatcher(p.logger, cluster, h.fold.Apply)
+		h := newPipeline(pipeline.parsed(), time.Now, logTo(p.logger))
+		watcher, err := newWatcher(p.logger, cluster, h.apply)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return h.letTimePass(ctx) })
-		group.Go(func() error { return asker{h.fold, watcher}.run(ctx) })
+		group.Go(func() error { return asker{h.tracker, watcher}.run(ctx) })
 		group.Go(func() error {
 			return serve(ctx, p, listen, pages{page, registry, h.unready, []web.Cluster{h.cluster("")}, *profiles})
 		})
@@ -77,7 +77,9 @@ func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event))
 }
 
 // logTo logs findings and incidents.
-func logTo(logger *slog.Logger) listener { return listener{logFindings(logger), logIncident(logger)} }
+func logTo(logger *slog.Logger) listener {
+	return listener{logTransitions(logger), logIncident(logger)}
+}
 
 // logIncident logs an incident's start and, with all that is to know, its end, or that it is not told.
 func logIncident(logger *slog.Logger) func(incident.Notice) {

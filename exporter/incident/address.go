@@ -4,8 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // replacedWithin is how soon a Service that chooses other pods must have as many
@@ -28,23 +29,12 @@ type address struct {
 	span     *stretch
 }
 
-func keyOfAddress(x track.Finding) addressKey { return addressKey{keyOfService(x), x.Address} }
-
-func (l *Log) observeAddress(x track.Finding) {
-	switch {
-	case x.Kind == track.AddressNotReady || x.Kind == track.AddressRemoved && x.From == "ready":
-		l.lostAddress(x)
-	case x.Kind == track.AddressRemoved, x.Kind == track.AddressLeftOut:
-		l.addressGone(x)
-	case x.Kind == track.AddressReady || x.Kind == track.AddressBounced || x.To == "ready":
-		l.addressBack(x)
-	}
-}
+func keyOfAddress(x transition.Address) addressKey { return addressKey{keyOf(x.Service), x.ID} }
 
 // lostAddress takes in the loss of a ready address. It comes in up to 15 s late; what became of the address since comes after it.
-func (l *Log) lostAddress(x track.Finding) {
+func (l *Log) lostAddress(x transition.AddressLost) {
 	r := l.recordOfLoss(x)
-	key := keyOfAddress(x)
+	key := keyOfAddress(x.Address)
 	a := l.addresses[key]
 	if a == nil {
 		a = &address{}
@@ -59,12 +49,12 @@ func (l *Log) lostAddress(x track.Finding) {
 	}
 	r.lost++
 	r.byCause[x.Cause]++
-	if x.Node != "" {
-		r.addNode(x.Node)
+	if x.Pod.Node != "" {
+		r.addNode(x.Pod.Node)
 	}
 	r.effectOn(key.serviceKey).lost++
 	l.takePodNotes(r, x, a)
-	r.add(fact{at: l.moment(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x)})
+	r.add(fact{at: l.moment(x.Time), stage: stageLost, service: key.serviceKey, first: nameOf(x.Address)})
 	l.takeOut(r, a, key, x)
 	if a.losses == 2 {
 		r.again++
@@ -79,51 +69,52 @@ func (l *Log) lostAddress(x track.Finding) {
 
 // takeOut keeps what must come back for the incident to end: an address that
 // stayed. One that was removed may never come back.
-func (l *Log) takeOut(r *record, a *address, key addressKey, x track.Finding) {
+func (l *Log) takeOut(r *record, a *address, key addressKey, x transition.AddressLost) {
 	l.end(&a.span, x.Time)
 	switch {
-	case goesOnPurpose(x.Cause):
+	case x.Cause.EndsPod():
 		return
-	case x.Kind == track.AddressNotReady:
+	case !x.Removed:
 		a.isOut = true
 		r.out[key] = x.Time
 		if r.harmless {
 			l.timers.wake(&r.timer, x.Time.Add(quiet))
 		}
-	case x.Cause == track.CauseContainerExit:
+	case x.Cause == cause.ContainerExit:
 		return
 	default:
 		a.away = true
 	}
-	if r.harmless && r.cause == track.CauseServiceChanged {
+	if r.harmless && r.cause == cause.ServiceChanged {
 		l.timers.wake(&r.timer, r.start.Add(replacedWithin))
 	}
 	a.span = l.span(r, LaneAddress, l.serviceOf(key.serviceKey).name, x.Time)
 }
 
-// goesOnPurpose: the pod goes for good, and nobody waits for it.
-func goesOnPurpose(c track.Cause) bool {
-	return c == track.CausePodDeleted || c == track.CausePodEvicted || c == track.CausePodCompleted
+// addressBack takes in that an address is ready.
+func (l *Log) addressBack(x transition.Address, t time.Time) {
+	key := keyOfAddress(x)
+	l.serviceGained(key.serviceKey, t)
+	if a := l.addresses[key]; a != nil {
+		l.isBack(a, key, t)
+	}
 }
 
-func (l *Log) addressBack(x track.Finding) {
-	key, at := keyOfAddress(x), l.moment(x.Time)
-	if x.Kind != track.AddressBounced {
-		l.serviceGained(key.serviceKey, x.Time)
-	}
+func (l *Log) addressBounced(x transition.AddressBounced) {
+	key, at := keyOfAddress(x.Address), l.moment(x.Time)
 	a := l.addresses[key]
 	if a == nil {
-		if x.Kind == track.AddressBounced {
-			l.addresses[key] = &address{at: at, back: at}
-		}
+		l.addresses[key] = &address{at: at, back: at}
 		return
 	}
-	a.at = at
-	if x.Kind == track.AddressBounced {
-		a.back = at
-	}
+	a.back = at
+	l.isBack(a, key, x.Time)
+}
+
+func (l *Log) isBack(a *address, key addressKey, t time.Time) {
+	a.at = l.moment(t)
 	if a.record != nil {
-		l.putBack(a, key, x.Time)
+		l.putBack(a, key, t)
 	}
 }
 
@@ -135,7 +126,7 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 	}
 	r.bounces++
 	r.effectOn(key.serviceKey).bounces++
-	if a.away && r.harmless && r.cause == track.CauseServiceChanged {
+	if a.away && r.harmless && r.cause == cause.ServiceChanged {
 		l.show(r)
 	}
 	a.isOut, a.away = false, false
@@ -147,56 +138,53 @@ func (l *Log) putBack(a *address, key addressKey, t time.Time) {
 
 // addressGone: an address that was not ready has left the Service, or is not shown
 // any more: nobody waits for it.
-func (l *Log) addressGone(x track.Finding) {
+func (l *Log) addressGone(x transition.Address, t time.Time, how stage) {
 	key := keyOfAddress(x)
 	a := l.addresses[key]
 	if a == nil || !a.isOut {
 		return
 	}
 	r := a.record.root()
-	a.isOut, a.at = false, l.moment(x.Time)
+	a.isOut, a.at = false, l.moment(t)
 	delete(r.out, key)
-	l.end(&a.span, x.Time)
-	how := stageGone
-	if x.Kind == track.AddressLeftOut {
-		how = stageLeftOut
-	} else if p := l.pods[podKey{x.Namespace, x.Pod}]; p != nil {
+	l.end(&a.span, t)
+	if p := l.pods[podKey{x.Namespace, x.Pod.Name}]; p != nil && how == stageGone {
 		// Another may come under its name, as in a StatefulSet.
-		l.end(&p.span, x.Time)
+		l.end(&p.span, t)
 		p.down = 0
 	}
-	r.add(fact{at: l.moment(x.Time), stage: how, service: key.serviceKey, first: nameOf(x)})
-	l.touched(r, x.Time)
+	r.add(fact{at: l.moment(t), stage: how, service: key.serviceKey, first: nameOf(x)})
+	l.touched(r, t)
 }
 
 // recordOfLoss is the incident that a lost address belongs to: what its cause follows.
-func (l *Log) recordOfLoss(x track.Finding) *record {
-	s := subject{story: storyWorkload, namespace: x.Namespace, name: workloadOf(x), cause: x.Cause}
+func (l *Log) recordOfLoss(x transition.AddressLost) *record {
+	s := subject{story: storyWorkload, namespace: x.Namespace, name: workloadOf(x.Address), cause: x.Cause}
 	switch x.Cause {
-	case track.CauseNodeHeartbeatLost, track.CauseNodeNotReady, track.CauseKubeletRestart:
-		if x.Node != "" {
-			return l.recordOfNodesPod(x)
+	case cause.NodeHeartbeatLost, cause.NodeNotReady, cause.KubeletRestart:
+		if x.Pod.Node != "" {
+			return l.recordOfNodesPod(x.Pod, x.Time, x.Cause, x.Trigger)
 		}
-		s.story, s.name = storyService, x.Service
-	case track.CauseEndpointsReset, track.CauseManualWrite, track.CauseServiceChanged:
-		s.story, s.name = storyService, x.Service
-	case track.CauseUnknown:
-		if x.Pod == "" {
-			s.story, s.name = storyService, x.Service
+		s.story, s.name = storyService, x.Name
+	case cause.EndpointsReset, cause.ManualWrite, cause.ServiceChanged:
+		s.story, s.name = storyService, x.Name
+	case cause.Unknown:
+		if x.Pod.Name == "" {
+			s.story, s.name = storyService, x.Name
 		}
 	}
 	return l.begin(s, x.Time, x.Trigger)
 }
 
 // recordOfNodesPod is the incident of the node that a pod was lost with.
-func (l *Log) recordOfNodesPod(x track.Finding) *record {
+func (l *Log) recordOfNodesPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record {
 	n := l.nodeNamed(x.Node)
 	gap := time.Duration(0)
-	if x.Cause != track.CauseNodeHeartbeatLost {
+	if why != cause.NodeHeartbeatLost {
 		gap = normalInterval + 1
 	}
-	r := l.follow(n, x, gap)
-	r.unknown = r.unknown || x.Cause == track.CauseNodeHeartbeatLost
+	r := l.follow(n, t, transition.NodeLoss{Trigger: trigger}, gap)
+	r.unknown = r.unknown || why == cause.NodeHeartbeatLost
 	return r
 }
 
@@ -205,24 +193,24 @@ const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 // workloadOf names a pod's workload. A Deployment's roll-outs each have a ReplicaSet of their own,
 // named after it. Without an owner it is the pods of a Service.
-func workloadOf(x track.Finding) string {
-	if x.Owner == "" {
-		return "Service/" + x.Service
+func workloadOf(x transition.Address) string {
+	if x.Pod.Owner == "" {
+		return "Service/" + x.Name
 	}
-	name, ofReplicaSet := strings.CutPrefix(x.Owner, "ReplicaSet/")
+	name, ofReplicaSet := strings.CutPrefix(x.Pod.Owner, "ReplicaSet/")
 	i := strings.LastIndexByte(name, '-')
 	if !ofReplicaSet || i < 1 || len(name)-i < 6 || strings.Trim(name[i+1:], safeAlphabet) != "" {
-		return x.Owner
+		return x.Pod.Owner
 	}
 	return "Deployment/" + name[:i]
 }
 
-func nameOf(x track.Finding) string {
+func nameOf(x transition.Address) string {
 	switch {
-	case x.Pod != "" && x.IP.IsValid():
-		return x.IP.String() + ", pod " + x.Pod
-	case x.Pod != "":
-		return "pod " + x.Pod
+	case x.Pod.Name != "" && x.IP.IsValid():
+		return x.IP.String() + ", pod " + x.Pod.Name
+	case x.Pod.Name != "":
+		return "pod " + x.Pod.Name
 	case x.IP.IsValid():
 		return x.IP.String()
 	}

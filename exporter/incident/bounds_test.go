@@ -4,26 +4,29 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // losesOne is a workload of its own that loses an address of a Service of its own.
-func (s *tale) losesOne(i int, kind track.FindingKind, cause track.Cause) *tale {
-	x := ofWeb(kind, fmt.Sprintf("pod-%d", i), cause)
-	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
-	return s.tell(x)
+func (s *tale) losesOne(i int, why cause.Cause) *tale {
+	return s.tell(transition.AddressLost{At: s.is(), Address: one(i), Removed: why.EndsPod(), Cause: why})
+}
+
+func one(i int) transition.Address {
+	x := ofWeb(fmt.Sprintf("pod-%d", i))
+	x.Name, x.Pod.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
+	return x
 }
 
 func (s *tale) regainsOne(i int) *tale {
-	x := ofWeb(track.AddressReady, fmt.Sprintf("pod-%d", i), track.CauseUnknown)
-	x.Service, x.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
-	return s.tell(x)
+	return s.tell(transition.AddressReady{At: s.is(), Address: one(i)})
 }
 
 func TestTheNewestIncidentsAreKept(t *testing.T) {
 	s := newTale(t)
 	for i := range 25 {
-		s.at(float64(i)).losesOne(i, track.AddressNotReady, track.CauseProbeFailed)
+		s.at(float64(i)).losesOne(i, cause.ProbeFailed)
 	}
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 10)
@@ -32,9 +35,9 @@ func TestTheNewestIncidentsAreKept(t *testing.T) {
 
 func TestWhatIsOverMakesRoomForWhatGoesOn(t *testing.T) {
 	s := &tale{New(2), t, zero}
-	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed)
-	s.at(1).losesOne(1, track.AddressNotReady, track.CauseProbeFailed).at(2).regainsOne(1)
-	s.at(3).losesOne(2, track.AddressNotReady, track.CauseProbeFailed)
+	s.at(0).losesOne(0, cause.ProbeFailed)
+	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
+	s.at(3).losesOne(2, cause.ProbeFailed)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
 	equal(t, "the oldest, which goes on", all[1].Subject, "StatefulSet/web-0")
@@ -45,13 +48,13 @@ func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
 		s := &tale{New(100), t, zero}
 		s.at(0)
 		for i := range 99 {
-			s.losesOne(i, track.AddressNotReady, track.CauseProbeFailed).regainsOne(i)
+			s.losesOne(i, cause.ProbeFailed).regainsOne(i)
 		}
 		names := nodesNamed(nodes)
 		s.at(300).beats(names...).at(340).misses(40, names...)
 		for _, n := range names {
 			for j := range 10 {
-				s.tell(ofNode("web", n+fmt.Sprint(j), n))
+				s.tell(s.ofNode("web", n+fmt.Sprint(j), n))
 			}
 		}
 		all := s.Incidents(s.now)
@@ -82,7 +85,7 @@ func TestManyRollOutsAtOnceAreBounded(t *testing.T) {
 // rollOut lets many workloads replace an address each, within seconds.
 func (s *tale) rollOut(many int) *tale {
 	for i := range many {
-		s.at(float64(i)/1000).losesOne(i, track.AddressRemoved, track.CausePodDeleted)
+		s.at(float64(i)/1000).losesOne(i, cause.PodDeleted)
 	}
 	return s
 }
@@ -105,10 +108,10 @@ func (s *tale) notices() map[string][]NoticeKind {
 
 func TestOfAnIncidentThatIsDroppedIsTold(t *testing.T) {
 	s := &tale{New(1), t, zero}
-	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed).notices()
-	s.at(10).losesOne(1, track.AddressNotReady, track.CauseProbeFailed)
+	s.at(0).losesOne(0, cause.ProbeFailed).notices()
+	s.at(10).losesOne(1, cause.ProbeFailed)
 	equal(t, "told", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-0": {Dropped}, "StatefulSet/web-1": {Started}}))
-	s.at(20).regainsOne(1).at(30).losesOne(2, track.AddressNotReady, track.CauseProbeFailed)
+	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed)
 	equal(t, "told of what has recovered", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]NoticeKind{"StatefulSet/web-1": {Ended}, "StatefulSet/web-2": {Started}}))
 }
 
@@ -131,8 +134,8 @@ func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
 
 func TestTheRestTellsWhatGoesOnAndWhatHasRecovered(t *testing.T) {
 	s := newTale(t)
-	s.at(0).losesOne(0, track.AddressNotReady, track.CauseProbeFailed)
-	s.at(1).losesOne(1, track.AddressNotReady, track.CauseProbeFailed).at(2).regainsOne(1)
+	s.at(0).losesOne(0, cause.ProbeFailed)
+	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
 	rest := s.Rest(s.now)
 	equal(t, "notices", len(rest), 2)
 	equal(t, "running", rest[0].Kind, GoesOn)

@@ -1,20 +1,24 @@
 package incident
 
-import "github.com/kubeflap/kubeflap/exporter/track"
+import (
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
 
 // consumerBounced takes in that a consumer of Endpoints would have put an address back and taken it out again. It is told of updates in
 // place only, and how often is what the fold counts.
-func (l *Log) consumerBounced(x track.Finding) {
-	a := l.addresses[keyOfAddress(x)]
+func (l *Log) consumerBounced(x transition.ConsumerBounced) {
+	a := l.addresses[keyOfAddress(x.Address)]
 	if a == nil || a.record == nil {
 		return
 	}
 	r := a.record.root()
-	if r.cause != track.CauseInPlaceUpdate {
+	if r.cause != cause.InPlaceUpdate {
 		return
 	}
 	for i, window := range track.Windows() {
-		if window == x.Duration {
+		if window == x.Window {
 			r.consumerBounces[i]++
 		}
 	}

@@ -3,7 +3,7 @@ package incident
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // advance does what is due by t, in its order, so that it does not matter how often anyone asks.
@@ -68,7 +68,7 @@ func (l *Log) lookAtService(key serviceKey, s *service, t time.Time) {
 	case due.After(t):
 		l.timers.wake(&s.timer, due)
 	default:
-		l.claim(key, s, track.CauseUnknown)
+		l.claim(key, s, cause.Unknown)
 	}
 }
 
@@ -77,7 +77,7 @@ func (r *record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled {
 		return time.Time{}, false
 	}
-	if r.cause == track.CauseServiceChanged {
+	if r.cause == cause.ServiceChanged {
 		return r.start.Add(replacedWithin), true
 	}
 	var first time.Time
@@ -96,7 +96,7 @@ func (l *Log) judge(r *record) {
 	if s := l.services[serviceKey{r.namespace, r.name}]; s != nil && s.gainedAt.After(r.start.Add(-replacedWithin)) {
 		gained = s.gained
 	}
-	if r.cause != track.CauseServiceChanged || r.lost > gained {
+	if r.cause != cause.ServiceChanged || r.lost > gained {
 		l.show(r)
 		return
 	}

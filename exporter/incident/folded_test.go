@@ -13,14 +13,14 @@ import (
 
 // folded is a log that is told by a fold what it finds in events.
 type folded struct {
-	fold *track.Fold
-	log  *Log
-	now  time.Time
+	tracker *track.Tracker
+	log     *Log
+	now     time.Time
 }
 
 func newFolded(settings track.Settings) *folded {
 	b := &folded{log: New(10), now: zero}
-	b.fold = track.New(settings, b.log.Observe)
+	b.tracker = track.New(settings)
 	return b
 }
 
@@ -33,15 +33,15 @@ func (b *folded) at(s float64) *folded {
 
 func (b *folded) is(typ event.Type, objects ...event.Object) *folded {
 	for _, o := range objects {
-		b.fold.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o})
+		b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o})...)
 	}
 	return b
 }
 
 func (b *folded) lists(k event.Kind, objects ...event.Object) *folded {
-	b.fold.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing})
+	b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing})...)
 	b.is(event.Listed, objects...)
-	b.fold.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced})
+	b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced})...)
 	return b
 }
 
@@ -60,7 +60,7 @@ func (b *folded) starts(objects ...event.Object) *folded {
 
 func (b *folded) asOf(s float64) []Incident {
 	t := zero.Add(seconds(s))
-	b.fold.Advance(t)
+	b.log.Observe(b.tracker.Advance(t)...)
 	return b.log.Incidents(t)
 }
 
@@ -153,7 +153,7 @@ func TestHandMadeSlicesThatGoBesideThoseOfPodsAreNotWaitedFor(t *testing.T) {
 func TestAServiceThatAListShowsReplacedEndsTheOutageOfTheOneBefore(t *testing.T) {
 	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s1", "-web-1"))
-	b.at(20).fold.Apply(event.Event{Seen: b.now, Kind: event.KindService, Type: event.Down, Reason: "gone"})
+	b.log.Observe(b.at(20).tracker.Apply(event.Event{Seen: b.now, Kind: event.KindService, Type: event.Down, Reason: "gone"})...)
 	b.at(30).lists(event.KindService, aService("web", "s2", true))
 	b.is(event.Deleted, aSlice("s1", "-web-1"))
 	b.is(event.Added, aSlice("s2", "web-1")).is(event.Modified, aPod("web-1", event.StatusTrue, ""))
@@ -223,7 +223,7 @@ func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newFolded(grace40)
 		b.log = New(1000)
-		b.fold = track.New(grace40, b.log.Observe)
+		b.tracker = track.New(grace40)
 		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the second is why it is not ready
 		pod := func(i int) event.Object {
 			if pods[i][1] == "" {
@@ -278,7 +278,7 @@ func (b *folded) hasTheOutagesOfItsFold(t *testing.T, seed uint64, at float64) {
 			t.Errorf("seed %d: still running: %s", seed, x.Summary)
 		}
 	}
-	want := b.fold.Services(zero.Add(seconds(at)), nil)[0]
+	want := b.tracker.Services(zero.Add(seconds(at)), nil)[0]
 	if outages != int(want.Outages) || spent.Round(time.Millisecond) != want.OutageTime.Round(time.Millisecond) {
 		t.Errorf("seed %d: %d outages of %v, want %d of %v", seed, outages, spent, want.Outages, want.OutageTime)
 	}

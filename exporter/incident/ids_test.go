@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func aNodeOf(name string, status event.Status, reason string) *event.Node {
@@ -75,9 +75,9 @@ func TestIDsOfAServicesIncidentsAreOfTheWritesThatTheyBeganWith(t *testing.T) {
 
 func TestIncidentsThatBeganWithTheSameHaveIDsOfTheirOwn(t *testing.T) {
 	l := New(10)
-	l.Observe(track.Finding{Time: zero, Kind: track.SelectorConflict, Namespace: "shop", Service: "web", Trigger: 7})
-	l.Observe(track.Finding{Time: zero.Add(seconds(10)), Kind: track.SelectorConflictEnded, Namespace: "shop", Service: "web"})
-	l.Observe(track.Finding{Time: zero.Add(seconds(500)), Kind: track.SelectorConflict, Namespace: "shop", Service: "web", Trigger: 7})
+	l.Observe(transition.SelectorConflict{At: transition.At{Time: zero}, Service: shopWeb, Trigger: 7})
+	l.Observe(transition.SelectorConflictEnded{At: transition.At{Time: zero.Add(seconds(10))}, Service: shopWeb})
+	l.Observe(transition.SelectorConflict{At: transition.At{Time: zero.Add(seconds(500))}, Service: shopWeb, Trigger: 7})
 	if all := l.Incidents(zero.Add(seconds(510))); len(all) != 2 || all[0].ID == all[1].ID {
 		t.Errorf("want two with IDs of their own: %+v", all)
 	}

@@ -3,7 +3,7 @@ package incident
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // Scope is what an incident is of.
@@ -53,7 +53,7 @@ type Incident struct {
 	// Start is when the harm began; End is when everything had recovered, zero while it has not.
 	Start, End time.Time
 	State      State
-	Cause      track.Cause
+	Cause      cause.Cause
 	Scope      Scope
 	// Subject is the node, the workload or the Service; Namespace is empty where there is none.
 	Namespace, Subject string

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestHealthyOperationsAreNoIncidents(t *testing.T) {
@@ -16,22 +18,24 @@ func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 		tell func(*tale)
 	}{
 		{"a roll-out that replaces pods", func(s *tale) {
-			s.at(1).adds("new-1").at(2).removes(track.CausePodDeleted, "pod-1").at(3).adds("new-2").at(4).removes(track.CausePodDeleted, "pod-2")
+			s.at(1).adds("new-1").at(2).removes(cause.PodDeleted, "pod-1").at(3).adds("new-2").at(4).removes(cause.PodDeleted, "pod-2")
 		}},
-		{"a scale-down", func(s *tale) { s.at(1).removes(track.CausePodDeleted, "pod-1", "pod-2") }},
-		{"a drain", func(s *tale) { s.at(1).removes(track.CausePodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
-		{"completed pods", func(s *tale) { s.at(1).loses(track.CausePodCompleted, "pod-1") }},
+		{"a scale-down", func(s *tale) { s.at(1).removes(cause.PodDeleted, "pod-1", "pod-2") }},
+		{"a drain", func(s *tale) { s.at(1).removes(cause.PodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
+		{"completed pods", func(s *tale) { s.at(1).loses(cause.PodCompleted, "pod-1") }},
 		{"a roll-out in place that takes each address out once", func(s *tale) {
 			for i := range 100 {
 				pod := fmt.Sprintf("pod-%d", i)
-				s.at(float64(10*i)).loses(track.CauseInPlaceUpdate, pod).at(float64(10*i + 15)).regains(pod)
+				s.at(float64(10*i)).loses(cause.InPlaceUpdate, pod).at(float64(10*i + 15)).regains(pod)
 			}
 		}},
-		{"an address taken out by a readiness gate for a while", func(s *tale) { s.at(1).loses(track.CauseReadinessGate, "pod-1").at(60).regains("pod-1") }},
+		{"an address taken out by a readiness gate for a while", func(s *tale) { s.at(1).loses(cause.ReadinessGate, "pod-1").at(60).regains("pod-1") }},
 		{"a switch from blue to green", func(s *tale) {
-			s.at(1).adds("green-1", "green-2").at(1).removes(track.CauseServiceChanged, "pod-1", "pod-2")
+			s.at(1).adds("green-1", "green-2").at(1).removes(cause.ServiceChanged, "pod-1", "pod-2")
 		}},
-		{"a first start", func(s *tale) { s.at(1).adds("pod-1").beats("node-1").turns("node-1", "false", "true") }},
+		{"a first start", func(s *tale) {
+			s.at(1).adds("pod-1").beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,10 +51,10 @@ func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 
 func TestLossesFollowTheWorkload(t *testing.T) {
 	s := newTale(t)
-	s.at(1).tell(track.Finding{Kind: track.PodReadyChanged, Namespace: "shop", Pod: "pod-1", Node: "node-1", From: "true", To: "false", Cause: track.CauseProbeFailed})
-	s.at(1.1).loses(track.CauseProbeFailed, "pod-1").at(2).loses(track.CauseProbeFailed, "pod-2")
+	s.at(1).tell(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
+	s.at(1.1).loses(cause.ProbeFailed, "pod-1").at(2).loses(cause.ProbeFailed, "pod-2")
 	x := s.only()
-	x.is(t, StateRunning, ScopeWorkload, track.CauseProbeFailed, "Deployment/web")
+	x.is(t, StateRunning, ScopeWorkload, cause.ProbeFailed, "Deployment/web")
 	equal(t, "summary", x.Summary, "Readiness probes failed in pods of Deployment shop/web; shop/web lost 2 ready addresses.")
 	equal(t, "evidence", x.Evidence[0].Text, "pod shop/pod-1: Ready turned from True to False")
 	s.at(5).regains("pod-1", "pod-2")
@@ -59,10 +63,10 @@ func TestLossesFollowTheWorkload(t *testing.T) {
 
 func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
 	s := newTale(t)
-	s.at(1).loses(track.CauseContainerExit, "pod-1").web(track.OutageStarted, 0)
+	s.at(1).loses(cause.ContainerExit, "pod-1").outage()
 	s.at(4)
 	equal(t, "the running outage counts", s.only().OutageTime, 3*time.Second)
-	s.at(6).regains("pod-1").web(track.OutageEnded, 5)
+	s.at(6).regains("pod-1").outageOver(5)
 	x := s.only()
 	equal(t, "outage", x.OutageTime, 5*time.Second)
 	equal(t, "end", x.End, s.now)
@@ -70,14 +74,12 @@ func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
 
 func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	s := newTale(t)
-	s.at(1).web(track.OutageStarted, 0)
+	s.at(1).outage()
 	s.at(1.2).regains("pod-1")
-	late := ofWeb(track.AddressRemoved, "pod-1", track.CauseManualWrite)
-	late.Time = zero.Add(seconds(1))
-	s.Observe(late)
-	s.web(track.OutageEnded, 0.2)
+	s.Observe(transition.AddressLost{At: transition.At{Time: zero.Add(seconds(1))}, Address: ofWeb("pod-1"), Removed: true, Cause: cause.ManualWrite})
+	s.outageOver(0.2)
 	x := s.only()
-	x.is(t, StateRecovered, ScopeService, track.CauseManualWrite, "web")
+	x.is(t, StateRecovered, ScopeService, cause.ManualWrite, "web")
 	equal(t, "outages", x.Outages, 1)
 	equal(t, "came back", x.Bounces, 1)
 	equal(t, "end", x.End, s.now)
@@ -85,9 +87,9 @@ func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 
 func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
 	s := newTale(t)
-	s.at(1).loses(track.CauseProbeFailed, "pod-1").web(track.OutageStarted, 0)
-	s.at(5).loses(track.CauseProbeFailed, "pod-2").web(track.OutageStarted, 0)
-	s.at(8).regains("pod-1", "pod-2").web(track.OutageEnded, 3)
+	s.at(1).loses(cause.ProbeFailed, "pod-1").outage()
+	s.at(5).loses(cause.ProbeFailed, "pod-2").outage()
+	s.at(8).regains("pod-1", "pod-2").outageOver(3)
 	x := s.only()
 	equal(t, "state", x.State, StateRecovered)
 	equal(t, "outages", x.Outages, 2)
@@ -96,49 +98,44 @@ func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
 
 func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
 	s := newTale(t)
-	s.at(1).web(track.OutageStarted, 0).at(10)
-	s.only().is(t, StateRunning, ScopeService, track.CauseUnknown, "web")
-	s.tell(track.Finding{Kind: track.ServiceRemoved, Namespace: "shop", Service: "web"})
+	s.at(1).outage().at(10)
+	s.only().is(t, StateRunning, ScopeService, cause.Unknown, "web")
+	s.tell(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
 	equal(t, "removed with its Service", s.only().State, StateRecovered)
 }
 
 func TestARollOutThatTakesAllAddressesIsAnIncident(t *testing.T) {
 	s := newTale(t)
-	s.at(1).removes(track.CausePodDeleted, "pod-1").at(2).removes(track.CausePodDeleted, "pod-2").web(track.OutageStarted, 0)
+	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()
 	x := s.only()
-	x.is(t, StateRunning, ScopeWorkload, track.CausePodDeleted, "Deployment/web")
+	x.is(t, StateRunning, ScopeWorkload, cause.PodDeleted, "Deployment/web")
 	equal(t, "what went before counts", x.Lost, 2)
 	equal(t, "start", x.Start, zero.Add(seconds(1)))
 }
 
 func TestARollOutInPlaceThatDoesNotComeBackIsAnIncident(t *testing.T) {
 	s := newTale(t)
-	s.at(1).loses(track.CauseInPlaceUpdate, "pod-1").at(60).none()
+	s.at(1).loses(cause.InPlaceUpdate, "pod-1").at(60).none()
 	s.at(125)
-	s.only().is(t, StateRunning, ScopeWorkload, track.CauseInPlaceUpdate, "Deployment/web")
+	s.only().is(t, StateRunning, ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
 }
 
 func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
 	s := newTale(t)
-	web := track.Finding{Namespace: "shop", Service: "web", Count: 3, Selector: true}
-	tell := func(kind track.FindingKind) {
-		web.Kind = kind
-		s.tell(web)
-	}
 	s.at(1)
-	tell(track.SelectorConflict)
+	s.tell(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 3})
 	s.at(100000)
 	x := s.only()
-	x.is(t, StatePending, ScopeService, track.CauseEndpointsReset, "web")
-	tell(track.EndpointsReset)
+	x.is(t, StatePending, ScopeService, cause.EndpointsReset, "web")
+	s.tell(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 3, BySelector: true})
 	equal(t, "state", s.only().State, StateRunning)
 	equal(t, "the same", s.only().ID, x.ID)
 	s.at(100010).adds("10.0.0.1")
 	equal(t, "written again, it will be wiped again", s.only().State, StatePending)
 	s.at(100020)
-	tell(track.SelectorConflictEnded)
+	s.tell(transition.SelectorConflictEnded{At: s.is(), Service: shopWeb})
 	x = s.only()
-	x.is(t, StateRecovered, ScopeService, track.CauseEndpointsReset, "web")
+	x.is(t, StateRecovered, ScopeService, cause.EndpointsReset, "web")
 	if !strings.HasPrefix(x.Remedy, "Remove the selector of Service shop/web") {
 		t.Error(x.Remedy)
 	}
@@ -146,18 +143,18 @@ func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
 
 func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
 	s := newTale(t)
-	s.at(1).removes(track.CauseServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
+	s.at(1).removes(cause.ServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
 	s.at(13)
-	s.only().is(t, StateRecovered, ScopeService, track.CauseServiceChanged, "web")
+	s.only().is(t, StateRecovered, ScopeService, cause.ServiceChanged, "web")
 }
 
 func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
-	for _, cause := range track.Causes() {
-		t.Run(cause.String(), func(t *testing.T) {
+	for _, why := range cause.All() {
+		t.Run(why.String(), func(t *testing.T) {
 			s := newTale(t)
-			s.at(1).loses(cause, "pod-1").web(track.OutageStarted, 0).at(2)
+			s.at(1).loses(why, "pod-1").outage().at(2)
 			x := s.only()
-			equal(t, "cause", x.Cause.String(), cause.String())
+			equal(t, "cause", x.Cause.String(), why.String())
 			if strings.Contains(x.Summary+x.Remedy, "%!") || len(x.Remedy) < 40 || len(x.Summary) < 30 {
 				t.Errorf("summary %q, remedy %q", x.Summary, x.Remedy)
 			}
@@ -167,8 +164,8 @@ func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
 
 func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
 	s := newTale(t)
-	s.at(0).beats("node-1").misses(40, "node-1").loses(track.CauseNodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
-	s.at(20).removes(track.CausePodDeleted, "pod-2")
+	s.at(0).beats("node-1").misses(40, "node-1").loses(cause.NodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
+	s.at(20).removes(cause.PodDeleted, "pod-2")
 	s.at(2000).Incidents(s.now)
 	equal(t, "left", len(s.active)+len(s.heard)+len(s.nodes)+len(s.services)+len(s.addresses)+len(s.pods)+len(s.timers), 0)
 }
@@ -176,7 +173,7 @@ func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
 func TestEvidenceIsBounded(t *testing.T) {
 	s := newTale(t)
 	for i := range 1000 {
-		s.at(float64(40*i)).loses(track.CauseProbeFailed, "pod-1").at(float64(40*i + 20)).regains("pod-1")
+		s.at(float64(40*i)).loses(cause.ProbeFailed, "pod-1").at(float64(40*i + 20)).regains("pod-1")
 	}
 	x := s.only()
 	equal(t, "evidence and what is left out", len(x.Evidence)+x.EvidenceLeftOut, 2000)
@@ -190,7 +187,7 @@ func TestItDoesNotMatterHowOftenAnyoneAsks(t *testing.T) {
 		for i := range 400 {
 			at := float64(i) * 7
 			pod := fmt.Sprintf("pod-%d", i%5)
-			s.at(at).loses(track.Causes()[i%len(track.Causes())], pod)
+			s.at(at).loses(cause.All()[i%len(cause.All())], pod)
 			if i%3 == 0 {
 				s.at(at+2).misses(10, fmt.Sprintf("node-%d", i%4))
 			}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -68,40 +68,90 @@ func New(size int) *Log {
 	}
 }
 
-// Observe takes in a finding. It is quick: the fold is locked meanwhile.
-func (l *Log) Observe(x track.Finding) {
+// Observe takes in transitions, in their order.
+func (l *Log) Observe(found ...transition.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.first.IsZero() {
-		l.first = x.Time
+	for _, x := range found {
+		l.observe(x)
 	}
-	l.advance(x.Time)
-	switch x.Kind {
-	case track.HeartbeatSeen, track.HeartbeatLate, track.HeartbeatMissed, track.NodeReadyChanged, track.NodeTurnedUnseen, track.NodeRemoved:
-		l.observeNode(x)
-	case track.AddressAdded, track.AddressRemoved, track.AddressReady, track.AddressNotReady, track.AddressBounced,
-		track.AddressLeftOut:
-		l.observeAddress(x)
-	case track.ConsumerBounced:
+}
+
+func (l *Log) observe(x transition.Transition) {
+	if l.first.IsZero() {
+		l.first = x.When()
+	}
+	l.advance(x.When())
+	switch x := x.(type) {
+	case transition.HeartbeatSeen:
+		l.heard[x.Node] = x.Time
+		if n := l.nodes[x.Node]; n != nil {
+			l.heartbeat(n, x)
+		}
+	case transition.HeartbeatLate:
+		l.lateHeartbeat(l.nodeHeard(x.Node, x.Time), x)
+	case transition.HeartbeatMissed:
+		l.missedHeartbeat(l.nodeHeard(x.Node, x.Time), x)
+	case transition.NodeReadyChanged:
+		if n := l.nodeHeard(x.Node, x.Time); x.To == event.StatusTrue {
+			l.turnedReady(n, x)
+		} else {
+			l.turnedNotReady(n, x)
+		}
+	case transition.NodeReadyMissed:
+		l.turnedUnseen(l.nodeHeard(x.Node, x.Time), x)
+	case transition.NodeRemoved:
+		l.nodeRemoved(l.nodeHeard(x.Node, x.Time), x)
+	case transition.PodReadyChanged:
+		l.podTurned(x)
+	case transition.PodReadyWasStale:
+		l.notePod(x.Pod, x.Time, fact{stage: stageStale, longest: x.Stale})
+	case transition.PodUpdatedInPlace:
+		l.notePod(x.Pod, x.Time, fact{stage: stageUpdated})
+	case transition.PodRestartedSilently:
+		l.notePod(x.Pod, x.Time, fact{stage: stageSilent})
+	default:
+		l.observeService(x)
+	}
+}
+
+// observeService takes in what happened to a Service, or to the watches.
+func (l *Log) observeService(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.AddressLost:
+		l.lostAddress(x)
+	case transition.AddressRemoved:
+		l.addressGone(x.Address, x.Time, stageGone)
+	case transition.AddressLeftOut:
+		l.addressGone(x.Address, x.Time, stageLeftOut)
+	case transition.AddressAdded:
+		if x.Ready {
+			l.addressBack(x.Address, x.Time)
+		}
+	case transition.AddressReady:
+		l.addressBack(x.Address, x.Time)
+	case transition.AddressBounced:
+		l.addressBounced(x)
+	case transition.ConsumerBounced:
 		l.consumerBounced(x)
-	case track.OutageStarted:
+	case transition.OutageStarted:
 		l.outageStarted(x)
-	case track.OutageEnded:
+	case transition.OutageEnded:
 		l.outageEnded(x)
-	case track.EndpointsReset:
+	case transition.EndpointsReset:
 		l.reset(x)
-	case track.EndpointsRewritten:
+	case transition.EndpointsRewritten:
 		l.rewritten(x)
-	case track.SelectorConflict:
+	case transition.SelectorConflict:
 		l.conflict(x)
-	case track.SelectorConflictEnded:
-		l.conflictEnded(x)
-	case track.ServiceRemoved:
+	case transition.SelectorConflictEnded:
+		l.conflictEnded(keyOf(x.Service), x.Time)
+	case transition.ServiceRemoved:
 		l.serviceRemoved(x)
-	case track.PodReadyChanged, track.PodReadyWasStale, track.PodUpdatedInPlace, track.PodRestartedSilently:
-		l.observePod(x)
-	case track.WatchBroke, track.WatchWorks:
-		l.observeWatch(x)
+	case transition.WatchBroke:
+		l.observeWatch(fact{at: l.moment(x.Time), stage: stageBlind, first: x.Resource.String()})
+	case transition.WatchWorks:
+		l.observeWatch(fact{at: l.moment(x.Time), stage: stageSees, first: x.Resource.String(), longest: x.Blind})
 	}
 }
 

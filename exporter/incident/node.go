@@ -3,7 +3,8 @@ package incident
 import (
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -74,65 +75,49 @@ func (l *Log) forgetNodes(t time.Time) {
 	}
 }
 
-func (l *Log) observeNode(x track.Finding) {
-	l.heard[x.Node] = x.Time
-	if x.Kind == track.HeartbeatSeen {
-		if n := l.nodes[x.Node]; n != nil {
-			l.heartbeat(n, x)
-		}
-		return
-	}
-	n := l.nodeNamed(x.Node)
-	n.told = x.Time
-	switch x.Kind {
-	case track.HeartbeatLate:
-		l.grace = 2 * x.Duration
-		n.late = x.Time
-	case track.HeartbeatMissed:
-		l.grace = x.Duration
-		l.missedHeartbeat(n, x)
-	case track.NodeReadyChanged:
-		if x.To == "true" {
-			l.turnedReady(n, x)
-		} else {
-			l.turnedNotReady(n, x)
-		}
-	case track.NodeTurnedUnseen:
-		l.turnedUnseen(n, x)
-	case track.NodeRemoved:
-		l.nodeRemoved(n, x)
-	}
+// nodeHeard is a node that was just heard of.
+func (l *Log) nodeHeard(name string, t time.Time) *node {
+	l.heard[name] = t
+	n := l.nodeNamed(name)
+	n.told = t
+	return n
 }
 
-func (l *Log) heartbeat(n *node, x track.Finding) {
+func (l *Log) lateHeartbeat(n *node, x transition.HeartbeatLate) {
+	l.grace = 2 * x.Silence
+	n.late = x.Time
+}
+
+func (l *Log) heartbeat(n *node, x transition.HeartbeatSeen) {
 	r := n.live(x.Time)
 	if r == nil {
 		n.missed = false
 		return
 	}
-	if n.missed && r.story == storyGrace && x.Duration > oneBeatLost {
+	if n.missed && r.story == storyGrace && x.Interval > oneBeatLost {
 		r = l.outgrow(n, n.gapFrom.Add(oneBeatLost))
 	}
-	r.longest = max(r.longest, x.Duration)
+	r.longest = max(r.longest, x.Interval)
 	if !n.missed {
 		return
 	}
 	n.missed = false
-	r.add(fact{at: l.moment(x.Time), stage: stageHeartbeat, first: n.name, longest: x.Duration})
+	r.add(fact{at: l.moment(x.Time), stage: stageHeartbeat, first: n.name, longest: x.Interval})
 	l.end(&n.gap, x.Time)
 	l.closeNode(r, n, x.Time)
 }
 
-func (l *Log) missedHeartbeat(n *node, x track.Finding) {
+func (l *Log) missedHeartbeat(n *node, x transition.HeartbeatMissed) {
 	if n.missed {
 		// The heartbeat between was none whose interval is known.
-		l.end(&n.gap, x.Time.Add(-x.Duration))
+		l.end(&n.gap, x.Time.Add(-x.Silence))
 	}
-	n.missed, n.gapFrom = true, x.Time.Add(-x.Duration)
-	n.trigger = x.Trigger
-	r := l.lose(n, x, x.Duration)
+	l.grace = x.Silence
+	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
+	n.trigger = x.Loss.Trigger
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
-	r.add(fact{at: l.moment(x.Time), stage: stageMissed, first: n.name, longest: x.Duration})
+	r.add(fact{at: l.moment(x.Time), stage: stageMissed, first: n.name, longest: x.Silence})
 }
 
 // openGap tells of a node's heartbeat that is out.
@@ -150,22 +135,22 @@ func (l *Log) openGap(r *record, n *node, t time.Time) {
 	}
 }
 
-func (l *Log) turnedNotReady(n *node, x track.Finding) {
-	unknown := x.To == "unknown"
-	if x.From != "true" && !n.notReady {
+func (l *Log) turnedNotReady(n *node, x transition.NodeReadyChanged) {
+	unknown := x.To == event.StatusUnknown
+	if x.From != event.StatusTrue && !n.notReady {
 		// A new node that starts.
 		return
 	}
 	n.notReady = true
 	var r *record
 	if unknown {
-		r = l.lose(n, x, x.Heartbeat)
+		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.unknown = true
 	} else {
-		r = l.follow(n, x, normalInterval+1)
+		r = l.follow(n, x.Time, x.Loss, normalInterval+1)
 	}
-	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Heartbeat > 0 {
-		r.add(fact{at: l.moment(x.Time.Add(-x.Heartbeat)), stage: stageLast, first: n.name})
+	if unknown && x.Time.Sub(n.gapFrom) > quiet && x.Silence > 0 {
+		r.add(fact{at: l.moment(x.Time.Add(-x.Silence)), stage: stageLast, first: n.name})
 	}
 	r.turned++
 	r.openNodes[n.name] = struct{}{}
@@ -176,27 +161,27 @@ func (l *Log) turnedNotReady(n *node, x track.Finding) {
 		stage = stageUnknown
 		r.turnedUnknown++
 	}
-	r.add(fact{at: l.moment(x.Time), stage: stage, first: n.name, longest: x.Heartbeat})
+	r.add(fact{at: l.moment(x.Time), stage: stage, first: n.name, longest: x.Silence})
 	l.touched(r, x.Time)
 }
 
-func (l *Log) turnedReady(n *node, x track.Finding) {
+func (l *Log) turnedReady(n *node, x transition.NodeReadyChanged) {
 	r := n.live(x.Time)
 	if !n.notReady || r == nil {
 		n.notReady = false
 		return
 	}
 	n.notReady = false
-	r.add(fact{at: l.moment(x.Time), stage: stageReady, first: n.name, longest: x.Duration})
+	r.add(fact{at: l.moment(x.Time), stage: stageReady, first: n.name, longest: x.Lasted})
 	l.end(&n.unready, x.Time)
 	l.closeNode(r, n, x.Time)
 }
 
-func (l *Log) turnedUnseen(n *node, x track.Finding) {
-	if x.From != "true" {
+func (l *Log) turnedUnseen(n *node, x transition.NodeReadyMissed) {
+	if x.Status != event.StatusTrue {
 		return
 	}
-	r := l.lose(n, x, 0)
+	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.unknown = true
 	r.turned++
 	r.turnedUnknown++
@@ -204,7 +189,7 @@ func (l *Log) turnedUnseen(n *node, x track.Finding) {
 	l.touched(r, x.Time)
 }
 
-func (l *Log) nodeRemoved(n *node, x track.Finding) {
+func (l *Log) nodeRemoved(n *node, x transition.NodeRemoved) {
 	delete(l.heard, n.name)
 	delete(l.nodes, n.name)
 	r := n.live(x.Time)

@@ -7,25 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
 	s := newTale(t)
 	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
-	s.at(50).misses(40, "node-1").turns("node-1", "true", "unknown")
-	s.at(50.1).loses(track.CauseNodeHeartbeatLost, "pod-1", "pod-2")
+	s.at(50).misses(40, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
+	s.at(50.1).loses(cause.NodeHeartbeatLost, "pod-1", "pod-2")
 	s.at(55)
 	x := s.only()
-	x.is(t, StateRunning, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
+	x.is(t, StateRunning, ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
 
-	s.at(60).returns(50, "node-1").turns("node-1", "unknown", "true")
+	s.at(60).returns(50, "node-1").turns("node-1", event.StatusUnknown, event.StatusTrue)
 	equal(t, "state with addresses out", s.only().State, StateRunning)
 	s.at(65).regains("pod-1", "pod-2")
 	s.at(66)
 	x = s.only()
-	x.is(t, StateRecovered, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
+	x.is(t, StateRecovered, ScopeNode, cause.NodeHeartbeatLost, "node-1")
 	equal(t, "start", x.Start, zero.Add(seconds(50)))
 	equal(t, "end", x.End, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
@@ -59,7 +61,7 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
 	s.at(55).misses(40, "node-3")
 	x := s.only()
-	x.is(t, StateRunning, ScopeControlPlane, track.CauseNodeHeartbeatLost, "control plane")
+	x.is(t, StateRunning, ScopeControlPlane, cause.NodeHeartbeatLost, "control plane")
 	equal(t, "it has an ID of its own, which does not depend on who was first", x.ID != first, true)
 	equal(t, "and knows those of the nodes", slices.Contains(x.Also, first) && len(x.Also) == 3, true)
 
@@ -97,11 +99,11 @@ func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
 	s := newTale(t)
 	for i := range 3 {
 		n := fmt.Sprintf("node-%d", i)
-		s.at(10*float64(i)+10).misses(10, n).turns(n, "true", "unknown")
-		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, "unknown", "true")
+		s.at(10*float64(i)+10).misses(10, n).turns(n, event.StatusTrue, event.StatusUnknown)
+		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, event.StatusUnknown, event.StatusTrue)
 	}
 	x := s.only()
-	x.is(t, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "kube-controller-manager")
+	x.is(t, StateRecovered, ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
 	equal(t, "nodes", len(x.Nodes), 3)
 	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
 	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
@@ -115,12 +117,12 @@ func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
 func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
 	s := newTale(t)
 	s.at(5).beats("node-1", "node-2", "node-3")
-	s.at(15).misses(10, "node-1").turns("node-1", "true", "unknown")
+	s.at(15).misses(10, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
 	s.at(40)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
-	all[0].is(t, StateRunning, ScopeNode, track.CauseNodeHeartbeatLost, "node-1")
-	all[1].is(t, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "kube-controller-manager")
+	all[0].is(t, StateRunning, ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	all[1].is(t, StateRecovered, ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
 }
 
 func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
@@ -129,34 +131,34 @@ func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
 	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
 		t.Error(x.Remedy)
 	}
-	s.tell(track.Finding{Kind: track.NodeRemoved, Node: "node-1"})
+	s.tell(transition.NodeRemoved{At: s.is(), Node: "node-1"})
 	equal(t, "removed, it is over", s.only().State, StateRecovered)
 }
 
 func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
-	newTale(t).at(1).turns("node-1", "unknown", "false").at(20).turns("node-1", "false", "true").none()
+	newTale(t).at(1).turns("node-1", event.StatusUnknown, event.StatusFalse).at(20).turns("node-1", event.StatusFalse, event.StatusTrue).none()
 }
 
 func TestAKubeletRestartIsOfTheNode(t *testing.T) {
 	s := newTale(t)
-	s.at(1).loses(track.CauseKubeletRestart, "pod-1")
-	s.only().is(t, StateRunning, ScopeNode, track.CauseKubeletRestart, "node-1")
+	s.at(1).loses(cause.KubeletRestart, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, cause.KubeletRestart, "node-1")
 }
 
 func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
 	s := newTale(t)
-	s.at(1).turns("node-1", "true", "false").at(2).loses(track.CauseNodeNotReady, "pod-1")
-	s.only().is(t, StateRunning, ScopeNode, track.CauseNodeNotReady, "node-1")
+	s.at(1).turns("node-1", event.StatusTrue, event.StatusFalse).at(2).loses(cause.NodeNotReady, "pod-1")
+	s.only().is(t, StateRunning, ScopeNode, cause.NodeNotReady, "node-1")
 }
 
 func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
 	s := newTale(t).at(0).beats("node-1")
 	for i := range 5 {
 		at := 10 + 20*float64(i)
-		s.at(at).turns("node-1", "true", "false").at(at+5).beats("node-1").turns("node-1", "false", "true")
+		s.at(at).turns("node-1", event.StatusTrue, event.StatusFalse).at(at+5).beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
 	}
-	s.at(140).misses(40, "node-1").at(141).turns("node-1", "true", "unknown")
-	s.at(160).returns(60, "node-1").turns("node-1", "unknown", "false").at(161).turns("node-1", "false", "true")
+	s.at(140).misses(40, "node-1").at(141).turns("node-1", event.StatusTrue, event.StatusUnknown)
+	s.at(160).returns(60, "node-1").turns("node-1", event.StatusUnknown, event.StatusFalse).at(161).turns("node-1", event.StatusFalse, event.StatusTrue)
 	x := s.only()
 	equal(t, "turned not Ready or Unknown", x.Turned, 7)
 	if !strings.Contains(x.Summary, "Ready turned Unknown 1 time;") {
@@ -167,10 +169,10 @@ func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
 func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T) {
 	s := newTale(t).at(0).beats("node-1").at(40).misses(40, "node-1")
 	for i := range 600 {
-		s.tell(ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
 	}
 	for i := range 60 {
-		s.tell(track.Finding{Kind: track.OutageStarted, Namespace: "shop", Service: fmt.Sprintf("web-%d", i), Cause: track.CauseNodeHeartbeatLost})
+		s.tell(transition.OutageStarted{At: s.is(), Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, Cause: cause.NodeHeartbeatLost})
 	}
 	s.at(50)
 	x := s.only()
@@ -183,11 +185,11 @@ func TestNodesAndServicesThatAreLeftOutCountOnceWhereIncidentsBecomeOne(t *testi
 	nodes := nodesNamed(4)
 	s := newTale(t).at(0).beats(nodes...).at(40).misses(40, nodes[0])
 	for i := range 120 {
-		s.tell(ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
 	}
 	s.at(41).misses(40, nodes[1])
 	for i := range 120 {
-		s.tell(ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
 	}
 	s.at(42).misses(40, nodes[2])
 	x := s.only()
@@ -206,7 +208,7 @@ func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes", len(s.heard), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, ScopeNode)
-	s.tell(track.Finding{Kind: track.NodeRemoved, Node: names[4]})
+	s.tell(transition.NodeRemoved{At: s.is(), Node: names[4]})
 	equal(t, "nodes without the one that was removed", len(s.heard), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, ScopeControlPlane)

@@ -3,8 +3,9 @@ package incident
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -26,21 +27,12 @@ type pod struct {
 	span *stretch
 }
 
-func (l *Log) observePod(x track.Finding) {
-	key := podKey{x.Namespace, x.Pod}
-	if x.Kind == track.PodReadyChanged {
-		l.podTurned(key, x)
-		return
-	}
-	p := l.podOf(key, x.Time)
-	note := fact{at: l.moment(x.Time), stage: stageUpdated}
-	switch x.Kind {
-	case track.PodReadyWasStale:
-		note.stage, note.longest = stageStale, x.Duration
-	case track.PodRestartedSilently:
-		note.stage = stageSilent
-	}
-	p.note(key, note)
+func keyOfPod(x transition.Pod) podKey { return podKey{x.Namespace, x.Name} }
+
+// notePod notes what a pod did.
+func (l *Log) notePod(x transition.Pod, t time.Time, note fact) {
+	note.at = l.moment(t)
+	l.podOf(keyOfPod(x), t).note(keyOfPod(x), note)
 }
 
 func (l *Log) podOf(key podKey, t time.Time) *pod {
@@ -62,15 +54,16 @@ func (p *pod) note(key podKey, f fact) {
 
 // podTurned follows a pod's Ready. What the node did to it belongs to the node's
 // incident at once, all else waits until it costs an address.
-func (l *Log) podTurned(key podKey, x track.Finding) {
-	if x.To == "true" {
+func (l *Log) podTurned(x transition.PodReadyChanged) {
+	key := keyOfPod(x.Pod)
+	if x.To == event.StatusTrue {
 		if p := l.pods[key]; p != nil {
 			l.end(&p.span, x.Time)
 			p.down, p.at = 0, l.moment(x.Time)
 		}
 		return
 	}
-	if x.From != "true" {
+	if x.From != event.StatusTrue {
 		return
 	}
 	p := l.podOf(key, x.Time)
@@ -78,11 +71,11 @@ func (l *Log) podTurned(key podKey, x track.Finding) {
 	l.end(&p.span, x.Time)
 	p.down = l.moment(x.Time)
 	switch x.Cause {
-	case track.CauseNodeHeartbeatLost, track.CauseNodeNotReady, track.CauseKubeletRestart:
+	case cause.NodeHeartbeatLost, cause.NodeNotReady, cause.KubeletRestart:
 		if x.Node == "" {
 			return
 		}
-		r, name := l.recordOfNodesPod(x), key.String()
+		r, name := l.recordOfNodesPod(x.Pod, x.Time, x.Cause, x.Trigger), key.String()
 		r.byCause[x.Cause] += 0
 		r.add(fact{at: l.moment(x.Time), stage: stagePods, first: name})
 		p.span = l.span(r, LanePod, name, x.Time)
@@ -93,10 +86,10 @@ func (l *Log) podTurned(key podKey, x track.Finding) {
 }
 
 // takePodNotes takes over what is known of the pod of a lost address.
-func (l *Log) takePodNotes(r *record, x track.Finding, a *address) {
-	key := podKey{x.Namespace, x.Pod}
+func (l *Log) takePodNotes(r *record, x transition.AddressLost, a *address) {
+	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.pods[key]
-	if p == nil || x.Pod == "" {
+	if p == nil || x.Pod.Name == "" {
 		return
 	}
 	for _, note := range p.notes {
@@ -110,21 +103,16 @@ func (l *Log) takePodNotes(r *record, x track.Finding, a *address) {
 		r.add(note)
 	}
 	p.notes = nil
-	if p.down != 0 && p.span == nil && !goesOnPurpose(x.Cause) {
+	if p.down != 0 && p.span == nil && !x.Cause.EndsPod() {
 		p.span = l.span(r, LanePod, key.String(), l.time(p.down))
 	}
 }
 
 // observeWatch tells the incidents of nodes when kubeflap itself was blind.
-func (l *Log) observeWatch(x track.Finding) {
+func (l *Log) observeWatch(f fact) {
 	for _, r := range l.active {
-		if !r.ongoing() || r.story == storyWorkload || r.story == storyService {
-			continue
+		if r.ongoing() && r.story != storyWorkload && r.story != storyService {
+			r.add(f)
 		}
-		f := fact{at: l.moment(x.Time), stage: stageBlind, first: x.Resource.String()}
-		if x.Kind == track.WatchWorks {
-			f.stage, f.longest = stageSees, x.Duration
-		}
-		r.add(f)
 	}
 }

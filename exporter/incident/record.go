@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -25,7 +26,7 @@ const (
 type subject struct {
 	story           story
 	namespace, name string
-	cause           track.Cause
+	cause           cause.Cause
 }
 
 // key tells incidents apart. A node's causes follow from each other and are one
@@ -87,7 +88,7 @@ type record struct {
 	turned, turnedUnknown int
 	outages, resets       int
 	outageTime            time.Duration
-	byCause               map[track.Cause]int
+	byCause               map[cause.Cause]int
 	unknown               bool
 	longest, stale        time.Duration
 	again                 int
@@ -107,13 +108,13 @@ type effect struct {
 
 func newRecord(s subject, t time.Time, trigger uint64) *record {
 	r := &record{
-		subject: s, id: idOf(s.key(), t, trigger), start: t, byCause: map[track.Cause]int{},
+		subject: s, id: idOf(s.key(), t, trigger), start: t, byCause: map[cause.Cause]int{},
 		evidence: newBounded[*fact](12, 24), spans: newBounded[*stretch](24, 72),
 	}
 	r.makeOpen()
 	switch s.cause {
-	case track.CausePodDeleted, track.CausePodEvicted, track.CausePodCompleted,
-		track.CauseInPlaceUpdate, track.CauseReadinessGate, track.CauseServiceChanged:
+	case cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
+		cause.InPlaceUpdate, cause.ReadinessGate, cause.ServiceChanged:
 		r.harmless = true
 	}
 	return r
@@ -245,8 +246,8 @@ func (r *record) takeCounts(from *record) {
 	for i, n := range from.consumerBounces {
 		r.consumerBounces[i] += n
 	}
-	for cause, n := range from.byCause {
-		r.byCause[cause] += n
+	for why, n := range from.byCause {
+		r.byCause[why] += n
 	}
 	for _, e := range from.services {
 		sum := r.effectOn(e.key)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -22,17 +23,17 @@ func recorded(t *testing.T, name string) []Incident {
 		t.Fatal(err)
 	}
 	log := New(100)
-	fold := track.New(track.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
+	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	var end time.Time
 	for e, err := range reader.Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fold.Apply(e)
+		log.Observe(tracker.Apply(e)...)
 		end = e.Seen
 	}
-	fold.Advance(end)
-	fold.Settle()
+	log.Observe(tracker.Advance(end)...)
+	log.Observe(tracker.Settle()...)
 	return log.Incidents(end)
 }
 
@@ -43,28 +44,28 @@ func TestTheRecordedIncidentsEndInTheRightCauseScopeAndRemedy(t *testing.T) {
 		incidents int
 		state     State
 		scope     Scope
-		cause     track.Cause
+		cause     cause.Cause
 		subject   string
 		remedy    []string
 	}{
 		{
-			"1-heartbeat-loss", 1, StateRecovered, ScopeNode, track.CauseNodeHeartbeatLost, "node-2",
+			"1-heartbeat-loss", 1, StateRecovered, ScopeNode, cause.NodeHeartbeatLost, "node-2",
 			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 12s", "the longest interval was 13.5s"},
 		},
 		{
-			"2-endpoints-reset", 3, StateRunning, ScopeService, track.CauseEndpointsReset, "kube-controller-manager",
+			"2-endpoints-reset", 3, StateRunning, ScopeService, cause.EndpointsReset, "kube-controller-manager",
 			[]string{"Remove the selector of Service kube-system/kube-controller-manager"},
 		},
 		{
-			"3-control-plane-stall", 1, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "control plane",
+			"3-control-plane-stall", 1, StateRecovered, ScopeControlPlane, cause.NodeHeartbeatLost, "control plane",
 			[]string{"etcd's disk and load", "Leave the grace period as it is (12s)"},
 		},
 		{
-			"4-in-place-upgrade", 1, StateRecovered, ScopeWorkload, track.CauseInPlaceUpdate, "Service/web",
+			"4-in-place-upgrade", 1, StateRecovered, ScopeWorkload, cause.InPlaceUpdate, "Service/web",
 			[]string{"readiness gate", "gathers changes for 5s would have seen none of the 4 bounces", "gathers for 2s put back and took out again 3"},
 		},
 		{
-			"5-tight-grace-period", 1, StateRecovered, ScopeControlPlane, track.CauseNodeHeartbeatLost, "kube-controller-manager",
+			"5-tight-grace-period", 1, StateRecovered, ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager",
 			[]string{"default of 40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"},
 		},
 	}
@@ -87,8 +88,8 @@ func TestTheRecordedIncidentsEndInTheRightCauseScopeAndRemedy(t *testing.T) {
 
 func TestTheOtherIncidentsOfTheRecordedReset(t *testing.T) {
 	all := recorded(t, "2-endpoints-reset")
-	all[1].is(t, StateRunning, ScopeService, track.CauseEndpointsReset, "kube-scheduler")
-	all[2].is(t, StateRecovered, ScopeService, track.CauseManualWrite, "database")
+	all[1].is(t, StateRunning, ScopeService, cause.EndpointsReset, "kube-scheduler")
+	all[2].is(t, StateRecovered, ScopeService, cause.ManualWrite, "database")
 	equal(t, "outages", all[2].Outages, 2)
 }
 

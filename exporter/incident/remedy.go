@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // remedy says in a sentence or two what to do, with the numbers of this cluster.
@@ -32,10 +32,10 @@ func graceInForce(x *Incident) string {
 
 func (r *record) remedyForNode(x *Incident) string {
 	switch x.Cause {
-	case track.CauseNodeNotReady:
+	case cause.NodeNotReady:
 		return "Ask the kubelet why: kubectl describe node " + x.Subject + " has its message under Ready (container runtime, network plug-in, disk). " +
 			"The grace period plays no part."
-	case track.CauseKubeletRestart:
+	case cause.KubeletRestart:
 		return "Find out why the kubelet of " + x.Subject + " restarted. From v1.35 on a restart leaves pods Ready; " +
 			"before that, restart kubelets one node at a time."
 	}
@@ -76,20 +76,20 @@ func (r *record) remedyForSlowKubelet(x *Incident) string {
 func (r *record) remedyForService(x *Incident) string {
 	full := r.full()
 	switch x.Cause {
-	case track.CauseEndpointsReset:
+	case cause.EndpointsReset:
 		s := "Remove the selector of Service " + full + ": it matches no pod, and the endpoints controller wipes hand-written addresses of a Service with a selector. "
 		if x.State == StatePending {
 			return s + "Until then any sync of the Service, or a restart of the kube-controller-manager, takes them."
 		}
 		return s + "Then write the Endpoints once more. Grace period and API rates play no part."
-	case track.CauseManualWrite:
+	case cause.ManualWrite:
 		return "Find out who writes the addresses of Service " + full + ": the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
 			"Let one writer replace them in one update instead of emptying them first."
-	case track.CauseServiceChanged:
+	case cause.ServiceChanged:
 		return "Compare the selector and publishNotReadyAddresses of Service " + full + " with the labels of its pods, and with who changed it last."
-	case track.CauseInPlaceUpdate:
+	case cause.InPlaceUpdate:
 		return "Take an address out first: a readiness gate turned off before the image changes, and on again when the new container serves. " + windowRemedy(x.Numbers.Windows)
-	case track.CauseUnknown:
+	case cause.Unknown:
 		return "The evidence does not tell. Look at the events of " + full + " (kubectl get events -n " + x.Namespace + "), and report a recording of it to kubeflap."
 	}
 	return podRemedy(x.Cause, full)
@@ -112,20 +112,20 @@ func windowRemedy(windows []Window) string {
 }
 
 // podRemedy is that of a cause that lies in the pods of a workload.
-func podRemedy(c track.Cause, workload string) string {
+func podRemedy(c cause.Cause, workload string) string {
 	switch c {
-	case track.CauseProbeFailed:
+	case cause.ProbeFailed:
 		return "See what the readiness probe of " + workload + " says (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
 			"a probe that depends on something shared takes all pods out at once."
-	case track.CauseContainerExit:
+	case cause.ContainerExit:
 		return "Look at why the containers of " + workload + " ended: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe."
-	case track.CauseReadinessGate:
+	case cause.ReadinessGate:
 		return "Look at the controller that sets the readiness gate of " + workload + ", a load-balancer controller as a rule: it says what it waits for."
-	case track.CausePodDeleted:
+	case cause.PodDeleted:
 		return "If " + workload + " was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, and a preStop pause of some seconds."
-	case track.CausePodEvicted:
+	case cause.PodEvicted:
 		return "Give " + workload + " a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them."
-	case track.CausePodCompleted:
+	case cause.PodCompleted:
 		return "What " + workload + " runs comes to its end and is not restarted: something that serves wants a Deployment, and a Service should not choose the pods of a Job."
 	}
 	return "The node of " + workload + " was lost or not ready, and kubeflap has not seen which: look at the nodes' Ready conditions."

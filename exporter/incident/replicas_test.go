@@ -55,12 +55,12 @@ func numbered(t *testing.T, path string) []event.Event {
 // toldBy is all that a replica counts and blames, a line each.
 func toldBy(events []event.Event) string {
 	log := New(100)
-	f := track.New(track.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	for _, e := range events {
-		f.Apply(e)
+		log.Observe(f.Apply(e)...)
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
-	f.Advance(end)
+	log.Observe(f.Advance(end)...)
 	var lines []string
 	for _, s := range f.Services(end, nil) {
 		s.Created, s.OutageTime, s.LastLoss = time.Time{}, 0, time.Time{}
@@ -123,9 +123,9 @@ func difference(a, b string) (lines []string) {
 func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
 	events := numbered(t, "../recording/incidents/4-in-place-upgrade.jsonl.gz")
 	log := New(100)
-	f := track.New(track.Settings{BounceWindow: 2 * time.Minute}, log.Observe)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	for _, e := range events {
-		f.Apply(e)
+		log.Observe(f.Apply(e)...)
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	counted, told := map[time.Duration]int{}, map[time.Duration]int{}

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // claimWithin is how long an outage waits for the loss that it began with.
@@ -12,7 +13,7 @@ const claimWithin = 3 * time.Second
 
 type serviceKey struct{ namespace, name string }
 
-func keyOfService(x track.Finding) serviceKey { return serviceKey{x.Namespace, x.Service} }
+func keyOf(x transition.Service) serviceKey { return serviceKey{x.Namespace, x.Name} }
 
 // String is the Service as sentences have it.
 func (k serviceKey) String() string { return k.namespace + "/" + k.name }
@@ -39,7 +40,7 @@ type service struct {
 // lossMark is a moment at which a Service lost addresses for a cause, and their incident.
 type lossMark struct {
 	at     time.Time
-	cause  track.Cause
+	cause  cause.Cause
 	record *record
 }
 
@@ -55,12 +56,12 @@ func (s *service) noteLoss(x lossMark) {
 }
 
 // lossOf is the incident of the loss that an outage began with; nil if it is not known.
-func (s *service) lossOf(t time.Time, cause track.Cause) *record {
+func (s *service) lossOf(t time.Time, why cause.Cause) *record {
 	var last *record
 	for _, x := range s.losses {
 		switch {
 		case !x.at.Equal(t):
-		case x.cause == cause:
+		case x.cause == why:
 			return x.record.root()
 		default:
 			last = x.record.root()
@@ -82,7 +83,7 @@ func (l *Log) serviceOf(key serviceKey) *service {
 }
 
 // claimFor notes a loss; an outage that began with it belongs to its incident.
-func (l *Log) claimFor(key serviceKey, r *record, x track.Finding) {
+func (l *Log) claimFor(key serviceKey, r *record, x transition.AddressLost) {
 	s := l.serviceOf(key)
 	s.noteLoss(lossMark{x.Time, x.Cause, r})
 	if s.unclaimed() && s.outage.Equal(x.Time) {
@@ -90,12 +91,12 @@ func (l *Log) claimFor(key serviceKey, r *record, x track.Finding) {
 	}
 }
 
-func (l *Log) outageStarted(x track.Finding) {
-	key := keyOfService(x)
+func (l *Log) outageStarted(x transition.OutageStarted) {
+	key := keyOf(x.Service)
 	s := l.serviceOf(key)
 	if !s.outage.IsZero() {
 		// The end of the one before was not told.
-		l.claim(key, s, track.CauseUnknown)
+		l.claim(key, s, cause.Unknown)
 		l.endOutage(key, s, x.Time, stageOutageOver)
 	}
 	s.outage, s.trigger = x.Time, x.Trigger
@@ -118,18 +119,18 @@ func (l *Log) beginOutage(key serviceKey, s *service, r *record) {
 }
 
 // claim gives an outage that no loss explains an incident of its own.
-func (l *Log) claim(key serviceKey, s *service, cause track.Cause) {
+func (l *Log) claim(key serviceKey, s *service, why cause.Cause) {
 	if s.unclaimed() {
-		subject := subject{story: storyService, namespace: key.namespace, name: key.name, cause: cause}
+		subject := subject{story: storyService, namespace: key.namespace, name: key.name, cause: why}
 		l.beginOutage(key, s, l.begin(subject, s.outage, s.trigger))
 	}
 }
 
-func (l *Log) outageEnded(x track.Finding) {
-	key := keyOfService(x)
+func (l *Log) outageEnded(x transition.OutageEnded) {
+	key := keyOf(x.Service)
 	s := l.serviceOf(key)
 	if s.outage.IsZero() {
-		s.outage = x.Time.Add(-x.Duration)
+		s.outage = x.Time.Add(-x.Lasted)
 	}
 	l.claim(key, s, x.Cause)
 	l.endOutage(key, s, x.Time, stageOutageOver)
@@ -155,56 +156,56 @@ func (l *Log) notWiped(r *record, t time.Time) {
 }
 
 // reset takes in the wipe of hand-written addresses.
-func (l *Log) reset(x track.Finding) {
-	cause := track.CauseManualWrite
-	if x.Selector {
-		cause = track.CauseEndpointsReset
+func (l *Log) reset(x transition.EndpointsReset) {
+	why := cause.ManualWrite
+	if x.BySelector {
+		why = cause.EndpointsReset
 	}
-	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Service, cause: cause}, x.Time, x.Trigger)
+	r := l.begin(subject{story: storyService, namespace: x.Namespace, name: x.Name, cause: why}, x.Time, x.Trigger)
 	r.resets++
-	r.effectOn(keyOfService(x))
-	if x.Selector && !r.wiped {
+	r.effectOn(keyOf(x.Service))
+	if x.BySelector && !r.wiped {
 		r.wiped = true
-		r.wipe = l.span(r, LaneAddress, x.Namespace+"/"+x.Service, x.Time)
+		r.wipe = l.span(r, LaneAddress, x.Namespace+"/"+x.Name, x.Time)
 	}
-	r.add(fact{at: l.moment(x.Time), stage: stageReset, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: l.moment(x.Time), stage: stageReset, service: keyOf(x.Service), number: x.Count})
 	l.touched(r, x.Time)
 }
 
 // rewritten takes in that what was wiped is there again: to be wiped again, as long as the conflict goes on.
-func (l *Log) rewritten(x track.Finding) {
-	r := l.find(bomb(keyOfService(x)).key(), x.Time)
+func (l *Log) rewritten(x transition.EndpointsRewritten) {
+	r := l.find(bomb(keyOf(x.Service)).key(), x.Time)
 	if r == nil || !r.wiped {
 		return
 	}
 	l.notWiped(r, x.Time)
-	r.add(fact{at: l.moment(x.Time), stage: stageRewritten, service: keyOfService(x), number: x.Count})
+	r.add(fact{at: l.moment(x.Time), stage: stageRewritten, service: keyOf(x.Service), number: x.Count})
 	l.touched(r, x.Time)
 }
 
 func bomb(key serviceKey) subject {
-	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: track.CauseEndpointsReset}
+	return subject{story: storyService, namespace: key.namespace, name: key.name, cause: cause.EndpointsReset}
 }
 
-func (l *Log) conflict(x track.Finding) {
-	r := l.begin(bomb(keyOfService(x)), x.Time, x.Trigger)
+func (l *Log) conflict(x transition.SelectorConflict) {
+	r := l.begin(bomb(keyOf(x.Service)), x.Time, x.Trigger)
 	r.conflict = true
-	r.effectOn(keyOfService(x))
-	r.add(fact{at: l.moment(x.Time), stage: stageConflict, service: keyOfService(x), number: x.Count})
-	r.bomb = l.span(r, LaneConflict, x.Namespace+"/"+x.Service, x.Time)
+	r.effectOn(keyOf(x.Service))
+	r.add(fact{at: l.moment(x.Time), stage: stageConflict, service: keyOf(x.Service), number: x.Count})
+	r.bomb = l.span(r, LaneConflict, x.Namespace+"/"+x.Name, x.Time)
 	l.touched(r, x.Time)
 }
 
-func (l *Log) conflictEnded(x track.Finding) {
-	r := l.find(bomb(keyOfService(x)).key(), x.Time)
+func (l *Log) conflictEnded(key serviceKey, t time.Time) {
+	r := l.find(bomb(key).key(), t)
 	if r == nil || !r.conflict {
 		return
 	}
 	r.conflict = false
-	l.notWiped(r, x.Time)
-	l.end(&r.bomb, x.Time)
-	r.add(fact{at: l.moment(x.Time), stage: stageDefused, service: keyOfService(x)})
-	l.touched(r, x.Time)
+	l.notWiped(r, t)
+	l.end(&r.bomb, t)
+	r.add(fact{at: l.moment(t), stage: stageDefused, service: key})
+	l.touched(r, t)
 }
 
 // serviceGained: a ready address came to the Service.
@@ -222,8 +223,8 @@ func (l *Log) serviceGained(key serviceKey, t time.Time) {
 }
 
 // serviceRemoved ends what waits for a Service that is not there any more.
-func (l *Log) serviceRemoved(x track.Finding) {
-	key := keyOfService(x)
+func (l *Log) serviceRemoved(x transition.ServiceRemoved) {
+	key := keyOf(x.Service)
 	if s := l.services[key]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
 			l.endOutage(key, s, x.Time, stageServiceRemoved)
@@ -242,5 +243,5 @@ func (l *Log) serviceRemoved(x track.Finding) {
 		}
 		delete(l.addresses, k)
 	}
-	l.conflictEnded(x)
+	l.conflictEnded(key, x.Time)
 }

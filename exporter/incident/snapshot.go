@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // snapshot is the incident as of t.
@@ -61,14 +61,14 @@ func (r *record) scope() Scope {
 
 // mainCause: a node's causes follow from each other. Unknown outdoes the others,
 // else what cost most addresses.
-func (r *record) mainCause() track.Cause {
+func (r *record) mainCause() cause.Cause {
 	if r.story == storyWorkload || r.story == storyService || r.unknown {
 		return r.cause
 	}
-	main := track.CauseNodeNotReady
-	for _, cause := range track.Causes() {
-		if n, ok := r.byCause[cause]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
-			main = cause
+	main := cause.NodeNotReady
+	for _, why := range cause.All() {
+		if n, ok := r.byCause[why]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
+			main = why
 		}
 	}
 	return main
@@ -88,11 +88,11 @@ func (l *Log) numbers(r *record, t time.Time) Numbers {
 		n.GracePeriod, n.LongestInterval = l.grace, l.longestBy(r, t)
 	}
 	switch {
-	case r.story == storyNode && r.mainCause() == track.CauseNodeHeartbeatLost:
+	case r.story == storyNode && r.mainCause() == cause.NodeHeartbeatLost:
 		n.RecommendedGracePeriod = recommended(n.LongestInterval)
 	case r.story == storyGrace:
 		n.RecommendedGracePeriod = usualGrace
-	case r.cause == track.CauseInPlaceUpdate:
+	case r.cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
 	}
 	return n

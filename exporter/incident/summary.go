@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // summary says in a sentence what happened, and to whom.
@@ -38,9 +38,9 @@ func (r *record) happened(x *Incident) string {
 func (r *record) happenedToNode(x *Incident, grace string) string {
 	node := "node " + x.Subject
 	switch {
-	case x.Cause == track.CauseKubeletRestart:
+	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and took its pods for not ready until it had probed them"
-	case x.Cause == track.CauseNodeNotReady:
+	case x.Cause == cause.NodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
@@ -62,45 +62,45 @@ func (r *record) sayUnknown(x *Incident) string {
 func (r *record) happenedToService() string {
 	full := r.full()
 	switch r.cause {
-	case track.CauseInPlaceUpdate:
+	case cause.InPlaceUpdate:
 		s := "an in-place update of " + full + " took its addresses out one by one"
 		if r.again > 0 {
 			s += fmt.Sprintf(", and %d of them out again after they had come back", r.again)
 		}
 		return capital(s)
-	case track.CauseEndpointsReset:
+	case cause.EndpointsReset:
 		if r.resets == 0 && r.lost == 0 {
 			return "Service " + full + " has a selector and hand-written addresses, which the endpoints controller will wipe"
 		}
 		return "The endpoints controller wiped the hand-written addresses of Service " + full + ", which has a selector" + times(r.resets)
-	case track.CauseManualWrite:
+	case cause.ManualWrite:
 		return "Someone edited or wiped the addresses of Service " + full + times(r.resets)
-	case track.CauseServiceChanged:
+	case cause.ServiceChanged:
 		return "Service " + full + " was changed and chooses other pods"
 	}
 	return capital(whatPods(r.cause)) + " of " + strings.TrimPrefix(full, "the pods of ")
 }
 
 // whatPods says what happened to the pods of a workload.
-func whatPods(c track.Cause) string {
+func whatPods(c cause.Cause) string {
 	switch c {
-	case track.CauseProbeFailed:
+	case cause.ProbeFailed:
 		return "readiness probes failed in pods"
-	case track.CauseContainerExit:
+	case cause.ContainerExit:
 		return "containers ended in pods"
-	case track.CauseReadinessGate:
+	case cause.ReadinessGate:
 		return "a readiness gate turned not True in pods"
-	case track.CausePodDeleted:
+	case cause.PodDeleted:
 		return "pods were deleted"
-	case track.CausePodEvicted:
+	case cause.PodEvicted:
 		return "pods were evicted"
-	case track.CausePodCompleted:
+	case cause.PodCompleted:
 		return "pods ran to their end"
-	case track.CauseNodeHeartbeatLost:
+	case cause.NodeHeartbeatLost:
 		return "a node was lost with pods"
-	case track.CauseNodeNotReady:
+	case cause.NodeNotReady:
 		return "a node was not ready with pods"
-	case track.CauseKubeletRestart:
+	case cause.KubeletRestart:
 		return "a kubelet restarted with pods"
 	}
 	return "addresses went for an unknown reason, in pods"
@@ -114,7 +114,7 @@ func (r *record) effectOf(x *Incident) string {
 			return "it has had none since"
 		case r.resets > 0 && x.State == StatePending:
 			return "they are back, to be wiped again"
-		case r.resets > 0 && r.cause == track.CauseEndpointsReset:
+		case r.resets > 0 && r.cause == cause.EndpointsReset:
 			return "they are back"
 		case x.State == StatePending:
 			return "nothing is lost yet"

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // tale tells a log findings at exact times, in seconds since the start.
@@ -28,90 +29,84 @@ func (s *tale) at(t float64) *tale {
 	return s
 }
 
-func (s *tale) tell(x track.Finding) *tale {
-	x.Time = s.now
+func (s *tale) tell(x transition.Transition) *tale {
 	s.Observe(x)
 	return s
 }
 
+func (s *tale) is() transition.At { return transition.At{Time: s.now} }
+
 // beats lets nodes send heartbeats 10 s after the ones before.
-func (s *tale) beats(nodes ...string) *tale {
-	for _, n := range nodes {
-		s.tell(track.Finding{Kind: track.HeartbeatSeen, Node: n, Duration: seconds(10)})
-	}
-	return s
-}
+func (s *tale) beats(nodes ...string) *tale { return s.returns(10, nodes...) }
 
 // misses lets the grace period pass without a heartbeat, the half of it before.
 func (s *tale) misses(grace float64, nodes ...string) *tale {
 	now := s.now
 	for _, n := range nodes {
 		s.now = now.Add(-seconds(grace / 2))
-		s.tell(track.Finding{Kind: track.HeartbeatLate, Node: n, Duration: seconds(grace / 2)})
+		s.tell(transition.HeartbeatLate{At: s.is(), Node: n, Silence: seconds(grace / 2)})
 	}
 	s.now = now
 	for _, n := range nodes {
-		s.tell(track.Finding{Kind: track.HeartbeatMissed, Node: n, Duration: seconds(grace)})
+		s.tell(transition.HeartbeatMissed{At: s.is(), Node: n, Silence: seconds(grace)})
 	}
 	return s
 }
 
 func (s *tale) returns(after float64, nodes ...string) *tale {
 	for _, n := range nodes {
-		s.tell(track.Finding{Kind: track.HeartbeatSeen, Node: n, Duration: seconds(after)})
+		s.tell(transition.HeartbeatSeen{At: s.is(), Node: n, Interval: seconds(after)})
 	}
 	return s
 }
 
-func (s *tale) turns(node, from, to string) *tale {
-	return s.tell(track.Finding{Kind: track.NodeReadyChanged, Node: node, From: from, To: to, Duration: time.Minute})
+func (s *tale) turns(node string, from, to event.Status) *tale {
+	return s.tell(transition.NodeReadyChanged{At: s.is(), Node: node, From: from, To: to, Lasted: time.Minute})
 }
 
-// ofWeb is a finding about an address of shop/web: pod-1, of the Deployment web, on node-1.
-func ofWeb(kind track.FindingKind, pod string, cause track.Cause) track.Finding {
-	x := track.Finding{
-		Kind: kind, Namespace: "shop", Service: "web", Pod: pod, Node: "node-1", Owner: "ReplicaSet/web-5d4f6c7b89",
-		IP: netip.MustParseAddr("10.0.0.1"), Address: event.ParseUID(pod), Cause: cause,
+var shopWeb = transition.Service{Namespace: "shop", Name: "web"}
+
+// ofWeb is an address of shop/web: of a pod of the Deployment web, on node-1.
+func ofWeb(pod string) transition.Address {
+	return transition.Address{
+		Service: shopWeb, ID: event.ParseUID(pod), IP: netip.MustParseAddr("10.0.0.1"),
+		Pod: transition.Pod{Namespace: "shop", Name: pod, Node: "node-1", Owner: "ReplicaSet/web-5d4f6c7b89"},
 	}
-	if kind == track.AddressNotReady || kind == track.AddressRemoved {
-		x.From = "ready"
-	}
-	return x
 }
 
-func (s *tale) loses(cause track.Cause, pods ...string) *tale {
+func (s *tale) loses(why cause.Cause, pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(track.AddressNotReady, p, cause))
+		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Cause: why})
 	}
 	return s
 }
 
-func (s *tale) removes(cause track.Cause, pods ...string) *tale {
+func (s *tale) removes(why cause.Cause, pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(track.AddressRemoved, p, cause))
+		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Removed: true, Cause: why})
 	}
 	return s
 }
 
 func (s *tale) regains(pods ...string) *tale {
 	for _, p := range pods {
-		s.tell(ofWeb(track.AddressReady, p, track.CauseUnknown))
-		s.tell(ofWeb(track.AddressBounced, p, track.CauseUnknown))
+		s.tell(transition.AddressReady{At: s.is(), Address: ofWeb(p)})
+		s.tell(transition.AddressBounced{At: s.is(), Address: ofWeb(p)})
 	}
 	return s
 }
 
 func (s *tale) adds(pods ...string) *tale {
 	for _, p := range pods {
-		x := ofWeb(track.AddressAdded, p, track.CauseUnknown)
-		x.To = "ready"
-		s.tell(x)
+		s.tell(transition.AddressAdded{At: s.is(), Address: ofWeb(p), Ready: true})
 	}
 	return s
 }
 
-func (s *tale) web(kind track.FindingKind, duration float64) *tale {
-	return s.tell(track.Finding{Kind: kind, Namespace: "shop", Service: "web", Duration: seconds(duration)})
+func (s *tale) outage() *tale { return s.tell(transition.OutageStarted{At: s.is(), Service: shopWeb}) }
+
+func (s *tale) outageOver(lasted float64) *tale {
+	return s.tell(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted)})
 }
 
 // only returns the one incident that there is as of now.
@@ -146,18 +141,18 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-func (x Incident) is(t *testing.T, state State, scope Scope, cause track.Cause, subject string) {
+func (x Incident) is(t *testing.T, state State, scope Scope, why cause.Cause, subject string) {
 	t.Helper()
 	equal(t, "state", x.State, state)
 	equal(t, "scope", x.Scope, scope)
-	equal(t, "cause", x.Cause.String(), cause.String())
+	equal(t, "cause", x.Cause.String(), why.String())
 	equal(t, "subject", x.Subject, subject)
 }
 
 // ofNode is the loss of an address of any Service by a pod on any node.
-func ofNode(service, pod, node string) track.Finding {
-	x := ofWeb(track.AddressNotReady, pod, track.CauseNodeHeartbeatLost)
-	x.Service, x.Node, x.Address = service, node, event.ParseUID(service+pod)
+func (s *tale) ofNode(service, pod, node string) transition.AddressLost {
+	x := transition.AddressLost{At: s.is(), Address: ofWeb(pod), Cause: cause.NodeHeartbeatLost}
+	x.Name, x.Address.Pod.Node, x.ID = service, node, event.ParseUID(service+pod)
 	return x
 }
 

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // live is the incident that the node is in, nil if there is none by t.
@@ -21,12 +22,11 @@ func (n *node) live(t time.Time) *record {
 
 // lose notes that a node was lost after a gap between heartbeats, and returns
 // the incident that it belongs to, as far as is known by now.
-func (l *Log) lose(n *node, x track.Finding, gap time.Duration) *record {
-	t := x.Time
+func (l *Log) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record {
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
 	}
-	r := l.follow(n, x, gap)
+	r := l.follow(n, t, x, gap)
 	l.mark(n, t)
 	if r.story == storyNode {
 		l.promote(t)
@@ -37,16 +37,15 @@ func (l *Log) lose(n *node, x track.Finding, gap time.Duration) *record {
 
 // follow returns the incident of a node: the one that it is in, that of all
 // nodes if there is one and it is new, or its own.
-func (l *Log) follow(n *node, x track.Finding, gap time.Duration) *record {
-	t := x.Time
+func (l *Log) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record {
 	if r := n.live(t); r != nil {
 		return r
 	}
-	s := subject{story: storyNode, name: n.name, cause: track.CauseNodeHeartbeatLost}
-	together := subject{story: storyControlPlane, name: "control plane", cause: track.CauseNodeHeartbeatLost}
+	s := subject{story: storyNode, name: n.name, cause: cause.NodeHeartbeatLost}
+	together := subject{story: storyControlPlane, name: "control plane", cause: cause.NodeHeartbeatLost}
 	switch {
 	case l.graceTooShort() && gap <= normalInterval:
-		s = subject{story: storyGrace, name: "kube-controller-manager", cause: track.CauseNodeHeartbeatLost}
+		s = subject{story: storyGrace, name: "kube-controller-manager", cause: cause.NodeHeartbeatLost}
 		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.find(together.key(), t) != nil && l.lostLately(t):
 		s = together
@@ -95,7 +94,7 @@ func (l *Log) promote(t time.Time) {
 	if len(l.marks) < fewest || 2*len(l.marks) < len(l.heard) {
 		return
 	}
-	s := subject{story: storyControlPlane, name: "control plane", cause: track.CauseNodeHeartbeatLost}
+	s := subject{story: storyControlPlane, name: "control plane", cause: cause.NodeHeartbeatLost}
 	var some []*record
 	renewed := l.marks[0].node.renewed
 	for _, m := range l.marks {
@@ -141,7 +140,7 @@ func (l *Log) outgrow(n *node, t time.Time) *record {
 	l.end(&n.unready, t)
 	l.touched(r, t)
 	n.record, n.marked = nil, time.Time{}
-	own := l.lose(n, track.Finding{Time: t, Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
+	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)
 	own.add(fact{at: l.moment(t), stage: stageMissed, first: n.name, longest: t.Sub(n.gapFrom)})
 	if n.notReady {

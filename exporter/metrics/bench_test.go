@@ -23,17 +23,17 @@ func sizes() map[string]size {
 	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}, "large": {5000, 10000}}
 }
 
-// cluster is a fold that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics in a format.
-func cluster(s size, format expfmt.FormatType) (*track.Fold, http.Handler) {
+// cluster is a tracker that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics in a format.
+func cluster(s size, format expfmt.FormatType) (*track.Tracker, http.Handler) {
 	c := NewCollector()
-	fold := track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
-	c.Read(fold, time.Now)
+	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	c.Read(tracker, time.Now)
 	list := func(kind event.Kind, n int, object func(int) event.Object) {
-		fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
+		feed(c, tracker)(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
 		for i := range n {
-			fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listed, Object: object(i)})
+			feed(c, tracker)(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listed, Object: object(i)})
 		}
-		fold.Apply(event.Event{Seen: time.Now(), Kind: kind, Type: event.Synced})
+		feed(c, tracker)(event.Event{Seen: time.Now(), Kind: kind, Type: event.Synced})
 	}
 	list(event.KindNode, s.nodes, func(i int) event.Object { return benchNode(i, event.StatusTrue) })
 	list(event.KindLease, s.nodes, func(i int) event.Object {
@@ -45,7 +45,7 @@ func cluster(s size, format expfmt.FormatType) (*track.Fold, http.Handler) {
 	list(event.KindEndpointSlice, s.services, benchSlice)
 	page := NewPage(prometheus.NewRegistry())
 	page.Add(c, "")
-	return fold, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return tracker, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		scrape, err := page.Scrape()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -105,18 +105,18 @@ func (c counted) Write(p []byte) (int, error) {
 func BenchmarkEventToMetrics(b *testing.B) {
 	for name, s := range sizes() {
 		b.Run(name, func(b *testing.B) {
-			fold, handler := cluster(s, expfmt.TypeTextPlain)
+			tracker, handler := cluster(s, expfmt.TypeTextPlain)
 			server := httptest.NewServer(handler)
 			defer server.Close()
 			stop := make(chan struct{})
 			defer close(stop)
-			go renew(fold, s.nodes, stop)
+			go renew(tracker, s.nodes, stop)
 			var took []time.Duration
 			status := event.StatusTrue
 			for b.Loop() {
 				status = event.StatusTrue + event.StatusFalse - status
 				start := time.Now()
-				fold.Apply(event.Event{Seen: start, Kind: event.KindNode, Type: event.Modified, Object: benchNode(0, status)})
+				tracker.Apply(event.Event{Seen: start, Kind: event.KindNode, Type: event.Modified, Object: benchNode(0, status)})
 				fetch(b, server.URL)
 				took = append(took, time.Since(start))
 			}
@@ -140,7 +140,7 @@ func fetch(b *testing.B, url string) {
 }
 
 // renew renews a node's Lease every 2 ms, each in its turn.
-func renew(fold *track.Fold, nodes int, stop <-chan struct{}) {
+func renew(tracker *track.Tracker, nodes int, stop <-chan struct{}) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	for i := 0; ; i++ {
@@ -149,7 +149,7 @@ func renew(fold *track.Fold, nodes int, stop <-chan struct{}) {
 			return
 		case now := <-ticker.C:
 			lease := &event.Lease{Meta: meta("lease", i%nodes), Renew: now}
-			fold.Apply(event.Event{Seen: now, Kind: event.KindLease, Type: event.Modified, Object: lease})
+			tracker.Apply(event.Event{Seen: now, Kind: event.KindLease, Type: event.Modified, Object: lease})
 		}
 	}
 }

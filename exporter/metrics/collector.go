@@ -6,13 +6,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Collector reads the fold at each scrape. Its histograms are fed by Observe.
+// Collector reads the tracker at each scrape. Its histograms are fed by Observe.
 type Collector struct {
-	fold *track.Fold
-	now  func() time.Time
+	tracker *track.Tracker
+	now     func() time.Time
 
 	nodes    *nodeMetrics
 	services *serviceMetrics
@@ -22,8 +24,8 @@ type Collector struct {
 	parts    []part
 }
 
-// NewCollector makes a Collector that must be given its fold by Read before it
-// is scraped: the fold reports to it, so it comes first.
+// NewCollector makes a Collector that must be given its tracker by Read before it
+// is scraped: the tracker reports to it, so it comes first.
 func NewCollector() *Collector {
 	c := &Collector{
 		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
@@ -40,9 +42,9 @@ func NewCollector() *Collector {
 	return c
 }
 
-// Read makes the collector read the fold, as of now().
-func (c *Collector) Read(fold *track.Fold, now func() time.Time) {
-	c.fold, c.now = fold, now
+// Read makes the collector read the tracker, as of now().
+func (c *Collector) Read(tracker *track.Tracker, now func() time.Time) {
+	c.tracker, c.now = tracker, now
 }
 
 // Catalogue lists the metrics, in the order of the reference.
@@ -54,24 +56,23 @@ func (c *Collector) Catalogue() Catalogue {
 	return all
 }
 
-// Observe feeds what a finding measured into the histograms.
-func (c *Collector) Observe(x track.Finding) {
-	switch x.Kind {
-	case track.HeartbeatSeen:
-		c.nodes.intervals.WithLabelValues().Observe(x.Duration.Seconds())
-	case track.NodeReadyChanged:
-		if x.Complete && x.From != "true" {
-			c.nodes.unreadyDurations.WithLabelValues(x.From).Observe(x.Duration.Seconds())
+// Observe feeds the durations of a transition into the histograms.
+func (c *Collector) Observe(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.HeartbeatSeen:
+		c.nodes.intervals.WithLabelValues().Observe(x.Interval.Seconds())
+	case transition.NodeReadyChanged:
+		if x.Complete && x.From != event.StatusTrue {
+			c.nodes.unreadyDurations.WithLabelValues(x.From.String()).Observe(x.Lasted.Seconds())
 		}
-	case track.OutageEnded:
-		if !x.Complete {
-			return
+	case transition.OutageEnded:
+		if x.Complete {
+			c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Lasted.Seconds())
 		}
-		c.services.outageDurations.WithLabelValues(x.Cause.String()).Observe(x.Duration.Seconds())
-	case track.AddressFollowedPod:
-		c.services.propagations.WithLabelValues(x.To).Observe(x.Duration.Seconds())
-	case track.PodReadyWasStale:
-		c.pods.stales.WithLabelValues().Observe(x.Duration.Seconds())
+	case transition.AddressFollowedPod:
+		c.services.propagations.WithLabelValues(transition.Readiness(x.Ready)).Observe(x.Delay.Seconds())
+	case transition.PodReadyWasStale:
+		c.pods.stales.WithLabelValues().Observe(x.Stale.Seconds())
 	}
 }
 
@@ -134,7 +135,7 @@ func (c *chosen) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// facts is what was copied out of the fold, which is not to wait until it is written.
+// facts is what was copied out of the tracker, which is not to wait until it is written.
 type facts struct {
 	grace      track.Grace
 	source     string
@@ -146,16 +147,16 @@ type facts struct {
 	wrong      []track.Misreported
 }
 
-// look copies the facts out of the fold, as of now, into the memory of earlier ones.
+// look copies the facts out of the tracker, as of now, into the memory of earlier ones.
 func (c *Collector) look(f *facts) {
 	now := c.now()
-	f.grace, f.source = c.fold.GracePeriod(), c.fold.AddressSource().String()
-	f.nodes = c.fold.Nodes(now, f.nodes[:0])
-	f.services = c.fold.Services(now, f.services[:0])
-	f.namespaces = c.fold.Namespaces(now, f.namespaces[:0])
-	f.watches = c.fold.Watches(now, f.watches[:0])
-	f.tenants = c.fold.Tenants(now, f.tenants[:0])
-	f.wrong = c.fold.Misreported(now, f.wrong[:0])
+	f.grace, f.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
+	f.nodes = c.tracker.Nodes(now, f.nodes[:0])
+	f.services = c.tracker.Services(now, f.services[:0])
+	f.namespaces = c.tracker.Namespaces(now, f.namespaces[:0])
+	f.watches = c.tracker.Watches(now, f.watches[:0])
+	f.tenants = c.tracker.Tenants(now, f.tenants[:0])
+	f.wrong = c.tracker.Misreported(now, f.wrong[:0])
 }
 
 // part is the metrics of one kind of thing, and takes their series into a scrape.

@@ -36,7 +36,7 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 				for at := r.now; at.Before(e.Seen) && at.Before(r.now.Add(1200*time.Millisecond)); at = at.Add(r.step) {
 					r.read(t, at)
 				}
-				r.fold.Apply(e)
+				feed(r.collector, r.tracker)(e)
 				r.now, r.step = e.Seen, 100*time.Millisecond
 				if e.Type == event.Down || e.Type == event.Up {
 					r.step = 10 * time.Millisecond
@@ -68,9 +68,9 @@ func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool)
 	}
 }
 
-// counterReader reads every counter of a fold, and remembers it.
+// counterReader reads every counter of a tracker, and remembers it.
 type counterReader struct {
-	fold      *track.Fold
+	tracker   *track.Tracker
 	collector *Collector
 	// now is when the last event was, asOf that of which is read.
 	now, asOf time.Time
@@ -81,8 +81,8 @@ type counterReader struct {
 
 func newCounterReader() *counterReader {
 	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}, step: time.Second}
-	r.fold = track.New(track.Settings{BounceWindow: 2 * time.Minute}, r.collector.Observe)
-	r.collector.Read(r.fold, func() time.Time { return r.asOf })
+	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	r.collector.Read(r.tracker, func() time.Time { return r.asOf })
 	return r
 }
 

@@ -1,5 +1,5 @@
 // Package metrics declares every metric of kubeflap once and reads its values
-// out of the fold at each scrape. It decides nothing.
+// out of the tracker at each scrape. It decides nothing.
 package metrics
 
 import (

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -44,10 +45,10 @@ func played(t *testing.T, path string) *Collector {
 	}
 	defer reader.Close()
 	c := NewCollector()
-	fold := track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.Observe)
+	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	clock := recording.NewClock(0)
-	c.Read(fold, clock.Now)
-	if err := recording.Play(t.Context(), reader.Events(), clock, fold.Apply); err != nil {
+	c.Read(tracker, clock.Now)
+	if err := recording.Play(t.Context(), reader.Events(), clock, feed(c, tracker)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -146,6 +147,15 @@ func TestCountersCarryTheTimeAtWhichTheirObjectWasFirstSeen(t *testing.T) {
 			if got := m.GetCounter().GetCreatedTimestamp().AsTime().UTC().Format(time.TimeOnly); got != "12:00:00" {
 				t.Errorf("%s: created at %s, want 12:00:00, when kubeflap listed the Services", m.GetLabel(), got)
 			}
+		}
+	}
+}
+
+// feed applies events to a tracker, and hands what it finds to a collector.
+func feed(c *Collector, tracker *track.Tracker) func(event.Event) {
+	return func(e event.Event) {
+		for _, x := range tracker.Apply(e) {
+			c.Observe(x)
 		}
 	}
 }

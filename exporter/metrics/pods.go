@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -60,9 +61,9 @@ func (m *podMetrics) collectNamespace(to *scrape, n *track.Namespace) {
 	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates))
 	to.sample(m.silentRestarts, float64(n.SilentRestarts))
 	for status, byCause := range n.Transitions {
-		for cause, count := range byCause {
+		for why, count := range byCause {
 			if count > 0 {
-				to.sample(m.transitions, float64(count), event.Status(status).String(), track.Cause(cause).String())
+				to.sample(m.transitions, float64(count), event.Status(status).String(), cause.Cause(why).String())
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // scrape takes in the series of one metric, object by object, and writes them as they are sent: a large cluster has
-// a hundred thousand series, and what lies between the fold and the bytes would be made for each of them. The objects are gone
+// a hundred thousand series, and what lies between the tracker and the bytes would be made for each of them. The objects are gone
 // through once for each of their metrics, since a format has all series of one together. Nothing is checked or
 // sorted: the declarations are.
 type scrape struct {

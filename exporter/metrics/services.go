@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -104,9 +105,9 @@ func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source str
 
 func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
 	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
-	for cause, n := range s.Losses {
+	for why, n := range s.Losses {
 		if n > 0 {
-			to.sample(m.losses, float64(n), track.Cause(cause).String())
+			to.sample(m.losses, float64(n), cause.Cause(why).String())
 		}
 	}
 }

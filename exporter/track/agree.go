@@ -12,7 +12,7 @@ import (
 const agreeWithin = 10 * time.Second
 
 // doubt marks a Service whose Endpoints, slices and pods are to be compared.
-func (f *Fold) doubt(s *service, t time.Time) {
+func (f *Tracker) doubt(s *service, t time.Time) {
 	if !s.doubted {
 		s.doubted = true
 		f.doubts.push(doubt{s, t})
@@ -26,7 +26,7 @@ type doubt struct {
 }
 
 // doubtAll compares every Service: a whole resource has been listed.
-func (f *Fold) doubtAll(t time.Time) {
+func (f *Tracker) doubtAll(t time.Time) {
 	for _, s := range f.services {
 		f.doubt(s, t)
 	}
@@ -34,7 +34,7 @@ func (f *Fold) doubtAll(t time.Time) {
 
 // compareDoubted compares the Services in doubt, each once for all that changed
 // within a second.
-func (f *Fold) compareDoubted(t time.Time) {
+func (f *Tracker) compareDoubted(t time.Time) {
 	for !f.doubts.isEmpty() && t.Sub(f.doubts.front().at) >= time.Second {
 		d := f.doubts.take()
 		d.service.doubted = false
@@ -43,7 +43,7 @@ func (f *Fold) compareDoubted(t time.Time) {
 }
 
 // compareSources notes since when which addresses are in dispute.
-func (f *Fold) compareSources(s *service, t time.Time) {
+func (f *Tracker) compareSources(s *service, t time.Time) {
 	if !s.exists {
 		return
 	}
@@ -83,7 +83,7 @@ type shadow struct {
 	entries  []placed
 }
 
-func (f *Fold) shadowOf(s *service) shadow {
+func (f *Tracker) shadowOf(s *service) shadow {
 	// What is written by hand for a Service with a selector never gets into slices:
 	// kubeflap_service_selector_conflict tells of it.
 	if f.source != event.KindEndpointSlice || !f.watches[event.KindEndpoints].up || s.inConflict() {
@@ -122,7 +122,7 @@ func (x shadow) only(s *service) (missing []placed) {
 
 // podAgrees reports whether the address is as its pod is, and lets the pod's next
 // change put the Service in doubt.
-func (f *Fold) podAgrees(s *service, id event.UID, ready bool) bool {
+func (f *Tracker) podAgrees(s *service, id event.UID, ready bool) bool {
 	p := f.pods[id]
 	if p == nil || s.publish || !f.watches[event.KindPod].up {
 		return true
@@ -171,7 +171,7 @@ func (p *pod) isIn(s *service) {
 }
 
 // doubtServicesOf puts the Services of a pod that changed in doubt.
-func (f *Fold) doubtServicesOf(p *pod, t time.Time) {
+func (f *Tracker) doubtServicesOf(p *pod, t time.Time) {
 	p.services = p.services.there()
 	for l := p.services; l != nil; l = l.rest {
 		f.doubt(l.service, t)

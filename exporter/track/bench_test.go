@@ -11,7 +11,7 @@ import (
 )
 
 // apply measures Apply on events that follow each other in turn.
-func apply(b *testing.B, f *Fold, events ...event.Event) {
+func apply(b *testing.B, f *Tracker, events ...event.Event) {
 	b.Helper()
 	b.ReportAllocs()
 	at := zero
@@ -23,7 +23,7 @@ func apply(b *testing.B, f *Fold, events ...event.Event) {
 	}
 }
 
-func listed(f *Fold, kind event.Kind, objects ...event.Object) {
+func listed(f *Tracker, kind event.Kind, objects ...event.Object) {
 	f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listing})
 	for _, o := range objects {
 		f.Apply(event.Event{Seen: zero, Kind: kind, Type: event.Listed, Object: o})
@@ -54,7 +54,7 @@ func BenchmarkLateLeaseRenewal(b *testing.B) { renewals(b, 30*time.Second) }
 
 func renewals(b *testing.B, interval time.Duration) {
 	const count = 5000
-	f := New(grace40, nil)
+	f := New(grace40)
 	var nodes, leases []event.Object
 	for i := range count {
 		nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), ready, 0))
@@ -75,7 +75,7 @@ func renewals(b *testing.B, interval time.Duration) {
 // What a scrape asks while one of 5,000 nodes is lost: whose 150,000 pods are Ready there.
 func BenchmarkReadyOnLostNode(b *testing.B) {
 	const nodes, pods = 5000, 150000
-	f := New(grace40, nil)
+	f := New(grace40)
 	var all, leases, running []event.Object
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
@@ -103,21 +103,21 @@ func BenchmarkReadyOnLostNode(b *testing.B) {
 }
 
 func BenchmarkPodUnchanged(b *testing.B) {
-	f := New(grace40, nil)
+	f := New(grace40)
 	p := aPod("web-1", ready, running("app:1", 0), event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
 	listed(f, event.KindPod, p)
 	apply(b, f, changed(p))
 }
 
 func BenchmarkSliceUnchanged(b *testing.B) {
-	f := New(grace40, nil)
+	f := New(grace40)
 	listed(f, event.KindService, aService("web", true))
 	listed(f, event.KindEndpointSlice, hundred(""))
 	apply(b, f, changed(hundred("")))
 }
 
 func BenchmarkSliceWithAFlip(b *testing.B) {
-	f := New(grace40, nil)
+	f := New(grace40)
 	listed(f, event.KindService, aService("web", true))
 	listed(f, event.KindEndpointSlice, hundred(""))
 	apply(b, f, changed(hundred("-")), changed(hundred("")))
@@ -127,7 +127,7 @@ func BenchmarkSliceWithAFlip(b *testing.B) {
 func BenchmarkNodeWhileTurnsWait(b *testing.B) {
 	for _, waiting := range []int{1_000, 40_000} {
 		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
-			f := New(grace40, nil)
+			f := New(grace40)
 			listed(f, event.KindNode, aNode("node-1", ready, 0), aNode("node-2", ready, 0))
 			for i := range waiting {
 				name := "web-" + strconv.Itoa(i)
@@ -148,11 +148,11 @@ func BenchmarkNodeWhileTurnsWait(b *testing.B) {
 }
 
 // bytesPer reports how much memory the fold holds for each of n objects.
-func bytesPer(b *testing.B, what string, n int, fill func(*Fold)) {
+func bytesPer(b *testing.B, what string, n int, fill func(*Tracker)) {
 	b.Helper()
 	for b.Loop() {
 		before := heapInUse()
-		f := New(grace40, nil)
+		f := New(grace40)
 		fill(f)
 		b.ReportMetric(float64(heapInUse()-before)/float64(n), "B/"+what)
 		runtime.KeepAlive(f)
@@ -171,7 +171,7 @@ func heapInUse() uint64 {
 
 func BenchmarkBytesPerPod(b *testing.B) {
 	const pods = 30000
-	bytesPer(b, "pod", pods, func(f *Fold) {
+	bytesPer(b, "pod", pods, func(f *Tracker) {
 		for i := range pods {
 			p := aPod(fmt.Sprintf("workload-%d-7d9c5b8f6-x%04d", i/15, i), ready, running("app:1", 0),
 				event.Container{Name: "sidecar", Image: "proxy:7", Ready: true})
@@ -184,7 +184,7 @@ func BenchmarkBytesPerPod(b *testing.B) {
 
 func BenchmarkBytesPerAddress(b *testing.B) {
 	const services, addresses = 2000, 15
-	bytesPer(b, "address", services*addresses, func(f *Fold) {
+	bytesPer(b, "address", services*addresses, func(f *Tracker) {
 		for i := range services {
 			s := aService(fmt.Sprintf("service-%d", i), true)
 			names := make([]string, addresses)
@@ -205,7 +205,7 @@ func BenchmarkBytesPerAddress(b *testing.B) {
 func BenchmarkPodWhileLossesWait(b *testing.B) {
 	for _, waiting := range []int{1_000, 10_000, 40_000} {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
-			f := New(grace40, nil)
+			f := New(grace40)
 			var pods, slices []event.Object
 			for i := range waiting {
 				name := fmt.Sprint("web-", i)

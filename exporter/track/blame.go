@@ -16,7 +16,7 @@ type explanation struct {
 }
 
 // explain finds the cause of a lost address.
-func (f *Fold) explain(l *loss) explanation {
+func (f *Tracker) explain(l *loss) explanation {
 	if l.byHand {
 		cause := f.explainByHand(l)
 		return explanation{cause: cause, sure: cause == CauseEndpointsReset}
@@ -48,7 +48,7 @@ func (f *Fold) explain(l *loss) explanation {
 }
 
 // explainAgainstPod: the pod is ready as far as it was seen. It was not the pod, or the watch of pods is behind.
-func (f *Fold) explainAgainstPod(l *loss, p *pod, flipped bool) explanation {
+func (f *Tracker) explainAgainstPod(l *loss, p *pod, flipped bool) explanation {
 	cause := f.explainByService(l)
 	if p.ready != event.StatusTrue || cause != CauseUnknown && cause != CausePodDeleted || f.watches[event.KindPod].missing {
 		return explanation{cause: cause}
@@ -62,7 +62,7 @@ func (f *Fold) explainAgainstPod(l *loss, p *pod, flipped bool) explanation {
 
 // explainByPod: the pod is not ready. If it has not been for long, and its address was in rotation all the same
 // (publishNotReadyAddresses), then it was the Service that changed.
-func (f *Fold) explainByPod(l *loss, p *pod) explanation {
+func (f *Tracker) explainByPod(l *loss, p *pod) explanation {
 	longAgo := l.finding.Time.Sub(f.time(p.turned)) > evidenceWait
 	switch {
 	case longAgo && l.service.changedAround(l.finding.Time):
@@ -77,7 +77,7 @@ func (f *Fold) explainByPod(l *loss, p *pod) explanation {
 // explainByHand: the endpoints controller wipes all that is written by hand into the Endpoints of a
 // Service with a selector, and their mirrored slices go with that (endpoints controller, syncService;
 // endpointslicemirroring controller, syncEndpoints). All else is someone's doing: slices made by hand nobody touches.
-func (f *Fold) explainByHand(l *loss) Cause {
+func (f *Tracker) explainByHand(l *loss) Cause {
 	s := l.service
 	if s.selector && s.byHand.endpoints == 0 && (l.mirrored || f.source == event.KindEndpoints) {
 		return CauseEndpointsReset
@@ -87,7 +87,7 @@ func (f *Fold) explainByHand(l *loss) Cause {
 
 // explainByService: the pod is as it was and the address went. Either the Service
 // chooses other pods, or someone edited what the controller had written; or the watch of pods is behind.
-func (f *Fold) explainByService(l *loss) Cause {
+func (f *Tracker) explainByService(l *loss) Cause {
 	s := l.service
 	switch {
 	case l.terminating:

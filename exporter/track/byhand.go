@@ -21,7 +21,7 @@ type byHand struct {
 // countByHand counts a holder's hand-written addresses anew and finds resets:
 // from one or more to none. Endpoints and slices count each for itself, so that Endpoints that
 // are emptied and written again before the mirroring controller looks are seen.
-func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
+func (f *Tracker) countByHand(s shift, h *holder, addresses []event.Address) {
 	written := 0
 	for i := range addresses {
 		if addresses[i].ByHand {
@@ -51,7 +51,7 @@ func (f *Fold) countByHand(s shift, h *holder, addresses []event.Address) {
 }
 
 // compareByHand finds a reset, or that what was wiped is there again.
-func (f *Fold) compareByHand(s shift, before, now int, inEndpoints bool) {
+func (f *Tracker) compareByHand(s shift, before, now int, inEndpoints bool) {
 	switch {
 	case before > 0 && now == 0:
 		f.reset(s, before, s.selector && inEndpoints)
@@ -61,7 +61,7 @@ func (f *Fold) compareByHand(s shift, before, now int, inEndpoints bool) {
 }
 
 // onlyMirrors reports whether a slice only repeats Endpoints that are watched themselves.
-func (f *Fold) onlyMirrors(h *holder) bool {
+func (f *Tracker) onlyMirrors(h *holder) bool {
 	return h.mirrored && f.watches[event.KindEndpoints].synced
 }
 
@@ -92,7 +92,7 @@ func (s *service) addByHand(k event.Kind, n int) {
 }
 
 // reset counts a wipe; byController says that a selector is why.
-func (f *Fold) reset(s shift, count int, byController bool) {
+func (f *Tracker) reset(s shift, count int, byController bool) {
 	if s.byHand.resets == nil {
 		s.byHand.resets = map[bool]uint64{}
 	}
@@ -118,7 +118,7 @@ func (s *service) triggerOfConflict() uint64 {
 	return 0
 }
 
-func (f *Fold) checkConflict(s *service, t time.Time) {
+func (f *Tracker) checkConflict(s *service, t time.Time) {
 	if !s.selector {
 		s.byHand.wiped = false
 	}

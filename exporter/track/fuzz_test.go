@@ -23,7 +23,7 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := &dice{data: data, now: zero}
-		fold := New(Settings{
+		fold := newReporting(Settings{
 			GracePeriod:   time.Duration(d.roll(3)) * 20 * time.Second,
 			BounceWindow:  time.Duration(d.roll(3)) * time.Minute,
 			AddressSource: []event.Kind{0, event.KindEndpointSlice, event.KindEndpoints}[d.roll(3)],
@@ -164,7 +164,7 @@ func (d *dice) addresses() []event.Address {
 // warden watches what the fold answers.
 type warden struct {
 	t    *testing.T
-	fold *Fold
+	fold *Tracker
 	// seen is the last reading of each object by its name.
 	seen map[string]reading
 }

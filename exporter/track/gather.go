@@ -42,7 +42,7 @@ type consumer struct {
 type turns struct{ out, back event.Moment }
 
 // gather lets the consumers of a Service see that an address came into rotation or left it.
-func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
+func (f *Tracker) gather(s shift, id event.UID, wasReady bool) {
 	if s.consumers == nil {
 		s.consumers = &[NumWindows]consumer{}
 	}
@@ -63,7 +63,7 @@ func (f *Fold) gather(s shift, id event.UID, wasReady bool) {
 
 // closeWindows lets the consumers apply whose windows have closed by t. All windows
 // of a kind are equally long, so those that opened first close first.
-func (f *Fold) closeWindows(t time.Time) {
+func (f *Tracker) closeWindows(t time.Time) {
 	for i := range f.gathering {
 		for open := &f.gathering[i]; !open.isEmpty() && !open.front().consumers[i].due.After(t); {
 			f.applyWindow(open.take(), i)
@@ -74,7 +74,7 @@ func (f *Fold) closeWindows(t time.Time) {
 
 // forgetTurns forgets, now and then, what is too old to bounce, also where nothing changes any more: for all addresses that ever
 // flapped it would be more than all else that is kept of them.
-func (f *Fold) forgetTurns(t time.Time) {
+func (f *Tracker) forgetTurns(t time.Time) {
 	if t.Sub(f.turnsForgotten) <= max(f.settings.BounceWindow, time.Minute) {
 		return
 	}
@@ -87,7 +87,7 @@ func (f *Fold) forgetTurns(t time.Time) {
 	}
 }
 
-func (f *Fold) forgetTurnsOf(s *service, t time.Time) {
+func (f *Tracker) forgetTurnsOf(s *service, t time.Time) {
 	s.forgetLeft(t, f.settings.BounceWindow)
 	if s.consumers == nil {
 		return
@@ -103,7 +103,7 @@ func (f *Fold) forgetTurnsOf(s *service, t time.Time) {
 	}
 }
 
-func (f *Fold) applyWindow(s *service, window int) {
+func (f *Tracker) applyWindow(s *service, window int) {
 	c := &s.consumers[window]
 	now, oldest := f.moment(c.due), f.moment(c.due.Add(-f.settings.BounceWindow))
 	defer c.rest(oldest)
@@ -168,7 +168,7 @@ func (c *consumer) forget(oldest event.Moment) {
 }
 
 // tenantOf is what is counted in a Service's namespace.
-func (f *Fold) tenantOf(s *service) *tenant {
+func (f *Tracker) tenantOf(s *service) *tenant {
 	t := f.tenants[s.key.namespace]
 	if t == nil {
 		t = &tenant{name: s.key.namespace}
@@ -178,9 +178,9 @@ func (f *Fold) tenantOf(s *service) *tenant {
 }
 
 // movedIn and movedOut make a namespace's counts live as long as it has Services.
-func (f *Fold) movedIn(s *service) { f.tenantOf(s).services++ }
+func (f *Tracker) movedIn(s *service) { f.tenantOf(s).services++ }
 
-func (f *Fold) movedOut(s *service) {
+func (f *Tracker) movedOut(s *service) {
 	t := f.tenantOf(s)
 	if t.services--; t.services == 0 {
 		t.emptied = f.now

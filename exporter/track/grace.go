@@ -169,14 +169,14 @@ func firstOf(values ...string) string {
 }
 
 // GracePeriod is the node monitor grace period in force; Period is 0 while unknown.
-func (f *Fold) GracePeriod() Grace {
+func (f *Tracker) GracePeriod() Grace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.grace.current()
 }
 
 // graceChanged makes a new grace period count for the heartbeats that are due.
-func (f *Fold) graceChanged() {
+func (f *Tracker) graceChanged() {
 	grace := f.grace.current()
 	if grace.Period == f.beats.grace {
 		return

@@ -54,7 +54,7 @@ type heartbeat struct {
 }
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
-func (f *Fold) beat(n *node, t time.Time) {
+func (f *Tracker) beat(n *node, t time.Time) {
 	f.reportLate(f.lateOf(nil, n, t))
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(f.beats.measured) && !f.blindToHeartbeats() {
@@ -87,7 +87,7 @@ func (h *heartbeat) guess(t, seen time.Time) {
 
 // applyLease folds a Lease: a node's heartbeat if renewTime is strictly after
 // the one that the node controller holds. A clock that stepped back renews in vain.
-func (f *Fold) applyLease(e event.Event, l *event.Lease) {
+func (f *Tracker) applyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		f.leaseRead(e, l)
 		return
@@ -129,7 +129,7 @@ func (f *Fold) applyLease(e event.Event, l *event.Lease) {
 // statusHeartbeat folds Ready's lastHeartbeatTime: any change of it is a heartbeat,
 // backwards too. The node controller then forgets the Lease it holds and takes the
 // one there is in its next pass (tryUpdateNodeHealth).
-func (f *Fold) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
+func (f *Tracker) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
 	}
@@ -175,7 +175,7 @@ func (n *node) noteStart() {
 
 // firstHeartbeat is where a node's first interval starts: at the last heartbeat it tells of
 // when kubeflap starts, and now when it is new (tryUpdateNodeHealth, nodeHealth == nil).
-func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
+func (f *Tracker) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	h.since = e.Seen
@@ -193,11 +193,11 @@ func (f *Fold) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 }
 
 // blindToHeartbeats reports that no heartbeat could be seen now if there were one.
-func (f *Fold) blindToHeartbeats() bool { return !f.watches[event.KindLease].up }
+func (f *Tracker) blindToHeartbeats() bool { return !f.watches[event.KindLease].up }
 
 // longestInterval is the longest of the last ten minutes, the running one
 // included as far as it could be seen.
-func (f *Fold) longestInterval(n *node, t time.Time) time.Duration {
+func (f *Tracker) longestInterval(n *node, t time.Time) time.Duration {
 	longest, _ := n.heartbeat.intervals.max(t)
 	start := f.intervalStart(n)
 	if start.IsZero() {
@@ -209,7 +209,7 @@ func (f *Fold) longestInterval(n *node, t time.Time) time.Duration {
 	return max(longest, t.Sub(start))
 }
 
-func (f *Fold) forgetLease(name string) {
+func (f *Tracker) forgetLease(name string) {
 	if n := f.nodes[name]; n != nil {
 		// The node controller keeps the one that it holds.
 		n.hasLease, n.heartbeat.shown = false, time.Time{}
@@ -217,7 +217,7 @@ func (f *Fold) forgetLease(name string) {
 	}
 }
 
-func (f *Fold) sweepLeases() {
+func (f *Tracker) sweepLeases() {
 	for name, n := range f.nodes {
 		if n.hasLease && n.leaseGeneration != f.watches[event.KindLease].generation {
 			f.forgetLease(name)

@@ -306,7 +306,7 @@ func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testi
 func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
 	now := time.Now()
 	var late []Finding
-	f := New(grace40, func(x Finding) { late = append(late, x) })
+	f := newReporting(grace40, func(x Finding) { late = append(late, x) })
 	listed := func(o event.Object) {
 		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Listed, Object: o})
 		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})

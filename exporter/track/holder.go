@@ -38,7 +38,7 @@ const sliceController = "endpointslice-controller.k8s.io"
 
 const mirroringController = "endpointslicemirroring-controller.k8s.io"
 
-func (f *Fold) applySlice(e event.Event, o *event.EndpointSlice) {
+func (f *Tracker) applySlice(e event.Event, o *event.EndpointSlice) {
 	if e.Type == event.Deleted {
 		f.dropHolder(e, f.slices, o.UID)
 		return
@@ -68,7 +68,7 @@ func (f *Fold) applySlice(e event.Event, o *event.EndpointSlice) {
 	f.hold(h, e, o.Addresses, false)
 }
 
-func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
+func (f *Tracker) applyEndpoints(e event.Event, o *event.Endpoints) {
 	if e.Type == event.Deleted {
 		f.dropHolder(e, f.endpoints, o.UID)
 		return
@@ -86,7 +86,7 @@ func (f *Fold) applyEndpoints(e event.Event, o *event.Endpoints) {
 // noteWriter notes that someone else than before wrote a slice or Endpoints object: who edits what a
 // controller keeps. A placeholder without addresses has no writer; the controller itself, by the name that it has as
 // a rule, edits nothing.
-func (f *Fold) noteWriter(h *holder, e event.Event, writer string) {
+func (f *Tracker) noteWriter(h *holder, e event.Event, writer string) {
 	if writer == "" {
 		return
 	}
@@ -100,7 +100,7 @@ func (f *Fold) noteWriter(h *holder, e event.Event, writer string) {
 }
 
 // hold makes the addresses of an event the holder's.
-func (f *Fold) hold(h *holder, e event.Event, addresses []event.Address, truncated bool) {
+func (f *Tracker) hold(h *holder, e event.Event, addresses []event.Address, truncated bool) {
 	h.generation = f.generation(e)
 	f.remember(h, e)
 	s := shift{service: h.service, at: e.Seen, quiet: f.first(e) || f.relisting(e), wasTruncated: h.truncated, truncated: truncated, mirrored: h.mirrored}
@@ -134,7 +134,7 @@ func (h *holder) sameAddresses(addresses []event.Address) bool {
 }
 
 // restate gives the holder's addresses new states.
-func (f *Fold) restate(s shift, h *holder, addresses []event.Address) {
+func (f *Tracker) restate(s shift, h *holder, addresses []event.Address) {
 	for i := range addresses {
 		x := &h.entries[i]
 		before := x.state
@@ -146,7 +146,7 @@ func (f *Fold) restate(s shift, h *holder, addresses []event.Address) {
 }
 
 // replace gives the holder other addresses.
-func (f *Fold) replace(s shift, h *holder, addresses []event.Address) {
+func (f *Tracker) replace(s shift, h *holder, addresses []event.Address) {
 	f.scratch.before = sorted(h.entries, f.scratch.before)
 	h.entries = storeEntries(h.entries, addresses)
 	f.scratch.after = sorted(h.entries, f.scratch.after)
@@ -170,7 +170,7 @@ func storeEntries(held []entry, addresses []event.Address) []entry {
 
 // merge walks two sorted lists of a holder's addresses, before and after, and
 // moves each address that differs.
-func (f *Fold) merge(s shift, before, after []placed, addresses []event.Address) {
+func (f *Tracker) merge(s shift, before, after []placed, addresses []event.Address) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1
 		switch {
@@ -195,7 +195,7 @@ func (f *Fold) merge(s shift, before, after []placed, addresses []event.Address)
 	}
 }
 
-func (f *Fold) shiftAddress(s shift, id event.UID, from origin, was, is state) address {
+func (f *Tracker) shiftAddress(s shift, id event.UID, from origin, was, is state) address {
 	a, before, after := s.addresses.shift(id, from, was, is)
 	if before != after {
 		f.moved(s, &a, before, after)
@@ -203,13 +203,13 @@ func (f *Fold) shiftAddress(s shift, id event.UID, from origin, was, is state) a
 	return a
 }
 
-func (f *Fold) attach(h *holder, s *service) {
+func (f *Tracker) attach(h *holder, s *service) {
 	h.service = s
 	s.holders = append(s.holders, h)
 }
 
 // detach takes a holder away from its Service, which goes if it was the last to speak for it.
-func (f *Fold) detach(h *holder) {
+func (f *Tracker) detach(h *holder) {
 	s := h.service
 	i := slices.Index(s.holders, h)
 	s.holders = slices.Delete(s.holders, i, i+1)
@@ -217,7 +217,7 @@ func (f *Fold) detach(h *holder) {
 }
 
 // move hands a holder over to another Service, where what it holds is a baseline.
-func (f *Fold) move(h *holder, to *service) {
+func (f *Tracker) move(h *holder, to *service) {
 	origins := f.unmerge(h)
 	h.service.forgetHolder(h)
 	f.detach(h)
@@ -228,7 +228,7 @@ func (f *Fold) move(h *holder, to *service) {
 
 // unmerge takes a holder's addresses out of its Service without counting, and
 // returns where they come from, in the order of their UIDs. remerge puts them in.
-func (f *Fold) unmerge(h *holder) (origins []origin) {
+func (f *Tracker) unmerge(h *holder) (origins []origin) {
 	f.eachMerged(h, func(s shift, x placed, _ int) {
 		a := f.shiftAddress(s, x.uid, origin{}, x.state, stateNone)
 		origins = append(origins, a.origin)
@@ -236,7 +236,7 @@ func (f *Fold) unmerge(h *holder) (origins []origin) {
 	return origins
 }
 
-func (f *Fold) remerge(h *holder, origins []origin) {
+func (f *Tracker) remerge(h *holder, origins []origin) {
 	f.eachMerged(h, func(s shift, x placed, i int) {
 		var from origin
 		if i < len(origins) {
@@ -247,7 +247,7 @@ func (f *Fold) remerge(h *holder, origins []origin) {
 }
 
 // eachMerged calls do for each of a holder's addresses, if it is of the source that is read.
-func (f *Fold) eachMerged(h *holder, do func(s shift, x placed, i int)) {
+func (f *Tracker) eachMerged(h *holder, do func(s shift, x placed, i int)) {
 	if h.kind != f.source {
 		return
 	}
@@ -262,7 +262,7 @@ func (f *Fold) eachMerged(h *holder, do func(s shift, x placed, i int)) {
 
 // switchSource reads the address states from the other resource from now on.
 // Where they come from is told by the next event of each.
-func (f *Fold) switchSource(to event.Kind) {
+func (f *Tracker) switchSource(to event.Kind) {
 	if f.source == to {
 		return
 	}
@@ -271,7 +271,7 @@ func (f *Fold) switchSource(to event.Kind) {
 	f.eachHolder(func(h *holder) { f.remerge(h, nil) })
 }
 
-func (f *Fold) eachHolder(do func(*holder)) {
+func (f *Tracker) eachHolder(do func(*holder)) {
 	for _, holders := range []map[event.UID]*holder{f.slices, f.endpoints} {
 		for _, id := range sortedIDs(holders) {
 			do(holders[id])
@@ -281,7 +281,7 @@ func (f *Fold) eachHolder(do func(*holder)) {
 
 // dropHolder folds the deletion of a slice or Endpoints object. Addresses that
 // other slices hold stay.
-func (f *Fold) dropHolder(e event.Event, holders map[event.UID]*holder, id event.UID) {
+func (f *Tracker) dropHolder(e event.Event, holders map[event.UID]*holder, id event.UID) {
 	h := holders[id]
 	if h == nil {
 		return

@@ -39,7 +39,7 @@ func (m *marks) forget(n *node) {
 }
 
 // await has a node looked at when its next mark is passed, unless it is looked at before that anyway.
-func (f *Fold) await(n *node) {
+func (f *Tracker) await(n *node) {
 	at := f.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
 		return
@@ -49,7 +49,7 @@ func (f *Fold) await(n *node) {
 }
 
 // awaitAll begins anew with all nodes.
-func (f *Fold) awaitAll() {
+func (f *Tracker) awaitAll() {
 	f.beats.marks = nil
 	for _, n := range f.nodes {
 		n.heartbeat.look = time.Time{}
@@ -58,7 +58,7 @@ func (f *Fold) awaitAll() {
 }
 
 // countLate counts the heartbeats that have become late by t.
-func (f *Fold) countLate(t time.Time) {
+func (f *Tracker) countLate(t time.Time) {
 	if f.blindToHeartbeats() {
 		return
 	}
@@ -91,7 +91,7 @@ func (f *Fold) countLate(t time.Time) {
 }
 
 // reportLate reports in the order in which the marks were passed, nodes of the same moment by name.
-func (f *Fold) reportLate(late []Finding) {
+func (f *Tracker) reportLate(late []Finding) {
 	slices.SortFunc(late, func(a, b Finding) int {
 		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Node, b.Node))
 	})
@@ -101,7 +101,7 @@ func (f *Fold) reportLate(late []Finding) {
 }
 
 // due is when the next mark of a node's running interval is passed; zero if none is left.
-func (f *Fold) due(n *node) time.Time {
+func (f *Tracker) due(n *node) time.Time {
 	base := f.intervalStart(n)
 	switch {
 	case !n.exists || base.IsZero() || f.beats.grace == 0 || n.heartbeat.missed:
@@ -113,7 +113,7 @@ func (f *Fold) due(n *node) time.Time {
 }
 
 // intervalStart is from when on the node's next heartbeat is waited for.
-func (f *Fold) intervalStart(n *node) time.Time {
+func (f *Tracker) intervalStart(n *node) time.Time {
 	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(f.beats.resumed) {
 		return n.heartbeat.last
 	}
@@ -122,7 +122,7 @@ func (f *Fold) intervalStart(n *node) time.Time {
 
 // lateOf counts the marks that the node's running interval has passed by t, and
 // appends a finding for each, with the moment at which it passed it.
-func (f *Fold) lateOf(found []Finding, n *node, t time.Time) []Finding {
+func (f *Tracker) lateOf(found []Finding, n *node, t time.Time) []Finding {
 	base := f.intervalStart(n)
 	if !n.exists || base.IsZero() || f.beats.grace == 0 || f.blindToHeartbeats() {
 		return found

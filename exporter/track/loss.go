@@ -94,7 +94,7 @@ type departed struct {
 }
 
 // lose counts a lost address, and begins to look for its cause.
-func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
+func (f *Tracker) lose(s shift, a *address, kind FindingKind, to state) {
 	s.lost++
 	x := f.addressFinding(s, a, kind)
 	x.From, x.Trigger = readiness(stateReady), f.trigger(s.service)
@@ -106,7 +106,7 @@ func (f *Fold) lose(s shift, a *address, kind FindingKind, to state) {
 }
 
 // blameLastLoss makes the cause of the last loss of an event that of the outage that began with it.
-func (f *Fold) blameLastLoss(s *service, lossesBefore int) {
+func (f *Tracker) blameLastLoss(s *service, lossesBefore int) {
 	made := f.losses.fresh.from(lossesBefore)
 	if len(made) == 0 {
 		return
@@ -117,7 +117,7 @@ func (f *Fold) blameLastLoss(s *service, lossesBefore int) {
 }
 
 // endOutage reports an outage that ended, when its cause is known.
-func (f *Fold) endOutage(s *service, x Finding) {
+func (f *Tracker) endOutage(s *service, x Finding) {
 	if s.lastOutage != nil && s.lastOutage.over.Kind == 0 {
 		s.lastOutage.over = x
 		return
@@ -126,7 +126,7 @@ func (f *Fold) endOutage(s *service, x Finding) {
 	f.reportOf(s, x)
 }
 
-func (f *Fold) settleLoss(l *loss, cause Cause) {
+func (f *Tracker) settleLoss(l *loss, cause Cause) {
 	s := l.service
 	l.settled = true
 	s.losses[cause]++
@@ -141,7 +141,7 @@ func (f *Fold) settleLoss(l *loss, cause Cause) {
 
 // tellLoss reports a loss and the outage that began with it. Losses of a Service are told in the order in which they happened, which is
 // the same for everybody: one whose cause shows at once does not overtake another that waits for its own.
-func (f *Fold) tellLoss(s *service, l *loss) {
+func (f *Tracker) tellLoss(s *service, l *loss) {
 	f.losses.forget(l)
 	f.reportOf(s, l.finding)
 	if l.outage {
@@ -167,7 +167,7 @@ func (f *Fold) tellLoss(s *service, l *loss) {
 
 // tellOfAddress reports what became of an address, after the loss before it if that is not told yet: who hears that it is back, or gone,
 // and then that it was lost, would wait for it for ever.
-func (f *Fold) tellOfAddress(s *service, x Finding) {
+func (f *Tracker) tellOfAddress(s *service, x Finding) {
 	for l := f.losses.of[x.Address]; l != nil; l = l.older {
 		if l.service == s {
 			l.after = append(l.after, x)
@@ -189,7 +189,7 @@ func (s *service) noteLastLoss(t time.Time, cause Cause) {
 }
 
 // podOf is a pod, also one that went a moment ago; nil if it was never seen.
-func (f *Fold) podOf(id event.UID) *pod {
+func (f *Tracker) podOf(id event.UID) *pod {
 	if p := f.pods[id]; p != nil {
 		return p
 	}
@@ -200,7 +200,7 @@ func (f *Fold) podOf(id event.UID) *pod {
 const departedFor = 30 * time.Second
 
 // depart keeps what explains the losses of a pod that goes.
-func (f *Fold) depart(id event.UID, p *pod, t time.Time) {
+func (f *Tracker) depart(id event.UID, p *pod, t time.Time) {
 	cause := p.leaving
 	if cause == CauseUnknown {
 		cause = CausePodDeleted
@@ -210,7 +210,7 @@ func (f *Fold) depart(id event.UID, p *pod, t time.Time) {
 }
 
 // forgetDeparted forgets the pods that are gone for long enough by t.
-func (f *Fold) forgetDeparted(t time.Time) {
+func (f *Tracker) forgetDeparted(t time.Time) {
 	for q := &f.departures; !q.isEmpty() && t.Sub(q.front().at) > departedFor; {
 		x := q.take()
 		if f.departed[x.id].at.Equal(x.at) {

@@ -30,7 +30,7 @@ type Misreported struct {
 }
 
 // noteStuck keeps account of pods that are not Ready though their containers are.
-func (f *Fold) noteStuck(id event.UID, p *pod, o *event.Pod, t time.Time) {
+func (f *Tracker) noteStuck(id event.UID, p *pod, o *event.Pod, t time.Time) {
 	stuck := p.running && p.leaving == CauseUnknown && p.ready == event.StatusFalse &&
 		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
 	if _, known := f.stuck[id]; known == stuck {
@@ -44,7 +44,7 @@ func (f *Fold) noteStuck(id event.UID, p *pod, o *event.Pod, t time.Time) {
 }
 
 // Misreported appends, as of t, the namespaces that have such pods to into.
-func (f *Fold) Misreported(t time.Time, into []Misreported) []Misreported {
+func (f *Tracker) Misreported(t time.Time, into []Misreported) []Misreported {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
@@ -68,7 +68,7 @@ func (f *Fold) Misreported(t time.Time, into []Misreported) []Misreported {
 
 // countReadyOnLost goes over all pods only when a node was found lost that was not at the question before; what becomes
 // of the pods of lost nodes is kept up with.
-func (f *Fold) countReadyOnLost(t time.Time, counts map[Misreported]int) {
+func (f *Tracker) countReadyOnLost(t time.Time, counts map[Misreported]int) {
 	if newly := f.noteLost(t); len(newly) > 0 {
 		for _, p := range f.pods {
 			if newly[p.node.Value()] {
@@ -85,7 +85,7 @@ func (f *Fold) countReadyOnLost(t time.Time, counts map[Misreported]int) {
 
 // noteLost begins an account for each lost node that has none, whose pods are yet to be counted, and
 // closes those of the others.
-func (f *Fold) noteLost(t time.Time) map[string]bool {
+func (f *Tracker) noteLost(t time.Time) map[string]bool {
 	newly := map[string]bool{}
 	lost := func(n *node) bool { return n != nil && n.exists && f.lost(n, t) }
 	maps.DeleteFunc(f.onLost, func(name string, _ map[string]int) bool { return !lost(f.nodes[name]) })
@@ -98,7 +98,7 @@ func (f *Fold) noteLost(t time.Time) map[string]bool {
 }
 
 // shiftOnLost adds a pod to the account of its node, or takes it out, if there is one.
-func (f *Fold) shiftOnLost(p *pod, by int) {
+func (f *Tracker) shiftOnLost(p *pod, by int) {
 	namespaces := f.onLost[p.node.Value()]
 	if namespaces == nil || p.ready != event.StatusTrue {
 		return
@@ -110,7 +110,7 @@ func (f *Fold) shiftOnLost(p *pod, by int) {
 }
 
 // lost reports whether a node's heartbeat is out for longer than the grace period.
-func (f *Fold) lost(n *node, t time.Time) bool {
+func (f *Tracker) lost(n *node, t time.Time) bool {
 	start := f.intervalStart(n)
 	return !start.IsZero() && f.beats.grace > 0 && !f.blindToHeartbeats() && t.Sub(start) > f.beats.grace && n.heartbeat.missed
 }

@@ -1168,9 +1168,9 @@ func TestFoldCountsWhatTheObviousModelCounts(t *testing.T) {
 }
 
 func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
-	f := New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow, AddressSource: source}, nil)
+	f := New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow, AddressSource: source})
 	m := newNaive(source)
-	c := newCluster(t, seed, absent, f.Apply, m.apply)
+	c := newCluster(t, seed, absent, func(e event.Event) { f.Apply(e) }, m.apply)
 	for step := range 3000 {
 		if step == 2000 && absent == event.KindEndpointSlice {
 			c.list(absent) // it can be watched from now on
@@ -1193,7 +1193,7 @@ func readyOnLost(all []Misreported) []string {
 }
 
 // recountReadyOnLost goes over all pods, whom the fold keeps up with.
-func recountReadyOnLost(f *Fold, t time.Time) []string {
+func recountReadyOnLost(f *Tracker, t time.Time) []string {
 	counts := map[string]int{}
 	for _, p := range f.pods {
 		if n := f.nodes[p.node.Value()]; n != nil && n.exists && p.ready == event.StatusTrue && f.lost(n, t) {
@@ -1250,7 +1250,8 @@ func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 		var told [2][]Finding
 		var folds [2]func(event.Event)
 		for i := range folds {
-			folds[i] = New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow}, func(x Finding) { told[i] = append(told[i], x) }).Apply
+			f := newReporting(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow}, func(x Finding) { told[i] = append(told[i], x) })
+			folds[i] = func(e event.Event) { f.Apply(e) }
 		}
 		c := newCluster(t, seed, 0, folds[0], folds[1])
 		for range 2000 {

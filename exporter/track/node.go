@@ -46,7 +46,7 @@ type node struct {
 	unready time.Duration
 }
 
-func (f *Fold) nodeNamed(name string) *node {
+func (f *Tracker) nodeNamed(name string) *node {
 	n := f.nodes[name]
 	if n == nil {
 		n = &node{name: name}
@@ -55,7 +55,7 @@ func (f *Fold) nodeNamed(name string) *node {
 	return n
 }
 
-func (f *Fold) applyNode(e event.Event, o *event.Node) {
+func (f *Tracker) applyNode(e event.Event, o *event.Node) {
 	if e.Type == event.Deleted {
 		if n := f.nodes[o.Name]; n != nil && n.uid == o.UID {
 			f.forgetNode(n)
@@ -78,7 +78,7 @@ func (f *Fold) applyNode(e event.Event, o *event.Node) {
 	f.applyReady(n, e, o.Ready)
 }
 
-func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
+func (f *Tracker) firstSight(n *node, e event.Event, o *event.Node) {
 	n.uid, n.exists, n.created = o.UID, true, e.Seen
 	n.since, n.sinceSeen = e.Seen, e.Type == event.Added
 	if o.Ready != nil {
@@ -90,7 +90,7 @@ func (f *Fold) firstSight(n *node, e event.Event, o *event.Node) {
 }
 
 // applyReady folds the Ready condition. An absent one is unknown.
-func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
+func (f *Tracker) applyReady(n *node, e event.Event, ready *event.Condition) {
 	var c event.Condition
 	if ready != nil {
 		c = *ready
@@ -120,7 +120,7 @@ func (f *Fold) applyReady(n *node, e event.Event, ready *event.Condition) {
 
 // turn folds a change of Ready; live says that it is seen when it happens. A node's
 // start is no episode: it is not Ready until it first is.
-func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
+func (f *Tracker) turn(n *node, to event.Status, t time.Time, live bool) {
 	finding := Finding{
 		Time: t, Kind: NodeReadyChanged, Node: n.name, From: n.ready.String(), To: to.String(),
 		Complete: n.sinceSeen && live && n.everReady, Duration: t.Sub(n.since),
@@ -157,7 +157,7 @@ func (f *Fold) turn(n *node, to event.Status, t time.Time, live bool) {
 // lastTransitionTime moved, so it left and came back while the watch was broken. For nodes that
 // time is sound: kubelet and node controller set it on a change of the status and only then.
 // Where it was in between is not known: from Ready it is taken to be Unknown, else True.
-func (f *Fold) turnedUnseen(n *node, t time.Time) {
+func (f *Tracker) turnedUnseen(n *node, t time.Time) {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
 		between = event.StatusUnknown
@@ -178,7 +178,7 @@ func (f *Fold) turnedUnseen(n *node, t time.Time) {
 // takenForLost folds the node controller's Unknown. With that write it takes over
 // the newest Lease (tryUpdateNodeHealth). And it measures the grace period: that
 // lies between the last heartbeat and the Unknown, the controller's slack included.
-func (f *Fold) takenForLost(n *node, e event.Event) {
+func (f *Tracker) takenForLost(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	f.reportLate(f.lateOf(nil, n, e.Seen)) // two have found it silent
@@ -191,7 +191,7 @@ func (f *Fold) takenForLost(n *node, e event.Event) {
 }
 
 // forgetNode drops a Node and all that was counted of it; its Lease stays if there is one.
-func (f *Fold) forgetNode(n *node) {
+func (f *Tracker) forgetNode(n *node) {
 	f.report(Finding{Time: f.now, Kind: NodeRemoved, Node: n.name})
 	f.beats.marks.forget(n)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
@@ -199,14 +199,14 @@ func (f *Fold) forgetNode(n *node) {
 	f.forgetNodeIfGone(n)
 }
 
-func (f *Fold) forgetNodeIfGone(n *node) {
+func (f *Tracker) forgetNodeIfGone(n *node) {
 	if !n.exists && !n.hasLease {
 		delete(f.nodes, n.name)
 		f.order.nodes = nil
 	}
 }
 
-func (f *Fold) sweepNodes(e event.Event) {
+func (f *Tracker) sweepNodes(e event.Event) {
 	var gone []*node
 	for _, n := range f.nodes {
 		if n.exists && n.generation != f.generation(e) {

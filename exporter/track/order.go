@@ -15,21 +15,21 @@ type order struct {
 	tenants    []*tenant
 }
 
-func (f *Fold) nodesInOrder() []*node {
+func (f *Tracker) nodesInOrder() []*node {
 	return inOrder(&f.order.nodes, f.nodes, func(a, b *node) int { return strings.Compare(a.name, b.name) })
 }
 
-func (f *Fold) servicesInOrder() []*service {
+func (f *Tracker) servicesInOrder() []*service {
 	return inOrder(&f.order.services, f.services, func(a, b *service) int {
 		return cmp.Or(strings.Compare(a.key.namespace, b.key.namespace), strings.Compare(a.key.name, b.key.name))
 	})
 }
 
-func (f *Fold) namespacesInOrder() []*namespace {
+func (f *Tracker) namespacesInOrder() []*namespace {
 	return inOrder(&f.order.namespaces, f.namespaces, func(a, b *namespace) int { return strings.Compare(a.name, b.name) })
 }
 
-func (f *Fold) tenantsInOrder() []*tenant {
+func (f *Tracker) tenantsInOrder() []*tenant {
 	return inOrder(&f.order.tenants, f.tenants, func(a, b *tenant) int { return strings.Compare(a.name, b.name) })
 }
 

@@ -66,7 +66,7 @@ type namespace struct {
 	transitions [3][numCauses]uint64
 }
 
-func (f *Fold) applyPod(e event.Event, o *event.Pod) {
+func (f *Tracker) applyPod(e event.Event, o *event.Pod) {
 	p := f.pods[o.UID]
 	if e.Type == event.Deleted {
 		if p != nil {
@@ -122,7 +122,7 @@ func leavingOf(o *event.Pod) Cause {
 	return CauseUnknown
 }
 
-func (f *Fold) addPod(e event.Event, o *event.Pod) {
+func (f *Tracker) addPod(e event.Event, o *event.Pod) {
 	ns := f.namespaces[o.Namespace]
 	if ns == nil {
 		ns = &namespace{name: o.Namespace}
@@ -137,7 +137,7 @@ func (f *Fold) addPod(e event.Event, o *event.Pod) {
 	f.settleLossesOf(o.UID)
 }
 
-func (f *Fold) setPod(p *pod, o *event.Pod) {
+func (f *Tracker) setPod(p *pod, o *event.Pod) {
 	p.ready, p.running = readyOf(o), o.Phase == "Running"
 	setText(&p.node, o.Node)
 	f.shiftOnLost(p, 1)
@@ -179,7 +179,7 @@ func (p *pod) ownerName() string {
 
 // compareContainers counts in-place updates (one for each write that changes an
 // image of a running pod) and containers that restarted with Ready True before and after.
-func (f *Fold) compareContainers(p *pod, e event.Event, o *event.Pod, stayedReady bool) {
+func (f *Tracker) compareContainers(p *pod, e event.Event, o *event.Pod, stayedReady bool) {
 	updated := false
 	for i := range o.Containers {
 		c := &o.Containers[i]
@@ -226,7 +226,7 @@ func (p *pod) container(name string, at int) *container {
 	return nil
 }
 
-func (f *Fold) forgetPod(id event.UID) {
+func (f *Tracker) forgetPod(id event.UID) {
 	p := f.pods[id]
 	if p == nil {
 		return
@@ -249,7 +249,7 @@ func (f *Fold) forgetPod(id event.UID) {
 }
 
 // noteControllerManager takes the grace period from a kube-controller-manager's pod.
-func (f *Fold) noteControllerManager(o *event.Pod) {
+func (f *Tracker) noteControllerManager(o *event.Pod) {
 	// Others may run pods that look like one, for their own clusters or to mislead.
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || f.grace.managers[o.UID] == *o.ControllerManager {
 		return

@@ -22,7 +22,7 @@ type ahead struct {
 }
 
 // observePropagation measures from a pod's change of Ready to that of its address.
-func (f *Fold) observePropagation(s shift, a *address, from, to state) {
+func (f *Tracker) observePropagation(s shift, a *address, from, to state) {
 	p := f.pods[a.uid]
 	// What a broken watch delivers late took no time that could be measured.
 	if p == nil || (from == stateReady) == (to == stateReady) || !f.watches[f.source].live(s.at) {
@@ -43,7 +43,7 @@ func (f *Fold) observePropagation(s shift, a *address, from, to state) {
 
 // noteAhead keeps an address's change that its pod has not made. It is no pod's if the Service is to blame, or
 // publishes its addresses whatever their pods do.
-func (f *Fold) noteAhead(s shift, x Finding) {
+func (f *Tracker) noteAhead(s shift, x Finding) {
 	f.forgetAhead(s.at)
 	if s.at.After(s.created) && s.at.After(s.changed) && !s.publish {
 		f.aheads = append(f.aheads, ahead{s.service, x})
@@ -52,7 +52,7 @@ func (f *Fold) noteAhead(s shift, x Finding) {
 
 // catchUpWith tells of the addresses that were seen to follow their pod before it was seen to turn. They took no
 // time that could be seen.
-func (f *Fold) catchUpWith(id event.UID, ready event.Status, t time.Time) {
+func (f *Tracker) catchUpWith(id event.UID, ready event.Status, t time.Time) {
 	f.forgetAhead(t)
 	if !f.watches[event.KindPod].live(t) {
 		return
@@ -68,6 +68,6 @@ func (f *Fold) catchUpWith(id event.UID, ready event.Status, t time.Time) {
 }
 
 // forgetAhead forgets what no pod's change is seen for any more.
-func (f *Fold) forgetAhead(t time.Time) {
+func (f *Tracker) forgetAhead(t time.Time) {
 	f.aheads = slices.DeleteFunc(f.aheads, func(a ahead) bool { return t.Sub(a.Time) > sideBySide })
 }

@@ -86,7 +86,7 @@ type Watch struct {
 }
 
 // Nodes appends the nodes as of t to into.
-func (f *Fold) Nodes(t time.Time, into []Node) []Node {
+func (f *Tracker) Nodes(t time.Time, into []Node) []Node {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
@@ -101,12 +101,12 @@ func (f *Fold) Nodes(t time.Time, into []Node) []Node {
 }
 
 // asOf lets the time of a question pass; the fold's time may be later already.
-func (f *Fold) asOf(t time.Time) time.Time {
+func (f *Tracker) asOf(t time.Time) time.Time {
 	f.advance(t)
 	return f.now
 }
 
-func (f *Fold) readNode(n *node, t time.Time) Node {
+func (f *Tracker) readNode(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: n.created,
@@ -126,7 +126,7 @@ func (f *Fold) readNode(n *node, t time.Time) Node {
 }
 
 // Services appends the Services as of t to into.
-func (f *Fold) Services(t time.Time, into []Service) []Service {
+func (f *Tracker) Services(t time.Time, into []Service) []Service {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
@@ -156,7 +156,7 @@ func (s *service) read(t time.Time) Service {
 }
 
 // Namespaces appends, as of t, the namespaces that have pods, or had some in the last hour, to into.
-func (f *Fold) Namespaces(t time.Time, into []Namespace) []Namespace {
+func (f *Tracker) Namespaces(t time.Time, into []Namespace) []Namespace {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asOf(t)
@@ -173,7 +173,7 @@ type Tenant struct {
 }
 
 // Tenants appends, as of t, the namespaces that have Services, or had some in the last hour, to into.
-func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
+func (f *Tracker) Tenants(t time.Time, into []Tenant) []Tenant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asOf(t)
@@ -184,13 +184,13 @@ func (f *Fold) Tenants(t time.Time, into []Tenant) []Tenant {
 }
 
 // Watches appends the state of each resource's watch as of t to into.
-func (f *Fold) Watches(t time.Time, into []Watch) []Watch {
+func (f *Tracker) Watches(t time.Time, into []Watch) []Watch {
 	return f.watchesThat(t, into, func(*watch, time.Time) bool { return true })
 }
 
 // Unwatched gives what the fold does not see as of t: resources that cannot be watched, that are still to be listed, and
 // those whose watch is broken, unless that counts as no break.
-func (f *Fold) Unwatched(t time.Time) []Watch {
+func (f *Tracker) Unwatched(t time.Time) []Watch {
 	return f.watchesThat(t, nil, func(w *watch, t time.Time) bool { return !w.synced || w.missing || w.brokenFor(t) > tolerance })
 }
 
@@ -200,13 +200,13 @@ const unreadyAfter = time.Minute
 
 // Unready gives what makes the fold unfit to be asked as of t: resources that are still to be listed, and those that
 // were seen and have not been for long. What could never be watched is said (Unwatched), but waiting does not help.
-func (f *Fold) Unready(t time.Time) []Watch {
+func (f *Tracker) Unready(t time.Time) []Watch {
 	return f.watchesThat(t, nil, func(w *watch, t time.Time) bool {
 		return !w.synced && !w.missing || w.brokenFor(t) > unreadyAfter
 	})
 }
 
-func (f *Fold) watchesThat(t time.Time, into []Watch, match func(*watch, time.Time) bool) []Watch {
+func (f *Tracker) watchesThat(t time.Time, into []Watch, match func(*watch, time.Time) bool) []Watch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
@@ -218,7 +218,7 @@ func (f *Fold) watchesThat(t time.Time, into []Watch, match func(*watch, time.Ti
 	return into
 }
 
-func (f *Fold) readWatch(k event.Kind, t time.Time) Watch {
+func (f *Tracker) readWatch(k event.Kind, t time.Time) Watch {
 	w := &f.watches[k]
 	v := Watch{
 		Resource: k, Events: w.events, Relists: w.relists, Errors: w.errors,
@@ -237,7 +237,7 @@ func (f *Fold) readWatch(k event.Kind, t time.Time) Watch {
 }
 
 // Synced reports whether every resource that can be watched has been listed.
-func (f *Fold) Synced() bool {
+func (f *Tracker) Synced() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range event.Kinds() {
@@ -249,7 +249,7 @@ func (f *Fold) Synced() bool {
 }
 
 // AddressSource is the resource that address states are read from now.
-func (f *Fold) AddressSource() event.Kind {
+func (f *Tracker) AddressSource() event.Kind {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.source

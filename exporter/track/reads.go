@@ -45,7 +45,7 @@ func (r *leaseReads) watchShowed(t time.Time, l *event.Lease) {
 
 // showsLag reports whether a Lease shows that the watch was behind, as a read has said: by the node's own clock it was renewed in time, and it is
 // seen when that is over. As after a break nothing is late before it could have been seen.
-func (f *Fold) showsLag(e event.Event, l *event.Lease) bool {
+func (f *Tracker) showsLag(e event.Event, l *event.Lease) bool {
 	n := f.nodes[l.Name]
 	if len(f.beats.reads.ahead) == 0 || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
@@ -71,7 +71,7 @@ func (r *leaseReads) prove(mark, t time.Time) bool {
 }
 
 // leaseRead folds a Lease that was read directly.
-func (f *Fold) leaseRead(e event.Event, l *event.Lease) {
+func (f *Tracker) leaseRead(e event.Event, l *event.Lease) {
 	r, n := &f.beats.reads, f.nodes[l.Name]
 	if n == nil || !n.hasLease || !l.Renew.After(n.heartbeat.shown) {
 		return
@@ -86,7 +86,7 @@ func (f *Fold) leaseRead(e event.Event, l *event.Lease) {
 }
 
 // applyRead folds how a read went.
-func (f *Fold) applyRead(e event.Event) {
+func (f *Tracker) applyRead(e event.Event) {
 	r := &f.beats.reads
 	switch e.Type {
 	case event.Asking:
@@ -114,7 +114,7 @@ func saysOfNodes(reason string) bool {
 
 // LeasesToRead are the nodes whose Leases are to be read directly as of t, none if there is no need to: a heartbeat is late, and
 // whether the node or the watch is silent is not known.
-func (f *Fold) LeasesToRead(t time.Time) []string {
+func (f *Tracker) LeasesToRead(t time.Time) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)
@@ -129,7 +129,7 @@ func (f *Fold) LeasesToRead(t time.Time) []string {
 }
 
 // leasesToRead are those that have been silent for longest, which are due first.
-func (f *Fold) leasesToRead() []string {
+func (f *Tracker) leasesToRead() []string {
 	marked := slices.Clone(f.beats.marks)
 	slices.SortFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
 	var names []string
@@ -142,7 +142,7 @@ func (f *Fold) leasesToRead() []string {
 }
 
 // LeasesBehind reports whether, as of t, the watch of Leases is to be opened anew: it has not shown what a read has.
-func (f *Fold) LeasesBehind(t time.Time) bool {
+func (f *Tracker) LeasesBehind(t time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t = f.asOf(t)

@@ -17,19 +17,19 @@ type past struct {
 }
 
 // relisting reports whether e is part of a list of slices that is not the first.
-func (f *Fold) relisting(e event.Event) bool {
+func (f *Tracker) relisting(e event.Event) bool {
 	return e.Kind == event.KindEndpointSlice && f.watches[e.Kind].synced && (e.Type == event.Listed || e.Type == event.Synced)
 }
 
 // keepPasts is for a list that broke off and begins anew: what was before it still is what was before.
-func (f *Fold) keepPasts() {
+func (f *Tracker) keepPasts() {
 	for _, p := range f.pasts {
 		p.service.remembered = f.watches[event.KindEndpointSlice].generation
 	}
 }
 
 // remember keeps how a Service was before the list that e is part of.
-func (f *Fold) remember(h *holder, e event.Event) {
+func (f *Tracker) remember(h *holder, e event.Event) {
 	s := h.service
 	if !f.relisting(e) || s.remembered == f.generation(e) {
 		return
@@ -39,7 +39,7 @@ func (f *Fold) remember(h *holder, e event.Event) {
 }
 
 // compareWithPast counts what a list shows to have changed, when it is complete.
-func (f *Fold) compareWithPast(e event.Event) {
+func (f *Tracker) compareWithPast(e event.Event) {
 	pasts := f.pasts
 	f.pasts = nil
 	for _, before := range pasts {
@@ -56,7 +56,7 @@ func (f *Fold) compareWithPast(e event.Event) {
 	}
 }
 
-func (f *Fold) compareAddresses(s shift, before []address) {
+func (f *Tracker) compareAddresses(s shift, before []address) {
 	now := s.addresses.list
 	for len(before) > 0 || len(now) > 0 {
 		order := -1

@@ -13,7 +13,7 @@ type emptied[T any] struct {
 }
 
 // forgetEmptied forgets the namespaces that have had no pod, or no Service, for keepFor by t.
-func (f *Fold) forgetEmptied(t time.Time) {
+func (f *Tracker) forgetEmptied(t time.Time) {
 	for q := &f.emptiedNamespaces; !q.isEmpty() && t.Sub(q.front().at) > keepFor; {
 		if x := q.take(); x.of.pods == 0 && x.of.emptied.Equal(x.at) && f.namespaces[x.of.name] == x.of {
 			delete(f.namespaces, x.of.name)

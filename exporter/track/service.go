@@ -85,7 +85,7 @@ type addressCounts struct {
 	lastCause Cause
 }
 
-func (f *Fold) applyService(e event.Event, o *event.Service) {
+func (f *Tracker) applyService(e event.Event, o *event.Service) {
 	key := serviceKey{o.Namespace, o.Name}
 	s := f.services[key]
 	if e.Type == event.Deleted {
@@ -131,7 +131,7 @@ func choiceOf(o *event.Service) uint64 {
 // slices have told of it already. What speaks for no Service in particular (Endpoints,
 // slices without an owner) goes over to it without counting: it is where the new
 // Service begins.
-func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
+func (f *Tracker) succeed(old *service, key serviceKey, uid event.UID) *service {
 	s := f.others[ownedKey{key, uid}]
 	if s == nil {
 		s = &service{key: key, uid: uid}
@@ -151,13 +151,13 @@ func (f *Fold) succeed(old *service, key serviceKey, uid event.UID) *service {
 }
 
 // retire ends a deleted Service. Its addresses go when their slices do, which counts nothing.
-func (f *Fold) retire(s *service) {
+func (f *Tracker) retire(s *service) {
 	f.end(s)
 	f.forgetServiceIfGone(s)
 }
 
 // end tells that a Service is gone, deleted or replaced by another of its name.
-func (f *Fold) end(s *service) {
+func (f *Tracker) end(s *service) {
 	if s.exists {
 		f.reportOf(s, Finding{Time: f.now, Kind: ServiceRemoved})
 		s.exists = false
@@ -166,7 +166,7 @@ func (f *Fold) end(s *service) {
 }
 
 // forgetServiceIfGone drops a Service that nothing speaks of any more.
-func (f *Fold) forgetServiceIfGone(s *service) {
+func (f *Tracker) forgetServiceIfGone(s *service) {
 	if s.exists || len(s.holders) > 0 {
 		return
 	}
@@ -182,7 +182,7 @@ func (f *Fold) forgetServiceIfGone(s *service) {
 // serviceOf finds the Service that a slice or an Endpoints object belongs to: by
 // the owner's UID where it has one, since a Service and its successor of the same
 // name may both have slices for a while.
-func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
+func (f *Tracker) serviceOf(key serviceKey, owner event.UID) *service {
 	s := f.services[key]
 	if owner.IsZero() {
 		if s == nil {
@@ -201,7 +201,7 @@ func (f *Fold) serviceOf(key serviceKey, owner event.UID) *service {
 	return f.others[owned]
 }
 
-func (f *Fold) sweepServices(e event.Event) {
+func (f *Tracker) sweepServices(e event.Event) {
 	var gone []*service
 	for _, s := range f.services {
 		if s.exists && s.generation != f.generation(e) {
@@ -229,7 +229,7 @@ type shift struct {
 }
 
 // moved counts the change of one address from one state to another.
-func (f *Fold) moved(s shift, a *address, from, to state) {
+func (f *Tracker) moved(s shift, a *address, from, to state) {
 	// What a truncated object did not show may have been there, and may be still.
 	if s.quiet || from == stateNone && s.wasTruncated {
 		return
@@ -276,7 +276,7 @@ func (f *Fold) moved(s shift, a *address, from, to state) {
 	f.observePropagation(s, a, from, to)
 }
 
-func (f *Fold) leftRotation(s shift, a *address) {
+func (f *Tracker) leftRotation(s shift, a *address) {
 	if s.left == nil {
 		s.left = map[event.UID]time.Time{}
 	}
@@ -297,7 +297,7 @@ func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	}
 }
 
-func (f *Fold) backInRotation(s shift, a *address) {
+func (f *Tracker) backInRotation(s shift, a *address) {
 	at, ok := s.left[a.uid]
 	if !ok {
 		return
@@ -315,7 +315,7 @@ func (f *Fold) backInRotation(s shift, a *address) {
 
 // settle draws the sum when all addresses of an event have moved: the causes of
 // the losses that are known by now, and an outage that began or ended.
-func (f *Fold) settle(s shift, readyBefore, lossesBefore int) {
+func (f *Tracker) settle(s shift, readyBefore, lossesBefore int) {
 	ready := s.addresses.count[stateReady]
 	live := f.watches[f.source].live(s.at)
 	if readyBefore > 0 && ready == 0 && !s.quiet {
@@ -340,7 +340,7 @@ func (s *service) outageAsOf(t time.Time) time.Duration {
 	return s.outage + t.Sub(s.outageSince)
 }
 
-func (f *Fold) addressFinding(s shift, a *address, kind FindingKind) Finding {
+func (f *Tracker) addressFinding(s shift, a *address, kind FindingKind) Finding {
 	x := Finding{Time: s.at, Kind: kind, IP: a.ip(), Address: a.uid}
 	x.takePod(f.podOf(a.uid))
 	return x
@@ -362,7 +362,7 @@ func readiness(s state) string {
 }
 
 // reportOf reports of a Service; of one that is not there there is nothing to tell.
-func (f *Fold) reportOf(s *service, x Finding) {
+func (f *Tracker) reportOf(s *service, x Finding) {
 	if !s.exists {
 		return
 	}

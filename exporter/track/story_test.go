@@ -10,7 +10,7 @@ import (
 
 // story feeds a fold with events at exact times. It starts at zero.
 type story struct {
-	*Fold
+	*Tracker
 	t        *testing.T
 	now      time.Time
 	findings []Finding
@@ -23,7 +23,7 @@ func newStory(t *testing.T, settings Settings) *story {
 	if settings.BounceWindow == 0 {
 		settings.BounceWindow = 2 * time.Minute
 	}
-	s.Fold = New(settings, func(x Finding) { s.findings = append(s.findings, x) })
+	s.Tracker = newReporting(settings, func(x Finding) { s.findings = append(s.findings, x) })
 	return s
 }
 

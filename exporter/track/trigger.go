@@ -9,7 +9,7 @@ import (
 )
 
 // takeTrigger gives a finding whose cause lies in a node the trigger of what happened to the node. All else keeps its own.
-func (f *Fold) takeTrigger(x *Finding) {
+func (f *Tracker) takeTrigger(x *Finding) {
 	switch x.Cause {
 	case CauseNodeHeartbeatLost, CauseNodeNotReady, CauseKubeletRestart:
 		if n := f.nodes[x.Node]; n != nil && n.exists {
@@ -32,7 +32,7 @@ func (n *node) trigger(cause Cause) uint64 {
 }
 
 // trigger is the Service and the write of the object with which something happened to it.
-func (f *Fold) trigger(s *service) uint64 { return hashTrigger(s.uid, f.version) }
+func (f *Tracker) trigger(s *service) uint64 { return hashTrigger(s.uid, f.version) }
 
 // hashTrigger is 0 only if the UID or the version is missing, as in older recordings.
 func hashTrigger(id event.UID, version string) uint64 {

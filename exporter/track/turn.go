@@ -25,7 +25,7 @@ type turn struct {
 }
 
 // turnPod folds a change of Ready. A pod's first Ready is where its story begins.
-func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
+func (f *Tracker) turnPod(p *pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
 		p.namespace.unready++
@@ -46,7 +46,7 @@ func (f *Fold) turnPod(p *pod, e event.Event, o *event.Pod) {
 }
 
 // blamePod finds why a pod is not Ready any more.
-func (f *Fold) blamePod(p *pod, e event.Event, o *event.Pod) {
+func (f *Tracker) blamePod(p *pod, e event.Event, o *event.Pod) {
 	if p.cause = p.leaving; p.cause == CauseUnknown {
 		c := &podChange{before: p, now: o, node: f.nodes[o.Node], at: e.Seen, updated: f.time(p.updated)}
 		p.cause = c.cause()
@@ -70,7 +70,7 @@ func (f *Fold) blamePod(p *pod, e event.Event, o *event.Pod) {
 }
 
 // causeByNode is the cause of a turn as the pod's node shows it so far. It is sure if no later event of the node can change it.
-func (f *Fold) causeByNode(w *turn, n *node) (cause Cause, sure bool) {
+func (f *Tracker) causeByNode(w *turn, n *node) (cause Cause, sure bool) {
 	switch w.tentative {
 	case CauseProbeFailed:
 		// The evidence of the node may come after the pod's.
@@ -90,7 +90,7 @@ func (f *Fold) causeByNode(w *turn, n *node) (cause Cause, sure bool) {
 // causeOfMark: the node controller marks the pods of a node whose Ready it has turned Unknown (node lifecycle controller,
 // monitorNodeHealth), and one by one those that change, or are bound to it, while its Ready is not True for whatever reason
 // (processPod). So it depends on the node; if that was last seen Ready, its watch is behind.
-func (f *Fold) causeOfMark(w *turn, n *node) (cause Cause, sure bool) {
+func (f *Tracker) causeOfMark(w *turn, n *node) (cause Cause, sure bool) {
 	if n == nil || !n.exists || f.watches[event.KindNode].missing {
 		return CauseNodeHeartbeatLost, true
 	}
@@ -109,7 +109,7 @@ func (f *Fold) causeOfMark(w *turn, n *node) (cause Cause, sure bool) {
 }
 
 // tellTurn counts and reports a change of a pod's Ready, once its cause is known.
-func (f *Fold) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
+func (f *Tracker) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
 	if w := f.turns[id]; w != nil {
 		w.findings, w.to = append(w.findings, x), append(w.to, to)
 		return
@@ -124,7 +124,7 @@ func (f *Fold) tellTurn(id event.UID, p *pod, x Finding, to event.Status) {
 const nodeWait = 3 * time.Second
 
 // dueOfProbe is until when a pod whose probe failed waits for its node: for longer while the watch of nodes is known to be behind.
-func (f *Fold) dueOfProbe(w *turn) time.Time {
+func (f *Tracker) dueOfProbe(w *turn) time.Time {
 	due, limit := w.at.Add(nodeWait), w.at.Add(lagWait)
 	switch until := f.lags.until[event.KindNode]; {
 	case !due.Before(until):
@@ -136,7 +136,7 @@ func (f *Fold) dueOfProbe(w *turn) time.Time {
 }
 
 // resolveTurnsOf resolves what a change of a node's Ready explains.
-func (f *Fold) resolveTurnsOf(n *node) {
+func (f *Tracker) resolveTurnsOf(n *node) {
 	f.resolveTurns(f.turnsOn[n.name], func(w *turn) bool {
 		_, sure := f.causeByNode(w, n)
 		return sure
@@ -144,7 +144,7 @@ func (f *Fold) resolveTurnsOf(n *node) {
 }
 
 // resolveTurns resolves those of some turns that which chooses, in the order in which they happened.
-func (f *Fold) resolveTurns(of map[event.UID]*turn, which func(*turn) bool) {
+func (f *Tracker) resolveTurns(of map[event.UID]*turn, which func(*turn) bool) {
 	var some []*turn
 	for _, w := range of {
 		if which(w) {
@@ -157,7 +157,7 @@ func (f *Fold) resolveTurns(of map[event.UID]*turn, which func(*turn) bool) {
 	}
 }
 
-func (f *Fold) resolveTurn(w *turn) {
+func (f *Tracker) resolveTurn(w *turn) {
 	if w == nil || f.turns[w.id] != w {
 		return // there is none, or it is resolved
 	}
@@ -183,7 +183,7 @@ func (f *Fold) resolveTurn(w *turn) {
 
 // settleFlipsOf settles the losses that the turn of a pod explains, although the pod may be Ready again, or gone, by now: those seen while it was
 // not Ready, or before it where the watch of pods is behind.
-func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
+func (f *Tracker) settleFlipsOf(w *turn, cause Cause) {
 	if cause == CauseUnknown {
 		return
 	}
@@ -195,7 +195,7 @@ func (f *Fold) settleFlipsOf(w *turn, cause Cause) {
 }
 
 // followed reports whether a loss followed from a turn.
-func (f *Fold) followed(w *turn, l *loss) bool {
+func (f *Tracker) followed(w *turn, l *loss) bool {
 	after := l.finding.Time.Sub(w.at)
 	if after <= evidenceWait {
 		return after >= -lagWait
@@ -207,7 +207,7 @@ func (f *Fold) followed(w *turn, l *loss) bool {
 
 // observeStale measures for how long Ready stood and was not true: since the container that it speaks of was to be replaced, or had ended. A
 // pod that came back and leaves again had Ready False in between; if its new container was there when it came back, Ready was true.
-func (f *Fold) observeStale(p *pod, t time.Time) {
+func (f *Tracker) observeStale(p *pod, t time.Time) {
 	var since time.Time
 	again := p.turned > p.updated
 	switch {

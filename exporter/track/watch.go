@@ -34,7 +34,7 @@ type watch struct {
 	errors    uint64
 }
 
-func (f *Fold) countEvent(e event.Event) {
+func (f *Tracker) countEvent(e event.Event) {
 	w := &f.watches[e.Kind]
 	if e.Type <= event.Bookmark {
 		w.events[e.Type]++
@@ -43,7 +43,7 @@ func (f *Fold) countEvent(e event.Event) {
 }
 
 // applyWatch folds an event that speaks of the watch itself.
-func (f *Fold) applyWatch(e event.Event) {
+func (f *Tracker) applyWatch(e event.Event) {
 	w := &f.watches[e.Kind]
 	switch e.Type {
 	case event.Listing:
@@ -68,7 +68,7 @@ func (f *Fold) applyWatch(e event.Event) {
 
 // chooseSource reads the addresses from EndpointSlices where they can be watched, else from Endpoints. It never changes to what
 // cannot be seen now: then what was last seen stands, and the watch is said to be broken.
-func (f *Fold) chooseSource() {
+func (f *Tracker) chooseSource() {
 	slices, endpoints := &f.watches[event.KindEndpointSlice], &f.watches[event.KindEndpoints]
 	switch {
 	case f.settings.AddressSource != 0:
@@ -79,7 +79,7 @@ func (f *Fold) chooseSource() {
 	}
 }
 
-func (f *Fold) synced(e event.Event, w *watch) {
+func (f *Tracker) synced(e event.Event, w *watch) {
 	f.sweep(e)
 	if w.synced {
 		w.relists++
@@ -99,7 +99,7 @@ const (
 	silent = "silent"
 )
 
-func (f *Fold) watchBroke(e event.Event, w *watch) {
+func (f *Tracker) watchBroke(e event.Event, w *watch) {
 	if e.Reason != ended {
 		w.errors++
 	}
@@ -118,7 +118,7 @@ func (f *Fold) watchBroke(e event.Event, w *watch) {
 	}
 }
 
-func (f *Fold) watchWorks(e event.Event, w *watch) {
+func (f *Tracker) watchWorks(e event.Event, w *watch) {
 	if w.up {
 		return
 	}

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/printable"
-	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 //go:embed page
@@ -108,7 +108,7 @@ func viewOf(clusters []Cluster, q query) flapsPage {
 	view.AsOf = moment(asOf)
 	view.Gaps = gapRows(gapsOf(clusters, &q), asOf)
 	view.One = q.ID != "" || len(all) == 1
-	for _, c := range track.Causes() {
+	for _, c := range cause.All() {
 		view.Causes = append(view.Causes, c.String())
 	}
 	for _, c := range clusters {

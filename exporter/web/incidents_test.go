@@ -19,9 +19,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -33,18 +36,18 @@ func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * flo
 // lostNode is a log with one incident: node-1 is lost, and with it an address of shop/web.
 func lostNode(service string) *incident.Log {
 	log := incident.New(10)
-	for _, x := range []track.Finding{
-		{Time: at(0), Kind: track.HeartbeatSeen, Node: "node-2", Duration: 10 * time.Second},
-		{Time: at(0), Kind: track.HeartbeatSeen, Node: "node-3", Duration: 10 * time.Second},
-		{Time: at(40), Kind: track.HeartbeatMissed, Node: "node-1", Duration: 40 * time.Second},
-		{Time: at(41), Kind: track.NodeReadyChanged, Node: "node-1", From: "true", To: "unknown", Heartbeat: 41 * time.Second},
-		{
-			Time: at(41.1), Kind: track.AddressNotReady, Namespace: "shop", Service: service, Pod: "web-1", Node: "node-1",
-			From: "ready", Cause: track.CauseNodeHeartbeatLost,
-		},
-		{Time: at(41.1), Kind: track.OutageStarted, Namespace: "shop", Service: service},
-		{Time: at(48), Kind: track.HeartbeatSeen, Node: "node-1", Duration: 48 * time.Second},
-		{Time: at(48.2), Kind: track.NodeReadyChanged, Node: "node-1", From: "unknown", To: "true", Duration: 7200 * time.Millisecond},
+	when := func(seconds float64) transition.At { return transition.At{Time: at(seconds)} }
+	shop := transition.Service{Namespace: "shop", Name: service}
+	pod := transition.Pod{Namespace: "shop", Name: "web-1", Node: "node-1"}
+	for _, x := range []transition.Transition{
+		transition.HeartbeatSeen{At: when(0), Node: "node-2", Interval: 10 * time.Second},
+		transition.HeartbeatSeen{At: when(0), Node: "node-3", Interval: 10 * time.Second},
+		transition.HeartbeatMissed{At: when(40), Node: "node-1", Silence: 40 * time.Second},
+		transition.NodeReadyChanged{At: when(41), Node: "node-1", From: event.StatusTrue, To: event.StatusUnknown, Silence: 41 * time.Second},
+		transition.AddressLost{At: when(41.1), Address: transition.Address{Service: shop, Pod: pod}, Cause: cause.NodeHeartbeatLost},
+		transition.OutageStarted{At: when(41.1), Service: shop},
+		transition.HeartbeatSeen{At: when(48), Node: "node-1", Interval: 48 * time.Second},
+		transition.NodeReadyChanged{At: when(48.2), Node: "node-1", From: event.StatusUnknown, To: event.StatusTrue, Lasted: 7200 * time.Millisecond},
 	} {
 		log.Observe(x)
 	}
@@ -261,14 +264,12 @@ func many(n int) *incident.Log {
 	for i := range n {
 		for j := range 40 {
 			t := float64(i*10) + float64(j)/20
-			x := track.Finding{
-				Time: at(t), Kind: track.AddressNotReady, From: "ready", Namespace: "shop", Service: fmt.Sprintf("web-%d", i),
-				Pod: "web", Node: fmt.Sprintf("node-%d", j), Owner: "StatefulSet/web", Cause: track.CauseProbeFailed,
+			web := transition.Address{
+				Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
+				Pod:     transition.Pod{Namespace: "shop", Name: "web", Node: fmt.Sprintf("node-%d", j), Owner: fmt.Sprintf("StatefulSet/web%d", i)},
 			}
-			x.Owner += fmt.Sprint(i)
-			log.Observe(x)
-			x.Kind, x.Time = track.AddressReady, at(t+0.02)
-			log.Observe(x)
+			log.Observe(transition.AddressLost{At: transition.At{Time: at(t)}, Address: web, Cause: cause.ProbeFailed})
+			log.Observe(transition.AddressReady{At: transition.At{Time: at(t + 0.02)}, Address: web})
 		}
 	}
 	return log

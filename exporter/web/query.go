@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
 // maxParameter bounds a parameter: Kubernetes names have at most 253 bytes.
@@ -89,7 +89,7 @@ func parseQuery(raw string) (query, error) {
 
 func (q *query) setCause(s string) error {
 	var all []string
-	for _, c := range track.Causes() {
+	for _, c := range cause.All() {
 		if c.String() == s {
 			q.Cause = s
 			return nil

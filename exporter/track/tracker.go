@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Settings are what the operator decides.
@@ -27,11 +28,12 @@ type Settings struct {
 	AddressSource event.Kind
 }
 
-// Fold is the state of a cluster's readiness. It is safe for concurrent use.
-type Fold struct {
+// Tracker is the state of a cluster's readiness. It is safe for concurrent use.
+type Tracker struct {
 	mu       sync.Mutex
 	settings Settings
 	report   func(Finding)
+	found    []transition.Transition
 
 	// begin is the time of the first event. now is that of the newest event or question: the fold's time never goes back.
 	begin time.Time
@@ -93,13 +95,11 @@ type Fold struct {
 
 // New makes an empty fold. report is called for each Finding, in order, while
 // the fold is locked: it must be quick and must not call the fold; nil drops them.
-func New(settings Settings, report func(Finding)) *Fold {
-	if report == nil {
-		report = func(Finding) {}
-	}
-	f := &Fold{
+func New(settings Settings) *Tracker { return newReporting(settings, nil) }
+
+func newReporting(settings Settings, also func(Finding)) *Tracker {
+	f := &Tracker{
 		settings:   settings,
-		report:     report,
 		source:     settings.AddressSource,
 		grace:      newGraceFinder(settings.GracePeriod),
 		nodes:      map[string]*node{},
@@ -121,14 +121,31 @@ func New(settings Settings, report func(Finding)) *Fold {
 	if f.source == 0 {
 		f.source = event.KindEndpointSlice
 	}
+	f.report = func(x Finding) {
+		f.found = append(f.found, transitionOf(x))
+		if also != nil {
+			also(x)
+		}
+	}
 	f.graceChanged()
 	return f
 }
 
+func (f *Tracker) take() []transition.Transition {
+	found := f.found
+	f.found = nil
+	return found
+}
+
 // Apply folds one event in.
-func (f *Fold) Apply(e event.Event) {
+func (f *Tracker) Apply(e event.Event) []transition.Transition {
+	return f.applied(e)
+}
+
+func (f *Tracker) applied(e event.Event) (found []transition.Transition) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer func() { found = f.take() }()
 	// Six watches deliver side by side: an event may come in behind a later one.
 	if e.Seen.Before(f.now) {
 		e.Seen = f.now
@@ -141,7 +158,7 @@ func (f *Fold) Apply(e event.Event) {
 	f.version = ""
 	if !e.Type.HasObject() {
 		f.applyWatch(e)
-		return
+		return nil
 	}
 	if e.Object != nil {
 		f.version = e.Object.Metadata().Version
@@ -166,17 +183,19 @@ func (f *Fold) Apply(e event.Event) {
 		f.grace.version = o.Version
 		f.graceChanged()
 	}
+	return nil
 }
 
 // Advance lets time pass up to t without an event: what becomes late by the
 // mere passing of time is counted and reported.
-func (f *Fold) Advance(t time.Time) {
+func (f *Tracker) Advance(t time.Time) []transition.Transition {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.advance(t)
+	return f.take()
 }
 
-func (f *Fold) advance(t time.Time) {
+func (f *Tracker) advance(t time.Time) {
 	if t.Before(f.now) {
 		return
 	}
@@ -191,12 +210,12 @@ func (f *Fold) advance(t time.Time) {
 
 // first reports whether e is of the first list of its resource: what that
 // shows is the baseline, not a change.
-func (f *Fold) first(e event.Event) bool {
+func (f *Tracker) first(e event.Event) bool {
 	return e.Type == event.Listed && !f.watches[e.Kind].synced
 }
 
 // sweep forgets the objects of a kind that its newest list did not show.
-func (f *Fold) sweep(e event.Event) {
+func (f *Tracker) sweep(e event.Event) {
 	switch e.Kind {
 	case event.KindNode:
 		f.sweepNodes(e)
@@ -214,11 +233,11 @@ func (f *Fold) sweep(e event.Event) {
 	}
 }
 
-func (f *Fold) moment(t time.Time) event.Moment { return event.MomentOf(t, f.begin) }
+func (f *Tracker) moment(t time.Time) event.Moment { return event.MomentOf(t, f.begin) }
 
-func (f *Fold) time(m event.Moment) time.Time { return m.Time(f.begin) }
+func (f *Tracker) time(m event.Moment) time.Time { return m.Time(f.begin) }
 
-func (f *Fold) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
+func (f *Tracker) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
 
 // sweepMap calls drop for each entry that is of an older generation, in the order
 // of their UIDs: the same events give the same findings, in the same order.

@@ -11,7 +11,7 @@ import (
 func TestAHouseThatNothingCameIntoWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	h := newHouse(foldSettings(), func() time.Time { return now }, deaf(""))
+	h := newPipeline(trackerSettings(), func() time.Time { return now }, deaf(""))
 	now = start.Add(time.Minute)
 	all := h.cluster("").Unwatched()
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
@@ -27,8 +27,8 @@ func TestAReplayTellsTheWatchesOfItsRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings[:2], 0, foldSettings(), deaf)
-	if got := r.houses[0].cluster("").Unwatched(); len(got) != 0 {
+	r := newReplay(recordings[:2], 0, trackerSettings(), deaf)
+	if got := r.pipelines[0].cluster("").Unwatched(); len(got) != 0 {
 		t.Errorf("before it has begun: %v", got)
 	}
 	if len(r.unready()) == 0 {
@@ -37,10 +37,10 @@ func TestAReplayTellsTheWatchesOfItsRecording(t *testing.T) {
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	last := r.houses[0].now()
-	r.houses[0].fold.Apply(event.Event{Seen: last, Kind: event.KindLease, Type: event.Down, Reason: "timeout"})
-	r.houses[0].fold.Advance(last.Add(time.Hour))
-	if got := r.houses[0].cluster("").Unwatched(); len(got) != 1 || got[0].Reason != "timeout" {
+	last := r.pipelines[0].now()
+	r.pipelines[0].apply(event.Event{Seen: last, Kind: event.KindLease, Type: event.Down, Reason: "timeout"})
+	r.pipelines[0].tracker.Advance(last.Add(time.Hour))
+	if got := r.pipelines[0].cluster("").Unwatched(); len(got) != 1 || got[0].Reason != "timeout" {
 		t.Errorf("not watched: %v", got)
 	}
 	if got := r.unready(); len(got) != 0 {

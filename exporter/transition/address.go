@@ -1,0 +1,142 @@
+package transition
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Address names an address of a Service.
+type Address struct {
+	Service
+	// ID identifies the address, whatever its IP is.
+	ID event.UID
+	IP netip.Addr
+	// Pod is the pod behind it; zero if that was never seen.
+	Pod Pod
+}
+
+// Fields are the names for a structured log line.
+func (a Address) Fields() Fields {
+	return Fields{Namespace: a.Namespace, Service: a.Name, Pod: a.Pod.Name, Node: a.Pod.Node, IP: a.IP}
+}
+
+func (a Address) sentence(format string, args ...any) string {
+	s := a.Service.String() + ": address"
+	if a.IP.IsValid() {
+		s += " " + a.IP.String()
+	}
+	if a.Pod.Name != "" {
+		s += " (pod " + a.Pod.Name + ")"
+	}
+	return s + fmt.Sprintf(format, args...)
+}
+
+// AddressAdded: an address came to the Service.
+type AddressAdded struct {
+	At
+	Address
+	Ready bool
+}
+
+func (x AddressAdded) String() string { return x.sentence(" added") }
+
+// AddressReady: an address of the Service became ready.
+type AddressReady struct {
+	At
+	Address
+}
+
+func (x AddressReady) String() string { return x.sentence(" is ready") }
+
+// AddressLost: the Service lost a ready address.
+type AddressLost struct {
+	At
+	Address
+	// Removed: the address left the Service; else it stays and is not ready.
+	Removed bool
+	Cause   cause.Cause
+	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
+	Trigger uint64
+}
+
+// Fields are the names for a structured log line.
+func (x AddressLost) Fields() Fields {
+	fields := x.Address.Fields()
+	fields.Cause = x.Cause
+	return fields
+}
+
+func (x AddressLost) String() string {
+	if x.Removed {
+		return x.sentence(" removed%s", because(x.Cause))
+	}
+	return x.sentence(" is not ready%s", because(x.Cause))
+}
+
+// AddressRemoved: an address that was not ready left the Service.
+type AddressRemoved struct {
+	At
+	Address
+}
+
+func (x AddressRemoved) String() string { return x.sentence(" removed") }
+
+// AddressBounced: an address is ready again soon after the Service lost it.
+type AddressBounced struct {
+	At
+	Address
+	// Away is the time since it was lost.
+	Away time.Duration
+}
+
+func (x AddressBounced) String() string {
+	return x.sentence(" is back in rotation after %s", round(x.Away))
+}
+
+// AddressLeftOut: truncated Endpoints no longer show an address that was not ready: it may
+// have left the Service or not.
+type AddressLeftOut struct {
+	At
+	Address
+}
+
+func (x AddressLeftOut) String() string {
+	return x.sentence(" is not in the Endpoints any more, which leave addresses out")
+}
+
+// AddressFollowedPod: an address changed its readiness after its pod did.
+type AddressFollowedPod struct {
+	At
+	Address
+	Ready bool
+	// Delay is the time since the pod's change, 0 if the address was seen to change first.
+	Delay time.Duration
+}
+
+func (x AddressFollowedPod) String() string {
+	return x.sentence(" turned %s %s after its pod", Readiness(x.Ready), round(x.Delay))
+}
+
+// Readiness is the value of the label `to` of an address.
+func Readiness(ready bool) string {
+	if ready {
+		return "ready"
+	}
+	return "not_ready"
+}
+
+// ConsumerBounced: a consumer that batches endpoint updates would have put an address back and taken it out again.
+type ConsumerBounced struct {
+	At
+	Address
+	// Window is for how long the consumer collects updates before it applies them.
+	Window time.Duration
+}
+
+func (x ConsumerBounced) String() string {
+	return fmt.Sprintf("%s: a consumer that batches changes for %s would have put an address back and taken it out again", x.Service, x.Window)
+}

@@ -1,0 +1,117 @@
+package transition
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// HeartbeatSeen: a heartbeat of the node arrived.
+type HeartbeatSeen struct {
+	At
+	Node string
+	// Interval is the time since the heartbeat before.
+	Interval time.Duration
+}
+
+// Fields are the names for a structured log line.
+func (x HeartbeatSeen) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x HeartbeatSeen) String() string {
+	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
+}
+
+// HeartbeatLate: no heartbeat arrived for half of the grace period.
+type HeartbeatLate struct {
+	At
+	Node string
+	// Silence is half of the grace period.
+	Silence time.Duration
+}
+
+// Fields are the names for a structured log line.
+func (x HeartbeatLate) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x HeartbeatLate) String() string {
+	return fmt.Sprintf("node %s: no heartbeat for %s, half of the grace period", x.Node, round(x.Silence))
+}
+
+// HeartbeatMissed: no heartbeat arrived for the whole grace period.
+type HeartbeatMissed struct {
+	At
+	Node string
+	// Silence is the grace period.
+	Silence time.Duration
+	Loss    NodeLoss
+}
+
+// NodeLoss identifies the loss of a node.
+type NodeLoss struct {
+	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
+	Trigger uint64
+	// Renewed is the node's last renewTime, by the node's clock; zero if it has no Lease.
+	Renewed time.Time
+}
+
+// Fields are the names for a structured log line.
+func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x HeartbeatMissed) String() string {
+	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
+}
+
+// NodeReadyChanged: the node's Ready condition changed.
+type NodeReadyChanged struct {
+	At
+	Node     string
+	From, To event.Status
+	// Lasted is how long Ready was From, or longer if not Complete.
+	Lasted   time.Duration
+	Complete bool
+	// Silence is the time since the last heartbeat, 0 if none is known.
+	Silence time.Duration
+	// Loss is set if To is not True; Renewed only if it is Unknown.
+	Loss NodeLoss
+}
+
+// Fields are the names for a structured log line.
+func (x NodeReadyChanged) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeReadyChanged) String() string {
+	least := ""
+	if !x.Complete {
+		least = "at least "
+	}
+	s := fmt.Sprintf("node %s: Ready %s -> %s after %s%s", x.Node, x.From, x.To, least, round(x.Lasted))
+	if x.To != event.StatusTrue && x.Silence > 0 {
+		s += fmt.Sprintf(", last heartbeat %s ago", round(x.Silence))
+	}
+	return s
+}
+
+// NodeReadyMissed: a list shows that the node's Ready left Status and came back while the watch was broken.
+type NodeReadyMissed struct {
+	At
+	Node    string
+	Status  event.Status
+	Trigger uint64
+}
+
+// Fields are the names for a structured log line.
+func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeReadyMissed) String() string {
+	return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.Status)
+}
+
+// NodeRemoved: the Node was deleted.
+type NodeRemoved struct {
+	At
+	Node string
+}
+
+// Fields are the names for a structured log line.
+func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }

@@ -1,0 +1,116 @@
+package transition
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+)
+
+// Service names a Service.
+type Service struct{ Namespace, Name string }
+
+// Fields are the names for a structured log line.
+func (s Service) Fields() Fields { return Fields{Namespace: s.Namespace, Service: s.Name} }
+
+func (s Service) String() string { return "service " + s.Namespace + "/" + s.Name }
+
+// OutageStarted: the Service lost its last ready address.
+type OutageStarted struct {
+	At
+	Service
+	Cause   cause.Cause
+	Trigger uint64
+}
+
+// Fields are the names for a structured log line.
+func (x OutageStarted) Fields() Fields {
+	fields := x.Service.Fields()
+	fields.Cause = x.Cause
+	return fields
+}
+
+func (x OutageStarted) String() string {
+	return x.Service.String() + ": no ready address left" + because(x.Cause)
+}
+
+// OutageEnded: the Service has a ready address again.
+type OutageEnded struct {
+	At
+	Service
+	// Lasted is the time without a ready address.
+	Lasted time.Duration
+	Cause  cause.Cause
+	// Complete: both ends were seen when they happened.
+	Complete bool
+}
+
+// Fields are the names for a structured log line.
+func (x OutageEnded) Fields() Fields {
+	fields := x.Service.Fields()
+	fields.Cause = x.Cause
+	return fields
+}
+
+func (x OutageEnded) String() string {
+	return fmt.Sprintf("%s: has a ready address again after %s without any%s", x.Service, round(x.Lasted), because(x.Cause))
+}
+
+// EndpointsReset: all manually managed addresses of the Service were removed.
+type EndpointsReset struct {
+	At
+	Service
+	Count int
+	// BySelector: the endpoints controller did it, because the Service has a selector.
+	BySelector bool
+	Trigger    uint64
+}
+
+func (x EndpointsReset) String() string {
+	s := fmt.Sprintf("%s: manually managed addresses removed (%d)", x.Service, x.Count)
+	if x.BySelector {
+		s += ": the Service has a selector that matches no pod; remove the selector"
+	}
+	return s
+}
+
+// EndpointsRewritten: the addresses that were removed from a Service with a selector are there again.
+type EndpointsRewritten struct {
+	At
+	Service
+	Count int
+}
+
+func (x EndpointsRewritten) String() string {
+	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
+}
+
+// SelectorConflict: the Service has a selector and manually managed addresses.
+type SelectorConflict struct {
+	At
+	Service
+	Count   int
+	Trigger uint64
+}
+
+func (x SelectorConflict) String() string {
+	return fmt.Sprintf("%s: manually managed addresses (%d) and a selector: the endpoints controller will remove them", x.Service, x.Count)
+}
+
+// SelectorConflictEnded: the Service has no selector any more, or no manually managed addresses.
+type SelectorConflictEnded struct {
+	At
+	Service
+}
+
+func (x SelectorConflictEnded) String() string {
+	return x.Service.String() + ": the selector conflict is resolved"
+}
+
+// ServiceRemoved: the Service was deleted.
+type ServiceRemoved struct {
+	At
+	Service
+}
+
+func (x ServiceRemoved) String() string { return x.Service.String() + ": removed" }

@@ -1,0 +1,50 @@
+// Package transition has the changes that the tracker reports: a small type for
+// each kind, with its sentence. It decides nothing and keeps no state.
+package transition
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+)
+
+// Transition is one change that the tracker found.
+type Transition interface {
+	// When is the time of the change, by kubeflap's clock.
+	When() time.Time
+	// Fields are the names for a structured log line.
+	Fields() Fields
+	// String is the change in one line, without its time.
+	String() string
+}
+
+// Fields name what a transition is about. A field that does not apply is empty.
+type Fields struct {
+	Namespace, Service, Pod, Node string
+	IP                            netip.Addr
+	// Cause is Unknown where there is none, too.
+	Cause cause.Cause
+}
+
+// At is the time of a transition.
+type At struct{ Time time.Time }
+
+// When is the time of the change, by kubeflap's clock.
+func (a At) When() time.Time { return a.Time }
+
+// because is the cause as the end of a sentence.
+func because(c cause.Cause) string {
+	if c == cause.Unknown {
+		return ""
+	}
+	return ": " + c.String()
+}
+
+// round leaves about three digits.
+func round(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
+}

@@ -1,0 +1,37 @@
+package transition
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// WatchBroke: the watch of a resource broke.
+type WatchBroke struct {
+	At
+	Resource event.Kind
+	Reason   string
+}
+
+// Fields are the names for a structured log line.
+func (WatchBroke) Fields() Fields { return Fields{} }
+
+func (x WatchBroke) String() string {
+	return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, x.Reason)
+}
+
+// WatchWorks: the watch of a resource works again.
+type WatchWorks struct {
+	At
+	Resource event.Kind
+	// Blind is how long it was broken.
+	Blind time.Duration
+}
+
+// Fields are the names for a structured log line.
+func (WatchWorks) Fields() Fields { return Fields{} }
+
+func (x WatchWorks) String() string {
+	return fmt.Sprintf("watch of %s works again, blind for %s", x.Resource, round(x.Blind))
+}
