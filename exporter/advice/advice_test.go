@@ -46,7 +46,7 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			x := finding(t, Of(c.c), c.kind)
+			x := recommendation(t, Of(c.c), c.kind)
 			if x.Severity != c.severity || x.Recommended != c.recommend {
 				t.Errorf("%s, recommends %v; want %s, %v", x.Severity, x.Recommended, c.severity, c.recommend)
 			}
@@ -54,17 +54,17 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 	}
 }
 
-func finding(t *testing.T, r Report, kind Kind) Finding {
+func recommendation(t *testing.T, r Report, kind Kind) Recommendation {
 	t.Helper()
-	i := slices.IndexFunc(r.Findings, func(x Finding) bool { return x.Kind == kind })
+	i := slices.IndexFunc(r.Recommendations, func(x Recommendation) bool { return x.Kind == kind })
 	if i < 0 {
 		t.Fatalf("no %s, but %v", kind, kinds(r))
 	}
-	return r.Findings[i]
+	return r.Recommendations[i]
 }
 
 func kinds(r Report) (all []Kind) {
-	for _, x := range r.Findings {
+	for _, x := range r.Recommendations {
 		all = append(all, x.Kind)
 	}
 	return all
@@ -90,7 +90,7 @@ func TestWhoIsLate(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if got := kinds(Of(c.c)); !slices.Equal(got, c.want) {
-				t.Errorf("findings %v, want %v", got, c.want)
+				t.Errorf("recommendations %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -112,17 +112,17 @@ func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
 	c.Nodes[1].Late = 5
 	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {infinity(), 1003}}
 	r := Of(c)
-	if x := finding(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (longer than ten minutes ago)") {
+	if x := recommendation(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (longer than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
 	}
-	if x := finding(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not lately)") {
+	if x := recommendation(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not lately)") {
 		t.Errorf("observed %s", x.Observed)
 	}
 }
 
 func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
 	c := cluster(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
-	x := finding(t, Of(c), NodesSlow)
+	x := recommendation(t, Of(c), NodesSlow)
 	if want := "7 nodes of 9 late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
 		t.Errorf("observed %q, want %q", x.Observed, want)
 	}
@@ -167,7 +167,7 @@ func TestServicesWithHandWrittenEndpoints(t *testing.T) {
 		{Namespace: "a", Name: "emptied", ResetsSelectorless: 2},
 	}})
 	var got []string
-	for _, x := range r.Findings {
+	for _, x := range r.Recommendations {
 		if x.Service != "" {
 			got = append(got, string(x.Severity)+" "+string(x.Kind)+" "+x.Service)
 		}
@@ -182,12 +182,11 @@ func TestServicesWithHandWrittenEndpoints(t *testing.T) {
 
 func TestInPlaceUpdates(t *testing.T) {
 	web := Service{Namespace: "shop", Name: "web", Bounces: 4, InPlaceLosses: 4}
-	windows := func(counts ...uint64) map[time.Duration]uint64 {
-		m := map[time.Duration]uint64{}
+	windows := func(counts ...int) (all []Window) {
 		for i, w := range []time.Duration{0, 2 * s, 5 * s, 10 * s} {
-			m[w] = counts[i]
+			all = append(all, Window{w, counts[i]})
 		}
-		return m
+		return all
 	}
 	cases := []struct {
 		name   string
@@ -198,8 +197,8 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
 		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "turn their readiness gate False before"},
 		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"a window hides it", Namespace{InPlaceUpdates: 4, BouncesByWindow: windows(4, 2, 0, 0)}, []Service{web}, "gather changes for 5s, which would have hidden"},
-		{"no window hides it", Namespace{InPlaceUpdates: 4, BouncesByWindow: windows(4, 4, 3, 2)}, []Service{web}, "gathering changes for 10s does not hide it"},
+		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "gather changes for 5s, which would have hidden"},
+		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "gathering changes for 10s does not hide it"},
 		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
 		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
 	}
@@ -211,7 +210,7 @@ func TestInPlaceUpdates(t *testing.T) {
 				if r.Advice {
 					t.Errorf("advice %v", kinds(r))
 				}
-			} else if x := finding(t, r, InPlaceUpdates); !strings.Contains(x.Advice, c.advice) {
+			} else if x := recommendation(t, r, InPlaceUpdates); !strings.Contains(x.Advice, c.advice) {
 				t.Errorf("advice %q, want %q in it", x.Advice, c.advice)
 			}
 		})
@@ -219,7 +218,7 @@ func TestInPlaceUpdates(t *testing.T) {
 }
 
 func TestWhatIsNotWatchedIsSaid(t *testing.T) {
-	x := finding(t, Of(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), NotWatched)
+	x := recommendation(t, Of(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), NotWatched)
 	if x.Set != "the watch of leases: forbidden" {
 		t.Errorf("set %q", x.Set)
 	}

@@ -63,7 +63,7 @@ func beatsOf(c Cluster) *beats {
 // slowFrom is the interval from which a node is slow: half of the grace period, but never a healthy one.
 func (b *beats) slowFrom() time.Duration {
 	if b.grace == 0 {
-		return defaultGrace / 2
+		return DefaultGracePeriod / 2
 	}
 	return max(b.grace/2, slowAlways)
 }
@@ -124,13 +124,13 @@ func (b *beats) summary() Heartbeats {
 	return h
 }
 
-// nodeFindings are those about who is late.
-func (b *beats) nodeFindings() (found []Finding) {
+// nodeRecommendations are those about the nodes that are late.
+func (b *beats) nodeRecommendations() (all []Recommendation) {
 	if b.all {
-		return append(found, b.controlPlane())
+		return append(all, b.controlPlane())
 	}
 	if len(b.slow) > 0 {
-		found = append(found, Finding{
+		all = append(all, Recommendation{
 			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: renewalText,
 			Observed: fmt.Sprintf("%s of %d late: %s", several(uint64(len(b.slow)), "node"), len(b.nodes), b.nameSome(b.slow)),
 			Advice:   "look at the kubelet there: CPU and disk pressure, many containers and images to collect, its way to the API server",
@@ -138,14 +138,14 @@ func (b *beats) nodeFindings() (found []Finding) {
 		})
 	}
 	if len(b.silent) > 0 {
-		found = append(found, Finding{
+		all = append(all, Recommendation{
 			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
 			Observed: fmt.Sprintf("%s of %d silent: %s", several(uint64(len(b.silent)), "node"), len(b.nodes), b.nameSome(b.silent)),
 			Advice:   "look whether it was down; delete the Node if it is not to come back",
 			Why:      fmt.Sprintf("no grace period should bridge more than %s: this is a node that is down, not a slow one.", brief(longestGrace)),
 		})
 	}
-	return found
+	return all
 }
 
 func (b *beats) whySlow() string {
@@ -178,9 +178,9 @@ func (b *beats) nameSome(nodes []Node) string {
 
 const renewalText = "a renewal of the Lease every 10 s"
 
-func (b *beats) controlPlane() Finding {
+func (b *beats) controlPlane() Recommendation {
 	late := slices.Concat(b.silent, b.slow)
-	return Finding{
+	return Recommendation{
 		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
 		Advice: "look at etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +

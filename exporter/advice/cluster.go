@@ -1,5 +1,5 @@
 // Package advice decides what to change in a cluster, from what kubeflap counted
-// of it. It is pure: numbers go in, findings come out.
+// of it. It is pure: numbers go in, recommendations come out.
 package advice
 
 import "time"
@@ -32,7 +32,7 @@ type Node struct {
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
-	// ResetsWithSelector and ResetsSelectorless count wipes of hand-written addresses.
+	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
 	// InPlaceLosses are the ready addresses lost to in-place updates.
@@ -43,9 +43,8 @@ type Service struct {
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// BouncesByWindow are those that a consumer would see that gathers changes for so
-	// long; empty if it was not counted.
-	BouncesByWindow map[time.Duration]uint64
+	// Windows are the bounces that consumers would see, sorted; empty if they were not counted.
+	Windows []Window
 }
 
 // Unwatched is a resource that cannot be watched.

@@ -12,40 +12,40 @@ const (
 	slowestOnTime = 10400 * time.Millisecond
 	// shortestGrace is below two renewals: one that is late makes a node Unknown.
 	shortestGrace = 2 * renewal
-	// defaultGrace is the default since v1.32.
-	defaultGrace = 50 * time.Second
-	// leastGrace is the least to recommend, as the incidents' remedies and the alerts do: a broken
-	// connection is noticed after 45 s (HTTP/2 ping 30 s, and 15 s for its answer), and then the kubelet is to beat.
-	leastGrace = time.Minute
-	// longestGrace is the most to recommend: until it is over, traffic goes to dead nodes.
+	// DefaultGracePeriod is the default since v1.32.
+	DefaultGracePeriod = 50 * time.Second
+	// LeastGracePeriod is the least to recommend, as the alerts do. A broken connection is noticed after
+	// 45 s (HTTP/2 ping 30 s, and 15 s for its answer), and then the kubelet must send a heartbeat.
+	LeastGracePeriod = time.Minute
+	// longestGrace is the most to recommend. Until the grace period ends, traffic goes to dead nodes.
 	longestGrace = 2 * time.Minute
 	// fewest is how many intervals of each node make an observation.
 	fewest = 3
 )
 
-// findings are those about heartbeats and the grace period.
-func (b *beats) findings() (found []Finding) {
+// recommendations are those about heartbeats and the grace period.
+func (b *beats) recommendations() (all []Recommendation) {
 	if b.intervals.total() < uint64(fewest*len(b.nodes)) || len(b.nodes) == 0 {
-		found = append(found, b.tooFew())
+		all = append(all, b.tooFew())
 	}
 	switch {
 	case b.grace == 0:
 	case b.grace < shortestGrace:
-		found = append(found, b.unsafe())
+		all = append(all, b.unsafe())
 	case b.longest() > b.grace/2:
-		found = append(found, b.tight())
+		all = append(all, b.tight())
 	case b.grace > longestGrace:
-		found = append(found, b.long())
+		all = append(all, b.long())
 	}
-	found = append(found, b.nodeFindings()...)
+	all = append(all, b.nodeRecommendations()...)
 	if b.source != "flag" && b.source != "controller_manager" {
-		found = append(found, b.unsure())
+		all = append(all, b.unsure())
 	}
-	return found
+	return all
 }
 
-func (b *beats) unsafe() Finding {
-	return Finding{
+func (b *beats) unsafe() Recommendation {
+	return Recommendation{
 		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
 		Why: "a kubelet renews its Lease every 10 s whatever nodeStatusUpdateFrequency says: " +
@@ -53,8 +53,8 @@ func (b *beats) unsafe() Finding {
 	}
 }
 
-func (b *beats) tight() Finding {
-	x := Finding{
+func (b *beats) tight() Recommendation {
+	x := Recommendation{
 		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
 		Why: "the longest interval is more than half of the grace period: one heartbeat that fails then makes the node Unknown, and its pods leave their Services.",
@@ -69,8 +69,8 @@ func (b *beats) tight() Finding {
 	return x
 }
 
-func (b *beats) long() Finding {
-	return Finding{
+func (b *beats) long() Recommendation {
+	return Recommendation{
 		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(),
 		Advice: fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended())),
@@ -78,8 +78,8 @@ func (b *beats) long() Finding {
 	}
 }
 
-func (b *beats) tooFew() Finding {
-	return Finding{
+func (b *beats) tooFew() Recommendation {
+	return Recommendation{
 		Kind: FewHeartbeats, Severity: Note,
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", several(b.intervals.total(), "heartbeat interval"), several(uint64(len(b.nodes)), "node")),
@@ -88,8 +88,8 @@ func (b *beats) tooFew() Finding {
 	}
 }
 
-func (b *beats) unsure() Finding {
-	x := Finding{
+func (b *beats) unsure() Recommendation {
+	x := Recommendation{
 		Kind: GracePeriodSource, Severity: Note, Set: b.set(),
 		Observed: "no kube-controller-manager pod that shows its flags",
 		Advice:   "give kubeflap --node-monitor-grace-period, if you know what is set",
@@ -104,11 +104,18 @@ func (b *beats) unsure() Finding {
 	return x
 }
 
-// recommended is twice the longest interval that a grace period can be asked to bridge.
+// RecommendedGracePeriod is twice the longest heartbeat interval, in steps of 10 s, but at least least and at most two minutes.
+// So a heartbeat as late as the latest may still be lost once.
+//
+// least is LeastGracePeriod, except for an incident whose grace period is as short as the heartbeat: such an incident
+// recommends the default. `kubeflap advise` recommends a minute for the same cluster. Both numbers stay until that is decided.
+func RecommendedGracePeriod(longest, least time.Duration) time.Duration {
+	const step = 10 * time.Second
+	return min(max((2*longest+step-1)/step*step, least), longestGrace)
+}
+
 func (b *beats) recommended() time.Duration {
-	twice := 2 * b.longest()
-	rounded := (twice + 10*time.Second - 1) / (10 * time.Second) * (10 * time.Second)
-	return min(max(rounded, leastGrace), longestGrace)
+	return RecommendedGracePeriod(b.longest(), LeastGracePeriod)
 }
 
 func (b *beats) adviceToSet() string {

@@ -179,7 +179,7 @@ func (r *reader) namespaces() []Namespace {
 	of := func(l labels) *Namespace {
 		name := l["namespace"]
 		if namespaces[name] == nil {
-			namespaces[name] = &Namespace{Name: name, BouncesByWindow: map[time.Duration]uint64{}}
+			namespaces[name] = &Namespace{Name: name}
 		}
 		return namespaces[name]
 	}
@@ -188,7 +188,9 @@ func (r *reader) namespaces() []Namespace {
 	r.each(metricSilentRestarts, func(l labels, v float64) { of(l).SilentRestarts = uint64(v) })
 	r.each(metricWindows, func(l labels, v float64) {
 		if window, err := time.ParseDuration(l["window"]); err == nil {
-			of(l).BouncesByWindow[window] = uint64(v)
+			n := of(l)
+			n.Windows = append(n.Windows, Window{window, int(v)})
+			slices.SortFunc(n.Windows, func(a, b Window) int { return cmp.Compare(a.Length, b.Length) })
 		}
 	})
 	return sortedValues(namespaces)

@@ -9,11 +9,11 @@ import (
 // Report is the advice on a cluster. Its JSON is documented in docs/advise.md: fields are added, not changed.
 type Report struct {
 	Version int `json:"version"`
-	// Advice: some finding is bad or a warning.
-	Advice     bool       `json:"advice"`
-	Heartbeats Heartbeats `json:"heartbeats"`
-	Findings   []Finding  `json:"findings"`
-	Profiles   []Profile  `json:"profiles"`
+	// Advice: some recommendation is bad or a warning.
+	Advice          bool             `json:"advice"`
+	Heartbeats      Heartbeats       `json:"heartbeats"`
+	Recommendations []Recommendation `json:"findings"`
+	Profiles        []Profile        `json:"profiles"`
 }
 
 // Heartbeats is the grace period against the intervals that were observed. What is not known is 0.
@@ -32,7 +32,7 @@ type Heartbeats struct {
 	LeaseWrites float64 `json:"lease_writes_per_second"`
 }
 
-// Severity says whether a finding is advice.
+// Severity says how urgent a recommendation is.
 type Severity string
 
 // The severities. A note is worth knowing and no advice: it does not change the exit status.
@@ -42,10 +42,10 @@ const (
 	Note    Severity = "note"
 )
 
-// Kind is what a finding is about.
+// Kind is what a recommendation is about.
 type Kind string
 
-// The kinds of Finding.
+// The kinds of Recommendation.
 const (
 	// GracePeriodUnsafe: below two renewals of a Lease.
 	GracePeriodUnsafe Kind = "grace_period_unsafe"
@@ -61,9 +61,9 @@ const (
 	NodesSilent Kind = "nodes_silent"
 	// ControlPlaneLate: the nodes are late together.
 	ControlPlaneLate Kind = "control_plane_late"
-	// SelectorConflict: a Service has hand-written Endpoints and a selector.
+	// SelectorConflict: a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
-	// EndpointsEmptied: someone empties the hand-written Endpoints of a Service without a selector.
+	// EndpointsEmptied: someone empties the manually managed Endpoints of a Service without a selector.
 	EndpointsEmptied Kind = "endpoints_emptied"
 	// InPlaceUpdates: pods are updated in place and no readiness gate takes them out of rotation first.
 	InPlaceUpdates Kind = "inplace_updates"
@@ -73,8 +73,8 @@ const (
 	NotWatched Kind = "not_watched"
 )
 
-// Finding is one thing to change, or to know.
-type Finding struct {
+// Recommendation is one thing to change, or to know.
+type Recommendation struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
 	// Namespace and Service are set where it is about one.
@@ -104,23 +104,25 @@ type LateNode struct {
 // Of gives the advice on a cluster.
 func Of(c Cluster) Report {
 	b := beatsOf(c)
-	all := []Finding{}
-	for _, part := range [][]Finding{b.findings(), serviceFindings(c.Services), inPlaceFindings(c), watchFindings(c.Unwatched)} {
+	all := []Recommendation{}
+	for _, part := range [][]Recommendation{
+		b.recommendations(), serviceRecommendations(c.Services), inPlaceRecommendations(c), watchRecommendations(c.Unwatched),
+	} {
 		all = append(all, part...)
 	}
-	slices.SortStableFunc(all, func(x, y Finding) int {
+	slices.SortStableFunc(all, func(x, y Recommendation) int {
 		return cmp.Or(rank(x.Severity)-rank(y.Severity), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
 	})
-	r := Report{Version: 1, Heartbeats: b.summary(), Findings: all, Profiles: profiles(len(c.Nodes))}
-	r.Advice = slices.ContainsFunc(all, func(x Finding) bool { return x.Severity != Note })
+	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes))}
+	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != Note })
 	return r
 }
 
 func rank(s Severity) int { return slices.Index([]Severity{Bad, Warning, Note}, s) }
 
-func watchFindings(unwatched []Unwatched) (found []Finding) {
+func watchRecommendations(unwatched []Unwatched) (all []Recommendation) {
 	for _, w := range unwatched {
-		found = append(found, Finding{
+		all = append(all, Recommendation{
 			Kind: NotWatched, Severity: Note,
 			Set:      "the watch of " + w.Resource + ": " + w.Reason,
 			Observed: "nothing of " + w.Resource,
@@ -128,5 +130,5 @@ func watchFindings(unwatched []Unwatched) (found []Finding) {
 			Why:      "what needs " + w.Resource + " is missing here, which does not mean that all is well.",
 		})
 	}
-	return found
+	return all
 }

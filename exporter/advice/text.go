@@ -14,7 +14,7 @@ func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, %s observed: longest %s, typical %s\n",
 		several(uint64(h.Nodes), "node"), orUnknown(h.Grace), several(h.Observed, "heartbeat interval"), orUnknown(h.Longest), orUnknown(h.Typical))
-	for _, x := range r.Findings {
+	for _, x := range r.Recommendations {
 		fmt.Fprintf(out, "\n[%s] %s\n", x.Severity, title(x))
 		fmt.Fprintf(out, "  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Set, x.Observed, x.Advice, x.Why)
 	}
@@ -24,7 +24,7 @@ func WriteText(out io.Writer, r Report) {
 	writeProfiles(out, r)
 }
 
-func title(x Finding) string {
+func title(x Recommendation) string {
 	title := strings.ReplaceAll(string(x.Kind), "_", " ")
 	switch {
 	case x.Service != "":

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -26,10 +27,10 @@ func (l *Log) consumerBounced(x transition.ConsumerBounced) {
 
 // windows says what consumers would have done that gather changes for a while,
 // as load-balancer controllers do.
-func (r *record) windows() []Window {
-	var all []Window
+func (r *record) windows() []advice.Window {
+	var all []advice.Window
 	for i, window := range track.Windows() {
-		all = append(all, Window{window, r.consumerBounces[i]})
+		all = append(all, advice.Window{Length: window, Bounces: r.consumerBounces[i]})
 	}
 	return all
 }

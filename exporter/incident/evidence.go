@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // stage is a link of the chain of evidence.
@@ -132,7 +133,7 @@ func (f *fact) sentence() string {
 	if f.stage >= stageUpdated && f.stage <= stagePods {
 		return f.ofPods()
 	}
-	d := length(f.longest)
+	d := phrase.Duration(f.longest)
 	switch f.stage {
 	case stageBlind:
 		return "kubeflap's own watch of " + f.first + " broke: what happened then was not seen"
@@ -182,14 +183,14 @@ func (f *fact) ofPods() string {
 	case stageSilent:
 		return pods + ": a container restarted and Ready stayed True"
 	case stageStale:
-		return fmt.Sprintf("%s: Ready had stayed True for up to %s after the container was to be replaced, or had ended", pods, length(f.longest))
+		return fmt.Sprintf("%s: Ready had stayed True for up to %s after the container was to be replaced, or had ended", pods, phrase.Duration(f.longest))
 	}
 	return pods + ": Ready turned from True to False"
 }
 
 func (f *fact) ofService() string {
 	s := f.service.String()
-	d := length(f.longest)
+	d := phrase.Duration(f.longest)
 	first := ""
 	if f.first != "" {
 		first = " (" + f.first + ")"
@@ -199,58 +200,27 @@ func (f *fact) ofService() string {
 	}
 	switch f.stage {
 	case stageConflict:
-		return fmt.Sprintf("%s has a selector and %s by hand", s, count(f.number, "address written", "addresses written"))
+		return fmt.Sprintf("%s has a selector and %s by hand", s, phrase.Count(f.number, "address written", "addresses written"))
 	case stageReset:
-		return fmt.Sprintf("%s: all %s were wiped%s", s, count(f.number, "hand-written address", "hand-written addresses"), times(f.count))
+		return fmt.Sprintf("%s: all %s were wiped%s", s, phrase.Count(f.number, "hand-written address", "hand-written addresses"), phrase.Times(f.count))
 	case stageLost:
-		return fmt.Sprintf("%s lost %s%s", s, count(f.count, "ready address", "ready addresses"), first)
+		return fmt.Sprintf("%s lost %s%s", s, phrase.Count(f.count, "ready address", "ready addresses"), first)
 	case stageOutage:
-		return s + " has no ready address left" + times(f.count)
+		return s + " has no ready address left" + phrase.Times(f.count)
 	case stageBack:
-		return fmt.Sprintf("%s: %s back in rotation", s, count(f.count, "address is", "addresses are"))
+		return fmt.Sprintf("%s: %s back in rotation", s, phrase.Count(f.count, "address is", "addresses are"))
 	case stageGone:
-		return fmt.Sprintf("%s: %s that was not ready left it%s", s, count(f.count, "address", "addresses"), first)
+		return fmt.Sprintf("%s: %s that was not ready left it%s", s, phrase.Count(f.count, "address", "addresses"), first)
 	case stageLeftOut:
-		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, count(f.count, "address that was not ready is", "addresses that were not ready are"), first)
+		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, phrase.Count(f.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case stageOutageOver:
-		return s + " has a ready address again, after " + d + " without any" + times(f.count)
+		return s + " has a ready address again, after " + d + " without any" + phrase.Times(f.count)
 	case stageRewritten:
-		return fmt.Sprintf("%s: %s again", s, count(f.number, "hand-written address is there", "hand-written addresses are there"))
+		return fmt.Sprintf("%s: %s again", s, phrase.Count(f.number, "hand-written address is there", "hand-written addresses are there"))
 	case stageDefused:
 		return s + ": selector and hand-written addresses are in conflict no more"
 	case stageServiceRemoved:
 		return s + " was deleted"
 	}
 	return ""
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-func times(n int) string {
-	if n < 2 {
-		return ""
-	}
-	return fmt.Sprintf(", %d times", n)
-}
-
-// length is a duration as people read it: three digits or so.
-func length(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%gs", d.Round(100*time.Millisecond).Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }

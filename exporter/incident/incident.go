@@ -3,6 +3,7 @@ package incident
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
@@ -83,14 +84,7 @@ type Numbers struct {
 	// RecommendedGracePeriod comes from the longest interval seen.
 	RecommendedGracePeriod time.Duration
 	// Windows are the gathering windows that a consumer might have.
-	Windows []Window
-}
-
-// Window is what a consumer of Endpoints that gathers changes for Length would
-// have put back and taken out again.
-type Window struct {
-	Length  time.Duration
-	Bounces int
+	Windows []advice.Window
 }
 
 // Service is what an incident did to a Service.

@@ -13,10 +13,6 @@ const (
 	normalInterval = 11500 * time.Millisecond
 	// oneBeatLost is an interval in which at most one heartbeat was lost.
 	oneBeatLost = 20 * time.Second
-	// fewest is how many nodes must be lost together to blame what they have in common.
-	fewest = 3
-	// usualGrace is taken while the grace period is not known.
-	usualGrace = 50 * time.Second
 )
 
 // node is what the log remembers of a node, but of one of which nothing was told lately than that its heartbeats come.

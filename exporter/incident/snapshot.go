@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
@@ -74,13 +75,6 @@ func (r *record) mainCause() cause.Cause {
 	return main
 }
 
-const (
-	// A grace period is recommended between these: below a minute a kubelet's bad
-	// moment is a lost node, above two a lost node keeps its traffic for too long.
-	leastGrace = 60 * time.Second
-	mostGrace  = 120 * time.Second
-)
-
 func (l *Log) numbers(r *record, t time.Time) Numbers {
 	var n Numbers
 	switch r.story {
@@ -89,9 +83,9 @@ func (l *Log) numbers(r *record, t time.Time) Numbers {
 	}
 	switch {
 	case r.story == storyNode && r.mainCause() == cause.NodeHeartbeatLost:
-		n.RecommendedGracePeriod = recommended(n.LongestInterval)
+		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(n.LongestInterval, advice.LeastGracePeriod)
 	case r.story == storyGrace:
-		n.RecommendedGracePeriod = usualGrace
+		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(0, advice.DefaultGracePeriod)
 	case r.cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
 	}
@@ -107,12 +101,4 @@ func (l *Log) longestBy(r *record, t time.Time) time.Duration {
 		}
 	}
 	return longest
-}
-
-// recommended is twice the longest interval seen, so that one as long and a beat
-// lost are survived, in steps of 10 s.
-func recommended(longest time.Duration) time.Duration {
-	const step = 10 * time.Second
-	d := (2*longest + step - 1) / step * step
-	return min(max(d, leastGrace), mostGrace)
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // summary says in a sentence what happened, and to whom.
@@ -13,24 +15,24 @@ func (r *record) summary(x *Incident) string { return r.happened(x) + "; " + r.e
 func (r *record) happened(x *Incident) string {
 	grace := ""
 	if x.Numbers.GracePeriod > 0 {
-		grace = " (grace period " + length(x.Numbers.GracePeriod) + ")"
+		grace = " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
 	}
 	longest := x.Numbers.LongestInterval
 	switch r.story {
 	case storyControlPlane:
 		s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.nodesKnown)
 		if longest > 0 {
-			s += ", for up to " + length(longest) + grace
+			s += ", for up to " + phrase.Duration(longest) + grace
 		}
 		return s + r.sayUnknown(x)
 	case storyGrace:
-		s := "the grace period of " + length(x.Numbers.GracePeriod) + " is as short as the heartbeat"
+		s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat"
 		if longest > 0 {
-			s += ": " + count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + length(longest)
+			s += ": " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + phrase.Duration(longest)
 		}
-		return capital(s) + r.sayUnknown(x)
+		return phrase.Sentence(s) + r.sayUnknown(x)
 	case storyNode:
-		return capital(r.happenedToNode(x, grace))
+		return phrase.Sentence(r.happenedToNode(x, grace))
 	}
 	return r.happenedToService()
 }
@@ -41,11 +43,11 @@ func (r *record) happenedToNode(x *Incident, grace string) string {
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and took its pods for not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:
-		return "the kubelet of " + node + " reported itself not ready" + times(x.Turned)
+		return "the kubelet of " + node + " reported itself not ready" + phrase.Times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
-		return node + " sent no heartbeat for " + length(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
+		return node + " sent no heartbeat for " + phrase.Duration(x.Numbers.LongestInterval) + grace + r.sayUnknown(x)
 	}
-	return "the node controller took " + node + " for lost" + times(r.turnedUnknown)
+	return "the node controller took " + node + " for lost" + phrase.Times(r.turnedUnknown)
 }
 
 func (r *record) sayUnknown(x *Incident) string {
@@ -55,55 +57,19 @@ func (r *record) sayUnknown(x *Incident) string {
 	case r.turnedUnknown == 0:
 		return ", which the node controller did not notice"
 	}
-	return " and Ready turned Unknown " + count(r.turnedUnknown, "time", "times")
+	return " and Ready turned Unknown " + phrase.Count(r.turnedUnknown, "time", "times")
 }
 
 // happenedToService says what took addresses from a Service whose nodes are well.
 func (r *record) happenedToService() string {
-	full := r.full()
-	switch r.cause {
-	case cause.InPlaceUpdate:
-		s := "an in-place update of " + full + " took its addresses out one by one"
-		if r.again > 0 {
-			s += fmt.Sprintf(", and %d of them out again after they had come back", r.again)
-		}
-		return capital(s)
-	case cause.EndpointsReset:
-		if r.resets == 0 && r.lost == 0 {
-			return "Service " + full + " has a selector and hand-written addresses, which the endpoints controller will wipe"
-		}
-		return "The endpoints controller wiped the hand-written addresses of Service " + full + ", which has a selector" + times(r.resets)
-	case cause.ManualWrite:
-		return "Someone edited or wiped the addresses of Service " + full + times(r.resets)
-	case cause.ServiceChanged:
-		return "Service " + full + " was changed and chooses other pods"
+	s := phrase.Sentence(advice.Affected{Cause: r.cause, Name: r.full(), Pending: r.resets == 0 && r.lost == 0}.Happened())
+	switch {
+	case r.cause == cause.InPlaceUpdate && r.again > 0:
+		return s + fmt.Sprintf(", and %d of them out again after they had come back", r.again)
+	case r.cause == cause.EndpointsReset, r.cause == cause.ManualWrite:
+		return s + phrase.Times(r.resets)
 	}
-	return capital(whatPods(r.cause)) + " of " + strings.TrimPrefix(full, "the pods of ")
-}
-
-// whatPods says what happened to the pods of a workload.
-func whatPods(c cause.Cause) string {
-	switch c {
-	case cause.ProbeFailed:
-		return "readiness probes failed in pods"
-	case cause.ContainerExit:
-		return "containers ended in pods"
-	case cause.ReadinessGate:
-		return "a readiness gate turned not True in pods"
-	case cause.PodDeleted:
-		return "pods were deleted"
-	case cause.PodEvicted:
-		return "pods were evicted"
-	case cause.PodCompleted:
-		return "pods ran to their end"
-	case cause.NodeHeartbeatLost:
-		return "a node was lost with pods"
-	case cause.NodeNotReady:
-		return "a node was not ready with pods"
-	case cause.KubeletRestart:
-		return "a kubelet restarted with pods"
-	}
-	return "addresses went for an unknown reason, in pods"
+	return s
 }
 
 // effectOf says what it did to the Services.
@@ -128,7 +94,7 @@ func (r *record) effectOf(x *Incident) string {
 	} else {
 		fmt.Fprintf(&s, "%d Services", n)
 	}
-	fmt.Fprintf(&s, " lost %s", count(x.Lost, "ready address", "ready addresses"))
+	fmt.Fprintf(&s, " lost %s", phrase.Count(x.Lost, "ready address", "ready addresses"))
 	if x.Outages == 0 {
 		return s.String()
 	}
@@ -142,7 +108,7 @@ func (r *record) effectOf(x *Incident) string {
 	} else {
 		s.WriteString("had none for ")
 	}
-	s.WriteString(length(worst.OutageTime))
+	s.WriteString(phrase.Duration(worst.OutageTime))
 	return s.String()
 }
 
@@ -157,5 +123,3 @@ func (r *record) full() string {
 	}
 	return kind + " " + r.namespace + "/" + name
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -63,7 +64,7 @@ func (l *Log) graceTooShort() bool { return l.grace > 0 && l.grace <= normalInte
 // heartbeats are spread over an interval, which the grace period is longer than.
 func (l *Log) together() time.Duration {
 	if l.grace == 0 {
-		return usualGrace
+		return advice.DefaultGracePeriod
 	}
 	return l.grace
 }
@@ -91,7 +92,7 @@ func (l *Log) mark(n *node, t time.Time) {
 // many were lost together: what they have in common is etcd, the API server and
 // the way to it.
 func (l *Log) promote(t time.Time) {
-	if len(l.marks) < fewest || 2*len(l.marks) < len(l.heard) {
+	if len(l.marks) < advice.FewestToCompare || 2*len(l.marks) < len(l.heard) {
 		return
 	}
 	s := subject{story: storyControlPlane, name: "control plane", cause: cause.NodeHeartbeatLost}

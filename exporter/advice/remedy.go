@@ -1,0 +1,84 @@
+package advice
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
+const FewestToCompare = 3
+
+// ControlPlaneRemedy is for nodes that lost their heartbeats together. A grace period of 0 is not known.
+func ControlPlaneRemedy(grace time.Duration) string {
+	inForce := ""
+	if grace > 0 {
+		inForce = " (" + phrase.Duration(grace) + ")"
+	}
+	return "Look at what all nodes share: etcd's disk and load first, then the API server and the network to it. " +
+		"Leave the grace period as it is" + inForce + ": it is not the cause."
+}
+
+// ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
+func ShortGracePeriodRemedy(grace time.Duration) string {
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager back to its default of 40s (50s from v1.32); it is %s. "+
+		"Kubelets renew their Lease every 10s whatever else is set, so less than 20s is always unsafe: not one lost heartbeat is survived.",
+		phrase.Duration(grace))
+}
+
+// LostNode is a node that was lost or not ready.
+type LostNode struct {
+	Name  string
+	Cause cause.Cause
+	// Away: it has not recovered.
+	Away bool
+	// Nodes is how many nodes there are.
+	Nodes int
+	// Grace is the grace period, Longest the longest heartbeat interval; 0 if not known.
+	Grace, Longest time.Duration
+}
+
+// Remedy is what to do.
+func (n LostNode) Remedy() string {
+	switch n.Cause {
+	case cause.NodeNotReady:
+		return "Ask the kubelet why: kubectl describe node " + n.Name + " has its message under Ready (container runtime, network plug-in, disk). " +
+			"The grace period plays no part."
+	case cause.KubeletRestart:
+		return "Find out why the kubelet of " + n.Name + " restarted. From v1.35 on a restart leaves pods Ready; " +
+			"before that, restart kubelets one node at a time."
+	}
+	few := ""
+	if n.Nodes < FewestToCompare {
+		few = fmt.Sprintf(" With %s to compare, a slow etcd looks the same: look there too.", phrase.Count(n.Nodes, "node", "nodes"))
+	}
+	if n.Away && n.Longest > longestGrace {
+		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Name +
+			". A longer grace period would only have told later." + few
+	}
+	return "Find out what keeps the kubelet on " + n.Name + " from reporting every 10s: load, disk, many containers and images to collect. " +
+		n.gracePeriod() + few
+}
+
+// gracePeriod says whether a longer grace period would have helped.
+func (n LostNode) gracePeriod() string {
+	to := RecommendedGracePeriod(n.Longest, LeastGracePeriod)
+	switch {
+	case n.Longest > longestGrace:
+		return fmt.Sprintf("No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
+	case n.Grace >= to:
+		return fmt.Sprintf("The grace period of %s is long enough for what was seen.", phrase.Duration(n.Grace))
+	case n.Longest == 0:
+		return fmt.Sprintf("A grace period of %s would give it time.", phrase.Duration(to))
+	case n.Grace == 0:
+		return fmt.Sprintf("Set --node-monitor-grace-period to %s, and the longest interval was %s.", phrase.Duration(to), phrase.Duration(n.Longest))
+	}
+	s := fmt.Sprintf("Set --node-monitor-grace-period to %s; it is %s, and the longest interval was %s",
+		phrase.Duration(to), phrase.Duration(n.Grace), phrase.Duration(n.Longest))
+	if n.Grace < shortestGrace {
+		s += " (below 20s not one lost heartbeat is survived)"
+	}
+	return s + "."
+}

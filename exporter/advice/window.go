@@ -1,0 +1,50 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// Window is how many bounces a consumer sees that batches endpoint updates for Length.
+type Window struct {
+	Length  time.Duration
+	Bounces int
+}
+
+// hidingWindow is the place of the shortest window that hides all bounces; -1 if none does. Windows are sorted by Length.
+func hidingWindow(windows []Window) int {
+	return slices.IndexFunc(windows, func(w Window) bool { return w.Bounces == 0 })
+}
+
+// windowRemedy is the second half of the remedy for in-place updates.
+func windowRemedy(windows []Window) string {
+	if len(windows) == 0 || windows[0].Bounces == 0 {
+		return "No consumer of the Endpoints was led astray, whatever it gathers."
+	}
+	i := hidingWindow(windows)
+	if i < 0 {
+		return fmt.Sprintf("No gathering window up to %s would have hidden the %d bounces.",
+			phrase.Duration(windows[len(windows)-1].Length), windows[0].Bounces)
+	}
+	s := fmt.Sprintf("A consumer that gathers changes for %s would have seen none of the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
+	if i > 1 {
+		w := windows[i-1]
+		s += fmt.Sprintf("; one that gathers for %s put back and took out again %s", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
+	}
+	return s + "."
+}
+
+// windowAdvice ends the advice on in-place updates; empty if there were no bounces.
+func windowAdvice(windows []Window) string {
+	if len(windows) == 0 || windows[0].Bounces == 0 {
+		return ""
+	}
+	i := hidingWindow(windows)
+	if i < 0 {
+		return fmt.Sprintf("; gathering changes for %s does not hide it", windows[len(windows)-1].Length)
+	}
+	return fmt.Sprintf("; until then let what reads the Endpoints gather changes for %s, which would have hidden the bounces", windows[i].Length)
+}
