@@ -18,20 +18,20 @@ type addressKey struct {
 	id event.UID
 }
 
-// address is an address that left rotation lately, or came back before its loss was told.
+// address is an address that left rotation lately. Its loss is reported before its return.
 type address struct {
 	record *record
 	// isOut: it is in the Service and not ready; away: it was taken out of the Service.
 	isOut, away bool
 	losses      int32
-	// at is when it last changed, back when it last came back.
-	at, back event.Moment
-	span     *stretch
+	// at is when it last changed.
+	at   event.Moment
+	span *stretch
 }
 
 func keyOfAddress(x transition.Address) addressKey { return addressKey{keyOf(x.Service), x.ID} }
 
-// lostAddress takes in the loss of a ready address. It comes in up to 15 s late; what became of the address since comes after it.
+// lostAddress takes in the loss of a ready address. It comes in up to 15 s late, but before the return of the address.
 func (l *Log) lostAddress(x transition.AddressLost) {
 	r := l.recordOfLoss(x)
 	key := keyOfAddress(x.Address)
@@ -62,9 +62,6 @@ func (l *Log) lostAddress(x transition.AddressLost) {
 	}
 	l.claimFor(key.serviceKey, r, x)
 	l.touched(r, x.Time)
-	if back := l.time(a.back); back.After(x.Time) {
-		l.putBack(a, key, back)
-	}
 }
 
 // takeOut keeps what must come back for the incident to end: an address that
@@ -96,34 +93,23 @@ func (l *Log) addressBack(x transition.Address, t time.Time) {
 	key := keyOfAddress(x)
 	l.serviceGained(key.serviceKey, t)
 	if a := l.addresses[key]; a != nil {
-		l.isBack(a, key, t)
+		l.putBack(a, key, t)
 	}
 }
 
 func (l *Log) addressBounced(x transition.AddressBounced) {
-	key, at := keyOfAddress(x.Address), l.moment(x.Time)
-	a := l.addresses[key]
-	if a == nil {
-		l.addresses[key] = &address{at: at, back: at}
-		return
-	}
-	a.back = at
-	l.isBack(a, key, x.Time)
-}
-
-func (l *Log) isBack(a *address, key addressKey, t time.Time) {
-	a.at = l.moment(t)
-	if a.record != nil {
-		l.putBack(a, key, t)
+	if a := l.addresses[keyOfAddress(x.Address)]; a != nil {
+		l.putBack(a, keyOfAddress(x.Address), x.Time)
 	}
 }
 
 // putBack brings an address back into rotation; of what is back already it does nothing.
 func (l *Log) putBack(a *address, key addressKey, t time.Time) {
-	r := a.record.root()
+	a.at = l.moment(t)
 	if !a.isOut && !a.away {
 		return
 	}
+	r := a.record.root()
 	r.bounces++
 	r.effectOn(key.serviceKey).bounces++
 	if a.away && r.harmless && r.cause == cause.ServiceChanged {

@@ -11,7 +11,7 @@ import (
 // place only, and how often is what the fold counts.
 func (l *Log) consumerBounced(x transition.ConsumerBounced) {
 	a := l.addresses[keyOfAddress(x.Address)]
-	if a == nil || a.record == nil {
+	if a == nil {
 		return
 	}
 	r := a.record.root()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // folded is a log that is told by a fold what it finds in events.
@@ -16,6 +17,7 @@ type folded struct {
 	tracker *track.Tracker
 	log     *Log
 	now     time.Time
+	found   []transition.Transition
 }
 
 func newFolded(settings track.Settings) *folded {
@@ -33,15 +35,40 @@ func (b *folded) at(s float64) *folded {
 
 func (b *folded) is(typ event.Type, objects ...event.Object) *folded {
 	for _, o := range objects {
-		b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o})...)
+		b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o}))
 	}
 	return b
 }
 
+func (b *folded) observe(found []transition.Transition) {
+	b.found = append(b.found, found...)
+	b.log.Observe(found...)
+}
+
+// lossesComeFirst: the log relies on it that a loss which waited for its cause is reported before its address returns.
+func lossesComeFirst(t *testing.T, found []transition.Transition) {
+	t.Helper()
+	returned := map[addressKey]time.Time{}
+	for _, x := range found {
+		switch x := x.(type) {
+		case transition.AddressReady:
+			returned[keyOfAddress(x.Address)] = x.Time
+		case transition.AddressBounced:
+			returned[keyOfAddress(x.Address)] = x.Time
+		case transition.AddressAdded:
+			returned[keyOfAddress(x.Address)] = x.Time
+		case transition.AddressLost:
+			if at := returned[keyOfAddress(x.Address)]; at.After(x.Time) {
+				t.Errorf("%s at %v is reported after its return at %v", x, x.Time, at)
+			}
+		}
+	}
+}
+
 func (b *folded) lists(k event.Kind, objects ...event.Object) *folded {
-	b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing})...)
+	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing}))
 	b.is(event.Listed, objects...)
-	b.log.Observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced})...)
+	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced}))
 	return b
 }
 
@@ -60,7 +87,7 @@ func (b *folded) starts(objects ...event.Object) *folded {
 
 func (b *folded) asOf(s float64) []Incident {
 	t := zero.Add(seconds(s))
-	b.log.Observe(b.tracker.Advance(t)...)
+	b.observe(b.tracker.Advance(t))
 	return b.log.Incidents(t)
 }
 
@@ -108,6 +135,7 @@ func aPod(name string, status event.Status, reason string) *event.Pod {
 func (b *folded) runsNo(t *testing.T) []Incident {
 	t.Helper()
 	all := b.asOf(3600)
+	lossesComeFirst(t, b.found)
 	if len(all) == 0 {
 		t.Error("no incident")
 	}
@@ -223,7 +251,7 @@ func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newFolded(grace40)
 		b.log = New(1000)
-		b.tracker = track.New(grace40)
+		b.tracker, b.found = track.New(grace40), nil
 		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the second is why it is not ready
 		pod := func(i int) event.Object {
 			if pods[i][1] == "" {
@@ -272,7 +300,9 @@ func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
 func (b *folded) hasTheOutagesOfItsFold(t *testing.T, seed uint64, at float64) {
 	t.Helper()
 	outages, spent := 0, time.Duration(0)
-	for _, x := range b.asOf(at) {
+	incidents := b.asOf(at)
+	lossesComeFirst(t, b.found)
+	for _, x := range incidents {
 		outages, spent = outages+x.Outages, spent+x.OutageTime
 		if x.State == StateRunning {
 			t.Errorf("seed %d: still running: %s", seed, x.Summary)

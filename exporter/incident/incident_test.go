@@ -75,9 +75,9 @@ func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
 func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	s := newTale(t)
 	s.at(1).outage()
-	s.at(1.2).regains("pod-1")
+	s.at(1.2)
 	s.Observe(transition.AddressLost{At: transition.At{Time: zero.Add(seconds(1))}, Address: ofWeb("pod-1"), Removed: true, Cause: cause.ManualWrite})
-	s.outageOver(0.2)
+	s.regains("pod-1").outageOver(0.2)
 	x := s.only()
 	x.is(t, StateRecovered, ScopeService, cause.ManualWrite, "web")
 	equal(t, "outages", x.Outages, 1)

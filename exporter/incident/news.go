@@ -12,7 +12,7 @@ type NoticeKind uint8
 const (
 	// Started: an incident has begun.
 	Started NoticeKind = iota + 1
-	// Changed: it turned out to be of another scope, or what was pending has happened.
+	// Changed: what was pending has happened.
 	Changed
 	// Ended: everything that it hit has recovered and stayed so.
 	Ended
@@ -35,7 +35,6 @@ type Notice struct {
 // told is what of an incident has been told.
 type told struct {
 	started, ended bool
-	story          story
 	state          State
 }
 
@@ -110,7 +109,7 @@ func (l *Log) bidFarewell(r *record, kind NoticeKind, into string) {
 func (r *record) news(t time.Time) NoticeKind {
 	was := r.told
 	state := r.state(t)
-	r.told = told{started: true, ended: was.ended || state == StateEnded, story: r.story, state: state}
+	r.told = told{started: true, ended: was.ended || state == StateEnded, state: state}
 	switch {
 	case !was.started:
 		// If it has ended as well, that is told next time.
@@ -118,7 +117,7 @@ func (r *record) news(t time.Time) NoticeKind {
 		return Started
 	case r.told.ended && !was.ended:
 		return Ended
-	case was.story != r.story, was.state == StatePending && state == StateRunning:
+	case was.state == StatePending && state == StateRunning:
 		return Changed
 	}
 	return 0
@@ -136,7 +135,7 @@ func (l *Log) Rest(t time.Time) []Notice {
 			continue
 		}
 		state := r.state(l.now)
-		r.told = told{started: true, ended: true, story: r.story, state: state}
+		r.told = told{started: true, ended: true, state: state}
 		kind := Ended
 		if state == StateRunning || state == StatePending {
 			kind = GoesOn

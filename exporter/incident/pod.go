@@ -97,9 +97,6 @@ func (l *Log) takePodNotes(r *record, x transition.AddressLost, a *address) {
 		if note.stage == stageStale && a.losses > 1 {
 			continue
 		}
-		if note.stage == stageStale {
-			r.stale = max(r.stale, note.longest)
-		}
 		r.add(note)
 	}
 	p.notes = nil

@@ -90,7 +90,7 @@ type record struct {
 	outageTime            time.Duration
 	byCause               map[cause.Cause]int
 	unknown               bool
-	longest, stale        time.Duration
+	longest               time.Duration
 	again                 int
 	// consumerBounces are by window, as track.Windows has them.
 	consumerBounces [track.NumWindows]int

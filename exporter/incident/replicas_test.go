@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Replicas see the same in another order: their watches are not equally fast. They must tell the same.
@@ -53,14 +54,18 @@ func numbered(t *testing.T, path string) []event.Event {
 }
 
 // toldBy is all that a replica counts and blames, a line each.
-func toldBy(events []event.Event) string {
+func toldBy(t *testing.T, events []event.Event) string {
+	t.Helper()
 	log := New(100)
 	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	var found []transition.Transition
 	for _, e := range events {
-		log.Observe(f.Apply(e)...)
+		found = append(found, f.Apply(e)...)
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
-	log.Observe(f.Advance(end)...)
+	found = append(found, f.Advance(end)...)
+	lossesComeFirst(t, found)
+	log.Observe(found...)
 	var lines []string
 	for _, s := range f.Services(end, nil) {
 		s.Created, s.OutageTime, s.LastLoss = time.Time{}, 0, time.Time{}
@@ -90,13 +95,13 @@ func TestReplicasWhoseWatchesAreNotEquallyFastTellTheSame(t *testing.T) {
 	}
 	for _, path := range recordings {
 		events := numbered(t, path)
-		first := toldBy(events)
+		first := toldBy(t, events)
 		for name, kinds := range map[string][]event.Kind{
 			"pods": {event.KindPod}, "slices": {event.KindEndpointSlice, event.KindEndpoints}, "nodes": {event.KindNode},
 			"services": {event.KindService},
 		} {
 			t.Run(filepath.Base(path)+", "+name+" late", func(t *testing.T) {
-				other := toldBy(delayed(events, kinds...))
+				other := toldBy(t, delayed(events, kinds...))
 				for _, line := range difference(first, other) {
 					t.Error(line)
 				}
