@@ -92,9 +92,9 @@ func printIncident(out io.Writer) func(incident.Notice) {
 func incidentLine(n incident.Notice) string {
 	x := &n.Incident
 	switch n.Kind {
-	case incident.Joined:
+	case incident.Merged:
 		return fmt.Sprintf("<<< PART OF ANOTHER: %s %s", x.Scope, x.Subject)
-	case incident.Dropped, incident.GoesOn:
+	case incident.Dropped, incident.Ongoing:
 		return fmt.Sprintf("<<< STILL %s: %s Remedy: %s", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
 	case incident.Ended:
 		return fmt.Sprintf("<<< OVER after %s: %s Remedy: %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)

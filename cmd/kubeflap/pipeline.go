@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -21,7 +22,7 @@ type pipeline struct {
 	mu        sync.Mutex
 	tracker   *track.Tracker
 	collector *metrics.Collector
-	incidents *incident.Log
+	incidents *correlate.Log
 	now       func() time.Time
 	// started is when the pipeline was made; zero in a replay, whose time has not begun then.
 	started  time.Time
@@ -47,7 +48,7 @@ func deaf(string) listener {
 
 // newPipeline makes a pipeline whose answers are as of now().
 func newPipeline(settings settings, now func() time.Time, listener listener) *pipeline {
-	h := &pipeline{collector: metrics.NewCollector(), incidents: incident.New(settings.incidents), now: now, started: now(), listener: listener}
+	h := &pipeline{collector: metrics.NewCollector(), incidents: correlate.New(settings.incidents), now: now, started: now(), listener: listener}
 	h.tracker = track.New(settings.tracker)
 	h.collector.Read(h.tracker, h.asOfNow)
 	return h
@@ -83,7 +84,7 @@ func (p *pipeline) distribute(found []transition.Transition) {
 }
 
 func (p *pipeline) notifyAt(t time.Time) {
-	for _, notice := range p.incidents.News(t) {
+	for _, notice := range p.incidents.Notices(t) {
 		p.listener.incident(notice)
 	}
 }
@@ -93,7 +94,7 @@ func (p *pipeline) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Settle())
-	for _, notice := range p.incidents.Rest(p.now()) {
+	for _, notice := range p.incidents.LastNotices(p.now()) {
 		p.listener.incident(notice)
 	}
 }

@@ -91,12 +91,12 @@ func logIncident(logger *slog.Logger) func(incident.Notice) {
 		case incident.Started, incident.Changed:
 			logger.Info("incident: "+x.Summary, about...)
 			return
-		case incident.Joined:
+		case incident.Merged:
 			logger.Info("incident is part of another", append(about, "into", n.Into)...)
 			return
 		case incident.Dropped:
 			what = "incident goes on but is not followed any more: newer ones take its place (--incidents.size)"
-		case incident.GoesOn:
+		case incident.Ongoing:
 			what = "incident goes on"
 		case incident.Ended:
 			about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())

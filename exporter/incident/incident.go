@@ -1,3 +1,4 @@
+// Package incident has the types of an incident, as the pages and the log read them.
 package incident
 
 import (
@@ -7,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// Scope is what an incident is of.
+// Scope is the kind of thing that an incident is about.
 type Scope string
 
 // The scopes.
@@ -19,36 +20,25 @@ const (
 	ScopeService      Scope = "service"
 )
 
-// State is how far an incident is.
+// State is the progress of an incident.
 type State string
 
 // The states.
 const (
-	// StateRunning: something that it hit has not recovered.
+	// StateRunning: some node, address or Service has not recovered.
 	StateRunning State = "running"
 	// StatePending: nothing is lost yet, but will be.
 	StatePending State = "pending"
-	// StateRecovered: everything has recovered, not long ago: it may flap again.
+	// StateRecovered: everything has recovered, but only a short time ago. It may flap again.
 	StateRecovered State = "recovered"
 	// StateEnded: everything has recovered and stayed so.
 	StateEnded State = "ended"
 )
 
-// rank orders the states: what goes on comes first, what is over by its time.
-func (s State) rank() int {
-	switch s {
-	case StateRunning:
-		return 0
-	case StatePending:
-		return 1
-	}
-	return 2
-}
-
-// Incident is what belongs together, as of the time of the question.
+// Incident is a copy of an incident at one time.
 type Incident struct {
-	// ID is made from what the incident follows and the write that it began with; it never changes.
-	// Also are those of incidents that turned out to be part of this one.
+	// ID is made from the subject and the write in the cluster that the incident began with. It never changes.
+	// Also has the IDs of incidents that turned out to be part of this one.
 	ID   string
 	Also []string
 	// Start is when the harm began; End is when everything had recovered, zero while it has not.
@@ -56,20 +46,20 @@ type Incident struct {
 	State      State
 	Cause      cause.Cause
 	Scope      Scope
-	// Subject is the node, the workload or the Service; Namespace is empty where there is none.
+	// Subject is the node, the workload or the Service; Namespace is empty if it has none.
 	Namespace, Subject string
-	// Nodes and Services are those that it hit, bounded; so many more are left out.
+	// Nodes and Services are those that the incident hit. Both lists are bounded, and the numbers count the rest.
 	Nodes           []string
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost, Bounces and Outages count over all Services, OutageTime is the sum of theirs.
+	// Lost, Bounces and Outages count over all Services, OutageTime is the sum of their outages.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
 	// Turned is how often nodes turned not Ready or Unknown.
 	Turned  int
 	Numbers Numbers
-	// Evidence is in the order of time, bounded.
+	// Evidence is sorted by time and bounded, like Timeline.
 	Evidence        []Evidence
 	EvidenceLeftOut int
 	Timeline        []Span
@@ -77,13 +67,13 @@ type Incident struct {
 	Summary, Remedy string
 }
 
-// Numbers are those of this cluster that the remedy rests on; 0 where they play no part.
+// Numbers are those of this cluster that the remedy depends on; 0 if they do not matter.
 type Numbers struct {
-	GracePeriod     time.Duration
-	LongestInterval time.Duration
-	// RecommendedGracePeriod comes from the longest interval seen.
+	GracePeriod time.Duration
+	// LongestInterval is the longest time between two heartbeats.
+	LongestInterval        time.Duration
 	RecommendedGracePeriod time.Duration
-	// Windows are the gathering windows that a consumer might have.
+	// Windows are the bounces that consumers saw, by how long they batch endpoint updates.
 	Windows []advice.Window
 }
 
@@ -91,35 +81,67 @@ type Numbers struct {
 type Service struct {
 	Namespace, Name        string
 	Lost, Bounces, Outages int
-	// OutageTime is the time without any ready address, the running outage included.
+	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
 	// Down: it has no ready address now.
 	Down bool
 }
 
-// Evidence is one thing that was seen, Count times between Time and Until.
+// Evidence is something that was seen Count times between Time and Until.
 type Evidence struct {
 	Time, Until time.Time
 	Count       int
 	Text        string
 }
 
-// Span is a stretch of the timeline; End is zero while it lasts.
+// Span is an interval of the timeline; End is zero while it lasts.
 type Span struct {
-	Lane       Lane
+	Track      Track
 	Name       string
 	Start, End time.Time
 }
 
-// Lane is what a Span shows.
-type Lane string
+// Track is what a Span shows.
+type Track string
 
-// The lanes, in the order of the chain.
+// The tracks.
 const (
-	LaneHeartbeat Lane = "heartbeat"
-	LaneNode      Lane = "node"
-	LanePod       Lane = "pod"
-	LaneAddress   Lane = "address"
-	LaneOutage    Lane = "outage"
-	LaneConflict  Lane = "conflict"
+	TrackHeartbeat Track = "heartbeat"
+	TrackNode      Track = "node"
+	TrackPod       Track = "pod"
+	TrackConflict  Track = "conflict"
+	TrackAddress   Track = "address"
+	TrackOutage    Track = "outage"
+)
+
+// Tracks lists the tracks in the order in which one follows from the other.
+func Tracks() []Track {
+	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackAddress, TrackOutage}
+}
+
+// Notice reports an incident that began, changed or ended.
+type Notice struct {
+	Kind     NoticeKind
+	Incident Incident
+	// Into is the ID of the incident that this one was merged into.
+	Into string
+}
+
+// NoticeKind is what happened to an incident.
+type NoticeKind uint8
+
+// The kinds of Notice.
+const (
+	// Started: an incident has begun.
+	Started NoticeKind = iota + 1
+	// Changed: the losses that were pending have happened.
+	Changed
+	// Ended: everything has recovered and stayed so.
+	Ended
+	// Merged: it turned out to be part of another incident, which is reported instead.
+	Merged
+	// Dropped: it is ongoing, but newer incidents have taken its place. Its end will not be reported.
+	Dropped
+	// Ongoing: no more transitions will come, and it has not ended.
+	Ongoing
 )

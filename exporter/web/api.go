@@ -141,7 +141,7 @@ func toAPI(x *found) apiIncident {
 		a.Evidence = append(a.Evidence, apiEvidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})
 	}
 	for _, s := range x.Timeline {
-		a.Timeline = append(a.Timeline, apiSpan{string(s.Lane), s.Name, s.Start.UTC(), timeOrNull(s.End)})
+		a.Timeline = append(a.Timeline, apiSpan{string(s.Track), s.Name, s.Start.UTC(), timeOrNull(s.End)})
 	}
 	return a
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -21,7 +21,7 @@ func unwatched(reason string, since float64, kinds ...event.Kind) []track.Watch 
 }
 
 func TestAllWatchedSaysNothingOfIt(t *testing.T) {
-	s := serverOf(t, clusterOf("", incident.New(1), at(60)))
+	s := serverOf(t, clusterOf("", correlate.New(1), at(60)))
 	_, page := get(t, s, "/flaps", nil)
 	if strings.Contains(page, `role="alert"`) || !strings.Contains(page, "<h2>No incidents</h2>") {
 		t.Errorf("an alert, or not what is to be said of a quiet cluster:\n%s", page)
@@ -34,7 +34,7 @@ func TestAllWatchedSaysNothingOfIt(t *testing.T) {
 
 func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 	blind := append(unwatched("connection refused", 10, event.KindNode, event.KindLease), unwatched("forbidden", 0, event.KindPod)...)
-	for name, log := range map[string]*incident.Log{"no incident": incident.New(1), "an incident": lostNode("web")} {
+	for name, log := range map[string]*correlate.Log{"no incident": correlate.New(1), "an incident": lostNode("web")} {
 		s := serverOf(t, clusterOf("", log, at(60), blind...))
 		for _, query := range []string{"", "?node=nowhere", "?id=gone"} {
 			_, page := get(t, s, "/flaps"+query, nil)
@@ -56,8 +56,8 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
-		clusterOf("one", incident.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
-		clusterOf("two", incident.New(1), at(60), track.Watch{Resource: event.KindPod}))
+		clusterOf("one", correlate.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
+		clusterOf("two", correlate.New(1), at(60), track.Watch{Resource: event.KindPod}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
 		"?cluster=two":      "two pods null not listed yet",
@@ -96,7 +96,7 @@ func TestCoverageOfTheAPI(t *testing.T) {
 // Reasons of a recording are anyone's words.
 func TestAHostileReasonIsOnlyText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m"
-	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), unwatched(hostile, 0, event.KindPod)...))
+	s := serverOf(t, clusterOf(hostile, correlate.New(1), at(60), unwatched(hostile, 0, event.KindPod)...))
 	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
 	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
 		t.Errorf("it got out of its place:\n%s", page)

@@ -22,6 +22,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -34,8 +35,8 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
 
 // lostNode is a log with one incident: node-1 is lost, and with it an address of shop/web.
-func lostNode(service string) *incident.Log {
-	log := incident.New(10)
+func lostNode(service string) *correlate.Log {
+	log := correlate.New(10)
 	when := func(seconds float64) transition.At { return transition.At{Time: at(seconds)} }
 	shop := transition.Service{Namespace: "shop", Name: service}
 	pod := transition.Pod{Namespace: "shop", Name: "web-1", Node: "node-1"}
@@ -54,7 +55,7 @@ func lostNode(service string) *incident.Log {
 	return log
 }
 
-func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...track.Watch) Cluster {
+func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...track.Watch) Cluster {
 	return Cluster{
 		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
 		Unwatched: func() []track.Watch { return unwatched },
@@ -154,7 +155,7 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 }
 
 func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
-	s := serverOf(t, clusterOf("", incident.New(1), at(0)))
+	s := serverOf(t, clusterOf("", correlate.New(1), at(0)))
 	response, page := get(t, s, "/flaps?id=gone", nil)
 	if response.StatusCode != 404 || !strings.Contains(page, "There is no incident with this ID") {
 		t.Errorf("%s:\n%s", response.Status, page)
@@ -259,8 +260,8 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 }
 
 // many is a log full of incidents with as much evidence as they may have.
-func many(n int) *incident.Log {
-	log := incident.New(n)
+func many(n int) *correlate.Log {
+	log := correlate.New(n)
 	for i := range n {
 		for j := range 40 {
 			t := float64(i*10) + float64(j)/20

@@ -24,7 +24,7 @@ type timelineRow struct {
 	Lane, Label string
 	TextY, BarY int
 	Bars        []bar
-	lane        incident.Lane
+	lane        incident.Track
 	name        string
 	spans       []span
 	more        int
@@ -44,17 +44,17 @@ const (
 	maxBars = 40
 )
 
-func laneText(l incident.Lane) string {
+func laneText(l incident.Track) string {
 	switch l {
-	case incident.LaneHeartbeat:
+	case incident.TrackHeartbeat:
 		return "no heartbeat"
-	case incident.LaneNode:
+	case incident.TrackNode:
 		return "not Ready"
-	case incident.LanePod:
+	case incident.TrackPod:
 		return "pod not Ready"
-	case incident.LaneConflict:
+	case incident.TrackConflict:
 		return "selector and hand-written addresses"
-	case incident.LaneAddress:
+	case incident.TrackAddress:
 		return "address out"
 	}
 	return "no ready address"
@@ -102,21 +102,21 @@ func draw(x *found, inList bool) *timeline {
 
 func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
 	var rows []timelineRow
-	perLane := map[incident.Lane]int{}
+	perLane := map[incident.Track]int{}
 	for _, s := range spans {
 		name := s.Name
 		if inList {
 			name = ""
 		}
-		i := slices.IndexFunc(rows, func(r timelineRow) bool { return r.lane == s.Lane && r.name == name })
+		i := slices.IndexFunc(rows, func(r timelineRow) bool { return r.lane == s.Track && r.name == name })
 		if i < 0 {
-			if perLane[s.Lane] == maxRows {
+			if perLane[s.Track] == maxRows {
 				rows[len(rows)-1].more++
 				continue
 			}
-			perLane[s.Lane]++
+			perLane[s.Track]++
 			i = len(rows)
-			rows = append(rows, timelineRow{Lane: string(s.Lane), lane: s.Lane, name: name})
+			rows = append(rows, timelineRow{Lane: string(s.Track), lane: s.Track, name: name})
 		}
 		to := s.End
 		if to.IsZero() {

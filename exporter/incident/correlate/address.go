@@ -1,0 +1,208 @@
+package correlate
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// addresses find the incident of each lost address.
+type addresses struct {
+	records  *record.Store
+	nodes    *nodes
+	pods     *pods
+	services *services
+	lately   map[record.AddressKey]*address
+}
+
+func newAddresses(records *record.Store, nodes *nodes, pods *pods, services *services) *addresses {
+	return &addresses{records, nodes, pods, services, map[record.AddressKey]*address{}}
+}
+
+// address is an address that was lost lately. Its loss is reported before its return.
+type address struct {
+	record *record.Record
+	// isOut: it is in the Service and not ready. away: it was removed from the Service.
+	isOut, away bool
+	// losses counts those of the same incident.
+	losses int32
+	// changed is when it was lost or came back.
+	changed time.Time
+	span    *evidence.Span
+}
+
+func keyOf(x transition.Address) record.AddressKey {
+	return record.AddressKey{Service: x.Service, ID: x.ID}
+}
+
+// lost takes in the loss of a ready address. It comes in up to 15 s late, but before the return of the address.
+func (l *addresses) lost(x transition.AddressLost) {
+	r := l.recordOf(x)
+	key := keyOf(x.Address)
+	a := l.lately[key]
+	if a == nil {
+		a = &address{}
+		l.lately[key] = a
+	}
+	if a.record == nil || a.record.Root() != r {
+		a.record, a.losses = r, 0
+	}
+	a.losses++
+	if a.changed.Before(x.Time) {
+		a.changed = x.Time
+	}
+	r.Lose(x)
+	l.pods.moveNotes(r, x, a.losses > 1)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
+	l.takeOut(r, a, x)
+	if a.losses == 2 {
+		r.LoseAgain()
+		l.records.Show(r)
+	}
+	l.services.lostAddress(r, x)
+	l.records.Touch(r, x.Time)
+}
+
+// takeOut notes whether the address must come back for the incident to end: an address that
+// stays must, one that was removed may never come back.
+func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
+	a.span = a.span.End(x.Time)
+	switch {
+	case x.Cause.EndsPod():
+		return
+	case !x.Removed:
+		a.isOut = true
+		l.records.OpenAddress(r, keyOf(x.Address), x.Time)
+	case x.Cause == cause.ContainerExit:
+		return
+	default:
+		a.away = true
+	}
+	if r.Harmless() && r.Cause == cause.ServiceChanged {
+		l.services.judgeLater(x.Service, r)
+	}
+	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
+}
+
+// ready takes in that an address is ready.
+func (l *addresses) ready(x transition.Address, t time.Time) {
+	l.services.gainedAddress(x.Service, t)
+	l.returned(keyOf(x), t)
+}
+
+// returned puts an address back that was lost lately.
+func (l *addresses) returned(key record.AddressKey, t time.Time) {
+	a := l.lately[key]
+	if a == nil {
+		return
+	}
+	a.changed = t
+	if !a.isOut && !a.away {
+		return
+	}
+	r := a.record.Root()
+	r.Bounce(key.Service)
+	if a.away && r.Harmless() && r.Cause == cause.ServiceChanged {
+		l.records.Show(r)
+	}
+	a.isOut, a.away = false, false
+	r.CloseAddress(key)
+	a.span = a.span.End(t)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: key.Service})
+	l.records.Touch(r, t)
+}
+
+// gone takes in that an address that was not ready has left the Service, or is not shown any more: nobody waits for it.
+func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
+	a := l.lately[keyOf(x)]
+	if a == nil || !a.isOut {
+		return
+	}
+	r := a.record.Root()
+	a.isOut, a.changed = false, t
+	r.CloseAddress(keyOf(x))
+	a.span = a.span.End(t)
+	if how == evidence.AddressRemoved {
+		l.pods.gone(podKey{x.Namespace, x.Pod.Name}, t)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x.Service, Name: nameOf(x)})
+	l.records.Touch(r, t)
+}
+
+// consumerBounced counts for updates in place only.
+func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
+	if a := l.lately[keyOf(x.Address)]; a != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+		a.record.Root().BounceConsumer(x.Window)
+	}
+}
+
+// serviceRemoved: nobody waits for the addresses of a Service that was deleted.
+func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
+	for key, a := range l.lately {
+		if key.Service != x.Service {
+			continue
+		}
+		if a.isOut {
+			r := a.record.Root()
+			r.CloseAddress(key)
+			a.span = a.span.End(x.Time)
+			l.records.Touch(r, x.Time)
+		}
+		delete(l.lately, key)
+	}
+}
+
+func (l *addresses) sweep(t time.Time) {
+	for key, a := range l.lately {
+		if !a.isOut && a.changed.Before(t.Add(-record.Quiet)) {
+			delete(l.lately, key)
+		}
+	}
+}
+
+// recordOf is the incident that a lost address belongs to: that of the node, of the workload or of the Service, by the cause.
+func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
+	s := record.Subject{Kind: record.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
+	switch {
+	case x.Cause.OfNode() && x.Pod.Node != "":
+		return l.nodes.followPod(x.Pod, x.Time, x.Cause, x.Trigger)
+	case x.Cause.OfNode(), x.Cause == cause.Unknown && x.Pod.Name == "",
+		x.Cause == cause.EndpointsReset, x.Cause == cause.ManualWrite, x.Cause == cause.ServiceChanged:
+		s = record.Service(x.Service, x.Cause)
+	}
+	return l.records.Begin(s, x.Time, x.Trigger)
+}
+
+// safeAlphabet is what Kubernetes makes the hash of a pod template from (apimachinery, rand.SafeEncodeString).
+const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+
+// workloadOf names a pod's workload. Each rollout of a Deployment has a ReplicaSet of its own,
+// named after the Deployment. Pods without an owner are those of their Service.
+func workloadOf(x transition.Address) string {
+	if x.Pod.Owner == "" {
+		return "Service/" + x.Name
+	}
+	name, ofReplicaSet := strings.CutPrefix(x.Pod.Owner, "ReplicaSet/")
+	i := strings.LastIndexByte(name, '-')
+	if !ofReplicaSet || i < 1 || len(name)-i < 6 || strings.Trim(name[i+1:], safeAlphabet) != "" {
+		return x.Pod.Owner
+	}
+	return "Deployment/" + name[:i]
+}
+
+func nameOf(x transition.Address) string {
+	switch {
+	case x.Pod.Name != "" && x.IP.IsValid():
+		return x.IP.String() + ", pod " + x.Pod.Name
+	case x.Pod.Name != "":
+		return "pod " + x.Pod.Name
+	case x.IP.IsValid():
+		return x.IP.String()
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package correlate
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// losesOne is a workload of its own that loses an address of a Service of its own.
+func (s *tale) losesOne(i int, why cause.Cause) *tale {
+	return s.tell(transition.AddressLost{At: s.is(), Address: one(i), Removed: why.EndsPod(), Cause: why})
+}
+
+func one(i int) transition.Address {
+	x := ofWeb(fmt.Sprintf("pod-%d", i))
+	x.Name, x.Pod.Owner = fmt.Sprintf("web-%d", i), fmt.Sprintf("StatefulSet/web-%d", i)
+	return x
+}
+
+func (s *tale) regainsOne(i int) *tale {
+	return s.tell(transition.AddressReady{At: s.is(), Address: one(i)})
+}
+
+func TestTheNewestIncidentsAreKept(t *testing.T) {
+	s := newTale(t)
+	for i := range 25 {
+		s.at(float64(i)).losesOne(i, cause.ProbeFailed)
+	}
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 10)
+	equal(t, "newest first", all[0].Subject, "StatefulSet/web-24")
+}
+
+func TestWhatIsOverMakesRoomForWhatGoesOn(t *testing.T) {
+	s := &tale{New(2), t, zero}
+	s.at(0).losesOne(0, cause.ProbeFailed)
+	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
+	s.at(3).losesOne(2, cause.ProbeFailed)
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	equal(t, "the oldest, which goes on", all[1].Subject, "StatefulSet/web-0")
+}
+
+func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
+	for _, nodes := range []int{150, 1200} {
+		s := &tale{New(100), t, zero}
+		s.at(0)
+		for i := range 99 {
+			s.losesOne(i, cause.ProbeFailed).regainsOne(i)
+		}
+		names := nodesNamed(nodes)
+		s.at(300).beats(names...).at(340).misses(40, names...)
+		for _, n := range names {
+			for j := range 10 {
+				s.tell(s.ofNode("web", n+fmt.Sprint(j), n))
+			}
+		}
+		all := s.Incidents(s.now)
+		equal(t, "incidents", len(all), 100)
+		equal(t, "scope", all[0].Scope, incident.ScopeControlPlane)
+		equal(t, "nodes listed", len(all[0].Nodes), 100)
+		equal(t, "nodes left out", all[0].NodesLeftOut, nodes-100)
+	}
+}
+
+func TestNodesThatAreNotLostTogetherTakeTheirRoomAfterAWhile(t *testing.T) {
+	s := newTale(t).at(0)
+	names := nodesNamed(100)
+	s.beats(names...).at(40).misses(40, names[:49]...)
+	equal(t, "incidents while it is not known", len(s.Incidents(s.now)), 49)
+	equal(t, "incidents", len(s.Incidents(zero.Add(seconds(40+40+1)))), 10)
+}
+
+func TestManyRollOutsAtOnceAreForgotten(t *testing.T) {
+	s := newTale(t).rollOut(20_000)
+	s.at(1000).none()
+	s.at(2000).none()
+	equal(t, "left", kept(s.Log), 0)
+}
+
+// kept is how many entries the maps and queues of a log have.
+func kept(l *Log) int {
+	left := len(l.nodes.heard) + len(l.nodes.troubled) + len(l.pods.lately) + len(l.services.lately) + len(l.addresses.lately)
+	store := reflect.ValueOf(l.records).Elem()
+	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
+}
+
+// rollOut lets many workloads replace an address each, within seconds.
+func (s *tale) rollOut(many int) *tale {
+	for i := range many {
+		s.at(float64(i)/1000).losesOne(i, cause.PodDeleted)
+	}
+	return s
+}
+
+// BenchmarkRollOuts is of twice as many at once as are followed.
+func BenchmarkRollOuts(b *testing.B) {
+	for b.Loop() {
+		newTale(b).rollOut(20_000)
+	}
+}
+
+// notices tells what was told of each incident since it was last asked.
+func (s *tale) notices() map[string][]incident.NoticeKind {
+	all := map[string][]incident.NoticeKind{}
+	for _, n := range s.Notices(s.now) {
+		all[n.Incident.Subject] = append(all[n.Incident.Subject], n.Kind)
+	}
+	return all
+}
+
+func TestOfAnIncidentThatIsDroppedIsTold(t *testing.T) {
+	s := &tale{New(1), t, zero}
+	s.at(0).losesOne(0, cause.ProbeFailed).notices()
+	s.at(10).losesOne(1, cause.ProbeFailed)
+	equal(t, "told", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-0": {incident.Dropped}, "StatefulSet/web-1": {incident.Started}}))
+	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed)
+	equal(t, "told of what has recovered", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-1": {incident.Ended}, "StatefulSet/web-2": {incident.Started}}))
+}
+
+func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
+	names := nodesNamed(4)
+	s := newTale(t).at(0).beats(names...)
+	s.at(40).misses(40, names[0]).notices()
+	s.at(41).misses(40, names[1]).notices()
+	s.at(42).misses(40, names[2])
+	told := s.Notices(s.now)
+	equal(t, "notices", len(told), 3)
+	equal(t, "the first is of the control plane", told[0].Kind, incident.Started)
+	for i, x := range told[1:] {
+		equal(t, "the others are part of it", x.Kind, incident.Merged)
+		equal(t, "which", x.Incident.Subject, names[i])
+		equal(t, "into", x.Into, s.only().ID)
+	}
+	equal(t, "more", len(s.Notices(s.now)), 0)
+}
+
+func TestTheRestTellsWhatGoesOnAndWhatHasRecovered(t *testing.T) {
+	s := newTale(t)
+	s.at(0).losesOne(0, cause.ProbeFailed)
+	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
+	rest := s.LastNotices(s.now)
+	equal(t, "notices", len(rest), 2)
+	equal(t, "running", rest[0].Kind, incident.Ongoing)
+	equal(t, "recovered", rest[1].Kind, incident.Ended)
+}

@@ -1,0 +1,197 @@
+// Package correlate decides which transitions belong to the same incident.
+//
+// It reads no clock, like the tracker: time comes in with the transitions and the
+// questions. So the same transitions give the same incidents at any speed.
+package correlate
+
+import (
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// delay is how long after a change its transition may come in. A loss waits a second for its cause, and up to 15 s
+	// where a watch is behind. What becomes due by the passing of time waits for a second.
+	delay = time.Second
+	// sweepEvery is how often the parts forget what is old.
+	sweepEvery = time.Minute
+)
+
+// Log is the incidents of a cluster. It is safe for concurrent use.
+type Log struct {
+	mu sync.Mutex
+	// swept is when the parts forgot what was old.
+	swept   time.Time
+	records *record.Store
+
+	nodes     *nodes
+	pods      *pods
+	services  *services
+	addresses *addresses
+}
+
+// New makes an empty log that keeps the newest incidents, size of them.
+func New(size int) *Log {
+	l := &Log{records: record.NewStore(size)}
+	l.nodes = newNodes(l.records)
+	l.pods = newPods(l.records, l.nodes)
+	l.services = newServices(l.records)
+	l.addresses = newAddresses(l.records, l.nodes, l.pods, l.services)
+	return l
+}
+
+// Observe takes in transitions, in their order.
+func (l *Log) Observe(found ...transition.Transition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, x := range found {
+		l.advance(x.When())
+		if !l.observeNode(x) && !l.observePod(x) && !l.observeAddress(x) && !l.observeService(x) {
+			l.observeWatch(x)
+		}
+	}
+}
+
+func (l *Log) observeNode(x transition.Transition) bool {
+	switch x := x.(type) {
+	case transition.HeartbeatSeen:
+		l.nodes.heartbeatSeen(x)
+	case transition.HeartbeatLate:
+		l.nodes.heartbeatLate(x)
+	case transition.HeartbeatMissed:
+		l.nodes.heartbeatMissed(x)
+	case transition.NodeReadyChanged:
+		if x.To == event.StatusTrue {
+			l.nodes.turnedReady(x)
+		} else {
+			l.nodes.turnedNotReady(x)
+		}
+	case transition.NodeReadyMissed:
+		l.nodes.readyMissed(x)
+	case transition.NodeRemoved:
+		l.nodes.removed(x)
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *Log) observePod(x transition.Transition) bool {
+	switch x := x.(type) {
+	case transition.PodReadyChanged:
+		l.pods.readyChanged(x)
+	case transition.PodReadyWasStale:
+		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodWasStale, Time: x.Time, Duration: x.Stale})
+	case transition.PodUpdatedInPlace:
+		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodUpdated, Time: x.Time})
+	case transition.PodRestartedSilently:
+		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *Log) observeAddress(x transition.Transition) bool {
+	switch x := x.(type) {
+	case transition.AddressLost:
+		l.addresses.lost(x)
+	case transition.AddressRemoved:
+		l.addresses.gone(x.Address, x.Time, evidence.AddressRemoved)
+	case transition.AddressLeftOut:
+		l.addresses.gone(x.Address, x.Time, evidence.AddressLeftOut)
+	case transition.AddressAdded:
+		if x.Ready {
+			l.addresses.ready(x.Address, x.Time)
+		}
+	case transition.AddressReady:
+		l.addresses.ready(x.Address, x.Time)
+	case transition.AddressBounced:
+		l.addresses.returned(keyOf(x.Address), x.Time)
+	case transition.ConsumerBounced:
+		l.addresses.consumerBounced(x)
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *Log) observeService(x transition.Transition) bool {
+	switch x := x.(type) {
+	case transition.OutageStarted:
+		l.services.outageStarted(x)
+	case transition.OutageEnded:
+		l.services.outageEnded(x)
+	case transition.EndpointsReset:
+		l.services.endpointsReset(x)
+	case transition.EndpointsRewritten:
+		l.services.endpointsRewritten(x)
+	case transition.SelectorConflict:
+		l.services.conflict(x)
+	case transition.SelectorConflictEnded:
+		l.services.conflictEnded(x.Service, x.Time)
+	case transition.ServiceRemoved:
+		l.services.removed(x)
+		l.addresses.serviceRemoved(x)
+		l.services.conflictEnded(x.Service, x.Time)
+	default:
+		return false
+	}
+	return true
+}
+
+// observeWatch adds to the evidence when kubeflap itself saw nothing.
+func (l *Log) observeWatch(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.WatchBroke:
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
+	case transition.WatchWorks:
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
+	}
+}
+
+// advance does what is due by t, in its order, so that it does not matter how often anyone asks.
+func (l *Log) advance(t time.Time) {
+	limit := l.records.Advance(t).Add(-delay)
+	if l.swept.IsZero() {
+		l.swept = limit
+	}
+	if limit.Sub(l.swept) >= sweepEvery {
+		l.swept = limit
+		l.addresses.sweep(limit)
+		l.pods.sweep(limit)
+		l.services.sweep(limit)
+		l.nodes.sweep(limit)
+	}
+	l.records.Timers.Run(limit)
+}
+
+// Incidents are copies of the incidents as of t: the running ones first, then the pending ones, and the newest first.
+func (l *Log) Incidents(t time.Time) []incident.Incident {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.Incidents()
+}
+
+// Notices report what has happened to the incidents since they were last asked for, as of t.
+func (l *Log) Notices(t time.Time) []incident.Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.Notices()
+}
+
+// LastNotices report the incidents whose end was not reported, as of t, when no more transitions will come.
+func (l *Log) LastNotices(t time.Time) []incident.Notice {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.LastNotices()
+}

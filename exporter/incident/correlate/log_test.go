@@ -1,0 +1,234 @@
+package correlate
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+func TestHealthyOperationsAreNoIncidents(t *testing.T) {
+	cases := []struct {
+		name string
+		tell func(*tale)
+	}{
+		{"a roll-out that replaces pods", func(s *tale) {
+			s.at(1).adds("new-1").at(2).removes(cause.PodDeleted, "pod-1").at(3).adds("new-2").at(4).removes(cause.PodDeleted, "pod-2")
+		}},
+		{"a scale-down", func(s *tale) { s.at(1).removes(cause.PodDeleted, "pod-1", "pod-2") }},
+		{"a drain", func(s *tale) { s.at(1).removes(cause.PodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
+		{"completed pods", func(s *tale) { s.at(1).loses(cause.PodCompleted, "pod-1") }},
+		{"a roll-out in place that takes each address out once", func(s *tale) {
+			for i := range 100 {
+				pod := fmt.Sprintf("pod-%d", i)
+				s.at(float64(10*i)).loses(cause.InPlaceUpdate, pod).at(float64(10*i + 15)).regains(pod)
+			}
+		}},
+		{"an address taken out by a readiness gate for a while", func(s *tale) { s.at(1).loses(cause.ReadinessGate, "pod-1").at(60).regains("pod-1") }},
+		{"a switch from blue to green", func(s *tale) {
+			s.at(1).adds("green-1", "green-2").at(1).removes(cause.ServiceChanged, "pod-1", "pod-2")
+		}},
+		{"a first start", func(s *tale) {
+			s.at(1).adds("pod-1").beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newTale(t)
+			c.tell(s)
+			for range 5 {
+				s.now = s.now.Add(time.Minute)
+				s.none()
+			}
+		})
+	}
+}
+
+func TestLossesFollowTheWorkload(t *testing.T) {
+	s := newTale(t)
+	s.at(1).tell(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
+	s.at(1.1).loses(cause.ProbeFailed, "pod-1").at(2).loses(cause.ProbeFailed, "pod-2")
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.ProbeFailed, "Deployment/web")
+	equal(t, "summary", x.Summary, "Readiness probes failed in pods of Deployment shop/web; shop/web lost 2 ready addresses.")
+	equal(t, "evidence", x.Evidence[0].Text, "pod shop/pod-1: Ready turned from True to False")
+	s.at(5).regains("pod-1", "pod-2")
+	equal(t, "end", s.only().End, s.now)
+}
+
+func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(cause.ContainerExit, "pod-1").outage()
+	s.at(4)
+	equal(t, "the running outage counts", s.only().OutageTime, 3*time.Second)
+	s.at(6).regains("pod-1").outageOver(5)
+	x := s.only()
+	equal(t, "outage", x.OutageTime, 5*time.Second)
+	equal(t, "end", x.End, s.now)
+}
+
+func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
+	s := newTale(t)
+	s.at(1).outage()
+	s.at(1.2)
+	s.Observe(transition.AddressLost{At: transition.At{Time: zero.Add(seconds(1))}, Address: ofWeb("pod-1"), Removed: true, Cause: cause.ManualWrite})
+	s.regains("pod-1").outageOver(0.2)
+	x := s.only()
+	is(t, x, incident.StateRecovered, incident.ScopeService, cause.ManualWrite, "web")
+	equal(t, "outages", x.Outages, 1)
+	equal(t, "came back", x.Bounces, 1)
+	equal(t, "end", x.End, s.now)
+}
+
+func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(cause.ProbeFailed, "pod-1").outage()
+	s.at(5).loses(cause.ProbeFailed, "pod-2").outage()
+	s.at(8).regains("pod-1", "pod-2").outageOver(3)
+	x := s.only()
+	equal(t, "state", x.State, incident.StateRecovered)
+	equal(t, "outages", x.Outages, 2)
+	equal(t, "outage", x.OutageTime, 7*time.Second)
+}
+
+func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
+	s := newTale(t)
+	s.at(1).outage().at(10)
+	is(t, s.only(), incident.StateRunning, incident.ScopeService, cause.Unknown, "web")
+	s.tell(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
+	equal(t, "removed with its Service", s.only().State, incident.StateRecovered)
+}
+
+func TestARollOutThatTakesAllAddressesIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
+	equal(t, "what went before counts", x.Lost, 2)
+	equal(t, "start", x.Start, zero.Add(seconds(1)))
+}
+
+func TestARollOutInPlaceThatDoesNotComeBackIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(cause.InPlaceUpdate, "pod-1").at(60).none()
+	s.at(125)
+	is(t, s.only(), incident.StateRunning, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
+}
+
+func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
+	s := newTale(t)
+	s.at(1)
+	s.tell(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 3})
+	s.at(100000)
+	x := s.only()
+	is(t, x, incident.StatePending, incident.ScopeService, cause.EndpointsReset, "web")
+	s.tell(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 3, BySelector: true})
+	equal(t, "state", s.only().State, incident.StateRunning)
+	equal(t, "the same", s.only().ID, x.ID)
+	s.at(100010).adds("10.0.0.1")
+	equal(t, "written again, it will be wiped again", s.only().State, incident.StatePending)
+	s.at(100020)
+	s.tell(transition.SelectorConflictEnded{At: s.is(), Service: shopWeb})
+	x = s.only()
+	is(t, x, incident.StateRecovered, incident.ScopeService, cause.EndpointsReset, "web")
+	if !strings.HasPrefix(x.Remedy, "Remove the selector of Service shop/web") {
+		t.Error(x.Remedy)
+	}
+}
+
+func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
+	s := newTale(t)
+	s.at(1).removes(cause.ServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
+	s.at(13)
+	is(t, s.only(), incident.StateRecovered, incident.ScopeService, cause.ServiceChanged, "web")
+}
+
+func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
+	for _, why := range cause.All() {
+		t.Run(why.String(), func(t *testing.T) {
+			s := newTale(t)
+			s.at(1).loses(why, "pod-1").outage().at(2)
+			x := s.only()
+			equal(t, "cause", x.Cause.String(), why.String())
+			if strings.Contains(x.Summary+x.Remedy, "%!") || len(x.Remedy) < 40 || len(x.Summary) < 30 {
+				t.Errorf("summary %q, remedy %q", x.Summary, x.Remedy)
+			}
+		})
+	}
+}
+
+func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1").misses(40, "node-1").loses(cause.NodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
+	s.at(20).removes(cause.PodDeleted, "pod-2")
+	s.at(2000).Incidents(s.now)
+	equal(t, "left", kept(s.Log), 0)
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	s := newTale(t)
+	for i := range 1000 {
+		s.at(float64(40*i)).loses(cause.ProbeFailed, "pod-1").at(float64(40*i + 20)).regains("pod-1")
+	}
+	x := s.only()
+	equal(t, "evidence and what is left out", len(x.Evidence)+x.EvidenceLeftOut, 2000)
+	equal(t, "evidence", len(x.Evidence), 36)
+	equal(t, "timeline", len(x.Timeline), 96)
+}
+
+func TestItDoesNotMatterHowOftenAnyoneAsks(t *testing.T) {
+	tell := func(ask bool) []incident.Incident {
+		s := newTale(t)
+		for i := range 400 {
+			at := float64(i) * 7
+			pod := fmt.Sprintf("pod-%d", i%5)
+			s.at(at).loses(cause.All()[i%len(cause.All())], pod)
+			if i%3 == 0 {
+				s.at(at+2).misses(10, fmt.Sprintf("node-%d", i%4))
+			}
+			s.at(at+4).regains(pod).returns(10.5, fmt.Sprintf("node-%d", i%4))
+			for j := 0; ask && j < 20; j++ {
+				s.Incidents(s.now.Add(time.Duration(j) * 100 * time.Millisecond))
+			}
+		}
+		return s.Incidents(s.now)
+	}
+	if a, b := tell(false), tell(true); !reflect.DeepEqual(a, b) {
+		t.Errorf("unlike:%s\n----%s", summaries(a), summaries(b))
+	}
+}
+
+func TestNewsTellsOfAStartAChangeAndAnEndOnce(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3")
+	s.at(50).misses(40, "node-1")
+	kinds := func() (all []incident.NoticeKind) {
+		for _, n := range s.Notices(s.now) {
+			all = append(all, n.Kind)
+		}
+		return all
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want []incident.NoticeKind
+	}{
+		{"start", func() {}, []incident.NoticeKind{incident.Started}},
+		{"nothing new", func() {}, nil},
+		{"of the control plane", func() { s.at(51).misses(40, "node-2", "node-3") }, []incident.NoticeKind{incident.Started, incident.Merged}},
+		{"recovered, but it may flap again", func() { s.at(60).returns(50, "node-1", "node-2", "node-3") }, nil},
+		{"end", func() { s.at(181) }, []incident.NoticeKind{incident.Ended}},
+		{"nothing more", func() { s.at(500) }, nil},
+	} {
+		step.do()
+		if got := kinds(); !reflect.DeepEqual(got, step.want) {
+			t.Errorf("%s: got %v, want %v", step.what, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/incident/timer"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// normalInterval is the longest interval of a kubelet that is on time. It
+	// renews its Lease every 10 s, with a jitter of 4 % and the time of the request.
+	normalInterval = 11500 * time.Millisecond
+	// oneBeatLost is an interval in which at most one heartbeat was lost.
+	oneBeatLost = 20 * time.Second
+	// nodeMemory is how long a node counts after its last heartbeat, and how long its other transitions are remembered.
+	nodeMemory = 10 * time.Minute
+)
+
+// nodes find the incident of each node that was lost or is not Ready.
+type nodes struct {
+	records *record.Store
+	// heard has each node of the cluster and the time of its last transition, zero if only its pods were seen.
+	heard map[string]time.Time
+	// troubled are the nodes that had other transitions than heartbeats lately.
+	troubled map[string]*node
+	// losses are the nodes that were lost lately, in order.
+	losses []nodeLoss
+}
+
+func newNodes(records *record.Store) *nodes {
+	return &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
+}
+
+// node is a node that had other transitions than heartbeats lately.
+type node struct {
+	name string
+	// seen is the time of its last such transition, late that of its last late heartbeat.
+	seen, late time.Time
+	// missed: no heartbeat arrived since gapFrom.
+	missed  bool
+	gapFrom time.Time
+	// trigger is that of the last missed heartbeat, renewed the renewTime of the heartbeat before.
+	trigger uint64
+	renewed time.Time
+	// notReady: Ready is not True, after it was.
+	notReady bool
+	record   *record.Record
+	// gap and unready are the spans in record that last.
+	gap, unready *evidence.Span
+	// lostAt is when it was last counted as lost.
+	lostAt time.Time
+	timer  timer.Timer
+}
+
+// named returns a node, which may be known by its pods only.
+func (l *nodes) named(name string) *node {
+	n := l.troubled[name]
+	if n == nil {
+		n = &node{name: name}
+		n.timer = timer.New("node/"+name, func(t time.Time) { l.look(n, t) })
+		l.troubled[name] = n
+		if _, known := l.heard[name]; !known {
+			l.heard[name] = time.Time{}
+		}
+	}
+	return n
+}
+
+// hear returns a node that has a transition other than a heartbeat.
+func (l *nodes) hear(name string, t time.Time) *node {
+	l.heard[name] = t
+	n := l.named(name)
+	n.seen = t
+	return n
+}
+
+func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
+	l.heard[x.Node] = x.Time
+	n := l.troubled[x.Node]
+	if n == nil {
+		return
+	}
+	r := n.current(x.Time)
+	if r == nil {
+		n.missed = false
+		return
+	}
+	if n.missed && r.Kind == record.KindGracePeriod && x.Interval > oneBeatLost {
+		r = l.outgrow(n, n.gapFrom.Add(oneBeatLost))
+	}
+	r.SeeInterval(x.Interval)
+	if !n.missed {
+		return
+	}
+	n.missed = false
+	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
+	n.gap = n.gap.End(x.Time)
+	l.close(r, n, x.Time)
+}
+
+func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
+	n := l.hear(x.Node, x.Time)
+	l.records.GracePeriod = 2 * x.Silence
+	n.late = x.Time
+}
+
+func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
+	n := l.hear(x.Node, x.Time)
+	if n.missed {
+		// The heartbeat between had no known interval.
+		n.gap = n.gap.End(x.Time.Add(-x.Silence))
+	}
+	l.records.GracePeriod = x.Silence
+	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
+	n.trigger = x.Loss.Trigger
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	l.openGap(r, n, x.Time)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
+}
+
+// openGap adds to an incident that a node sends no heartbeat.
+func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
+	r.LoseHeartbeat()
+	r.OpenNode(n.name)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.gapFrom, Name: n.name})
+	if n.late.After(n.gapFrom) && r.Kind != record.KindGracePeriod {
+		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: n.late.Sub(n.gapFrom)})
+	}
+	n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.gapFrom)
+	l.records.Touch(r, t)
+	if r.Kind == record.KindGracePeriod {
+		l.records.Timers.Wake(&n.timer, n.gapFrom.Add(oneBeatLost))
+	}
+}
+
+func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
+	n := l.hear(x.Node, x.Time)
+	if x.From != event.StatusTrue && !n.notReady {
+		// A new node that starts.
+		return
+	}
+	n.notReady = true
+	var r *record.Record
+	kind := evidence.NodeNotReady
+	if x.To == event.StatusUnknown {
+		kind = evidence.NodeUnknown
+		r = l.lose(n, x.Time, x.Loss, x.Silence)
+		r.LoseHeartbeat()
+		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
+			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
+		}
+		r.TurnUnknown()
+	} else {
+		r = l.follow(n, x.Time, x.Loss, normalInterval+1)
+		r.Turn()
+	}
+	r.OpenNode(n.name)
+	n.unready.End(x.Time)
+	n.unready = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
+	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.Silence})
+	l.records.Touch(r, x.Time)
+}
+
+func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
+	n := l.hear(x.Node, x.Time)
+	r := n.current(x.Time)
+	was := n.notReady
+	n.notReady = false
+	if !was || r == nil {
+		return
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeReady, Time: x.Time, Name: n.name, Duration: x.Lasted})
+	n.unready = n.unready.End(x.Time)
+	l.close(r, n, x.Time)
+}
+
+func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
+	n := l.hear(x.Node, x.Time)
+	if x.Status != event.StatusTrue {
+		return
+	}
+	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
+	r.LoseHeartbeat()
+	r.TurnUnknown()
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeWasUnknown, Time: x.Time, Name: n.name})
+	l.records.Touch(r, x.Time)
+}
+
+func (l *nodes) removed(x transition.NodeRemoved) {
+	n := l.hear(x.Node, x.Time)
+	delete(l.heard, n.name)
+	delete(l.troubled, n.name)
+	r := n.current(x.Time)
+	if r == nil || !n.missed && !n.notReady {
+		return
+	}
+	n.missed, n.notReady = false, false
+	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})
+	l.close(r, n, x.Time)
+}
+
+// close notes that a node has recovered, if it has.
+func (l *nodes) close(r *record.Record, n *node, t time.Time) {
+	if !n.missed && !n.notReady {
+		r.CloseNode(n.name)
+		l.records.Touch(r, t)
+	}
+}
+
+// sweep forgets the nodes that have sent nothing for long, and what happened to the others.
+func (l *nodes) sweep(t time.Time) {
+	for name, heard := range l.heard {
+		n := l.troubled[name]
+		switch {
+		case n != nil && (n.missed || n.notReady):
+		case heard.Before(t.Add(-nodeMemory)):
+			delete(l.heard, name)
+			delete(l.troubled, name)
+		case n != nil && n.seen.Before(t.Add(-max(nodeMemory, l.records.LostTogether()))) && (n.record == nil || n.record.Root().Settled()):
+			delete(l.troubled, name)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package correlate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// nodeLoss is a node that was lost.
+type nodeLoss struct {
+	at   time.Time
+	node *node
+}
+
+// current is the incident that the node is in, nil if there is none at t.
+func (n *node) current(t time.Time) *record.Record {
+	if n.record == nil {
+		return nil
+	}
+	n.record = n.record.Root()
+	if n.record.QuietBy(t) {
+		n.record, n.gap, n.unready = nil, nil, nil
+	}
+	return n.record
+}
+
+// lose notes that a node was lost after a gap between heartbeats. It returns
+// the incident that the node belongs to, as far as is known by now.
+func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
+	if !x.Renewed.IsZero() {
+		n.renewed = x.Renewed
+	}
+	r := l.follow(n, t, x, gap)
+	l.noteLoss(n, t)
+	if r.Kind == record.KindNode {
+		l.mergeIfTogether(t)
+		r = r.Root()
+	}
+	return r
+}
+
+// follow returns the incident of a node: the one that it is in, that of the
+// control plane if there is a recent one, or its own.
+func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
+	if r := n.current(t); r != nil {
+		return r
+	}
+	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
+	switch {
+	case l.graceTooShort() && gap <= normalInterval:
+		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
+		x.Trigger = triggerOfMany(x.Renewed)
+	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):
+		s = record.ControlPlane()
+	}
+	n.record = l.records.Begin(s, t, x.Trigger)
+	n.record.AddNode(n.name)
+	n.record.KnowNodes(len(l.heard))
+	return n.record
+}
+
+// followPod returns the incident of the node that a pod was lost with.
+func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
+	gap := time.Duration(0)
+	if why != cause.NodeHeartbeatLost {
+		gap = normalInterval + 1
+	}
+	r := l.follow(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
+	if why == cause.NodeHeartbeatLost {
+		r.LoseHeartbeat()
+	}
+	return r
+}
+
+// graceTooShort reports whether a kubelet that is on time misses the grace period.
+func (l *nodes) graceTooShort() bool {
+	return l.records.GracePeriod > 0 && l.records.GracePeriod <= normalInterval
+}
+
+// lostLately reports whether the last node was lost so recently that the next one is lost for the same reason.
+func (l *nodes) lostLately(t time.Time) bool {
+	n := len(l.losses)
+	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.LostTogether(), record.Quiet)
+}
+
+func (l *nodes) noteLoss(n *node, t time.Time) {
+	together := l.records.LostTogether()
+	if !n.lostAt.IsZero() && t.Sub(n.lostAt) <= together {
+		return
+	}
+	n.lostAt = t
+	l.losses = append(l.losses, nodeLoss{t, n})
+	if old := slices.IndexFunc(l.losses, func(x nodeLoss) bool { return t.Sub(x.at) <= together }); old > 0 {
+		l.losses = slices.Delete(l.losses, 0, old)
+	}
+}
+
+// mergeIfTogether makes one incident of the control plane out of those of single nodes, if
+// many were lost together: the nodes share etcd, the API server and the network to it.
+func (l *nodes) mergeIfTogether(t time.Time) {
+	if len(l.losses) < advice.FewestToCompare || 2*len(l.losses) < len(l.heard) {
+		return
+	}
+	var some []*record.Record
+	renewed := l.losses[0].node.renewed
+	for _, x := range l.losses {
+		if x.node.renewed.Before(renewed) {
+			renewed = x.node.renewed
+		}
+		if r := x.node.current(t); r != nil && r.Kind == record.KindNode && !slices.Contains(some, r) {
+			some = append(some, r)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	all := l.records.Begin(record.ControlPlane(), t, triggerOfMany(renewed))
+	all.KnowNodes(len(l.heard))
+	l.records.MergeNodes(some, all)
+}
+
+// triggerPrecision is how exactly the last heartbeat matters of nodes that are lost together.
+const triggerPrecision = 10 * time.Minute
+
+// triggerOfMany is the same whichever of the nodes was lost first. That depends on the watches,
+// while the nodes sent their last heartbeats within an interval.
+func triggerOfMany(renewed time.Time) uint64 {
+	if renewed.IsZero() {
+		return 0
+	}
+	return uint64(renewed.Truncate(triggerPrecision).Unix())
+}
+
+// look takes a node that is away for long out of the incident of a grace period that is too short.
+func (l *nodes) look(n *node, t time.Time) {
+	switch due := n.gapFrom.Add(oneBeatLost); {
+	case !n.missed:
+	case due.After(t):
+		l.records.Timers.Wake(&n.timer, due)
+	default:
+		l.outgrow(n, due)
+	}
+}
+
+// outgrow gives a node its own incident if it is in that of a grace period that is too short:
+// more than one heartbeat is lost, so a longer grace period would not have helped.
+func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
+	r := n.current(t)
+	if r == nil || r.Kind != record.KindGracePeriod || !n.missed {
+		return r
+	}
+	r.CloseNode(n.name)
+	n.gap, n.unready = n.gap.End(t), n.unready.End(t)
+	l.records.Touch(r, t)
+	n.record, n.lostAt = nil, time.Time{}
+	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
+	l.openGap(own, n, t)
+	own.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: t, Name: n.name, Duration: t.Sub(n.gapFrom)})
+	if n.notReady {
+		n.unready = own.Timeline.Begin(incident.TrackNode, n.name, t)
+	}
+	return own
+}

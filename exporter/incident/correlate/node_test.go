@@ -1,0 +1,216 @@
+package correlate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
+	s := newTale(t)
+	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
+	s.at(50.1).loses(cause.NodeHeartbeatLost, "pod-1", "pod-2")
+	s.at(55)
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	equal(t, "longest interval so far", x.Numbers.LongestInterval, seconds(45))
+
+	s.at(60).returns(50, "node-1").turns("node-1", event.StatusUnknown, event.StatusTrue)
+	equal(t, "state with addresses out", s.only().State, incident.StateRunning)
+	s.at(65).regains("pod-1", "pod-2")
+	s.at(66)
+	x = s.only()
+	is(t, x, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	equal(t, "start", x.Start, zero.Add(seconds(50)))
+	equal(t, "end", x.End, zero.Add(seconds(65)))
+	equal(t, "lost", x.Lost, 2)
+	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
+	if !strings.Contains(x.Remedy, "Set --node-monitor-grace-period to 100s; it is 40s, and the longest interval was 50s") {
+		t.Error(x.Remedy)
+	}
+	equal(t, "state after a while", s.at(65+121).only().State, incident.StateEnded)
+}
+
+func TestWhatFlapsAgainSoonIsTheSameIncidentAndLaterAnotherOne(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
+	s.at(50).misses(40, "node-1").at(52).returns(42, "node-1")
+	first := s.only().ID
+	s.at(150).misses(40, "node-1").at(152).returns(42, "node-1")
+	equal(t, "the same", s.only().ID, first)
+	s.at(300).misses(40, "node-1")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	equal(t, "running on top", all[0].State, incident.StateRunning)
+	equal(t, "the first has ended", all[1].ID, first)
+}
+
+func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
+	s.at(50).misses(40, "node-1")
+	first := s.only().ID
+	s.at(53).misses(40, "node-2")
+	equal(t, "two nodes are two incidents", len(s.Incidents(s.now)), 2)
+	s.at(55).misses(40, "node-3")
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane")
+	equal(t, "it has an ID of its own, which does not depend on who was first", x.ID != first, true)
+	equal(t, "and knows those of the nodes", slices.Contains(x.Also, first) && len(x.Also) == 3, true)
+
+	s.at(58).misses(40, "node-4")
+	equal(t, "another joins", len(s.only().Nodes), 4)
+	s.at(80).returns(70, "node-1", "node-2", "node-3")
+	equal(t, "one is still out", s.only().State, incident.StateRunning)
+	s.at(81).returns(63, "node-4")
+	x = s.only()
+	equal(t, "all are back", x.End, s.now)
+	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "Set --node-monitor-grace-period") {
+		t.Error(x.Remedy)
+	}
+}
+
+func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	for i := range 10 {
+		s.at(0).beats(fmt.Sprintf("node-%d", i))
+	}
+	s.at(50).misses(40, "node-1", "node-2", "node-3")
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 3)
+	equal(t, "scope", all[0].Scope, incident.ScopeNode)
+}
+
+func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3")
+	s.at(50).misses(40, "node-1").at(95).misses(40, "node-2").at(140).misses(40, "node-3")
+	equal(t, "incidents", len(s.Incidents(s.now)), 3)
+}
+
+func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
+	s := newTale(t)
+	for i := range 3 {
+		n := fmt.Sprintf("node-%d", i)
+		s.at(10*float64(i)+10).misses(10, n).turns(n, event.StatusTrue, event.StatusUnknown)
+		s.at(10*float64(i)+10.2).returns(10.2, n).turns(n, event.StatusUnknown, event.StatusTrue)
+	}
+	x := s.only()
+	is(t, x, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
+	equal(t, "nodes", len(x.Nodes), 3)
+	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
+	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
+	for _, want := range []string{"40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("%q is not in: %s", want, x.Remedy)
+		}
+	}
+}
+
+func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
+	s := newTale(t)
+	s.at(5).beats("node-1", "node-2", "node-3")
+	s.at(15).misses(10, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
+	s.at(40)
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 2)
+	is(t, all[0], incident.StateRunning, incident.ScopeNode, cause.NodeHeartbeatLost, "node-1")
+	is(t, all[1], incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
+}
+
+func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
+	s := newTale(t)
+	s.at(0).beats("node-1", "node-2", "node-3", "node-4").at(50).misses(40, "node-1").at(600)
+	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
+		t.Error(x.Remedy)
+	}
+	s.tell(transition.NodeRemoved{At: s.is(), Node: "node-1"})
+	equal(t, "removed, it is over", s.only().State, incident.StateRecovered)
+}
+
+func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
+	newTale(t).at(1).turns("node-1", event.StatusUnknown, event.StatusFalse).at(20).turns("node-1", event.StatusFalse, event.StatusTrue).none()
+}
+
+func TestAKubeletRestartIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).loses(cause.KubeletRestart, "pod-1")
+	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.KubeletRestart, "node-1")
+}
+
+func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
+	s := newTale(t)
+	s.at(1).turns("node-1", event.StatusTrue, event.StatusFalse).at(2).loses(cause.NodeNotReady, "pod-1")
+	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.NodeNotReady, "node-1")
+}
+
+func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
+	s := newTale(t).at(0).beats("node-1")
+	for i := range 5 {
+		at := 10 + 20*float64(i)
+		s.at(at).turns("node-1", event.StatusTrue, event.StatusFalse).at(at+5).beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
+	}
+	s.at(140).misses(40, "node-1").at(141).turns("node-1", event.StatusTrue, event.StatusUnknown)
+	s.at(160).returns(60, "node-1").turns("node-1", event.StatusUnknown, event.StatusFalse).at(161).turns("node-1", event.StatusFalse, event.StatusTrue)
+	x := s.only()
+	equal(t, "turned not Ready or Unknown", x.Turned, 7)
+	if !strings.Contains(x.Summary, "Ready turned Unknown 1 time;") {
+		t.Error(x.Summary)
+	}
+}
+
+func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T) {
+	s := newTale(t).at(0).beats("node-1").at(40).misses(40, "node-1")
+	for i := range 600 {
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
+	}
+	for i := range 60 {
+		s.tell(transition.OutageStarted{At: s.is(), Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, Cause: cause.NodeHeartbeatLost})
+	}
+	s.at(50)
+	x := s.only()
+	equal(t, "listed", len(x.Services), 50)
+	equal(t, "left out", x.ServicesLeftOut, 10)
+	equal(t, "outages", x.OutageTime, 600*time.Second)
+}
+
+func TestNodesAndServicesThatAreLeftOutCountOnceWhereIncidentsBecomeOne(t *testing.T) {
+	nodes := nodesNamed(4)
+	s := newTale(t).at(0).beats(nodes...).at(40).misses(40, nodes[0])
+	for i := range 120 {
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
+	}
+	s.at(41).misses(40, nodes[1])
+	for i := range 120 {
+		s.tell(s.ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
+	}
+	s.at(42).misses(40, nodes[2])
+	x := s.only()
+	equal(t, "Services", len(x.Services)+x.ServicesLeftOut, 80)
+}
+
+func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
+	names := nodesNamed(5)
+	s := newTale(t).at(0).beats(names...)
+	equal(t, "nodes that beat", len(s.nodes.troubled), 0)
+	s.at(40).misses(40, names[0]).at(42).returns(42, names[0])
+	for i := range 15 {
+		s.at(60 * float64(i+1)).beats(names...)
+	}
+	equal(t, "a while after one was away", len(s.nodes.troubled), 0)
+	equal(t, "nodes", len(s.nodes.heard), 5)
+	s.at(1000).misses(40, names[0], names[1])
+	equal(t, "two of five", s.Incidents(s.now)[0].Scope, incident.ScopeNode)
+	s.tell(transition.NodeRemoved{At: s.is(), Node: names[4]})
+	equal(t, "nodes without the one that was removed", len(s.nodes.heard), 4)
+	s.at(1001).misses(40, names[2])
+	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
+}

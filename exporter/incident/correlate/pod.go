@@ -1,0 +1,126 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// podMemory is how long a pod that is not ready is remembered, maxNotes how many entries of it.
+	podMemory = time.Hour
+	maxNotes  = 6
+)
+
+// pods remember what pods did lately. It belongs to no incident until a Service loses an address.
+type pods struct {
+	records *record.Store
+	nodes   *nodes
+	lately  map[podKey]*pod
+}
+
+func newPods(records *record.Store, nodes *nodes) *pods {
+	return &pods{records: records, nodes: nodes, lately: map[podKey]*pod{}}
+}
+
+type podKey struct{ namespace, name string }
+
+func (k podKey) String() string { return k.namespace + "/" + k.name }
+
+type pod struct {
+	// seen is the time of its last transition.
+	seen  time.Time
+	notes []evidence.Entry
+	// down is since when it is not Ready, zero if it is; span shows that on a timeline.
+	down time.Time
+	span *evidence.Span
+}
+
+func (l *pods) named(key podKey, t time.Time) *pod {
+	p := l.lately[key]
+	if p == nil {
+		p = &pod{}
+		l.lately[key] = p
+	}
+	p.seen = t
+	return p
+}
+
+// note remembers what a pod did.
+func (l *pods) note(x transition.Pod, e evidence.Entry) {
+	key := podKey{x.Namespace, x.Name}
+	p := l.named(key, e.Time)
+	if len(p.notes) < maxNotes {
+		e.Name = key.String()
+		p.notes = append(p.notes, e)
+	}
+}
+
+// readyChanged follows a pod's Ready. What the node did to the pod belongs to the node's incident.
+func (l *pods) readyChanged(x transition.PodReadyChanged) {
+	key := podKey{x.Namespace, x.Name}
+	if x.To == event.StatusTrue {
+		if p := l.lately[key]; p != nil {
+			p.span = p.span.End(x.Time)
+			p.down, p.seen = time.Time{}, x.Time
+		}
+		return
+	}
+	if x.From != event.StatusTrue {
+		return
+	}
+	p := l.named(key, x.Time)
+	// The span may be that of an earlier pod of this name, which was not seen to recover.
+	p.span = p.span.End(x.Time)
+	p.down = x.Time
+	entry := evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()}
+	switch {
+	case !x.Cause.OfNode():
+		l.note(x.Pod, entry)
+	case x.Node != "":
+		r := l.nodes.followPod(x.Pod, x.Time, x.Cause, x.Trigger)
+		r.Blame(x.Cause)
+		r.Evidence.Add(entry)
+		p.span = r.Timeline.Begin(incident.TrackPod, entry.Name, x.Time)
+		l.records.Touch(r, x.Time)
+	}
+}
+
+// moveNotes adds what the pod of a lost address did to the incident. again: the address was lost in this incident before.
+func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
+	key := podKey{x.Namespace, x.Pod.Name}
+	p := l.lately[key]
+	if p == nil || x.Pod.Name == "" {
+		return
+	}
+	for _, note := range p.notes {
+		// After the first loss a stale Ready is measured from a change of long ago.
+		if note.Kind != evidence.PodWasStale || !again {
+			r.Evidence.Add(note)
+		}
+	}
+	p.notes = nil
+	if !p.down.IsZero() && p.span == nil && !x.Cause.EndsPod() {
+		p.span = r.Timeline.Begin(incident.TrackPod, key.String(), p.down)
+	}
+}
+
+// gone ends the span of a pod that left its Service. Another pod may come under its name, as in a StatefulSet.
+func (l *pods) gone(key podKey, t time.Time) {
+	if p := l.lately[key]; p != nil {
+		p.span = p.span.End(t)
+		p.down = time.Time{}
+	}
+}
+
+func (l *pods) sweep(t time.Time) {
+	for key, p := range l.lately {
+		if p.span == nil && p.seen.Before(t.Add(-record.Quiet)) || p.seen.Before(t.Add(-podMemory)) {
+			delete(l.lately, key)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package correlate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
+	"github.com/kubeflap/kubeflap/exporter/track"
+)
+
+// recorded plays a recording and returns its incidents as of its end.
+func recorded(t *testing.T, name string) []incident.Incident {
+	t.Helper()
+	file, err := incidents.Files.Open(name + ".jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := recording.NewReader(file, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := New(100)
+	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	var end time.Time
+	for e, err := range reader.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Observe(tracker.Apply(e)...)
+		end = e.Seen
+	}
+	log.Observe(tracker.Advance(end)...)
+	log.Observe(tracker.Settle()...)
+	return log.Incidents(end)
+}
+
+// The five post-mortems that kubeflap was made for, each on a real control plane.
+func TestTheRecordedIncidentsEndInTheRightCauseScopeAndRemedy(t *testing.T) {
+	cases := []struct {
+		recording string
+		incidents int
+		state     incident.State
+		scope     incident.Scope
+		cause     cause.Cause
+		subject   string
+		remedy    []string
+	}{
+		{
+			"1-heartbeat-loss", 1, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-2",
+			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 12s", "the longest interval was 13.5s"},
+		},
+		{
+			"2-endpoints-reset", 3, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-controller-manager",
+			[]string{"Remove the selector of Service kube-system/kube-controller-manager"},
+		},
+		{
+			"3-control-plane-stall", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane",
+			[]string{"etcd's disk and load", "Leave the grace period as it is (12s)"},
+		},
+		{
+			"4-in-place-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web",
+			[]string{"readiness gate", "gathers changes for 5s would have seen none of the 4 bounces", "gathers for 2s put back and took out again 3"},
+		},
+		{
+			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager",
+			[]string{"default of 40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.recording, func(t *testing.T) {
+			all := recorded(t, c.recording)
+			if len(all) != c.incidents {
+				t.Fatalf("%d incidents, want %d: %s", len(all), c.incidents, summaries(all))
+			}
+			x := all[0]
+			is(t, x, c.state, c.scope, c.cause, c.subject)
+			for _, want := range c.remedy {
+				if !strings.Contains(x.Remedy, want) {
+					t.Errorf("%q is not in: %s", want, x.Remedy)
+				}
+			}
+		})
+	}
+}
+
+func TestTheOtherIncidentsOfTheRecordedReset(t *testing.T) {
+	all := recorded(t, "2-endpoints-reset")
+	is(t, all[1], incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-scheduler")
+	is(t, all[2], incident.StateRecovered, incident.ScopeService, cause.ManualWrite, "database")
+	equal(t, "outages", all[2].Outages, 2)
+}
+
+func TestTheRecordedHeartbeatLossTellsTheWholeChain(t *testing.T) {
+	x := recorded(t, "1-heartbeat-loss")[0]
+	want := []string{
+		"last heartbeat", "half of the grace period", "the whole grace period", "Ready from True to Unknown", "2 pods",
+		"lost 2 ready addresses", "heartbeat again, after 13.5s", "2 addresses are back", "Ready again",
+	}
+	if len(x.Evidence) != len(want) {
+		t.Fatalf("%d links, want %d: %v", len(x.Evidence), len(want), x.Evidence)
+	}
+	for i, e := range x.Evidence {
+		if !strings.Contains(e.Text, want[i]) {
+			t.Errorf("link %d: %q is not in %q", i, want[i], e.Text)
+		}
+	}
+}

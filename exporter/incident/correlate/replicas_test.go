@@ -1,0 +1,150 @@
+package correlate
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Replicas see the same in another order: their watches are not equally fast. They must tell the same.
+
+// behind is by how much a watch is behind the others.
+const behind = 1500 * time.Millisecond
+
+// delayed are the events as somebody sees them whose watches of these kinds are behind. What starts the watches is not.
+func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
+	all := slices.Clone(events)
+	for i := range all {
+		if e := &all[i]; slices.Contains(kinds, e.Kind) && (e.Type == event.Modified || e.Type == event.Added || e.Type == event.Deleted) {
+			e.Seen = e.Seen.Add(behind)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b event.Event) int { return a.Seen.Compare(b.Seen) })
+	return all
+}
+
+// numbered are the events of a recording, whose objects have versions: older ones lack them.
+func numbered(t *testing.T, path string) []event.Event {
+	t.Helper()
+	recording, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recording.Close()
+	var all []event.Event
+	for e, err := range recording.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Object != nil && e.Object.Metadata().Version == "" {
+			e.Object.Metadata().Version = fmt.Sprint(len(all) + 1)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// toldBy is all that a replica counts and blames, a line each.
+func toldBy(t *testing.T, events []event.Event) string {
+	t.Helper()
+	log := New(100)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	var found []transition.Transition
+	for _, e := range events {
+		found = append(found, f.Apply(e)...)
+	}
+	end := events[len(events)-1].Seen.Add(time.Minute)
+	found = append(found, f.Advance(end)...)
+	lossesComeFirst(t, found)
+	log.Observe(found...)
+	var lines []string
+	for _, s := range f.Services(end, nil) {
+		s.Created, s.OutageTime, s.LastLoss = time.Time{}, 0, time.Time{}
+		lines = append(lines, fmt.Sprintf("service %+v", s))
+	}
+	for _, n := range f.Namespaces(end, nil) {
+		lines = append(lines, fmt.Sprintf("namespace %+v", n))
+	}
+	for _, n := range f.Nodes(end, nil) {
+		// A report of the status is a heartbeat as well, so which are late depends on when it is seen.
+		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
+	}
+	for _, x := range f.Tenants(end, nil) {
+		lines = append(lines, fmt.Sprintf("consumers %+v", x))
+	}
+	for _, x := range log.Incidents(end) {
+		lines = append(lines, fmt.Sprintf("incident %s %s %s %s/%s lost %d outages %d nodes %v", x.ID, x.Cause, x.Scope, x.Namespace, x.Subject, x.Lost, x.Outages, x.Nodes))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestReplicasWhoseWatchesAreNotEquallyFastTellTheSame(t *testing.T) {
+	recordings, err := filepath.Glob("../../recording/incidents/*.jsonl.gz")
+	if err != nil || len(recordings) == 0 {
+		t.Fatalf("recordings: %v, %v", recordings, err)
+	}
+	for _, path := range recordings {
+		events := numbered(t, path)
+		first := toldBy(t, events)
+		for name, kinds := range map[string][]event.Kind{
+			"pods": {event.KindPod}, "slices": {event.KindEndpointSlice, event.KindEndpoints}, "nodes": {event.KindNode},
+			"services": {event.KindService},
+		} {
+			t.Run(filepath.Base(path)+", "+name+" late", func(t *testing.T) {
+				other := toldBy(t, delayed(events, kinds...))
+				for _, line := range difference(first, other) {
+					t.Error(line)
+				}
+			})
+		}
+	}
+}
+
+func difference(a, b string) (lines []string) {
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for _, line := range left {
+		if !slices.Contains(right, line) {
+			lines = append(lines, "only the first: "+line)
+		}
+	}
+	for _, line := range right {
+		if !slices.Contains(left, line) {
+			lines = append(lines, "only the late:  "+line)
+		}
+	}
+	return lines
+}
+
+func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
+	events := numbered(t, "../../recording/incidents/4-in-place-upgrade.jsonl.gz")
+	log := New(100)
+	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	for _, e := range events {
+		log.Observe(f.Apply(e)...)
+	}
+	end := events[len(events)-1].Seen.Add(time.Minute)
+	counted, told := map[time.Duration]int{}, map[time.Duration]int{}
+	for _, x := range f.Tenants(end, nil) {
+		for i, window := range track.Windows() {
+			counted[window] += int(x.Bounces[i])
+		}
+	}
+	for _, x := range log.Incidents(end) {
+		for _, w := range x.Numbers.Windows {
+			told[w.Length] += w.Bounces
+		}
+	}
+	if !maps.Equal(counted, told) || counted[0] == 0 {
+		t.Errorf("counted %v, told %v", counted, told)
+	}
+}

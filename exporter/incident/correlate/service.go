@@ -1,0 +1,227 @@
+package correlate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/incident/timer"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// claimWithin is how long an outage waits for the loss that it began with.
+	claimWithin = 3 * time.Second
+	// replacedWithin is how soon a Service that selects other pods must have as many ready
+	// addresses as it lost. Otherwise the change is harm.
+	replacedWithin = 10 * time.Second
+)
+
+// services find the incident of each outage, and of manually managed addresses.
+type services struct {
+	records *record.Store
+	lately  map[transition.Service]*service
+}
+
+func newServices(records *record.Store) *services {
+	return &services{records, map[transition.Service]*service{}}
+}
+
+// service is a Service that lost or gained addresses lately.
+type service struct {
+	// losses are the last times at which it lost addresses. lossAt is the newest.
+	losses []serviceLoss
+	lossAt time.Time
+	// outage is since when it has no ready address, zero if it has one. record is
+	// the incident of the outage, nil until that is known.
+	outage  time.Time
+	trigger uint64
+	record  *record.Record
+	span    *evidence.Span
+	// gained counts the ready addresses that came to it around gainedAt.
+	gained   int
+	gainedAt time.Time
+	// changed is the incident to be judged: its selector changed.
+	changed *record.Record
+	timer   timer.Timer
+}
+
+// serviceLoss is a time at which a Service lost addresses for a cause, and their incident.
+type serviceLoss struct {
+	at     time.Time
+	cause  cause.Cause
+	record *record.Record
+}
+
+// noteLoss notes a loss, which may be older than the newest if it waited for its cause.
+func (s *service) noteLoss(x serviceLoss) {
+	if x.at.After(s.lossAt) {
+		s.lossAt = x.at
+	}
+	s.losses = slices.DeleteFunc(s.losses, func(y serviceLoss) bool {
+		return s.lossAt.Sub(y.at) > claimWithin || y.at.Equal(x.at) && y.cause == x.cause
+	})
+	s.losses = append(s.losses, x)
+}
+
+// recordOf is the incident of the loss that an outage began with; nil if it is not known.
+func (s *service) recordOf(t time.Time, why cause.Cause) *record.Record {
+	var last *record.Record
+	for _, x := range s.losses {
+		switch {
+		case !x.at.Equal(t):
+		case x.cause == why:
+			return x.record.Root()
+		default:
+			last = x.record.Root()
+		}
+	}
+	return last
+}
+
+func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == nil }
+
+func (l *services) named(x transition.Service) *service {
+	s := l.lately[x]
+	if s == nil {
+		s = &service{}
+		s.timer = timer.New("service/"+x.Namespace+"/"+x.Name, func(t time.Time) { l.look(x, s, t) })
+		l.lately[x] = s
+	}
+	return s
+}
+
+// lostAddress notes a loss. An outage that began with it belongs to its incident.
+func (l *services) lostAddress(r *record.Record, x transition.AddressLost) {
+	s := l.named(x.Service)
+	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
+	if s.unclaimed() && s.outage.Equal(x.Time) {
+		l.beginOutage(x.Service, s, r)
+	}
+}
+
+// gainedAddress notes that a ready address came to a Service.
+func (l *services) gainedAddress(x transition.Service, t time.Time) {
+	s := l.named(x)
+	if t.Sub(s.gainedAt) > replacedWithin {
+		s.gained = 0
+	}
+	s.gained++
+	s.gainedAt = t
+	l.restored(x, t)
+}
+
+func (l *services) outageStarted(x transition.OutageStarted) {
+	s := l.named(x.Service)
+	if !s.outage.IsZero() {
+		// The end of the outage before was not reported.
+		l.claim(x.Service, s, cause.Unknown)
+		l.endOutage(x.Service, s, x.Time, evidence.OutageEnded)
+	}
+	s.outage, s.trigger = x.Time, x.Trigger
+	if r := s.recordOf(x.Time, x.Cause); r != nil {
+		l.beginOutage(x.Service, s, r)
+		return
+	}
+	l.records.Timers.Wake(&s.timer, x.Time.Add(claimWithin))
+}
+
+func (l *services) beginOutage(x transition.Service, s *service, r *record.Record) {
+	s.record = r
+	l.records.Show(r)
+	r.OpenOutage(x, s.outage)
+	s.span = r.Timeline.Begin(incident.TrackOutage, x.Namespace+"/"+x.Name, s.outage)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.OutageStarted, Time: s.outage, Service: x})
+	l.records.Touch(r, s.outage)
+}
+
+// claim gives an outage that no loss explains an incident of its own.
+func (l *services) claim(x transition.Service, s *service, why cause.Cause) {
+	if s.unclaimed() {
+		l.beginOutage(x, s, l.records.Begin(record.Service(x, why), s.outage, s.trigger))
+	}
+}
+
+func (l *services) outageEnded(x transition.OutageEnded) {
+	s := l.named(x.Service)
+	if s.outage.IsZero() {
+		s.outage = x.Time.Add(-x.Lasted)
+	}
+	l.claim(x.Service, s, x.Cause)
+	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded)
+}
+
+func (l *services) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind) {
+	r := s.record.Root()
+	lasted := max(t.Sub(s.outage), 0)
+	r.CloseOutage(x, lasted)
+	s.span = s.span.End(t)
+	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted})
+	s.outage, s.record = time.Time{}, nil
+	r.Restore(t)
+	l.records.Touch(r, t)
+}
+
+// removed ends the outage of a Service that was deleted.
+func (l *services) removed(x transition.ServiceRemoved) {
+	if s := l.lately[x.Service]; s != nil {
+		if s.record != nil && !s.outage.IsZero() {
+			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved)
+		}
+		delete(l.lately, x.Service)
+	}
+}
+
+// judgeLater decides after a while whether a Service that selects other pods was harmed.
+func (l *services) judgeLater(x transition.Service, r *record.Record) {
+	s := l.named(x)
+	s.changed = r
+	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
+}
+
+// look judges a changed Service, and gives an outage an incident if no loss has claimed it by t.
+func (l *services) look(x transition.Service, s *service, t time.Time) {
+	if s.changed != nil {
+		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
+			l.records.Timers.Wake(&s.timer, due)
+		} else {
+			l.judge(x, s.changed)
+			s.changed = nil
+		}
+	}
+	switch due := s.outage.Add(claimWithin); {
+	case !s.unclaimed() || l.lately[x] != s:
+	case due.After(t):
+		l.records.Timers.Wake(&s.timer, due)
+	default:
+		l.claim(x, s, cause.Unknown)
+	}
+}
+
+// judge decides whether the addresses were replaced, as in a switch from blue to green.
+func (l *services) judge(x transition.Service, r *record.Record) {
+	if !r.Harmless() || r.Settled() {
+		return
+	}
+	gained := 0
+	if s := l.lately[x]; s != nil && s.gainedAt.After(r.Start().Add(-replacedWithin)) {
+		gained = s.gained
+	}
+	if r.Lost() > gained {
+		l.records.Show(r)
+	} else {
+		l.records.Settle(r)
+	}
+}
+
+func (l *services) sweep(t time.Time) {
+	old := t.Add(-record.Quiet)
+	for x, s := range l.lately {
+		if s.outage.IsZero() && s.lossAt.Before(old) && s.gainedAt.Before(old) {
+			delete(l.lately, x)
+		}
+	}
+}

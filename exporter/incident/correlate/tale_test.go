@@ -1,0 +1,166 @@
+package correlate
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// tale tells a log findings at exact times, in seconds since the start.
+type tale struct {
+	*Log
+	t   testing.TB
+	now time.Time
+}
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newTale(t testing.TB) *tale { return &tale{New(10), t, zero} }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (s *tale) at(t float64) *tale {
+	s.now = zero.Add(seconds(t))
+	return s
+}
+
+func (s *tale) tell(x transition.Transition) *tale {
+	s.Observe(x)
+	return s
+}
+
+func (s *tale) is() transition.At { return transition.At{Time: s.now} }
+
+// beats lets nodes send heartbeats 10 s after the ones before.
+func (s *tale) beats(nodes ...string) *tale { return s.returns(10, nodes...) }
+
+// misses lets the grace period pass without a heartbeat, the half of it before.
+func (s *tale) misses(grace float64, nodes ...string) *tale {
+	now := s.now
+	for _, n := range nodes {
+		s.now = now.Add(-seconds(grace / 2))
+		s.tell(transition.HeartbeatLate{At: s.is(), Node: n, Silence: seconds(grace / 2)})
+	}
+	s.now = now
+	for _, n := range nodes {
+		s.tell(transition.HeartbeatMissed{At: s.is(), Node: n, Silence: seconds(grace)})
+	}
+	return s
+}
+
+func (s *tale) returns(after float64, nodes ...string) *tale {
+	for _, n := range nodes {
+		s.tell(transition.HeartbeatSeen{At: s.is(), Node: n, Interval: seconds(after)})
+	}
+	return s
+}
+
+func (s *tale) turns(node string, from, to event.Status) *tale {
+	return s.tell(transition.NodeReadyChanged{At: s.is(), Node: node, From: from, To: to, Lasted: time.Minute})
+}
+
+var shopWeb = transition.Service{Namespace: "shop", Name: "web"}
+
+// ofWeb is an address of shop/web: of a pod of the Deployment web, on node-1.
+func ofWeb(pod string) transition.Address {
+	return transition.Address{
+		Service: shopWeb, ID: event.ParseUID(pod), IP: netip.MustParseAddr("10.0.0.1"),
+		Pod: transition.Pod{Namespace: "shop", Name: pod, Node: "node-1", Owner: "ReplicaSet/web-5d4f6c7b89"},
+	}
+}
+
+func (s *tale) loses(why cause.Cause, pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Cause: why})
+	}
+	return s
+}
+
+func (s *tale) removes(why cause.Cause, pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Removed: true, Cause: why})
+	}
+	return s
+}
+
+func (s *tale) regains(pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(transition.AddressReady{At: s.is(), Address: ofWeb(p)})
+		s.tell(transition.AddressBounced{At: s.is(), Address: ofWeb(p)})
+	}
+	return s
+}
+
+func (s *tale) adds(pods ...string) *tale {
+	for _, p := range pods {
+		s.tell(transition.AddressAdded{At: s.is(), Address: ofWeb(p), Ready: true})
+	}
+	return s
+}
+
+func (s *tale) outage() *tale { return s.tell(transition.OutageStarted{At: s.is(), Service: shopWeb}) }
+
+func (s *tale) outageOver(lasted float64) *tale {
+	return s.tell(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted)})
+}
+
+// only returns the one incident that there is as of now.
+func (s *tale) only() incident.Incident {
+	s.t.Helper()
+	all := s.Incidents(s.now)
+	if len(all) != 1 {
+		s.t.Fatalf("%d incidents, want 1: %s", len(all), summaries(all))
+	}
+	return all[0]
+}
+
+func (s *tale) none() {
+	s.t.Helper()
+	if all := s.Incidents(s.now); len(all) > 0 {
+		s.t.Fatalf("%d incidents, want none: %s", len(all), summaries(all))
+	}
+}
+
+func summaries(all []incident.Incident) string {
+	text := ""
+	for _, x := range all {
+		text += "\n" + string(x.State) + " " + x.Summary
+	}
+	return text
+}
+
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func is(t *testing.T, x incident.Incident, state incident.State, scope incident.Scope, why cause.Cause, subject string) {
+	t.Helper()
+	equal(t, "state", x.State, state)
+	equal(t, "scope", x.Scope, scope)
+	equal(t, "cause", x.Cause.String(), why.String())
+	equal(t, "subject", x.Subject, subject)
+}
+
+// ofNode is the loss of an address of any Service by a pod on any node.
+func (s *tale) ofNode(service, pod, node string) transition.AddressLost {
+	x := transition.AddressLost{At: s.is(), Address: ofWeb(pod), Cause: cause.NodeHeartbeatLost}
+	x.Name, x.Address.Pod.Node, x.ID = service, node, event.ParseUID(service+pod)
+	return x
+}
+
+func nodesNamed(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("node-%d", i))
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package evidence
+
+import (
+	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// sentence says what was seen.
+func (e *Entry) sentence() string {
+	if e.ofService() {
+		return e.serviceSentence()
+	}
+	if e.Kind >= PodUpdated && e.Kind <= PodNotReady {
+		return e.podSentence()
+	}
+	d := phrase.Duration(e.Duration)
+	switch e.Kind {
+	case WatchBroke:
+		return "kubeflap's own watch of " + e.Name + " broke: what happened then was not seen"
+	case WatchWorks:
+		return "kubeflap's watch of " + e.Name + " works again after " + d
+	case LastHeartbeat:
+		return e.nodes() + ": last heartbeat"
+	case HeartbeatLate:
+		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", e.nodes(), d)
+	case HeartbeatMissed:
+		return fmt.Sprintf("%s: no heartbeat for %s, the whole grace period", e.nodes(), d)
+	case NodeUnknown:
+		s := e.nodes() + ": the node controller turned Ready from True to Unknown"
+		if e.Duration > 0 {
+			s += ", last heartbeat " + d + " before"
+		}
+		return s
+	case NodeNotReady:
+		return e.nodes() + ": the kubelet itself reports Ready=False"
+	case NodeWasUnknown:
+		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
+	case HeartbeatSeen:
+		return fmt.Sprintf("%s: heartbeat again, after %s", e.nodes(), d)
+	case NodeReady:
+		return fmt.Sprintf("%s: Ready again after %s", e.nodes(), d)
+	case NodeRemoved:
+		return e.nodes() + ": the Node was deleted"
+	}
+	return ""
+}
+
+func (e *Entry) nodes() string {
+	if e.count == 1 {
+		return e.Name
+	}
+	return fmt.Sprintf("%d nodes (%s first)", e.count, e.Name)
+}
+
+func (e *Entry) podSentence() string {
+	pods := "pod " + e.Name
+	if e.count > 1 {
+		pods = fmt.Sprintf("%d pods (%s first)", e.count, e.Name)
+	}
+	switch e.Kind {
+	case PodUpdated:
+		return pods + ": image changed in place, Ready still True"
+	case PodRestarted:
+		return pods + ": a container restarted and Ready stayed True"
+	case PodWasStale:
+		return fmt.Sprintf("%s: Ready had stayed True for up to %s after the container was to be replaced, or had ended", pods, phrase.Duration(e.Duration))
+	}
+	return pods + ": Ready turned from True to False"
+}
+
+func (e *Entry) serviceSentence() string {
+	s := e.Service.Namespace + "/" + e.Service.Name
+	d := phrase.Duration(e.Duration)
+	first := ""
+	if e.Name != "" {
+		first = " (" + e.Name + ")"
+		if e.count > 1 {
+			first = " (" + e.Name + " first)"
+		}
+	}
+	switch e.Kind {
+	case SelectorConflict:
+		return fmt.Sprintf("%s has a selector and %s by hand", s, phrase.Count(e.Number, "address written", "addresses written"))
+	case EndpointsReset:
+		return fmt.Sprintf("%s: all %s were wiped%s", s, phrase.Count(e.Number, "hand-written address", "hand-written addresses"), phrase.Times(e.count))
+	case AddressLost:
+		return fmt.Sprintf("%s lost %s%s", s, phrase.Count(e.count, "ready address", "ready addresses"), first)
+	case OutageStarted:
+		return s + " has no ready address left" + phrase.Times(e.count)
+	case AddressReturned:
+		return fmt.Sprintf("%s: %s back in rotation", s, phrase.Count(e.count, "address is", "addresses are"))
+	case AddressRemoved:
+		return fmt.Sprintf("%s: %s that was not ready left it%s", s, phrase.Count(e.count, "address", "addresses"), first)
+	case AddressLeftOut:
+		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, phrase.Count(e.count, "address that was not ready is", "addresses that were not ready are"), first)
+	case OutageEnded:
+		return s + " has a ready address again, after " + d + " without any" + phrase.Times(e.count)
+	case EndpointsRewritten:
+		return fmt.Sprintf("%s: %s again", s, phrase.Count(e.Number, "hand-written address is there", "hand-written addresses are there"))
+	case SelectorConflictEnded:
+		return s + ": selector and hand-written addresses are in conflict no more"
+	case ServiceRemoved:
+		return s + " was deleted"
+	}
+	return ""
+}

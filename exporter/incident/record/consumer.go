@@ -1,0 +1,33 @@
+package record
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/track"
+)
+
+// consumers are the bounces that consumers see, by window as track.Windows has them.
+type consumers [track.NumWindows]int
+
+func (c *consumers) count(window time.Duration) {
+	for i, x := range track.Windows() {
+		if x == window {
+			c[i]++
+		}
+	}
+}
+
+func (c *consumers) take(from consumers) {
+	for i, n := range from {
+		c[i] += n
+	}
+}
+
+func (c *consumers) windows() []advice.Window {
+	var all []advice.Window
+	for i, window := range track.Windows() {
+		all = append(all, advice.Window{Length: window, Bounces: c[i]})
+	}
+	return all
+}

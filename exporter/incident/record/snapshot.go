@@ -1,0 +1,109 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
+func (s *Store) Incidents() []incident.Incident {
+	all := make([]incident.Incident, 0, len(s.shown))
+	for _, r := range s.shown {
+		all = append(all, s.snapshot(r))
+	}
+	slices.SortStableFunc(all, func(a, b incident.Incident) int {
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+func rank(s incident.State) int {
+	switch s {
+	case incident.StateRunning:
+		return 0
+	case incident.StatePending:
+		return 1
+	}
+	return 2
+}
+
+// snapshot is a copy of an incident as of now.
+func (s *Store) snapshot(r *Record) incident.Incident {
+	x := incident.Incident{
+		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
+		Namespace: r.Namespace, Subject: r.Name,
+		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
+		Lost: r.lost, Bounces: r.bounces, Outages: r.outages, OutageTime: r.outageTime, Turned: r.turned,
+		Evidence: r.Evidence.Evidence(), EvidenceLeftOut: r.Evidence.LeftOut(), SpansLeftOut: r.Timeline.LeftOut(),
+		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r),
+	}
+	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
+		x.End = r.recovered
+		if x.End.IsZero() {
+			x.End = s.now
+		}
+	}
+	for _, since := range r.open.services {
+		x.OutageTime += max(s.now.Sub(since), 0)
+	}
+	x.Timeline = r.Timeline.Spans(x.End)
+	x.Summary = r.summary(&x)
+	x.Remedy = remedy(r, &x)
+	return x
+}
+
+// servicesAsOf are the Services that the incident hit, the longest outage first.
+func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
+	for _, e := range r.services {
+		since, down := r.open.services[e.service]
+		x := incident.Service{
+			Namespace: e.service.Namespace, Name: e.service.Name,
+			Lost: e.lost, Bounces: e.bounces, Outages: e.outages, OutageTime: e.outageTime, Down: down,
+		}
+		if down {
+			x.OutageTime += max(t.Sub(since), 0)
+		}
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b incident.Service) int {
+		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
+			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// mainCause is the cause of a node's incident that explains the others: a lost heartbeat, else the cause that cost most addresses.
+func (r *Record) mainCause() cause.Cause {
+	if !r.OfNodes() || r.heartbeatLost {
+		return r.Cause
+	}
+	main := cause.NodeNotReady
+	for _, why := range cause.All() {
+		if n, ok := r.byCause[why]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
+			main = why
+		}
+	}
+	return main
+}
+
+func (s *Store) numbers(r *Record) (n incident.Numbers) {
+	if r.OfNodes() {
+		n.GracePeriod = s.GracePeriod
+		n.LongestInterval = max(r.longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
+	}
+	switch {
+	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost:
+		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(n.LongestInterval, advice.LeastGracePeriod)
+	case r.Kind == KindGracePeriod:
+		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(0, advice.DefaultGracePeriod)
+	case r.Cause == cause.InPlaceUpdate:
+		n.Windows = r.consumers.windows()
+	}
+	return n
+}

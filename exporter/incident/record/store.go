@@ -1,0 +1,251 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/timer"
+)
+
+const (
+	maxAliases = 20
+	// maxHarmless bounds the incidents that look like a rollout and may turn out to be harm.
+	maxHarmless = 10_000
+)
+
+// Store has the incidents of a cluster.
+type Store struct {
+	Timers timer.Queue
+	// GracePeriod is the one in force, 0 while it is not known.
+	GracePeriod time.Duration
+
+	size int
+	// now is the time of the newest transition or question.
+	now time.Time
+	// active are the incidents that may still grow, by the key of their subject. shown are those that are reported.
+	active map[string]*Record
+	shown  []*Record
+	// harmless counts the active incidents that nothing speaks for harm of yet.
+	harmless int
+	notifier notifier
+}
+
+// NewStore makes an empty store that keeps the newest incidents, size of them.
+func NewStore(size int) *Store { return &Store{size: max(size, 1), active: map[string]*Record{}} }
+
+// Advance lets the time pass until t, and returns it. It does not go back.
+func (s *Store) Advance(t time.Time) time.Time {
+	if t.After(s.now) {
+		s.now = t
+	}
+	return s.now
+}
+
+// LostTogether is within what time nodes must be lost to be lost together. Their
+// heartbeats are spread over an interval, and the grace period is longer than that.
+func (s *Store) LostTogether() time.Duration {
+	if s.GracePeriod == 0 {
+		return advice.DefaultGracePeriod
+	}
+	return s.GracePeriod
+}
+
+// Find returns the active incident of a subject; nil if there is none, or if it is over for good by t.
+func (s *Store) Find(x Subject, t time.Time) *Record {
+	r := s.active[x.key()]
+	if r != nil && r.QuietBy(t) {
+		s.Settle(r)
+		return nil
+	}
+	return r
+}
+
+// Begin returns the active incident of a subject, or begins one.
+func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
+	if r := s.Find(x, t); r != nil {
+		return r
+	}
+	r := newRecord(x, t, trigger)
+	r.id = s.unique(r.id)
+	r.timer = timer.New(x.key(), func(t time.Time) { s.look(r, t) })
+	s.active[x.key()] = r
+	if r.harmless {
+		s.harmless++
+		s.boundHarmless()
+		return r
+	}
+	if x.Kind == KindNode {
+		r.undecided = t.Add(s.LostTogether())
+		s.Timers.Wake(&r.timer, r.undecided)
+	}
+	s.Show(r)
+	return r
+}
+
+// unique makes the ID of an incident differ from those of others that began with the same write.
+func (s *Store) unique(id string) string {
+	taken := func(id string) bool {
+		return slices.ContainsFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
+	}
+	is := id
+	for n := 2; taken(is); n++ {
+		is = fmt.Sprintf("%s-%d", id, n)
+	}
+	return is
+}
+
+// boundHarmless gives up the oldest tenth of the incidents that look harmless, if there are too many.
+func (s *Store) boundHarmless() {
+	if s.harmless <= maxHarmless {
+		return
+	}
+	var all []*Record
+	for _, r := range s.active {
+		if r.harmless {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Record) int { return cmp.Or(a.start.Compare(b.start), strings.Compare(a.id, b.id)) })
+	for _, r := range all[:len(all)/10] {
+		s.Settle(r)
+	}
+}
+
+// Show makes an incident one that is reported.
+func (s *Store) Show(r *Record) {
+	if r.harmless && !r.settled {
+		s.harmless--
+	}
+	r.harmless = false
+	if r.shown {
+		return
+	}
+	r.shown = true
+	s.shown = append(s.shown, r)
+	s.notifier.note(r)
+	s.makeRoom()
+}
+
+// makeRoom drops the oldest incidents if there are too many, those that have ended first and those that are ongoing last.
+// Undecided incidents of nodes take no room: a stall of a large cluster is one incident in the end, and must not push out others.
+func (s *Store) makeRoom() {
+	if len(s.shown) <= s.size {
+		return
+	}
+	over := -s.size
+	for _, r := range s.shown {
+		if r.undecided.IsZero() {
+			over++
+		}
+	}
+	for ; over > 0; over-- {
+		i := s.oldest()
+		r := s.shown[i]
+		s.shown = slices.Delete(s.shown, i, i+1)
+		kind := incident.Ended
+		if r.recovered.IsZero() {
+			kind = incident.Dropped
+		}
+		s.depart(r, kind, "")
+		s.Settle(r)
+	}
+}
+
+// oldest is the index of the incident that is dropped first.
+func (s *Store) oldest() int {
+	first, rank := -1, 0
+	for i, r := range s.shown {
+		is := 1
+		switch {
+		case !r.undecided.IsZero():
+			continue
+		case r.settled:
+			return i
+		case r.recovered.IsZero():
+			is = 2
+		}
+		if first < 0 || is < rank {
+			first, rank = i, is
+		}
+	}
+	return first
+}
+
+// Settle ends an incident for good: what comes now is another one.
+func (s *Store) Settle(r *Record) {
+	if r.harmless && !r.settled {
+		s.harmless--
+	}
+	r.settled, s.notifier.all = true, true
+	if !r.isOpen() {
+		// An empty map keeps the room that it once took.
+		r.open = newOpen()
+	}
+	s.Timers.Stop(&r.timer)
+	if s.active[r.key()] == r {
+		delete(s.active, r.key())
+	}
+}
+
+// Touch notes a change at t, after which everything may have recovered.
+func (s *Store) Touch(r *Record, t time.Time) {
+	s.notifier.note(r)
+	switch {
+	case r.isOpen():
+		r.recovered = time.Time{}
+	case t.After(r.recovered):
+		r.recovered = t
+		s.Timers.Wake(&r.timer, t.Add(Quiet))
+	}
+}
+
+// MergeNodes makes incidents of nodes part of the one of the control plane.
+func (s *Store) MergeNodes(nodes []*Record, into *Record) {
+	for _, r := range nodes {
+		s.merge(r, into)
+	}
+	s.makeRoom()
+}
+
+func (s *Store) merge(r, into *Record) {
+	r.into = into
+	if into.start.After(r.start) {
+		into.start = r.start
+	}
+	if len(into.also) < maxAliases {
+		into.also = append(into.also, r.id)
+	}
+	for name := range r.open.nodes {
+		into.OpenNode(name)
+	}
+	for key, since := range r.open.addresses {
+		into.open.addresses[key] = since
+	}
+	for service, since := range r.open.services {
+		into.open.services[service] = since
+	}
+	into.take(&r.counts)
+	into.Evidence.Take(&r.Evidence)
+	into.Timeline.Take(&r.Timeline)
+	s.depart(r, incident.Merged, into.id)
+	s.Settle(r)
+	if i := slices.Index(s.shown, r); i >= 0 {
+		s.shown = slices.Delete(s.shown, i, i+1)
+	}
+	s.Touch(into, r.recovered)
+}
+
+// AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
+func (s *Store) AddToNodes(e evidence.Entry) {
+	for _, r := range s.active {
+		if r.OfNodes() && r.Ongoing() {
+			r.Evidence.Add(e)
+		}
+	}
+}

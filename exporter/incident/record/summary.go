@@ -1,0 +1,121 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// summary says in a sentence what happened, and to whom.
+func (r *Record) summary(x *incident.Incident) string {
+	happened := ""
+	switch r.Kind {
+	case KindControlPlane:
+		happened = r.happenedToControlPlane(x)
+	case KindGracePeriod:
+		happened = r.happenedByGracePeriod(x)
+	case KindNode:
+		happened = r.happenedToNode(x)
+	default:
+		happened = r.happenedToService()
+	}
+	return phrase.Sentence(happened) + "; " + r.effectText(x) + "."
+}
+
+func graceText(x *incident.Incident) string {
+	if x.Numbers.GracePeriod == 0 {
+		return ""
+	}
+	return " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
+}
+
+func (r *Record) happenedToControlPlane(x *incident.Incident) string {
+	s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.knownNodes)
+	if longest := x.Numbers.LongestInterval; longest > 0 {
+		s += ", for up to " + phrase.Duration(longest) + graceText(x)
+	}
+	return s + r.turnedText(x)
+}
+
+func (r *Record) happenedByGracePeriod(x *incident.Incident) string {
+	s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat"
+	if longest := x.Numbers.LongestInterval; longest > 0 {
+		s += ": " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + phrase.Duration(longest)
+	}
+	return s + r.turnedText(x)
+}
+
+func (r *Record) happenedToNode(x *incident.Incident) string {
+	node := "node " + x.Subject
+	switch {
+	case x.Cause == cause.KubeletRestart:
+		return "the kubelet of " + node + " restarted and took its pods for not ready until it had probed them"
+	case x.Cause == cause.NodeNotReady:
+		return "the kubelet of " + node + " reported itself not ready" + phrase.Times(x.Turned)
+	case x.Numbers.LongestInterval > 0:
+		return node + " sent no heartbeat for " + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
+	}
+	return "the node controller took " + node + " for lost" + phrase.Times(r.turnedUnknown)
+}
+
+// turnedText says what the node controller made of lost heartbeats.
+func (r *Record) turnedText(x *incident.Incident) string {
+	switch {
+	case r.turnedUnknown > 0:
+		return " and Ready turned Unknown " + phrase.Count(r.turnedUnknown, "time", "times")
+	case x.State == incident.StateRunning:
+		return ""
+	}
+	return ", which the node controller did not notice"
+}
+
+// happenedToService says what took addresses from a Service whose nodes are healthy.
+func (r *Record) happenedToService() string {
+	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.resets == 0 && r.lost == 0}.Happened()
+	switch {
+	case r.Cause == cause.InPlaceUpdate && r.lostAgain > 0:
+		return s + fmt.Sprintf(", and %d of them out again after they had come back", r.lostAgain)
+	case r.Cause == cause.EndpointsReset, r.Cause == cause.ManualWrite:
+		return s + phrase.Times(r.resets)
+	}
+	return s
+}
+
+// effectText says what the Services lost.
+func (r *Record) effectText(x *incident.Incident) string {
+	if x.Lost == 0 && x.Outages == 0 {
+		return r.noLossText(x)
+	}
+	services := fmt.Sprintf("%d Services", len(x.Services)+x.ServicesLeftOut)
+	worst, whose := x.Services[0], ""
+	if name := worst.Namespace + "/" + worst.Name; len(x.Services)+x.ServicesLeftOut == 1 {
+		services = name
+	} else {
+		whose = name + " "
+	}
+	s := services + " lost " + phrase.Count(x.Lost, "ready address", "ready addresses")
+	switch {
+	case x.Outages == 0:
+		return s
+	case worst.Down:
+		return s + " and " + whose + "has had none for " + phrase.Duration(worst.OutageTime)
+	}
+	return s + " and " + whose + "had none for " + phrase.Duration(worst.OutageTime)
+}
+
+func (r *Record) noLossText(x *incident.Incident) string {
+	switch {
+	case r.lacksAddresses():
+		return "it has had none since"
+	case r.resets > 0 && x.State == incident.StatePending:
+		return "they are back, to be wiped again"
+	case r.resets > 0 && r.Cause == cause.EndpointsReset:
+		return "they are back"
+	case x.State == incident.StatePending:
+		return "nothing is lost yet"
+	}
+	return "no Service lost a ready address"
+}
