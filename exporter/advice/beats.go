@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // slowAlways is what no kubelet in order reaches, however short the grace period is.
@@ -132,7 +134,7 @@ func (b *beats) nodeRecommendations() (all []Recommendation) {
 	if len(b.slow) > 0 {
 		all = append(all, Recommendation{
 			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: renewalText,
-			Observed: fmt.Sprintf("%s of %d late: %s", several(uint64(len(b.slow)), "node"), len(b.nodes), b.nameSome(b.slow)),
+			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(b.slow), "node", "nodes"), len(b.nodes), b.nameSome(b.slow)),
 			Advice:   "look at the kubelet there: CPU and disk pressure, many containers and images to collect, its way to the API server",
 			Why:      b.whySlow(),
 		})
@@ -140,7 +142,7 @@ func (b *beats) nodeRecommendations() (all []Recommendation) {
 	if len(b.silent) > 0 {
 		all = append(all, Recommendation{
 			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
-			Observed: fmt.Sprintf("%s of %d silent: %s", several(uint64(len(b.silent)), "node"), len(b.nodes), b.nameSome(b.silent)),
+			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(b.silent), "node", "nodes"), len(b.nodes), b.nameSome(b.silent)),
 			Advice:   "look whether it was down; delete the Node if it is not to come back",
 			Why:      fmt.Sprintf("no grace period should bridge more than %s: this is a node that is down, not a slow one.", brief(longestGrace)),
 		})

@@ -3,6 +3,8 @@ package advice
 import (
 	"fmt"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 const (
@@ -82,7 +84,7 @@ func (b *beats) tooFew() Recommendation {
 	return Recommendation{
 		Kind: FewHeartbeats, Severity: Note,
 		Set:      "the time of observation",
-		Observed: fmt.Sprintf("%s of %s", several(b.intervals.total(), "heartbeat interval"), several(uint64(len(b.nodes)), "node")),
+		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
 		Advice:   "observe for two minutes or longer, or ask a kubeflap that runs (--url)",
 		Why:      fmt.Sprintf("heartbeats are 10 s apart: less than %d intervals of each node tell little of how late they may be.", fewest),
 	}
@@ -166,5 +168,5 @@ func fitting(renewals int) string {
 	if renewals > 1 {
 		missable = fmt.Sprintf("%d may be missed", renewals-1)
 	}
-	return fmt.Sprintf("%s into it, %s", severalFit(renewals), missable)
+	return fmt.Sprintf("%s into it, %s", phrase.Count(renewals, "renewal fits", "renewals fit"), missable)
 }

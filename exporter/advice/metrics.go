@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -74,14 +75,14 @@ func (r *reader) check() error {
 	case len(clusters) == 0:
 		return fmt.Errorf("there is no %s: these are not the metrics of a kubeflap", metricSynced)
 	case r.cluster == "" && len(clusters) > 1:
-		return fmt.Errorf("there are several clusters, name one: %s", strings.Join(sortedKeys(clusters), ", "))
+		return fmt.Errorf("there are several clusters, name one: %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	case r.cluster != "" && !clusters[r.cluster]:
-		return fmt.Errorf("there is no cluster %s, only: %s", r.cluster, strings.Join(sortedKeys(clusters), ", "))
+		return fmt.Errorf("there is no cluster %s, only: %s", r.cluster, strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	}
 	missing := map[string]bool{}
 	r.each(metricSynced, func(l labels, v float64) { missing[l["resource"]] = v == 0 })
 	r.each(metricUnavailable, func(l labels, _ float64) { missing[l["resource"]] = false })
-	for _, resource := range sortedKeys(missing) {
+	for _, resource := range slices.Sorted(maps.Keys(missing)) {
 		if missing[resource] {
 			return fmt.Errorf("the list of %s is not complete", resource)
 		}
@@ -196,18 +197,9 @@ func (r *reader) namespaces() []Namespace {
 	return sortedValues(namespaces)
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, cmp.Compare[string])
-	return keys
-}
-
 func sortedValues[V any](m map[string]*V) []V {
 	values := make([]V, 0, len(m))
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		values = append(values, *m[key])
 	}
 	return values

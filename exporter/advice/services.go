@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // serviceRecommendations are those about manually managed Endpoints.
@@ -69,13 +70,13 @@ func hitInPlace(services []Service, namespace string) (hit []Service) {
 }
 
 func inPlace(n Namespace, hit []Service) Recommendation {
-	observed := []string{fmt.Sprintf("%s to running pods", several(n.InPlaceUpdates, "image change"))}
+	observed := []string{fmt.Sprintf("%s to running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
 		observed = append(observed, fmt.Sprintf("%s lost %s by them, and %s back soon after",
-			s.Name, several(s.InPlaceLosses, "ready address", "es"), wereOf(s.Bounces)))
+			s.Name, phrase.Count(int(s.InPlaceLosses), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
 	}
 	if n.SilentRestarts > 0 {
-		observed = append(observed, several(n.SilentRestarts, "container")+" restarted with the pod Ready all the while")
+		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted with the pod Ready all the while")
 	}
 	text := causeTexts[cause.InPlaceUpdate]
 	x := Recommendation{
@@ -94,11 +95,4 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	}
 	x.Advice += windowAdvice(n.Windows)
 	return x
-}
-
-func wereOf(bounces uint64) string {
-	if bounces == 1 {
-		return "1 was"
-	}
-	return fmt.Sprintf("%d were", bounces)
 }

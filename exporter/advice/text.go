@@ -7,13 +7,15 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // WriteText prints a report for people.
 func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, %s observed: longest %s, typical %s\n",
-		several(uint64(h.Nodes), "node"), orUnknown(h.Grace), several(h.Observed, "heartbeat interval"), orUnknown(h.Longest), orUnknown(h.Typical))
+		phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace), phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
 	for _, x := range r.Recommendations {
 		fmt.Fprintf(out, "\n[%s] %s\n", x.Severity, title(x))
 		fmt.Fprintf(out, "  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Set, x.Observed, x.Advice, x.Why)
@@ -36,7 +38,7 @@ func title(x Recommendation) string {
 }
 
 func writeProfiles(out io.Writer, r Report) {
-	fmt.Fprintf(out, "\nProfiles, with what they cost with %s:\n", several(uint64(r.Heartbeats.Nodes), "node"))
+	fmt.Fprintf(out, "\nProfiles, with what they cost with %s:\n", phrase.Count(r.Heartbeats.Nodes, "node", "nodes"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "  profile\tstatus update\tmonitor period\tgrace period\teviction [1]\tstatus writes [2]\trenewals that fit [3]")
 	for _, p := range r.Profiles {
@@ -61,24 +63,6 @@ func orUnknown(seconds float64) string {
 		return "unknown"
 	}
 	return brief(inSeconds(seconds))
-}
-
-// several is a number and its noun; the plural's ending is s unless another one is given.
-func several(n uint64, noun string, ending ...string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if len(ending) == 0 {
-		ending = []string{"s"}
-	}
-	return fmt.Sprintf("%d %s%s", n, noun, ending[0])
-}
-
-func severalFit(n int) string {
-	if n == 1 {
-		return "1 renewal fits"
-	}
-	return fmt.Sprintf("%d renewals fit", n)
 }
 
 func times(n uint64) string {

@@ -20,10 +20,6 @@ type addresses struct {
 	lately   map[record.AddressKey]*address
 }
 
-func newAddresses(records *record.Store, nodes *nodes, pods *pods, services *services) *addresses {
-	return &addresses{records, nodes, pods, services, map[record.AddressKey]*address{}}
-}
-
 // address is an address that was lost lately. Its loss is reported before its return.
 type address struct {
 	record *record.Record
@@ -61,7 +57,7 @@ func (l *addresses) lost(x transition.AddressLost) {
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 	l.takeOut(r, a, x)
 	if a.losses == 2 {
-		r.LoseAgain()
+		r.LostAgain++
 		l.records.Show(r)
 	}
 	l.services.lostAddress(r, x)
@@ -111,7 +107,7 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 		l.records.Show(r)
 	}
 	a.isOut, a.away = false, false
-	r.CloseAddress(key)
+	delete(r.Open.Addresses, key)
 	a.span = a.span.End(t)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressReturned, Time: t, Service: key.Service})
 	l.records.Touch(r, t)
@@ -125,7 +121,7 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	}
 	r := a.record.Root()
 	a.isOut, a.changed = false, t
-	r.CloseAddress(keyOf(x))
+	delete(r.Open.Addresses, keyOf(x))
 	a.span = a.span.End(t)
 	if how == evidence.AddressRemoved {
 		l.pods.gone(podKey{x.Namespace, x.Pod.Name}, t)
@@ -137,7 +133,7 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 // consumerBounced counts for updates in place only.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.lately[keyOf(x.Address)]; a != nil && a.record.Root().Cause == cause.InPlaceUpdate {
-		a.record.Root().BounceConsumer(x.Window)
+		a.record.Root().Consumers.Count(x.Window)
 	}
 }
 
@@ -149,7 +145,7 @@ func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 		}
 		if a.isOut {
 			r := a.record.Root()
-			r.CloseAddress(key)
+			delete(r.Open.Addresses, key)
 			a.span = a.span.End(x.Time)
 			l.records.Touch(r, x.Time)
 		}

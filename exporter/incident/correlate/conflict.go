@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -13,42 +15,65 @@ func selectorConflict(x transition.Service) record.Subject {
 	return record.Service(x, cause.EndpointsReset)
 }
 
+func (l *services) conflict(x transition.SelectorConflict) {
+	r := l.records.Begin(selectorConflict(x.Service), x.Time, x.Trigger)
+	r.Open.Conflict = true
+	r.EffectOn(x.Service)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.SelectorConflict, Time: x.Time, Service: x.Service, Number: x.Count})
+	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
+	l.records.Touch(r, x.Time)
+}
+
+func (l *services) conflictEnded(x transition.Service, t time.Time) {
+	r := l.records.Find(selectorConflict(x), t)
+	if r == nil || !r.Open.Conflict {
+		return
+	}
+	r.Open.Conflict = false
+	restore(r, t)
+	r.ConflictSpan = r.ConflictSpan.End(t)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.SelectorConflictEnded, Time: t, Service: x})
+	l.records.Touch(r, t)
+}
+
+// endpointsReset takes in that all manually managed addresses were removed.
 func (l *services) endpointsReset(x transition.EndpointsReset) {
 	s := record.Service(x.Service, cause.ManualWrite)
 	if x.BySelector {
 		s = selectorConflict(x.Service)
 	}
 	r := l.records.Begin(s, x.Time, x.Trigger)
-	r.Reset(x)
+	r.Resets++
+	r.EffectOn(x.Service)
+	if x.BySelector && !r.Open.Removed {
+		r.Open.Removed = true
+		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
 	l.records.Touch(r, x.Time)
 }
 
 // endpointsRewritten takes in that removed addresses are back. They will be removed again while the conflict lasts.
 func (l *services) endpointsRewritten(x transition.EndpointsRewritten) {
-	r := l.records.Find(selectorConflict(x.Service), x.Time)
-	if r == nil || !r.AddressesRemoved() {
-		return
-	}
-	r.Rewrite(x)
-	l.records.Touch(r, x.Time)
-}
-
-// restored takes in that a Service has a ready address again.
-func (l *services) restored(x transition.Service, t time.Time) {
-	if r := l.records.Find(selectorConflict(x), t); r != nil && r.AddressesRemoved() {
-		r.Restore(t)
-		l.records.Touch(r, t)
+	r := l.restored(x.Service, x.Time)
+	if r != nil {
+		r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsRewritten, Time: x.Time, Service: x.Service, Number: x.Count})
 	}
 }
 
-func (l *services) conflict(x transition.SelectorConflict) {
-	r := l.records.Begin(selectorConflict(x.Service), x.Time, x.Trigger)
-	r.OpenConflict(x)
-	l.records.Touch(r, x.Time)
+// restored takes in that a Service has a ready address. It returns the incident whose addresses are back, nil if there is none.
+func (l *services) restored(x transition.Service, t time.Time) *record.Record {
+	r := l.records.Find(selectorConflict(x), t)
+	if r == nil || !r.Open.Removed {
+		return nil
+	}
+	restore(r, t)
+	l.records.Touch(r, t)
+	return r
 }
 
-func (l *services) conflictEnded(x transition.Service, t time.Time) {
-	if r := l.records.Find(selectorConflict(x), t); r != nil && r.CloseConflict(x, t) {
-		l.records.Touch(r, t)
-	}
+// restore notes that the removed addresses are back, or not wanted any more.
+func restore(r *record.Record, t time.Time) {
+	r.Open.Removed = false
+	r.RemovedSpan = r.RemovedSpan.End(t)
 }

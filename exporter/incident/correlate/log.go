@@ -38,12 +38,12 @@ type Log struct {
 
 // New makes an empty log that keeps the newest incidents, size of them.
 func New(size int) *Log {
-	l := &Log{records: record.NewStore(size)}
-	l.nodes = newNodes(l.records)
-	l.pods = newPods(l.records, l.nodes)
-	l.services = newServices(l.records)
-	l.addresses = newAddresses(l.records, l.nodes, l.pods, l.services)
-	return l
+	records := record.NewStore(size)
+	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
+	pods := &pods{records, nodes, map[podKey]*pod{}}
+	services := &services{records, map[transition.Service]*service{}}
+	addresses := &addresses{records, nodes, pods, services, map[record.AddressKey]*address{}}
+	return &Log{records: records, nodes: nodes, pods: pods, services: services, addresses: addresses}
 }
 
 // Observe takes in transitions, in their order.
@@ -52,13 +52,11 @@ func (l *Log) Observe(found ...transition.Transition) {
 	defer l.mu.Unlock()
 	for _, x := range found {
 		l.advance(x.When())
-		if !l.observeNode(x) && !l.observePod(x) && !l.observeAddress(x) && !l.observeService(x) {
-			l.observeWatch(x)
-		}
+		l.observe(x)
 	}
 }
 
-func (l *Log) observeNode(x transition.Transition) bool {
+func (l *Log) observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.HeartbeatSeen:
 		l.nodes.heartbeatSeen(x)
@@ -76,14 +74,6 @@ func (l *Log) observeNode(x transition.Transition) bool {
 		l.nodes.readyMissed(x)
 	case transition.NodeRemoved:
 		l.nodes.removed(x)
-	default:
-		return false
-	}
-	return true
-}
-
-func (l *Log) observePod(x transition.Transition) bool {
-	switch x := x.(type) {
 	case transition.PodReadyChanged:
 		l.pods.readyChanged(x)
 	case transition.PodReadyWasStale:
@@ -92,13 +82,17 @@ func (l *Log) observePod(x transition.Transition) bool {
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodUpdated, Time: x.Time})
 	case transition.PodRestartedSilently:
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
+	case transition.WatchBroke:
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
+	case transition.WatchWorks:
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
-		return false
+		l.observeService(x)
 	}
-	return true
 }
 
-func (l *Log) observeAddress(x transition.Transition) bool {
+// observeService takes in what happened to a Service or to its addresses.
+func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
 		l.addresses.lost(x)
@@ -116,14 +110,6 @@ func (l *Log) observeAddress(x transition.Transition) bool {
 		l.addresses.returned(keyOf(x.Address), x.Time)
 	case transition.ConsumerBounced:
 		l.addresses.consumerBounced(x)
-	default:
-		return false
-	}
-	return true
-}
-
-func (l *Log) observeService(x transition.Transition) bool {
-	switch x := x.(type) {
 	case transition.OutageStarted:
 		l.services.outageStarted(x)
 	case transition.OutageEnded:
@@ -140,19 +126,6 @@ func (l *Log) observeService(x transition.Transition) bool {
 		l.services.removed(x)
 		l.addresses.serviceRemoved(x)
 		l.services.conflictEnded(x.Service, x.Time)
-	default:
-		return false
-	}
-	return true
-}
-
-// observeWatch adds to the evidence when kubeflap itself saw nothing.
-func (l *Log) observeWatch(x transition.Transition) {
-	switch x := x.(type) {
-	case transition.WatchBroke:
-		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
-	case transition.WatchWorks:
-		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	}
 }
 

@@ -32,10 +32,6 @@ type nodes struct {
 	losses []nodeLoss
 }
 
-func newNodes(records *record.Store) *nodes {
-	return &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
-}
-
 // node is a node that had other transitions than heartbeats lately.
 type node struct {
 	name string
@@ -93,7 +89,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	if n.missed && r.Kind == record.KindGracePeriod && x.Interval > oneBeatLost {
 		r = l.outgrow(n, n.gapFrom.Add(oneBeatLost))
 	}
-	r.SeeInterval(x.Interval)
+	r.Longest = max(r.Longest, x.Interval)
 	if !n.missed {
 		return
 	}
@@ -125,8 +121,8 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 
 // openGap adds to an incident that a node sends no heartbeat.
 func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
-	r.LoseHeartbeat()
-	r.OpenNode(n.name)
+	r.HeartbeatLost = true
+	r.Open.Nodes[n.name] = struct{}{}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.gapFrom, Name: n.name})
 	if n.late.After(n.gapFrom) && r.Kind != record.KindGracePeriod {
 		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: n.late.Sub(n.gapFrom)})
@@ -150,16 +146,16 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	if x.To == event.StatusUnknown {
 		kind = evidence.NodeUnknown
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
-		r.LoseHeartbeat()
+		r.HeartbeatLost = true
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
 		}
-		r.TurnUnknown()
+		r.TurnedUnknown++
 	} else {
 		r = l.follow(n, x.Time, x.Loss, normalInterval+1)
-		r.Turn()
 	}
-	r.OpenNode(n.name)
+	r.Turned++
+	r.Open.Nodes[n.name] = struct{}{}
 	n.unready.End(x.Time)
 	n.unready = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.Silence})
@@ -185,8 +181,9 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 		return
 	}
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
-	r.LoseHeartbeat()
-	r.TurnUnknown()
+	r.HeartbeatLost = true
+	r.Turned++
+	r.TurnedUnknown++
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeWasUnknown, Time: x.Time, Name: n.name})
 	l.records.Touch(r, x.Time)
 }
@@ -208,7 +205,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 // close notes that a node has recovered, if it has.
 func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	if !n.missed && !n.notReady {
-		r.CloseNode(n.name)
+		delete(r.Open.Nodes, n.name)
 		l.records.Touch(r, t)
 	}
 }

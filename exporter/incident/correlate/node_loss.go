@@ -61,7 +61,7 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	}
 	n.record = l.records.Begin(s, t, x.Trigger)
 	n.record.AddNode(n.name)
-	n.record.KnowNodes(len(l.heard))
+	n.record.KnownNodes = max(n.record.KnownNodes, len(l.heard))
 	return n.record
 }
 
@@ -72,9 +72,7 @@ func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigge
 		gap = normalInterval + 1
 	}
 	r := l.follow(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
-	if why == cause.NodeHeartbeatLost {
-		r.LoseHeartbeat()
-	}
+	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
 	return r
 }
 
@@ -121,7 +119,7 @@ func (l *nodes) mergeIfTogether(t time.Time) {
 		return
 	}
 	all := l.records.Begin(record.ControlPlane(), t, triggerOfMany(renewed))
-	all.KnowNodes(len(l.heard))
+	all.KnownNodes = max(all.KnownNodes, len(l.heard))
 	l.records.MergeNodes(some, all)
 }
 
@@ -155,7 +153,7 @@ func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
 	if r == nil || r.Kind != record.KindGracePeriod || !n.missed {
 		return r
 	}
-	r.CloseNode(n.name)
+	delete(r.Open.Nodes, n.name)
 	n.gap, n.unready = n.gap.End(t), n.unready.End(t)
 	l.records.Touch(r, t)
 	n.record, n.lostAt = nil, time.Time{}

@@ -23,10 +23,6 @@ type pods struct {
 	lately  map[podKey]*pod
 }
 
-func newPods(records *record.Store, nodes *nodes) *pods {
-	return &pods{records: records, nodes: nodes, lately: map[podKey]*pod{}}
-}
-
 type podKey struct{ namespace, name string }
 
 func (k podKey) String() string { return k.namespace + "/" + k.name }
@@ -83,7 +79,7 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 		l.note(x.Pod, entry)
 	case x.Node != "":
 		r := l.nodes.followPod(x.Pod, x.Time, x.Cause, x.Trigger)
-		r.Blame(x.Cause)
+		r.ByCause[x.Cause] += 0
 		r.Evidence.Add(entry)
 		p.span = r.Timeline.Begin(incident.TrackPod, entry.Name, x.Time)
 		l.records.Touch(r, x.Time)

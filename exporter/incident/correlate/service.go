@@ -26,10 +26,6 @@ type services struct {
 	lately  map[transition.Service]*service
 }
 
-func newServices(records *record.Store) *services {
-	return &services{records, map[transition.Service]*service{}}
-}
-
 // service is a Service that lost or gained addresses lately.
 type service struct {
 	// losses are the last times at which it lost addresses. lossAt is the newest.
@@ -132,7 +128,9 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 func (l *services) beginOutage(x transition.Service, s *service, r *record.Record) {
 	s.record = r
 	l.records.Show(r)
-	r.OpenOutage(x, s.outage)
+	r.Outages++
+	r.EffectOn(x).Outages++
+	r.Open.Outages[x] = s.outage
 	s.span = r.Timeline.Begin(incident.TrackOutage, x.Namespace+"/"+x.Name, s.outage)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.OutageStarted, Time: s.outage, Service: x})
 	l.records.Touch(r, s.outage)
@@ -157,11 +155,13 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 func (l *services) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
-	r.CloseOutage(x, lasted)
+	r.OutageTime += lasted
+	r.EffectOn(x).OutageTime += lasted
+	delete(r.Open.Outages, x)
 	s.span = s.span.End(t)
 	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted})
 	s.outage, s.record = time.Time{}, nil
-	r.Restore(t)
+	restore(r, t)
 	l.records.Touch(r, t)
 }
 
@@ -210,7 +210,7 @@ func (l *services) judge(x transition.Service, r *record.Record) {
 	if s := l.lately[x]; s != nil && s.gainedAt.After(r.Start().Add(-replacedWithin)) {
 		gained = s.gained
 	}
-	if r.Lost() > gained {
+	if r.Lost > gained {
 		l.records.Show(r)
 	} else {
 		l.records.Settle(r)

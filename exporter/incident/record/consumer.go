@@ -10,7 +10,8 @@ import (
 // consumers are the bounces that consumers see, by window as track.Windows has them.
 type consumers [track.NumWindows]int
 
-func (c *consumers) count(window time.Duration) {
+// Count counts an address that a consumer would have put back and taken out again.
+func (c *consumers) Count(window time.Duration) {
 	for i, x := range track.Windows() {
 		if x == window {
 			c[i]++

@@ -16,31 +16,39 @@ const (
 
 // counts are what an incident hit, and how often.
 type counts struct {
+	// KnownNodes is how many nodes the cluster has.
+	KnownNodes int
+	// LostAgain counts the addresses that were lost, came back and were lost again.
+	Lost, LostAgain int
+	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
+	Turned, TurnedUnknown int
+	// Longest is the longest heartbeat interval that has ended.
+	Longest time.Duration
+	// HeartbeatLost: a node lost its heartbeat, which explains what else happened to it.
+	HeartbeatLost bool
+	// ByCause counts the lost addresses. A cause may have cost none.
+	ByCause   map[cause.Cause]int
+	Consumers consumers
+
+	Outages    int
+	OutageTime time.Duration
+	// Resets is how often manually managed addresses were removed.
+	Resets int
+
 	nodes           []string
 	nodesLeftOut    leftOut
-	services        []*effect
+	services        []*Effect
 	servicesLeftOut leftOut
-	// knownNodes is how many nodes the cluster has.
-	knownNodes int
-	// lostAgain counts the addresses that were lost, came back and were lost again.
-	lost, bounces, lostAgain int
-	outages, resets          int
-	outageTime               time.Duration
-	// turned is how often nodes turned not Ready or Unknown, turnedUnknown the latter.
-	turned, turnedUnknown int
-	// longest is the longest heartbeat interval that has ended.
-	longest time.Duration
-	byCause map[cause.Cause]int
-	// heartbeatLost: a node lost its heartbeat, which explains what else happened to it.
-	heartbeatLost bool
-	consumers     consumers
+	bounces         int
 }
 
-// effect is what an incident did to a Service.
-type effect struct {
-	service                transition.Service
-	lost, bounces, outages int
-	outageTime             time.Duration
+// Effect is what an incident did to a Service.
+type Effect struct {
+	Outages    int
+	OutageTime time.Duration
+
+	service       transition.Service
+	lost, bounces int
 }
 
 // AddNode adds a node to those that the incident hit.
@@ -54,63 +62,33 @@ func (c *counts) AddNode(name string) {
 	}
 }
 
-// KnowNodes notes how many nodes the cluster has.
-func (c *counts) KnowNodes(n int) { c.knownNodes = max(c.knownNodes, n) }
-
-// SeeInterval notes the interval between two heartbeats.
-func (c *counts) SeeInterval(d time.Duration) { c.longest = max(c.longest, d) }
-
-// LoseHeartbeat notes that a node lost its heartbeat.
-func (c *counts) LoseHeartbeat() { c.heartbeatLost = true }
-
-// Turn counts that a node turned not Ready.
-func (c *counts) Turn() { c.turned++ }
-
-// TurnUnknown counts that a node turned Unknown.
-func (c *counts) TurnUnknown() {
-	c.turned++
-	c.turnedUnknown++
-}
-
-// Blame notes a cause, even if no address was lost for it.
-func (c *counts) Blame(why cause.Cause) { c.byCause[why] += 0 }
-
 // Lose counts a lost address.
 func (c *counts) Lose(x transition.AddressLost) {
-	c.lost++
-	c.byCause[x.Cause]++
-	c.effectOn(x.Service).lost++
+	c.Lost++
+	c.ByCause[x.Cause]++
+	c.EffectOn(x.Service).lost++
 	if x.Pod.Node != "" {
 		c.AddNode(x.Pod.Node)
 	}
 }
 
-// LoseAgain counts an address that was lost, came back and was lost again.
-func (c *counts) LoseAgain() { c.lostAgain++ }
-
-// Lost is how many addresses were lost.
-func (c *counts) Lost() int { return c.lost }
-
 // Bounce counts an address that came back.
 func (c *counts) Bounce(x transition.Service) {
 	c.bounces++
-	c.effectOn(x).bounces++
+	c.EffectOn(x).bounces++
 }
-
-// BounceConsumer counts an address that a consumer would have put back and taken out again.
-func (c *counts) BounceConsumer(window time.Duration) { c.consumers.count(window) }
 
 // nodeCount is how many nodes the incident hit.
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
-// effectOn is what the incident did to a Service. Over the limit of Services only their sum is kept.
-func (c *counts) effectOn(x transition.Service) *effect {
+// EffectOn is what the incident did to a Service. Over the limit of Services only their sum is kept.
+func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
 			return e
 		}
 	}
-	e := &effect{service: x}
+	e := &Effect{service: x}
 	if len(c.services) == maxServices {
 		c.servicesLeftOut.add(hashOfService(x))
 	} else {
@@ -121,19 +99,19 @@ func (c *counts) effectOn(x transition.Service) *effect {
 
 // take adds the counts of an incident that turned out to be part of this one.
 func (c *counts) take(from *counts) {
-	c.lost, c.bounces = c.lost+from.lost, c.bounces+from.bounces
-	c.outages, c.outageTime = c.outages+from.outages, c.outageTime+from.outageTime
-	c.turned, c.turnedUnknown = c.turned+from.turned, c.turnedUnknown+from.turnedUnknown
-	c.heartbeatLost = c.heartbeatLost || from.heartbeatLost
-	c.SeeInterval(from.longest)
-	c.consumers.take(from.consumers)
-	for why, n := range from.byCause {
-		c.byCause[why] += n
+	c.Lost, c.bounces = c.Lost+from.Lost, c.bounces+from.bounces
+	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
+	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
+	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
+	c.Longest = max(c.Longest, from.Longest)
+	c.Consumers.take(from.Consumers)
+	for why, n := range from.ByCause {
+		c.ByCause[why] += n
 	}
 	for _, e := range from.services {
-		sum := c.effectOn(e.service)
-		sum.lost, sum.bounces, sum.outages = sum.lost+e.lost, sum.bounces+e.bounces, sum.outages+e.outages
-		sum.outageTime += e.outageTime
+		sum := c.EffectOn(e.service)
+		sum.lost, sum.bounces = sum.lost+e.lost, sum.bounces+e.bounces
+		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
 	}
 	for _, name := range from.nodes {
 		c.AddNode(name)

@@ -17,12 +17,15 @@ import (
 // Quiet is how long everything must stay recovered. What flaps again before that is the same incident.
 const Quiet = 2 * time.Minute
 
-// Record is an incident while it grows.
+// Record is an incident while it grows. Who finds the incident writes the exported fields, only the Store writes the others.
 type Record struct {
 	Subject
 	counts
+	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
+	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true.
+	ConflictSpan, RemovedSpan *evidence.Span
 
 	id    string
 	also  []string
@@ -37,22 +40,18 @@ type Record struct {
 	// undecided is until when an incident of one node may turn out to be part of one of many nodes; zero if that is decided.
 	undecided time.Time
 	timer     timer.Timer
-
-	open open
-	// conflictSpan and removedSpan last while open.conflict and open.removed do.
-	conflictSpan, removedSpan *evidence.Span
 }
 
-// open is what has not recovered.
-type open struct {
-	nodes map[string]struct{}
-	// addresses and services have the time of the loss.
-	addresses map[AddressKey]time.Time
-	services  map[transition.Service]time.Time
-	// conflict: the Service has a selector and manually managed addresses, or had them when they were removed.
-	conflict bool
-	// removed: the manually managed addresses were removed and are not back.
-	removed bool
+// Open is what has not recovered.
+type Open struct {
+	Nodes map[string]struct{}
+	// Addresses and Outages have the time of the loss.
+	Addresses map[AddressKey]time.Time
+	Outages   map[transition.Service]time.Time
+	// Conflict: the Service has a selector and manually managed addresses, or had them when they were removed.
+	Conflict bool
+	// Removed: the manually managed addresses were removed and are not back.
+	Removed bool
 }
 
 // AddressKey identifies an address of a Service.
@@ -61,14 +60,14 @@ type AddressKey struct {
 	ID      event.UID
 }
 
-func newOpen() open {
-	return open{nodes: map[string]struct{}{}, addresses: map[AddressKey]time.Time{}, services: map[transition.Service]time.Time{}}
+func newOpen() Open {
+	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}}
 }
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	r := &Record{
-		Subject: s, id: idOf(s.key(), t, trigger), start: t, open: newOpen(),
-		counts: counts{byCause: map[cause.Cause]int{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
+		Subject: s, id: idOf(s.key(), t, trigger), start: t, Open: newOpen(),
+		counts: counts{ByCause: map[cause.Cause]int{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
 	}
 	switch s.Cause {
 	case cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
@@ -113,14 +112,14 @@ func (r *Record) QuietBy(t time.Time) bool {
 
 // Ongoing reports whether some harm has not recovered.
 func (r *Record) Ongoing() bool {
-	return len(r.open.nodes) > 0 || len(r.open.addresses) > 0 || len(r.open.services) > 0 || r.lacksAddresses()
+	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || r.lacksAddresses()
 }
 
 // lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
 // Without a conflict, as beside pods that match the selector, nobody waits for them.
-func (r *Record) lacksAddresses() bool { return r.open.removed && r.open.conflict }
+func (r *Record) lacksAddresses() bool { return r.Open.Removed && r.Open.Conflict }
 
-func (r *Record) isOpen() bool { return r.Ongoing() || r.open.conflict }
+func (r *Record) isOpen() bool { return r.Ongoing() || r.Open.Conflict }
 
 func (r *Record) state(t time.Time) incident.State {
 	switch {
@@ -129,7 +128,7 @@ func (r *Record) state(t time.Time) incident.State {
 		return incident.StateEnded
 	case r.Ongoing():
 		return incident.StateRunning
-	case r.open.conflict:
+	case r.Open.Conflict:
 		return incident.StatePending
 	case r.QuietBy(t):
 		return incident.StateEnded
@@ -137,25 +136,16 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// OpenNode notes that a node has not recovered.
-func (r *Record) OpenNode(name string) { r.open.nodes[name] = struct{}{} }
-
-// CloseNode notes that a node has recovered.
-func (r *Record) CloseNode(name string) { delete(r.open.nodes, name) }
-
-// CloseAddress notes that an address is ready again, or gone.
-func (r *Record) CloseAddress(key AddressKey) { delete(r.open.addresses, key) }
-
-// OpenOutage notes that a Service has no ready address since t.
-func (r *Record) OpenOutage(x transition.Service, t time.Time) {
-	r.outages++
-	r.open.services[x] = t
-	r.effectOn(x).outages++
-}
-
-// CloseOutage notes that an outage is over.
-func (r *Record) CloseOutage(x transition.Service, lasted time.Duration) {
-	delete(r.open.services, x)
-	r.outageTime += lasted
-	r.effectOn(x).outageTime += lasted
+// harmfulAt is when addresses that stay out are harm. Whether a changed Service is harmed depends on its other addresses.
+func (r *Record) harmfulAt() (time.Time, bool) {
+	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged {
+		return time.Time{}, false
+	}
+	var first time.Time
+	for _, since := range r.Open.Addresses {
+		if first.IsZero() || since.Before(first) {
+			first = since
+		}
+	}
+	return first.Add(Quiet), !first.IsZero()
 }

@@ -39,7 +39,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.Namespace, Subject: r.Name,
 		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
-		Lost: r.lost, Bounces: r.bounces, Outages: r.outages, OutageTime: r.outageTime, Turned: r.turned,
+		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned,
 		Evidence: r.Evidence.Evidence(), EvidenceLeftOut: r.Evidence.LeftOut(), SpansLeftOut: r.Timeline.LeftOut(),
 		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r),
 	}
@@ -49,7 +49,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 			x.End = s.now
 		}
 	}
-	for _, since := range r.open.services {
+	for _, since := range r.Open.Outages {
 		x.OutageTime += max(s.now.Sub(since), 0)
 	}
 	x.Timeline = r.Timeline.Spans(x.End)
@@ -61,10 +61,10 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 // servicesAsOf are the Services that the incident hit, the longest outage first.
 func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	for _, e := range r.services {
-		since, down := r.open.services[e.service]
+		since, down := r.Open.Outages[e.service]
 		x := incident.Service{
 			Namespace: e.service.Namespace, Name: e.service.Name,
-			Lost: e.lost, Bounces: e.bounces, Outages: e.outages, OutageTime: e.outageTime, Down: down,
+			Lost: e.lost, Bounces: e.bounces, Outages: e.Outages, OutageTime: e.OutageTime, Down: down,
 		}
 		if down {
 			x.OutageTime += max(t.Sub(since), 0)
@@ -80,12 +80,12 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 
 // mainCause is the cause of a node's incident that explains the others: a lost heartbeat, else the cause that cost most addresses.
 func (r *Record) mainCause() cause.Cause {
-	if !r.OfNodes() || r.heartbeatLost {
+	if !r.OfNodes() || r.HeartbeatLost {
 		return r.Cause
 	}
 	main := cause.NodeNotReady
 	for _, why := range cause.All() {
-		if n, ok := r.byCause[why]; ok && (n > r.byCause[main] || n == r.byCause[main] && r.turned == 0) {
+		if n, ok := r.ByCause[why]; ok && (n > r.ByCause[main] || n == r.ByCause[main] && r.Turned == 0) {
 			main = why
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Record) mainCause() cause.Cause {
 func (s *Store) numbers(r *Record) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
-		n.LongestInterval = max(r.longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
+		n.LongestInterval = max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
 	}
 	switch {
 	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost:
@@ -103,7 +103,26 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 	case r.Kind == KindGracePeriod:
 		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(0, advice.DefaultGracePeriod)
 	case r.Cause == cause.InPlaceUpdate:
-		n.Windows = r.consumers.windows()
+		n.Windows = r.Consumers.windows()
 	}
 	return n
+}
+
+// remedy is what to do, with the numbers of this cluster.
+func remedy(r *Record, x *incident.Incident) string {
+	n := &x.Numbers
+	switch r.Kind {
+	case KindControlPlane:
+		return advice.ControlPlaneRemedy(n.GracePeriod)
+	case KindGracePeriod:
+		return advice.ShortGracePeriodRemedy(n.GracePeriod)
+	case KindNode:
+		return advice.LostNode{
+			Name: x.Subject, Cause: x.Cause, Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Nodes: r.KnownNodes,
+			Grace: n.GracePeriod, Longest: n.LongestInterval,
+		}.Remedy()
+	}
+	return advice.Affected{
+		Cause: x.Cause, Namespace: x.Namespace, Name: r.fullName(), Pending: x.State == incident.StatePending, Windows: n.Windows,
+	}.Remedy()
 }

@@ -185,7 +185,7 @@ func (s *Store) Settle(r *Record) {
 	r.settled, s.notifier.all = true, true
 	if !r.isOpen() {
 		// An empty map keeps the room that it once took.
-		r.open = newOpen()
+		r.Open = newOpen()
 	}
 	s.Timers.Stop(&r.timer)
 	if s.active[r.key()] == r {
@@ -221,14 +221,14 @@ func (s *Store) merge(r, into *Record) {
 	if len(into.also) < maxAliases {
 		into.also = append(into.also, r.id)
 	}
-	for name := range r.open.nodes {
-		into.OpenNode(name)
+	for name := range r.Open.Nodes {
+		into.Open.Nodes[name] = struct{}{}
 	}
-	for key, since := range r.open.addresses {
-		into.open.addresses[key] = since
+	for key, since := range r.Open.Addresses {
+		into.Open.Addresses[key] = since
 	}
-	for service, since := range r.open.services {
-		into.open.services[service] = since
+	for service, since := range r.Open.Outages {
+		into.Open.Outages[service] = since
 	}
 	into.take(&r.counts)
 	into.Evidence.Take(&r.Evidence)
@@ -247,5 +247,39 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 		if r.OfNodes() && r.Ongoing() {
 			r.Evidence.Add(e)
 		}
+	}
+}
+
+// OpenAddress notes that an address is not ready since t. If it stays so, that is harm.
+func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
+	r.Open.Addresses[key] = t
+	if r.harmless {
+		s.Timers.Wake(&r.timer, t.Add(Quiet))
+	}
+}
+
+// look does what is due for an incident by t.
+func (s *Store) look(r *Record, t time.Time) {
+	if !r.undecided.IsZero() && !r.undecided.After(t) {
+		r.undecided = time.Time{}
+		s.makeRoom()
+	}
+	if !r.recovered.IsZero() && !r.recovered.Add(Quiet).After(t) {
+		s.Settle(r)
+	}
+	if due, ok := r.harmfulAt(); ok && !due.After(t) {
+		s.Show(r)
+	}
+	if r.settled {
+		return
+	}
+	if !r.undecided.IsZero() {
+		s.Timers.Wake(&r.timer, r.undecided)
+	}
+	if !r.recovered.IsZero() {
+		s.Timers.Wake(&r.timer, r.recovered.Add(Quiet))
+	}
+	if due, ok := r.harmfulAt(); ok {
+		s.Timers.Wake(&r.timer, due)
 	}
 }

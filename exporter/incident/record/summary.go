@@ -33,7 +33,7 @@ func graceText(x *incident.Incident) string {
 }
 
 func (r *Record) happenedToControlPlane(x *incident.Incident) string {
-	s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.knownNodes)
+	s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.KnownNodes)
 	if longest := x.Numbers.LongestInterval; longest > 0 {
 		s += ", for up to " + phrase.Duration(longest) + graceText(x)
 	}
@@ -58,14 +58,14 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
 	}
-	return "the node controller took " + node + " for lost" + phrase.Times(r.turnedUnknown)
+	return "the node controller took " + node + " for lost" + phrase.Times(r.TurnedUnknown)
 }
 
 // turnedText says what the node controller made of lost heartbeats.
 func (r *Record) turnedText(x *incident.Incident) string {
 	switch {
-	case r.turnedUnknown > 0:
-		return " and Ready turned Unknown " + phrase.Count(r.turnedUnknown, "time", "times")
+	case r.TurnedUnknown > 0:
+		return " and Ready turned Unknown " + phrase.Count(r.TurnedUnknown, "time", "times")
 	case x.State == incident.StateRunning:
 		return ""
 	}
@@ -74,12 +74,12 @@ func (r *Record) turnedText(x *incident.Incident) string {
 
 // happenedToService says what took addresses from a Service whose nodes are healthy.
 func (r *Record) happenedToService() string {
-	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.resets == 0 && r.lost == 0}.Happened()
+	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.Resets == 0 && r.Lost == 0}.Happened()
 	switch {
-	case r.Cause == cause.InPlaceUpdate && r.lostAgain > 0:
-		return s + fmt.Sprintf(", and %d of them out again after they had come back", r.lostAgain)
+	case r.Cause == cause.InPlaceUpdate && r.LostAgain > 0:
+		return s + fmt.Sprintf(", and %d of them out again after they had come back", r.LostAgain)
 	case r.Cause == cause.EndpointsReset, r.Cause == cause.ManualWrite:
-		return s + phrase.Times(r.resets)
+		return s + phrase.Times(r.Resets)
 	}
 	return s
 }
@@ -110,9 +110,9 @@ func (r *Record) noLossText(x *incident.Incident) string {
 	switch {
 	case r.lacksAddresses():
 		return "it has had none since"
-	case r.resets > 0 && x.State == incident.StatePending:
+	case r.Resets > 0 && x.State == incident.StatePending:
 		return "they are back, to be wiped again"
-	case r.resets > 0 && r.Cause == cause.EndpointsReset:
+	case r.Resets > 0 && r.Cause == cause.EndpointsReset:
 		return "they are back"
 	case x.State == incident.StatePending:
 		return "nothing is lost yet"
