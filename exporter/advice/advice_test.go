@@ -159,9 +159,9 @@ func TestProfilesCostByTheNumberOfNodes(t *testing.T) {
 	}
 }
 
-func TestServicesWithHandWrittenEndpoints(t *testing.T) {
+func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 	r := Of(Cluster{Services: []Service{
-		{Namespace: "a", Name: "bomb", Conflict: true},
+		{Namespace: "a", Name: "conflict", Conflict: true},
 		{Namespace: "a", Name: "burst", Conflict: true, ResetsWithSelector: 1},
 		{Namespace: "a", Name: "mended", ResetsWithSelector: 3},
 		{Namespace: "a", Name: "emptied", ResetsSelectorless: 2},
@@ -172,7 +172,7 @@ func TestServicesWithHandWrittenEndpoints(t *testing.T) {
 			got = append(got, string(x.Severity)+" "+string(x.Kind)+" "+x.Service)
 		}
 	}
-	want := []string{"bad selector_conflict burst", "warning selector_conflict bomb", "warning endpoints_emptied emptied"}
+	want := []string{"bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied"}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -1,17 +1,17 @@
-// Package advice decides what to change in a cluster, from what kubeflap counted
-// of it. It is pure: numbers go in, recommendations come out.
+// Package advice decides what to change in a cluster, from the numbers that kubeflap
+// counted. It keeps no state: numbers go in, recommendations and remedies come out.
 package advice
 
 import "time"
 
-// Cluster is what advice is given on: the numbers that are on /metrics, so that a live
-// cluster, a recording and a running kubeflap are told the same.
+// Cluster has the numbers that advice needs. All of them are on /metrics, so that a live
+// cluster, a recording and a running kubeflap get the same advice.
 type Cluster struct {
-	// Grace is the node monitor grace period in force, 0 if unknown; GraceSource is how it is known.
+	// Grace is the node monitor grace period in force, 0 if unknown; GraceSource is the label of its metric.
 	Grace       time.Duration
 	GraceSource string
 	Nodes       []Node
-	// Intervals is the histogram of all heartbeat intervals since kubeflap began to look.
+	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
@@ -24,11 +24,11 @@ type Node struct {
 	Name string
 	// Longest is the longest interval of the last ten minutes.
 	Longest time.Duration
-	// Late and Missed count intervals over half of the grace period and over all of it, since kubeflap began to look.
+	// Late and Missed count intervals over half of the grace period and over all of it, since kubeflap started.
 	Late, Missed uint64
 }
 
-// Service is what was counted of a Service.
+// Service has the counters of a Service.
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
@@ -39,7 +39,7 @@ type Service struct {
 	InPlaceLosses uint64
 }
 
-// Namespace is what was counted of a namespace's pods.
+// Namespace has the counters of a namespace's pods.
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
@@ -53,7 +53,7 @@ type Unwatched struct{ Resource, Reason string }
 // Histogram is a classic histogram: counts are cumulative, as they are exposed.
 type Histogram struct{ Buckets []Bucket }
 
-// Bucket counts what is at most Bound; the last one's is +Inf.
+// Bucket counts the values up to Bound. The last Bound is +Inf.
 type Bucket struct {
 	Bound float64
 	Count uint64
@@ -66,12 +66,12 @@ func (h Histogram) total() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// one is the bound, in seconds, up to which two heartbeats are one: a kubelet that has news
-// reports its status and renews its Lease within a moment.
+// one is the bound, in seconds, up to which two heartbeats count as one. A kubelet whose status
+// changed reports it and renews its Lease at nearly the same time.
 const one = 1
 
-// median is that of the intervals that are no mere moment, estimated as
-// histogram_quantile does: straight within a bucket.
+// median is that of the intervals over one second. It is interpolated linearly within
+// a bucket, as histogram_quantile does.
 func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64
@@ -87,7 +87,7 @@ func (h Histogram) median() time.Duration {
 	return 0
 }
 
-// top is the bound of the highest bucket, up to limit, that holds anything, and its lower bound.
+// top has the bounds of the highest bucket, up to limit, that is not empty.
 func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
 	var bound float64
 	var count uint64

@@ -12,7 +12,7 @@ const (
 	// (40 s), and up to 4 % later (kubelet, nodeLeaseRenewIntervalFraction; lease controller, Run).
 	renewal       = 10 * time.Second
 	slowestOnTime = 10400 * time.Millisecond
-	// shortestGrace is below two renewals: one that is late makes a node Unknown.
+	// shortestGrace is two renewals. With less, one late renewal makes a node Unknown.
 	shortestGrace = 2 * renewal
 	// DefaultGracePeriod is the default since v1.32.
 	DefaultGracePeriod = 50 * time.Second
@@ -21,12 +21,12 @@ const (
 	LeastGracePeriod = time.Minute
 	// longestGrace is the most to recommend. Until the grace period ends, traffic goes to dead nodes.
 	longestGrace = 2 * time.Minute
-	// fewest is how many intervals of each node make an observation.
+	// fewest is how many intervals of each node are enough to judge the grace period.
 	fewest = 3
 )
 
-// recommendations are those about heartbeats and the grace period.
-func (b *beats) recommendations() (all []Recommendation) {
+// recommendations are about heartbeats and the grace period.
+func (b *heartbeats) recommendations() (all []Recommendation) {
 	if b.intervals.total() < uint64(fewest*len(b.nodes)) || len(b.nodes) == 0 {
 		all = append(all, b.tooFew())
 	}
@@ -46,7 +46,7 @@ func (b *beats) recommendations() (all []Recommendation) {
 	return all
 }
 
-func (b *beats) unsafe() Recommendation {
+func (b *heartbeats) unsafe() Recommendation {
 	return Recommendation{
 		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
@@ -55,7 +55,7 @@ func (b *beats) unsafe() Recommendation {
 	}
 }
 
-func (b *beats) tight() Recommendation {
+func (b *heartbeats) tight() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
@@ -71,7 +71,7 @@ func (b *beats) tight() Recommendation {
 	return x
 }
 
-func (b *beats) long() Recommendation {
+func (b *heartbeats) long() Recommendation {
 	return Recommendation{
 		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(),
@@ -80,7 +80,7 @@ func (b *beats) long() Recommendation {
 	}
 }
 
-func (b *beats) tooFew() Recommendation {
+func (b *heartbeats) tooFew() Recommendation {
 	return Recommendation{
 		Kind: FewHeartbeats, Severity: Note,
 		Set:      "the time of observation",
@@ -90,7 +90,7 @@ func (b *beats) tooFew() Recommendation {
 	}
 }
 
-func (b *beats) unsure() Recommendation {
+func (b *heartbeats) unsure() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodSource, Severity: Note, Set: b.set(),
 		Observed: "no kube-controller-manager pod that shows its flags",
@@ -106,21 +106,21 @@ func (b *beats) unsure() Recommendation {
 	return x
 }
 
-// RecommendedGracePeriod is twice the longest heartbeat interval, in steps of 10 s, but at least least and at most two minutes.
-// So a heartbeat as late as the latest may still be lost once.
+// RecommendedGracePeriod is twice the longest heartbeat interval, rounded up to 10 s, at least least and at most two minutes.
+// A node then survives one lost heartbeat, even if the next is as late as the latest one seen.
 //
-// least is LeastGracePeriod, except for an incident whose grace period is as short as the heartbeat: such an incident
-// recommends the default. `kubeflap advise` recommends a minute for the same cluster. Both numbers stay until that is decided.
+// The callers differ in least where the grace period is as short as the heartbeat interval. An incident
+// passes DefaultGracePeriod, `kubeflap advise` LeastGracePeriod. Which one is right is not decided here.
 func RecommendedGracePeriod(longest, least time.Duration) time.Duration {
 	const step = 10 * time.Second
 	return min(max((2*longest+step-1)/step*step, least), longestGrace)
 }
 
-func (b *beats) recommended() time.Duration {
+func (b *heartbeats) recommended() time.Duration {
 	return RecommendedGracePeriod(b.longest(), LeastGracePeriod)
 }
 
-func (b *beats) adviceToSet() string {
+func (b *heartbeats) adviceToSet() string {
 	to := b.recommended()
 	if to <= b.grace {
 		return fmt.Sprintf("leave it at %s and mend what is slow: a longer one finds dead nodes uselessly late", brief(b.grace))
@@ -132,7 +132,7 @@ func (b *beats) adviceToSet() string {
 	return s
 }
 
-func (b *beats) set() string {
+func (b *heartbeats) set() string {
 	if b.grace == 0 {
 		return "--node-monitor-grace-period unknown"
 	}
@@ -153,7 +153,7 @@ func sourceText(source string) string {
 	return source
 }
 
-func (b *beats) observed() string {
+func (b *heartbeats) observed() string {
 	if b.longest() == 0 {
 		return "no interval that a grace period should bridge"
 	}

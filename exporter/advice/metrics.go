@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// The metrics that advice is read from.
+// The metrics that advice needs.
 const (
 	metricGrace          = "kubeflap_node_monitor_grace_period_seconds"
 	metricInterval       = "kubeflap_node_heartbeat_interval_seconds"
@@ -30,7 +30,7 @@ const (
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
 
-// Metrics are the names of those that advice is read from.
+// Metrics are the names of the metrics that advice needs.
 func Metrics() []string {
 	return []string{
 		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricConflict, metricResets, metricBounces,
@@ -40,8 +40,8 @@ func Metrics() []string {
 
 const labelCluster = "cluster"
 
-// FromMetrics reads a cluster out of an exposition. One that holds several clusters, as
-// a replay of several recordings does, takes the name of one.
+// FromMetrics reads a cluster from an exposition. If the exposition has several clusters, like
+// a replay of several recordings, cluster must name one. It fails if the cluster is not there or its lists are not complete.
 func FromMetrics(families []*dto.MetricFamily, cluster string) (Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
@@ -65,7 +65,7 @@ type reader struct {
 	cluster  string
 }
 
-// check makes sure that there is one cluster, which has been read to the end.
+// check makes sure that there is one cluster, and that its lists are complete.
 func (r *reader) check() error {
 	clusters := map[string]bool{}
 	for _, m := range r.families[metricSynced].GetMetric() {
@@ -90,7 +90,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each calls do for each series of a family that is of the cluster.
+// each calls do for each series of the cluster in a family.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }
@@ -141,7 +141,7 @@ func (r *reader) intervals() (h Histogram) {
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.Buckets = append(h.Buckets, Bucket{b.GetUpperBound(), b.GetCumulativeCount()})
 		}
-		// The text format spells the last bucket out, client_golang leaves it to the count.
+		// The text format has the last bucket. client_golang has only the count.
 		if n := len(h.Buckets); n > 0 && !isInf(h.Buckets[n-1].Bound) {
 			h.Buckets = append(h.Buckets, Bucket{infinity(), m.GetHistogram().GetSampleCount()})
 		}

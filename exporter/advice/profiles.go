@@ -2,26 +2,25 @@ package advice
 
 import "time"
 
-// Profile is a known set of the four settings that belong together, with what it
-// costs in a cluster of this size.
+// Profile is a known combination of four settings, with its cost in a cluster of this size.
 type Profile struct {
 	Name         string  `json:"name"`
 	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`
 	Monitor      float64 `json:"node_monitor_period_seconds"`
 	Grace        float64 `json:"node_monitor_grace_period_seconds"`
-	// Eviction is --pod-eviction-timeout, which is gone since v1.27.
+	// Eviction is --pod-eviction-timeout, which was removed in v1.27.
 	Eviction float64 `json:"pod_eviction_timeout_seconds"`
-	// StatusWrites is for all nodes, if nodeStatusUpdateFrequency is set.
+	// StatusWrites counts those of all nodes, if nodeStatusUpdateFrequency is set.
 	StatusWrites float64 `json:"node_status_writes_per_minute"`
 	Renewals     int     `json:"renewals_in_grace_period"`
-	// Safe: not below what a kubelet can keep that renews its Lease every 10 s, with one renewal missed.
+	// Safe: a kubelet may miss one renewal.
 	Safe bool `json:"safe"`
 }
 
 func profiles(nodes int) []Profile {
 	all := make([]Profile, 0, 4)
 	add := func(name string, update, monitor, grace, eviction time.Duration) {
-		b := beats{grace: grace}
+		b := heartbeats{grace: grace}
 		all = append(all, Profile{
 			Name: name, StatusUpdate: update.Seconds(), Monitor: monitor.Seconds(), Grace: grace.Seconds(), Eviction: eviction.Seconds(),
 			StatusWrites: rounded(float64(nodes) * time.Minute.Seconds() / update.Seconds()),

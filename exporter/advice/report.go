@@ -16,18 +16,18 @@ type Report struct {
 	Profiles        []Profile        `json:"profiles"`
 }
 
-// Heartbeats is the grace period against the intervals that were observed. What is not known is 0.
+// Heartbeats compares the grace period with the observed intervals. Unknown numbers are 0.
 type Heartbeats struct {
 	Nodes       int     `json:"nodes"`
 	Grace       float64 `json:"grace_period_seconds"`
 	GraceSource string  `json:"grace_period_source"`
-	// Observed counts the intervals that were seen from their beginning to their end.
+	// Observed counts the intervals of which both heartbeats were seen.
 	Observed uint64  `json:"intervals_observed"`
 	Typical  float64 `json:"typical_interval_seconds"`
 	Longest  float64 `json:"longest_interval_seconds"`
 	// Margin is the grace period divided by the longest interval.
 	Margin float64 `json:"margin"`
-	// Renewals is how many renewals of a Lease fit into the grace period: one less may be missed.
+	// Renewals is how many renewals of a Lease fit into the grace period. One less may be missed.
 	Renewals    int     `json:"renewals_in_grace_period"`
 	LeaseWrites float64 `json:"lease_writes_per_second"`
 }
@@ -35,7 +35,7 @@ type Heartbeats struct {
 // Severity says how urgent a recommendation is.
 type Severity string
 
-// The severities. A note is worth knowing and no advice: it does not change the exit status.
+// The severities. A note does not change the exit status.
 const (
 	Bad     Severity = "bad"
 	Warning Severity = "warning"
@@ -51,15 +51,15 @@ const (
 	GracePeriodUnsafe Kind = "grace_period_unsafe"
 	// GracePeriodTight: the longest interval comes close to the grace period, or exceeds it.
 	GracePeriodTight Kind = "grace_period_tight"
-	// GracePeriodLong: dead nodes are found uselessly late.
+	// GracePeriodLong: dead nodes are detected later than necessary.
 	GracePeriodLong Kind = "grace_period_long"
-	// GracePeriodSource: the grace period is known by the default or by observation only, or not at all.
+	// GracePeriodSource: the grace period is the default, was measured, or is not known.
 	GracePeriodSource Kind = "grace_period_source"
 	// NodesSlow: some nodes send their heartbeats late.
 	NodesSlow Kind = "nodes_slow"
-	// NodesSilent: some nodes were silent for longer than any grace period should be.
+	// NodesSilent: some nodes sent no heartbeat for longer than any grace period should be.
 	NodesSilent Kind = "nodes_silent"
-	// ControlPlaneLate: the nodes are late together.
+	// ControlPlaneLate: nearly all nodes are late at the same time.
 	ControlPlaneLate Kind = "control_plane_late"
 	// SelectorConflict: a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
@@ -77,19 +77,19 @@ const (
 type Recommendation struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
-	// Namespace and Service are set where it is about one.
+	// Namespace and Service are empty if it is about the cluster.
 	Namespace string `json:"namespace,omitempty"`
 	Service   string `json:"service,omitempty"`
-	// Services are those of the namespace that it hit, where it may be several.
+	// Services are those of the namespace that lost addresses.
 	Services []string `json:"services,omitempty"`
-	// Nodes are those it is about, the slowest first.
+	// Nodes are the late ones, the slowest first.
 	Nodes []LateNode `json:"nodes,omitempty"`
-	// Set is what is set, Observed what was seen, Advice what to set or do, Why the reason, a sentence each.
+	// Set is the current setting, Observed the numbers, Advice the change to make, Why the reason. Each is a sentence.
 	Set      string `json:"set"`
 	Observed string `json:"observed"`
 	Advice   string `json:"advice"`
 	Why      string `json:"why"`
-	// Recommended is the grace period to set, where that is the advice.
+	// Recommended is the grace period to set, 0 if the advice is another.
 	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
 }
 
@@ -103,7 +103,7 @@ type LateNode struct {
 
 // Of gives the advice on a cluster.
 func Of(c Cluster) Report {
-	b := beatsOf(c)
+	b := judge(c)
 	all := []Recommendation{}
 	for _, part := range [][]Recommendation{
 		b.recommendations(), serviceRecommendations(c.Services), inPlaceRecommendations(c), watchRecommendations(c.Unwatched),

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// serviceRecommendations are those about manually managed Endpoints.
+// serviceRecommendations are about manually managed Endpoints.
 func serviceRecommendations(services []Service) (all []Recommendation) {
 	for _, s := range services {
 		if s.Conflict {
@@ -49,7 +49,7 @@ func emptied(s Service) Recommendation {
 	}
 }
 
-// inPlaceRecommendations are those about pods that are updated in place.
+// inPlaceRecommendations are about pods that are updated in place.
 func inPlaceRecommendations(c Cluster) (all []Recommendation) {
 	for _, n := range c.Namespaces {
 		hit := hitInPlace(c.Services, n.Name)

@@ -49,7 +49,7 @@ func writeProfiles(out io.Writer, r Report) {
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%g a minute\t%s\n",
 			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
-	_ = table.Flush() // out's errors are the caller's, who prints on
+	_ = table.Flush() // the caller sees errors of out
 	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: pods say how long they stay, by tolerationSeconds, which is 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
   [2] Where the kubelets' nodeStatusUpdateFrequency is set; unset, a status without news is written every 5 minutes.
@@ -72,7 +72,7 @@ func times(n uint64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// brief is a duration to the tenth of a second, without a "0s" at its end.
+// brief is a duration to the tenth of a second, without "0s" at its end.
 func brief(d time.Duration) string {
 	s := d.Round(100 * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -81,7 +81,7 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// rounded leaves milliseconds: what is behind them differs from scrape to scrape.
+// rounded keeps milliseconds. Finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }

@@ -14,7 +14,7 @@ type Window struct {
 	Bounces int
 }
 
-// hidingWindow is the place of the shortest window that hides all bounces; -1 if none does. Windows are sorted by Length.
+// hidingWindow is the index of the shortest window that hides all bounces, -1 if none does. Windows are sorted by Length.
 func hidingWindow(windows []Window) int {
 	return slices.IndexFunc(windows, func(w Window) bool { return w.Bounces == 0 })
 }

@@ -10,32 +10,32 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// slowAlways is what no kubelet in order reaches, however short the grace period is.
+// slowAlways is an interval that no healthy kubelet reaches, however short the grace period is.
 const slowAlways = 12 * time.Second
 
-// often is how often a node must have been late to be called slow for what is
-// longer ago than ten minutes: every reboot makes one.
+// often is how many late heartbeats make a node slow if they are older than ten minutes.
+// Every reboot makes one.
 const often = 3
 
-// together is the share of the nodes that are late at once when it is not the nodes.
+// together is the share of the nodes that must be late at once to blame the control plane.
 const together = 0.8
 
-// beats are the heartbeats of a cluster, judged.
-type beats struct {
+// heartbeats judges the heartbeats of a cluster.
+type heartbeats struct {
 	grace     time.Duration
 	source    string
 	nodes     []Node
 	intervals Histogram
-	// slow are the nodes with late heartbeats, silent those whose interval no grace
-	// period should bridge. all: nearly all nodes were late in the same ten minutes.
+	// slow are the nodes with late heartbeats. silent are those with an interval that no grace period should bridge.
 	slow, silent []Node
-	all          bool
-	// earlier is the longest interval of before the last ten minutes, as its bucket has it.
+	// all: nearly all nodes were late in the last ten minutes.
+	all bool
+	// earlier is the upper bound of the longest interval before the last ten minutes, 0 if it does not matter.
 	earlier time.Duration
 }
 
-func beatsOf(c Cluster) *beats {
-	b := &beats{grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals}
+func judge(c Cluster) *heartbeats {
+	b := &heartbeats{grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals}
 	repeatedly, now := false, 0
 	for _, n := range c.Nodes {
 		again := b.repeatedlyLate(n)
@@ -62,22 +62,22 @@ func beatsOf(c Cluster) *beats {
 	return b
 }
 
-// slowFrom is the interval from which a node is slow: half of the grace period, but never a healthy one.
-func (b *beats) slowFrom() time.Duration {
+// slowFrom is the interval over which a node is slow: half of the grace period, but at least slowAlways.
+func (b *heartbeats) slowFrom() time.Duration {
 	if b.grace == 0 {
 		return DefaultGracePeriod / 2
 	}
 	return max(b.grace/2, slowAlways)
 }
 
-// repeatedlyLate: with a grace period of less than two renewals every heartbeat counts as late.
-func (b *beats) repeatedlyLate(n Node) bool {
+// repeatedlyLate reports whether a node was late often. If half of the grace period is shorter than a renewal,
+// every heartbeat counts as late, so the count means nothing.
+func (b *heartbeats) repeatedlyLate(n Node) bool {
 	return b.grace/2 > slowestOnTime && n.Late >= often
 }
 
-// recent is the longest interval of the last ten minutes that a grace period can
-// be asked to bridge.
-func (b *beats) recent(nodes []Node) (longest time.Duration) {
+// recent is the longest interval of the last ten minutes that a grace period should bridge.
+func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for _, n := range nodes {
 		if n.Longest <= longestGrace {
 			longest = max(longest, n.Longest)
@@ -86,9 +86,9 @@ func (b *beats) recent(nodes []Node) (longest time.Duration) {
 	return longest
 }
 
-// longest is the interval to judge the grace period by. What makes all nodes late
-// is not for the grace period to bridge, then a healthy interval counts.
-func (b *beats) longest() time.Duration {
+// longest is the interval to judge the grace period by. If nearly all nodes are late, the fault is in the
+// control plane and no grace period should bridge it. Then a healthy interval counts.
+func (b *heartbeats) longest() time.Duration {
 	if b.all {
 		return slowestOnTime
 	}
@@ -96,9 +96,9 @@ func (b *beats) longest() time.Duration {
 }
 
 // renewals is how many renewals fit into the grace period.
-func (b *beats) renewals() int { return int(b.grace / slowestOnTime) }
+func (b *heartbeats) renewals() int { return int(b.grace / slowestOnTime) }
 
-func (b *beats) upTo() string {
+func (b *heartbeats) upTo() string {
 	switch {
 	case b.all:
 		return "up to " + brief(b.longest()) + " where the control plane is well"
@@ -108,7 +108,7 @@ func (b *beats) upTo() string {
 	return "up to " + brief(b.longest())
 }
 
-func (b *beats) summary() Heartbeats {
+func (b *heartbeats) summary() Heartbeats {
 	var longest time.Duration
 	for _, n := range b.nodes {
 		longest = max(longest, n.Longest)
@@ -126,8 +126,8 @@ func (b *beats) summary() Heartbeats {
 	return h
 }
 
-// nodeRecommendations are those about the nodes that are late.
-func (b *beats) nodeRecommendations() (all []Recommendation) {
+// nodeRecommendations are about the nodes that are late.
+func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	if b.all {
 		return append(all, b.controlPlane())
 	}
@@ -150,7 +150,7 @@ func (b *beats) nodeRecommendations() (all []Recommendation) {
 	return all
 }
 
-func (b *beats) whySlow() string {
+func (b *heartbeats) whySlow() string {
 	switch {
 	case len(b.nodes) == 1:
 		return "with one node it cannot be told from a slow API server or etcd: look there too."
@@ -160,8 +160,8 @@ func (b *beats) whySlow() string {
 	return "the other nodes are on time, so it is neither the API server nor etcd; a longer grace period gains time and mends nothing."
 }
 
-// nameSome names the first few nodes: nobody reads a hundred in a line, the JSON has all.
-func (b *beats) nameSome(nodes []Node) string {
+// nameSome names the first few nodes. The JSON has all of them.
+func (b *heartbeats) nameSome(nodes []Node) string {
 	const some = 5
 	var names []string
 	for i, n := range nodes {
@@ -180,7 +180,7 @@ func (b *beats) nameSome(nodes []Node) string {
 
 const renewalText = "a renewal of the Lease every 10 s"
 
-func (b *beats) controlPlane() Recommendation {
+func (b *heartbeats) controlPlane() Recommendation {
 	late := slices.Concat(b.silent, b.slow)
 	return Recommendation{
 		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
@@ -191,7 +191,7 @@ func (b *beats) controlPlane() Recommendation {
 	}
 }
 
-func (b *beats) severity(nodes []Node) Severity {
+func (b *heartbeats) severity(nodes []Node) Severity {
 	for _, n := range nodes {
 		if b.grace > 0 && (n.Longest > b.grace || n.Missed > 0) {
 			return Bad
