@@ -9,25 +9,25 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// aNode is Ready and has sent no heartbeat that is waited for.
+// aNode is Ready, and no heartbeat of it is expected.
 func aNode(name string) *event.Node {
 	return &event.Node{Meta: event.Meta{UID: event.ParseUID("node/" + name), Name: name}, Ready: &event.Condition{Status: event.StatusTrue, Transition: zero}}
 }
 
-// A loss waits for its cause for up to 15 seconds, and what becomes of its address in the meantime must not be told before it.
+// A loss waits for its cause for up to 15 seconds. Later transitions of its address must not be reported before it.
 
-func TestAnAddressThatIsGoneOrBackBeforeItsLossIsToldIsNotWaitedFor(t *testing.T) {
+func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testing.T) {
 	deleted, terminating := aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2")
 	deleted.Deletion, terminating.Addresses[0].Terminating = zero.Add(seconds(11)), true
-	for name, then := range map[string]func(*folded){
-		"deleted": func(b *folded) { b.is(event.Modified, deleted, terminating).is(event.Deleted, deleted) },
-		"removed": func(b *folded) { b.is(event.Modified, aSlice("s", "web-2")) },
-		"back": func(b *folded) {
+	for name, then := range map[string]func(*tracked){
+		"deleted": func(b *tracked) { b.is(event.Modified, deleted, terminating).is(event.Deleted, deleted) },
+		"removed": func(b *tracked) { b.is(event.Modified, aSlice("s", "web-2")) },
+		"back": func(b *tracked) {
 			b.is(event.Modified, aPod("web-1", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newFolded(track.Settings{BounceWindow: time.Second}) // back later than that, it is no bounce
+			b := newTracked(track.Settings{BounceWindow: time.Second}) // a later return is no bounce
 			b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 			b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2"))
 			then(b.at(11.5))
@@ -36,13 +36,13 @@ func TestAnAddressThatIsGoneOrBackBeforeItsLossIsToldIsNotWaitedFor(t *testing.T
 	}
 }
 
-func TestConsumersOfTheIncidentAreThoseOfTheMetricAlsoWhileAnotherLossWaits(t *testing.T) {
+func TestConsumerBouncesMatchTheMetricWhileAnotherLossWaits(t *testing.T) {
 	updated := func(status event.Status, reason string) *event.Pod {
 		p := aPod("web-1", status, reason)
 		p.Containers[0].Image = "app:2"
 		return p
 	}
-	b := newFolded(track.Settings{BounceWindow: 2 * time.Minute})
+	b := newTracked(track.Settings{BounceWindow: 2 * time.Minute})
 	b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-2", event.StatusFalse, "ContainersNotReady"), aSlice("s", "web-1", "-web-2"))
 	b.at(10.1).is(event.Modified, updated(event.StatusTrue, ""))

@@ -10,9 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// losesOne is a workload of its own that loses an address of a Service of its own.
-func (s *tale) losesOne(i int, why cause.Cause) *tale {
-	return s.tell(transition.AddressLost{At: s.is(), Address: one(i), Removed: why.EndsPod(), Cause: why})
+// losesOne lets the only address of workload i and of its own Service be lost.
+func (s *scenario) losesOne(i int, why cause.Cause) *scenario {
+	return s.sees(transition.AddressLost{At: s.is(), Address: one(i), Removed: why.EndsPod(), Cause: why})
 }
 
 func one(i int) transition.Address {
@@ -21,12 +21,12 @@ func one(i int) transition.Address {
 	return x
 }
 
-func (s *tale) regainsOne(i int) *tale {
-	return s.tell(transition.AddressReady{At: s.is(), Address: one(i)})
+func (s *scenario) regainsOne(i int) *scenario {
+	return s.sees(transition.AddressReady{At: s.is(), Address: one(i)})
 }
 
 func TestTheNewestIncidentsAreKept(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	for i := range 25 {
 		s.at(float64(i)).losesOne(i, cause.ProbeFailed)
 	}
@@ -35,19 +35,19 @@ func TestTheNewestIncidentsAreKept(t *testing.T) {
 	equal(t, "newest first", all[0].Subject, "StatefulSet/web-24")
 }
 
-func TestWhatIsOverMakesRoomForWhatGoesOn(t *testing.T) {
-	s := &tale{New(2), t, zero}
+func TestEndedIncidentsMakeRoomForOngoingOnes(t *testing.T) {
+	s := &scenario{New(2), t, zero}
 	s.at(0).losesOne(0, cause.ProbeFailed)
 	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
 	s.at(3).losesOne(2, cause.ProbeFailed)
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 2)
-	equal(t, "the oldest, which goes on", all[1].Subject, "StatefulSet/web-0")
+	equal(t, "the oldest, which is ongoing", all[1].Subject, "StatefulSet/web-0")
 }
 
-func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
+func TestAStallOfALargeClusterIsOneIncidentAndPushesOutNoOther(t *testing.T) {
 	for _, nodes := range []int{150, 1200} {
-		s := &tale{New(100), t, zero}
+		s := &scenario{New(100), t, zero}
 		s.at(0)
 		for i := range 99 {
 			s.losesOne(i, cause.ProbeFailed).regainsOne(i)
@@ -56,7 +56,7 @@ func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
 		s.at(300).beats(names...).at(340).misses(40, names...)
 		for _, n := range names {
 			for j := range 10 {
-				s.tell(s.ofNode("web", n+fmt.Sprint(j), n))
+				s.sees(s.ofNode("web", n+fmt.Sprint(j), n))
 			}
 		}
 		all := s.Incidents(s.now)
@@ -67,16 +67,16 @@ func TestAStallOfALargeClusterIsOneIncidentAndForgetsNoOther(t *testing.T) {
 	}
 }
 
-func TestNodesThatAreNotLostTogetherTakeTheirRoomAfterAWhile(t *testing.T) {
-	s := newTale(t).at(0)
+func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
+	s := newScenario(t).at(0)
 	names := nodesNamed(100)
 	s.beats(names...).at(40).misses(40, names[:49]...)
 	equal(t, "incidents while it is not known", len(s.Incidents(s.now)), 49)
 	equal(t, "incidents", len(s.Incidents(zero.Add(seconds(40+40+1)))), 10)
 }
 
-func TestManyRollOutsAtOnceAreForgotten(t *testing.T) {
-	s := newTale(t).rollOut(20_000)
+func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
+	s := newScenario(t).rollout(20_000)
 	s.at(1000).none()
 	s.at(2000).none()
 	equal(t, "left", kept(s.Log), 0)
@@ -89,23 +89,23 @@ func kept(l *Log) int {
 	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
 }
 
-// rollOut lets many workloads replace an address each, within seconds.
-func (s *tale) rollOut(many int) *tale {
+// rollout lets many workloads replace an address each, within seconds.
+func (s *scenario) rollout(many int) *scenario {
 	for i := range many {
 		s.at(float64(i)/1000).losesOne(i, cause.PodDeleted)
 	}
 	return s
 }
 
-// BenchmarkRollOuts is of twice as many at once as are followed.
+// BenchmarkRollOuts has twice as many rollouts at once as the store keeps.
 func BenchmarkRollOuts(b *testing.B) {
 	for b.Loop() {
-		newTale(b).rollOut(20_000)
+		newScenario(b).rollout(20_000)
 	}
 }
 
-// notices tells what was told of each incident since it was last asked.
-func (s *tale) notices() map[string][]incident.NoticeKind {
+// notices has the kinds of the new notices by subject.
+func (s *scenario) notices() map[string][]incident.NoticeKind {
 	all := map[string][]incident.NoticeKind{}
 	for _, n := range s.Notices(s.now) {
 		all[n.Incident.Subject] = append(all[n.Incident.Subject], n.Kind)
@@ -113,25 +113,25 @@ func (s *tale) notices() map[string][]incident.NoticeKind {
 	return all
 }
 
-func TestOfAnIncidentThatIsDroppedIsTold(t *testing.T) {
-	s := &tale{New(1), t, zero}
+func TestADroppedIncidentHasANotice(t *testing.T) {
+	s := &scenario{New(1), t, zero}
 	s.at(0).losesOne(0, cause.ProbeFailed).notices()
 	s.at(10).losesOne(1, cause.ProbeFailed)
-	equal(t, "told", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-0": {incident.Dropped}, "StatefulSet/web-1": {incident.Started}}))
+	equal(t, "reported", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-0": {incident.Dropped}, "StatefulSet/web-1": {incident.Started}}))
 	s.at(20).regainsOne(1).at(30).losesOne(2, cause.ProbeFailed)
-	equal(t, "told of what has recovered", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-1": {incident.Ended}, "StatefulSet/web-2": {incident.Started}}))
+	equal(t, "of a recovered incident", fmt.Sprint(s.notices()), fmt.Sprint(map[string][]incident.NoticeKind{"StatefulSet/web-1": {incident.Ended}, "StatefulSet/web-2": {incident.Started}}))
 }
 
-func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
+func TestAMergedIncidentHasANotice(t *testing.T) {
 	names := nodesNamed(4)
-	s := newTale(t).at(0).beats(names...)
+	s := newScenario(t).at(0).beats(names...)
 	s.at(40).misses(40, names[0]).notices()
 	s.at(41).misses(40, names[1]).notices()
 	s.at(42).misses(40, names[2])
-	told := s.Notices(s.now)
-	equal(t, "notices", len(told), 3)
-	equal(t, "the first is of the control plane", told[0].Kind, incident.Started)
-	for i, x := range told[1:] {
+	reported := s.Notices(s.now)
+	equal(t, "notices", len(reported), 3)
+	equal(t, "the first is of the control plane", reported[0].Kind, incident.Started)
+	for i, x := range reported[1:] {
 		equal(t, "the others are part of it", x.Kind, incident.Merged)
 		equal(t, "which", x.Incident.Subject, names[i])
 		equal(t, "into", x.Into, s.only().ID)
@@ -139,8 +139,8 @@ func TestOfAnIncidentThatTurnsOutToBePartOfAnotherIsTold(t *testing.T) {
 	equal(t, "more", len(s.Notices(s.now)), 0)
 }
 
-func TestTheRestTellsWhatGoesOnAndWhatHasRecovered(t *testing.T) {
-	s := newTale(t)
+func TestLastNoticesAreOfOngoingAndRecoveredIncidents(t *testing.T) {
+	s := newScenario(t)
 	s.at(0).losesOne(0, cause.ProbeFailed)
 	s.at(1).losesOne(1, cause.ProbeFailed).at(2).regainsOne(1)
 	rest := s.LastNotices(s.now)

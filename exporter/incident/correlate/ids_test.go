@@ -19,9 +19,9 @@ func aLease(node string, renewed float64) *event.Lease {
 	return &event.Lease{Meta: event.Meta{Namespace: "kube-node-lease", Name: node}, Renew: zero.Add(seconds(renewed))}
 }
 
-// nodeLost is the incident of a node that went silent, by a kubeflap that has watched since start and sees all by so much later.
+// nodeLost is the incident of a node that stops sending heartbeats, as a kubeflap reports it that started at start and sees each event later.
 func nodeLost(start, later float64) incident.Incident {
-	b := newFolded(grace40).at(start+later).starts(aNodeOf("a", event.StatusTrue, ""), aNodeOf("b", event.StatusTrue, ""), aLease("a", 0), aLease("b", 0))
+	b := newTracked(grace40).at(start+later).starts(aNodeOf("a", event.StatusTrue, ""), aNodeOf("b", event.StatusTrue, ""), aLease("a", 0), aLease("b", 0))
 	for at := 10.0; at <= 100; at += 10 {
 		if b.at(at + later); at <= 30 && at > start {
 			b.is(event.Modified, aLease("a", at))
@@ -36,7 +36,7 @@ func nodeLost(start, later float64) incident.Incident {
 	return incident.Incident{}
 }
 
-func TestIDOfANodesIncidentIsMadeOfItsLastSignOfLife(t *testing.T) {
+func TestIDOfANodesIncidentIsMadeFromItsLastHeartbeat(t *testing.T) {
 	first := nodeLost(0, 0)
 	if first.ID == "" || first.Subject != "a" {
 		t.Fatalf("no incident of the node: %+v", first)
@@ -48,19 +48,19 @@ func TestIDOfANodesIncidentIsMadeOfItsLastSignOfLife(t *testing.T) {
 	}
 }
 
-func TestIDsOfAServicesIncidentsAreOfTheWritesThatTheyBeganWith(t *testing.T) {
+func TestIDsOfAServicesIncidentsAreMadeFromTheFirstWrite(t *testing.T) {
 	incidents := func(start float64) []incident.Incident {
-		b := newFolded(grace40).at(start).starts(aService("web", "uid", false))
-		wiped := func(at float64, version string) {
-			written, empty := byHand("192.0.2.1"), byHand()
+		b := newTracked(grace40).at(start).starts(aService("web", "uid", false))
+		removed := func(at float64, version string) {
+			written, empty := manualEndpoints("192.0.2.1"), manualEndpoints()
 			written.Version, empty.Version = version, version+"1"
 			b.at(at).is(event.Modified, written)
 			b.at(at+10).is(event.Modified, empty)
-			b.at(at+20).is(event.Modified, byHand("192.0.2.1"))
-			b.at(at+30).is(event.Deleted, byHand("192.0.2.1"))
+			b.at(at+20).is(event.Modified, manualEndpoints("192.0.2.1"))
+			b.at(at+30).is(event.Deleted, manualEndpoints("192.0.2.1"))
 		}
-		wiped(100, "7")
-		wiped(1000, "9")
+		removed(100, "7")
+		removed(1000, "9")
 		return b.asOf(2000)
 	}
 	first, second := incidents(0), incidents(50)
@@ -74,7 +74,7 @@ func TestIDsOfAServicesIncidentsAreOfTheWritesThatTheyBeganWith(t *testing.T) {
 	}
 }
 
-func TestIncidentsThatBeganWithTheSameHaveIDsOfTheirOwn(t *testing.T) {
+func TestIncidentsThatBeganWithTheSameWriteHaveDifferentIDs(t *testing.T) {
 	l := New(10)
 	l.Observe(transition.SelectorConflict{At: transition.At{Time: zero}, Service: shopWeb, Trigger: 7})
 	l.Observe(transition.SelectorConflictEnded{At: transition.At{Time: zero.Add(seconds(10))}, Service: shopWeb})

@@ -16,32 +16,32 @@ import (
 func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 	cases := []struct {
 		name string
-		tell func(*tale)
+		play func(*scenario)
 	}{
-		{"a roll-out that replaces pods", func(s *tale) {
+		{"a roll-out that replaces pods", func(s *scenario) {
 			s.at(1).adds("new-1").at(2).removes(cause.PodDeleted, "pod-1").at(3).adds("new-2").at(4).removes(cause.PodDeleted, "pod-2")
 		}},
-		{"a scale-down", func(s *tale) { s.at(1).removes(cause.PodDeleted, "pod-1", "pod-2") }},
-		{"a drain", func(s *tale) { s.at(1).removes(cause.PodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
-		{"completed pods", func(s *tale) { s.at(1).loses(cause.PodCompleted, "pod-1") }},
-		{"a roll-out in place that takes each address out once", func(s *tale) {
+		{"a scale-down", func(s *scenario) { s.at(1).removes(cause.PodDeleted, "pod-1", "pod-2") }},
+		{"a drain", func(s *scenario) { s.at(1).removes(cause.PodEvicted, "pod-1", "pod-2").at(5).adds("new-1", "new-2") }},
+		{"completed pods", func(s *scenario) { s.at(1).loses(cause.PodCompleted, "pod-1") }},
+		{"a roll-out in place that takes each address out once", func(s *scenario) {
 			for i := range 100 {
 				pod := fmt.Sprintf("pod-%d", i)
 				s.at(float64(10*i)).loses(cause.InPlaceUpdate, pod).at(float64(10*i + 15)).regains(pod)
 			}
 		}},
-		{"an address taken out by a readiness gate for a while", func(s *tale) { s.at(1).loses(cause.ReadinessGate, "pod-1").at(60).regains("pod-1") }},
-		{"a switch from blue to green", func(s *tale) {
+		{"an address taken out by a readiness gate for a while", func(s *scenario) { s.at(1).loses(cause.ReadinessGate, "pod-1").at(60).regains("pod-1") }},
+		{"a switch from blue to green", func(s *scenario) {
 			s.at(1).adds("green-1", "green-2").at(1).removes(cause.ServiceChanged, "pod-1", "pod-2")
 		}},
-		{"a first start", func(s *tale) {
+		{"a first start", func(s *scenario) {
 			s.at(1).adds("pod-1").beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
 		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := newTale(t)
-			c.tell(s)
+			s := newScenario(t)
+			c.play(s)
 			for range 5 {
 				s.now = s.now.Add(time.Minute)
 				s.none()
@@ -51,8 +51,8 @@ func TestHealthyOperationsAreNoIncidents(t *testing.T) {
 }
 
 func TestLossesFollowTheWorkload(t *testing.T) {
-	s := newTale(t)
-	s.at(1).tell(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
+	s := newScenario(t)
+	s.at(1).sees(transition.PodReadyChanged{At: s.is(), Pod: ofWeb("pod-1").Pod, From: event.StatusTrue, To: event.StatusFalse, Cause: cause.ProbeFailed})
 	s.at(1.1).loses(cause.ProbeFailed, "pod-1").at(2).loses(cause.ProbeFailed, "pod-2")
 	x := s.only()
 	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.ProbeFailed, "Deployment/web")
@@ -63,7 +63,7 @@ func TestLossesFollowTheWorkload(t *testing.T) {
 }
 
 func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).loses(cause.ContainerExit, "pod-1").outage()
 	s.at(4)
 	equal(t, "the running outage counts", s.only().OutageTime, 3*time.Second)
@@ -74,7 +74,7 @@ func TestAnOutageBelongsToTheIncidentOfTheLossThatBeganIt(t *testing.T) {
 }
 
 func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).outage()
 	s.at(1.2)
 	s.Observe(transition.AddressLost{At: transition.At{Time: zero.Add(seconds(1))}, Address: ofWeb("pod-1"), Removed: true, Cause: cause.ManualWrite})
@@ -86,8 +86,8 @@ func TestALossThatIsExplainedLateClaimsItsOutage(t *testing.T) {
 	equal(t, "end", x.End, s.now)
 }
 
-func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
-	s := newTale(t)
+func TestAnOutageWhoseEndIsNotReportedEndsWithTheNext(t *testing.T) {
+	s := newScenario(t)
 	s.at(1).loses(cause.ProbeFailed, "pod-1").outage()
 	s.at(5).loses(cause.ProbeFailed, "pod-2").outage()
 	s.at(8).regains("pod-1", "pod-2").outageOver(3)
@@ -98,15 +98,15 @@ func TestAnOutageWhoseEndIsNotToldEndsWithTheNext(t *testing.T) {
 }
 
 func TestAnOutageWithoutALossIsAnIncidentOfTheService(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).outage().at(10)
 	is(t, s.only(), incident.StateRunning, incident.ScopeService, cause.Unknown, "web")
-	s.tell(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
+	s.sees(transition.ServiceRemoved{At: s.is(), Service: shopWeb})
 	equal(t, "removed with its Service", s.only().State, incident.StateRecovered)
 }
 
-func TestARollOutThatTakesAllAddressesIsAnIncident(t *testing.T) {
-	s := newTale(t)
+func TestARolloutThatTakesAllAddressesIsAnIncident(t *testing.T) {
+	s := newScenario(t)
 	s.at(1).removes(cause.PodDeleted, "pod-1").at(2).removes(cause.PodDeleted, "pod-2").outage()
 	x := s.only()
 	is(t, x, incident.StateRunning, incident.ScopeWorkload, cause.PodDeleted, "Deployment/web")
@@ -114,27 +114,27 @@ func TestARollOutThatTakesAllAddressesIsAnIncident(t *testing.T) {
 	equal(t, "start", x.Start, zero.Add(seconds(1)))
 }
 
-func TestARollOutInPlaceThatDoesNotComeBackIsAnIncident(t *testing.T) {
-	s := newTale(t)
+func TestAnInPlaceUpdateThatDoesNotRecoverIsAnIncident(t *testing.T) {
+	s := newScenario(t)
 	s.at(1).loses(cause.InPlaceUpdate, "pod-1").at(60).none()
 	s.at(125)
 	is(t, s.only(), incident.StateRunning, incident.ScopeWorkload, cause.InPlaceUpdate, "Deployment/web")
 }
 
 func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1)
-	s.tell(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 3})
+	s.sees(transition.SelectorConflict{At: s.is(), Service: shopWeb, Count: 3})
 	s.at(100000)
 	x := s.only()
 	is(t, x, incident.StatePending, incident.ScopeService, cause.EndpointsReset, "web")
-	s.tell(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 3, BySelector: true})
+	s.sees(transition.EndpointsReset{At: s.is(), Service: shopWeb, Count: 3, BySelector: true})
 	equal(t, "state", s.only().State, incident.StateRunning)
 	equal(t, "the same", s.only().ID, x.ID)
 	s.at(100010).adds("10.0.0.1")
-	equal(t, "written again, it will be wiped again", s.only().State, incident.StatePending)
+	equal(t, "written again, to be removed again", s.only().State, incident.StatePending)
 	s.at(100020)
-	s.tell(transition.SelectorConflictEnded{At: s.is(), Service: shopWeb})
+	s.sees(transition.SelectorConflictEnded{At: s.is(), Service: shopWeb})
 	x = s.only()
 	is(t, x, incident.StateRecovered, incident.ScopeService, cause.EndpointsReset, "web")
 	if !strings.HasPrefix(x.Remedy, "Remove the selector of Service shop/web") {
@@ -143,7 +143,7 @@ func TestASelectorConflictIsPendingRunsAndEnds(t *testing.T) {
 }
 
 func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).removes(cause.ServiceChanged, "pod-1", "pod-2").adds("pod-3").at(5).none()
 	s.at(13)
 	is(t, s.only(), incident.StateRecovered, incident.ScopeService, cause.ServiceChanged, "web")
@@ -152,7 +152,7 @@ func TestASelectorThatLosesAddressesIsAnIncident(t *testing.T) {
 func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
 	for _, why := range cause.All() {
 		t.Run(why.String(), func(t *testing.T) {
-			s := newTale(t)
+			s := newScenario(t)
 			s.at(1).loses(why, "pod-1").outage().at(2)
 			x := s.only()
 			equal(t, "cause", x.Cause.String(), why.String())
@@ -163,8 +163,8 @@ func TestEveryCauseHasASummaryAndARemedy(t *testing.T) {
 	}
 }
 
-func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
-	s := newTale(t)
+func TestNothingIsKeptOfEndedIncidents(t *testing.T) {
+	s := newScenario(t)
 	s.at(0).beats("node-1").misses(40, "node-1").loses(cause.NodeHeartbeatLost, "pod-1").at(10).returns(50, "node-1").regains("pod-1")
 	s.at(20).removes(cause.PodDeleted, "pod-2")
 	s.at(2000).Incidents(s.now)
@@ -172,7 +172,7 @@ func TestNothingIsKeptOfWhatIsOver(t *testing.T) {
 }
 
 func TestEvidenceIsBounded(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	for i := range 1000 {
 		s.at(float64(40*i)).loses(cause.ProbeFailed, "pod-1").at(float64(40*i + 20)).regains("pod-1")
 	}
@@ -182,9 +182,9 @@ func TestEvidenceIsBounded(t *testing.T) {
 	equal(t, "timeline", len(x.Timeline), 96)
 }
 
-func TestItDoesNotMatterHowOftenAnyoneAsks(t *testing.T) {
-	tell := func(ask bool) []incident.Incident {
-		s := newTale(t)
+func TestQuestionsChangeNothing(t *testing.T) {
+	play := func(ask bool) []incident.Incident {
+		s := newScenario(t)
 		for i := range 400 {
 			at := float64(i) * 7
 			pod := fmt.Sprintf("pod-%d", i%5)
@@ -199,13 +199,13 @@ func TestItDoesNotMatterHowOftenAnyoneAsks(t *testing.T) {
 		}
 		return s.Incidents(s.now)
 	}
-	if a, b := tell(false), tell(true); !reflect.DeepEqual(a, b) {
+	if a, b := play(false), play(true); !reflect.DeepEqual(a, b) {
 		t.Errorf("unlike:%s\n----%s", summaries(a), summaries(b))
 	}
 }
 
-func TestNewsTellsOfAStartAChangeAndAnEndOnce(t *testing.T) {
-	s := newTale(t)
+func TestStartAndEndAreReportedOnce(t *testing.T) {
+	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3")
 	s.at(50).misses(40, "node-1")
 	kinds := func() (all []incident.NoticeKind) {

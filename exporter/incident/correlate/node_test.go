@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
-	s := newTale(t)
+func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
+	s := newScenario(t)
 	s.at(10).beats("node-1", "node-2", "node-3", "node-4")
 	s.at(50).misses(40, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
 	s.at(50.1).loses(cause.NodeHeartbeatLost, "pod-1", "pod-2")
@@ -39,8 +39,8 @@ func TestOneLateNodeIsAnIncidentOfThatNodeAndEndsWhenAllIsBack(t *testing.T) {
 	equal(t, "state after a while", s.at(65+121).only().State, incident.StateEnded)
 }
 
-func TestWhatFlapsAgainSoonIsTheSameIncidentAndLaterAnotherOne(t *testing.T) {
-	s := newTale(t)
+func TestAFlapSoonAfterIsTheSameIncidentAndALaterOneIsNot(t *testing.T) {
+	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3", "node-4")
 	s.at(50).misses(40, "node-1").at(52).returns(42, "node-1")
 	first := s.only().ID
@@ -54,7 +54,7 @@ func TestWhatFlapsAgainSoonIsTheSameIncidentAndLaterAnotherOne(t *testing.T) {
 }
 
 func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3", "node-4", "node-5")
 	s.at(50).misses(40, "node-1")
 	first := s.only().ID
@@ -79,7 +79,7 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 }
 
 func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	for i := range 10 {
 		s.at(0).beats(fmt.Sprintf("node-%d", i))
 	}
@@ -90,14 +90,14 @@ func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
 }
 
 func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3")
 	s.at(50).misses(40, "node-1").at(95).misses(40, "node-2").at(140).misses(40, "node-3")
 	equal(t, "incidents", len(s.Incidents(s.now)), 3)
 }
 
 func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	for i := range 3 {
 		n := fmt.Sprintf("node-%d", i)
 		s.at(10*float64(i)+10).misses(10, n).turns(n, event.StatusTrue, event.StatusUnknown)
@@ -115,8 +115,8 @@ func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
 	}
 }
 
-func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
-	s := newTale(t)
+func TestANodeThatStaysAwayHasItsOwnIncidentDespiteAShortGracePeriod(t *testing.T) {
+	s := newScenario(t)
 	s.at(5).beats("node-1", "node-2", "node-3")
 	s.at(15).misses(10, "node-1").turns("node-1", event.StatusTrue, event.StatusUnknown)
 	s.at(40)
@@ -126,34 +126,34 @@ func TestANodeThatStaysAwayIsLostInEarnestWhateverTheGracePeriod(t *testing.T) {
 	is(t, all[1], incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
 }
 
-func TestADeadNodeIsNotToldToWaitLonger(t *testing.T) {
-	s := newTale(t)
+func TestTheRemedyForADeadNodeIsNoLongerGracePeriod(t *testing.T) {
+	s := newScenario(t)
 	s.at(0).beats("node-1", "node-2", "node-3", "node-4").at(50).misses(40, "node-1").at(600)
 	if x := s.only(); !strings.Contains(x.Remedy, "The node or its kubelet is down") {
 		t.Error(x.Remedy)
 	}
-	s.tell(transition.NodeRemoved{At: s.is(), Node: "node-1"})
+	s.sees(transition.NodeRemoved{At: s.is(), Node: "node-1"})
 	equal(t, "removed, it is over", s.only().State, incident.StateRecovered)
 }
 
 func TestANewNodeThatIsNotReadyYetIsNoIncident(t *testing.T) {
-	newTale(t).at(1).turns("node-1", event.StatusUnknown, event.StatusFalse).at(20).turns("node-1", event.StatusFalse, event.StatusTrue).none()
+	newScenario(t).at(1).turns("node-1", event.StatusUnknown, event.StatusFalse).at(20).turns("node-1", event.StatusFalse, event.StatusTrue).none()
 }
 
 func TestAKubeletRestartIsOfTheNode(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).loses(cause.KubeletRestart, "pod-1")
 	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.KubeletRestart, "node-1")
 }
 
 func TestANodeThatReportsItselfNotReadyIsOfTheNode(t *testing.T) {
-	s := newTale(t)
+	s := newScenario(t)
 	s.at(1).turns("node-1", event.StatusTrue, event.StatusFalse).at(2).loses(cause.NodeNotReady, "pod-1")
 	is(t, s.only(), incident.StateRunning, incident.ScopeNode, cause.NodeNotReady, "node-1")
 }
 
-func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
-	s := newTale(t).at(0).beats("node-1")
+func TestTurnsToFalseDoNotCountAsUnknown(t *testing.T) {
+	s := newScenario(t).at(0).beats("node-1")
 	for i := range 5 {
 		at := 10 + 20*float64(i)
 		s.at(at).turns("node-1", event.StatusTrue, event.StatusFalse).at(at+5).beats("node-1").turns("node-1", event.StatusFalse, event.StatusTrue)
@@ -167,13 +167,13 @@ func TestReadyThatTurnsFalseIsNotToldAsUnknown(t *testing.T) {
 	}
 }
 
-func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T) {
-	s := newTale(t).at(0).beats("node-1").at(40).misses(40, "node-1")
+func TestServicesLeftOutCountOnceAndTheirOutagesCount(t *testing.T) {
+	s := newScenario(t).at(0).beats("node-1").at(40).misses(40, "node-1")
 	for i := range 600 {
-		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
+		s.sees(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), "node-1"))
 	}
 	for i := range 60 {
-		s.tell(transition.OutageStarted{At: s.is(), Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, Cause: cause.NodeHeartbeatLost})
+		s.sees(transition.OutageStarted{At: s.is(), Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, Cause: cause.NodeHeartbeatLost})
 	}
 	s.at(50)
 	x := s.only()
@@ -182,24 +182,24 @@ func TestServicesThatAreLeftOutCountOnceAndTheirRunningOutagesCount(t *testing.T
 	equal(t, "outages", x.OutageTime, 600*time.Second)
 }
 
-func TestNodesAndServicesThatAreLeftOutCountOnceWhereIncidentsBecomeOne(t *testing.T) {
+func TestNodesAndServicesLeftOutCountOnceInMergedIncidents(t *testing.T) {
 	nodes := nodesNamed(4)
-	s := newTale(t).at(0).beats(nodes...).at(40).misses(40, nodes[0])
+	s := newScenario(t).at(0).beats(nodes...).at(40).misses(40, nodes[0])
 	for i := range 120 {
-		s.tell(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
+		s.sees(s.ofNode(fmt.Sprintf("web-%d", i%60), fmt.Sprintf("pod-%d", i), nodes[0]))
 	}
 	s.at(41).misses(40, nodes[1])
 	for i := range 120 {
-		s.tell(s.ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
+		s.sees(s.ofNode(fmt.Sprintf("web-%d", 20+i%60), fmt.Sprintf("pod-%d", i), nodes[1]))
 	}
 	s.at(42).misses(40, nodes[2])
 	x := s.only()
 	equal(t, "Services", len(x.Services)+x.ServicesLeftOut, 80)
 }
 
-func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
+func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	names := nodesNamed(5)
-	s := newTale(t).at(0).beats(names...)
+	s := newScenario(t).at(0).beats(names...)
 	equal(t, "nodes that beat", len(s.nodes.troubled), 0)
 	s.at(40).misses(40, names[0]).at(42).returns(42, names[0])
 	for i := range 15 {
@@ -209,7 +209,7 @@ func TestOfNodesWhoseHeartbeatsComeOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes", len(s.nodes.heard), 5)
 	s.at(1000).misses(40, names[0], names[1])
 	equal(t, "two of five", s.Incidents(s.now)[0].Scope, incident.ScopeNode)
-	s.tell(transition.NodeRemoved{At: s.is(), Node: names[4]})
+	s.sees(transition.NodeRemoved{At: s.is(), Node: names[4]})
 	equal(t, "nodes without the one that was removed", len(s.nodes.heard), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// randomTransition is of one of a few nodes, Services and pods, and need not fit what came before.
-func (s *tale) randomTransition(r *rand.Rand) transition.Transition {
+// randomTransition is about one of a few nodes, Services and pods. It need not follow from those before.
+func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 	n := r.IntN(6)
 	why := []cause.Cause{cause.Unknown, cause.ProbeFailed, cause.PodDeleted, cause.ServiceChanged, cause.NodeHeartbeatLost, cause.InPlaceUpdate}[r.IntN(6)]
 	at, node, web := s.is(), fmt.Sprintf("node-%d", r.IntN(5)), ofWeb(fmt.Sprintf("pod-%d", n))
@@ -52,10 +52,10 @@ type reported struct {
 	state          incident.State
 }
 
-// naive looks at all incidents, each time, and knows them by their IDs.
+// naive looks at all incidents each time, and identifies them by their IDs.
 type naive map[string]reported
 
-// expected is the kind of each notice of incidents that are shown.
+// expected has the kind of each notice about a shown incident.
 func (n naive) expected(shown map[string]incident.Incident) map[string]incident.NoticeKind {
 	kinds := map[string]incident.NoticeKind{}
 	for id, x := range shown {
@@ -86,16 +86,16 @@ func (n naive) departed(shown map[string]incident.Incident) map[string]bool {
 	return gone
 }
 
-// Whatever is found, the notifier misses nothing by not looking at all incidents each time.
-func TestNoticesOfWhatChangedAreAllTheNotices(t *testing.T) {
+// The notifier does not look at all incidents each time. Its notices must be those of a naive one that does.
+func TestTheNotifierMissesNothing(t *testing.T) {
 	kinds := map[incident.NoticeKind]int{}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		s, all := &tale{New(3), t, zero}, naive{}
+		s, all := &scenario{New(3), t, zero}, naive{}
 		now := 0.0
 		for range 200 {
 			now += []float64{0.001, 0.05, 0.5, 3, 40, 70}[r.IntN(6)]
-			s.at(now).tell(s.randomTransition(r))
+			s.at(now).sees(s.randomTransition(r))
 			if r.IntN(4) == 0 {
 				continue
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// recorded plays a recording and returns its incidents as of its end.
+// recorded replays a recording and returns the incidents as of its end.
 func recorded(t *testing.T, name string) []incident.Incident {
 	t.Helper()
 	file, err := incidents.Files.Open(name + ".jsonl.gz")
@@ -38,8 +38,8 @@ func recorded(t *testing.T, name string) []incident.Incident {
 	return log.Incidents(end)
 }
 
-// The five post-mortems that kubeflap was made for, each on a real control plane.
-func TestTheRecordedIncidentsEndInTheRightCauseScopeAndRemedy(t *testing.T) {
+// The five post-mortems that kubeflap was made for, each recorded on a real control plane.
+func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 	cases := []struct {
 		recording string
 		incidents int
@@ -94,7 +94,7 @@ func TestTheOtherIncidentsOfTheRecordedReset(t *testing.T) {
 	equal(t, "outages", all[2].Outages, 2)
 }
 
-func TestTheRecordedHeartbeatLossTellsTheWholeChain(t *testing.T) {
+func TestTheRecordedHeartbeatLossHasAllEvidence(t *testing.T) {
 	x := recorded(t, "1-heartbeat-loss")[0]
 	want := []string{
 		"last heartbeat", "half of the grace period", "the whole grace period", "Ready from True to Unknown", "2 pods",

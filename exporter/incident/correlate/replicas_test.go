@@ -15,12 +15,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Replicas see the same in another order: their watches are not equally fast. They must tell the same.
+// Replicas see the same events in another order, because their watches are not equally fast. They must report the same.
 
-// behind is by how much a watch is behind the others.
+// behind is the delay of a slow watch.
 const behind = 1500 * time.Millisecond
 
-// delayed are the events as somebody sees them whose watches of these kinds are behind. What starts the watches is not.
+// delayed are the events as a replica sees them whose watches of these kinds are slow. The first lists are not delayed.
 func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	all := slices.Clone(events)
 	for i := range all {
@@ -32,7 +32,7 @@ func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	return all
 }
 
-// numbered are the events of a recording, whose objects have versions: older ones lack them.
+// numbered are the events of a recording. Objects of older recordings get the versions that they lack.
 func numbered(t *testing.T, path string) []event.Event {
 	t.Helper()
 	recording, err := recording.Open(path)
@@ -53,8 +53,8 @@ func numbered(t *testing.T, path string) []event.Event {
 	return all
 }
 
-// toldBy is all that a replica counts and blames, a line each.
-func toldBy(t *testing.T, events []event.Event) string {
+// reportedBy has a line for each number and each incident of a replica.
+func reportedBy(t *testing.T, events []event.Event) string {
 	t.Helper()
 	log := New(100)
 	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
@@ -75,7 +75,7 @@ func toldBy(t *testing.T, events []event.Event) string {
 		lines = append(lines, fmt.Sprintf("namespace %+v", n))
 	}
 	for _, n := range f.Nodes(end, nil) {
-		// A report of the status is a heartbeat as well, so which are late depends on when it is seen.
+		// A status update is a heartbeat as well, so the number of late ones depends on when it is seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
 	}
 	for _, x := range f.Tenants(end, nil) {
@@ -88,20 +88,20 @@ func toldBy(t *testing.T, events []event.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestReplicasWhoseWatchesAreNotEquallyFastTellTheSame(t *testing.T) {
+func TestReplicasWithSlowerWatchesReportTheSame(t *testing.T) {
 	recordings, err := filepath.Glob("../../recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("recordings: %v, %v", recordings, err)
 	}
 	for _, path := range recordings {
 		events := numbered(t, path)
-		first := toldBy(t, events)
+		first := reportedBy(t, events)
 		for name, kinds := range map[string][]event.Kind{
 			"pods": {event.KindPod}, "slices": {event.KindEndpointSlice, event.KindEndpoints}, "nodes": {event.KindNode},
 			"services": {event.KindService},
 		} {
 			t.Run(filepath.Base(path)+", "+name+" late", func(t *testing.T) {
-				other := toldBy(t, delayed(events, kinds...))
+				other := reportedBy(t, delayed(events, kinds...))
 				for _, line := range difference(first, other) {
 					t.Error(line)
 				}
@@ -125,7 +125,7 @@ func difference(a, b string) (lines []string) {
 	return lines
 }
 
-func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
+func TestConsumerBouncesMatchTheMetric(t *testing.T) {
 	events := numbered(t, "../../recording/incidents/4-in-place-upgrade.jsonl.gz")
 	log := New(100)
 	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
@@ -133,7 +133,7 @@ func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
 		log.Observe(f.Apply(e)...)
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
-	counted, told := map[time.Duration]int{}, map[time.Duration]int{}
+	counted, reported := map[time.Duration]int{}, map[time.Duration]int{}
 	for _, x := range f.Tenants(end, nil) {
 		for i, window := range track.Windows() {
 			counted[window] += int(x.Bounces[i])
@@ -141,10 +141,10 @@ func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
 	}
 	for _, x := range log.Incidents(end) {
 		for _, w := range x.Numbers.Windows {
-			told[w.Length] += w.Bounces
+			reported[w.Length] += w.Bounces
 		}
 	}
-	if !maps.Equal(counted, told) || counted[0] == 0 {
-		t.Errorf("counted %v, told %v", counted, told)
+	if !maps.Equal(counted, reported) || counted[0] == 0 {
+		t.Errorf("counted %v, reported %v", counted, reported)
 	}
 }

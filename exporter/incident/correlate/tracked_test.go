@@ -14,40 +14,40 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// folded is a log that is told by a fold what it finds in events.
-type folded struct {
+// tracked is a log that observes the transitions that a tracker finds in events.
+type tracked struct {
 	tracker *track.Tracker
 	log     *Log
 	now     time.Time
 	found   []transition.Transition
 }
 
-func newFolded(settings track.Settings) *folded {
-	b := &folded{log: New(10), now: zero}
+func newTracked(settings track.Settings) *tracked {
+	b := &tracked{log: New(10), now: zero}
 	b.tracker = track.New(settings)
 	return b
 }
 
 var grace40 = track.Settings{BounceWindow: 2 * time.Minute, GracePeriod: 40 * time.Second}
 
-func (b *folded) at(s float64) *folded {
+func (b *tracked) at(s float64) *tracked {
 	b.now = zero.Add(seconds(s))
 	return b
 }
 
-func (b *folded) is(typ event.Type, objects ...event.Object) *folded {
+func (b *tracked) is(typ event.Type, objects ...event.Object) *tracked {
 	for _, o := range objects {
 		b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: o.Kind(), Type: typ, Object: o}))
 	}
 	return b
 }
 
-func (b *folded) observe(found []transition.Transition) {
+func (b *tracked) observe(found []transition.Transition) {
 	b.found = append(b.found, found...)
 	b.log.Observe(found...)
 }
 
-// lossesComeFirst: the log relies on it that a loss which waited for its cause is reported before its address returns.
+// lossesComeFirst checks that each loss is reported before the return of its address, even if it waited for its cause. The log relies on that.
 func lossesComeFirst(t *testing.T, found []transition.Transition) {
 	t.Helper()
 	returned := map[record.AddressKey]time.Time{}
@@ -67,14 +67,14 @@ func lossesComeFirst(t *testing.T, found []transition.Transition) {
 	}
 }
 
-func (b *folded) lists(k event.Kind, objects ...event.Object) *folded {
+func (b *tracked) lists(k event.Kind, objects ...event.Object) *tracked {
 	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Listing}))
 	b.is(event.Listed, objects...)
 	b.observe(b.tracker.Apply(event.Event{Seen: b.now, Kind: k, Type: event.Synced}))
 	return b
 }
 
-func (b *folded) starts(objects ...event.Object) *folded {
+func (b *tracked) starts(objects ...event.Object) *tracked {
 	for _, k := range event.Kinds() {
 		var some []event.Object
 		for _, o := range objects {
@@ -87,7 +87,7 @@ func (b *folded) starts(objects ...event.Object) *folded {
 	return b
 }
 
-func (b *folded) asOf(s float64) []incident.Incident {
+func (b *tracked) asOf(s float64) []incident.Incident {
 	t := zero.Add(seconds(s))
 	b.observe(b.tracker.Advance(t))
 	return b.log.Incidents(t)
@@ -101,7 +101,7 @@ func aService(name, uid string, selector bool) *event.Service {
 	return s
 }
 
-func byHand(ips ...string) *event.Endpoints {
+func manualEndpoints(ips ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: event.ParseUID("ep/web"), Namespace: "shop", Name: "web"}}
 	for _, ip := range ips {
 		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true, Serving: true})
@@ -109,7 +109,7 @@ func byHand(ips ...string) *event.Endpoints {
 	return o
 }
 
-// aSlice is the slice of shop/web as its Service of this UID has it: "web-1" is ready, "-web-1" is not.
+// aSlice is the slice of shop/web that the Service with this UID owns. "web-1" is ready, "-web-1" is not.
 func aSlice(owner string, addresses ...string) *event.EndpointSlice {
 	o := &event.EndpointSlice{
 		Meta: event.Meta{UID: event.ParseUID("slice/" + owner), Namespace: "shop", Name: "web-" + owner}, Service: "web",
@@ -133,8 +133,8 @@ func aPod(name string, status event.Status, reason string) *event.Pod {
 	}
 }
 
-// runsNo: an hour later nothing goes on.
-func (b *folded) runsNo(t *testing.T) []incident.Incident {
+// runsNo checks that an hour later no incident is ongoing.
+func (b *tracked) runsNo(t *testing.T) []incident.Incident {
 	t.Helper()
 	all := b.asOf(3600)
 	lossesComeFirst(t, b.found)
@@ -149,39 +149,39 @@ func (b *folded) runsNo(t *testing.T) []incident.Incident {
 	return all
 }
 
-func TestWipedAddressesThatAreWrittenAgainAreATimeBombAgain(t *testing.T) {
-	b := newFolded(grace40).starts(aService("web", "s1", true), byHand("192.0.2.1", "192.0.2.2"), aSlice("s1"))
-	b.at(10).is(event.Modified, byHand())
-	equal(t, "wiped", b.asOf(12)[0].State, incident.StateRunning)
-	b.at(60).is(event.Modified, byHand("192.0.2.1", "192.0.2.2"))
+func TestRemovedAddressesThatAreWrittenAgainArePendingAgain(t *testing.T) {
+	b := newTracked(grace40).starts(aService("web", "s1", true), manualEndpoints("192.0.2.1", "192.0.2.2"), aSlice("s1"))
+	b.at(10).is(event.Modified, manualEndpoints())
+	equal(t, "removed", b.asOf(12)[0].State, incident.StateRunning)
+	b.at(60).is(event.Modified, manualEndpoints("192.0.2.1", "192.0.2.2"))
 	x := b.asOf(70)[0]
 	equal(t, "written again", x.State, incident.StatePending)
 	if !strings.Contains(x.Summary, "they are back, to be wiped again") {
 		t.Error(x.Summary)
 	}
-	b.at(120).is(event.Modified, byHand())
+	b.at(120).is(event.Modified, manualEndpoints())
 	all := b.asOf(130)
 	equal(t, "incidents", len(all), 1)
-	equal(t, "wiped again", all[0].State, incident.StateRunning)
+	equal(t, "removed again", all[0].State, incident.StateRunning)
 	var spans []string
 	for _, s := range all[0].Timeline {
 		if s.Track == incident.TrackAddress {
 			spans = append(spans, fmt.Sprintf("%v %t", s.Start.Sub(zero), s.End.IsZero()))
 		}
 	}
-	equal(t, "a stretch for each wipe", strings.Join(spans, ", "), "10s false, 2m0s true")
+	equal(t, "a span for each removal", strings.Join(spans, ", "), "10s false, 2m0s true")
 }
 
-func TestHandMadeSlicesThatGoBesideThoseOfPodsAreNotWaitedFor(t *testing.T) {
+func TestNobodyWaitsForDeletedManualSlicesBesideThoseOfPods(t *testing.T) {
 	made := aSlice("made")
-	made.Owner, made.ManagedBy, made.Addresses = event.UID{}, "someone", byHand("192.0.2.1").Addresses
-	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"), made)
+	made.Owner, made.ManagedBy, made.Addresses = event.UID{}, "someone", manualEndpoints("192.0.2.1").Addresses
+	b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"), made)
 	b.at(10).is(event.Deleted, made)
 	b.runsNo(t)
 }
 
-func TestAServiceThatAListShowsReplacedEndsTheOutageOfTheOneBefore(t *testing.T) {
-	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
+func TestAReplacedServiceInAListEndsTheOutageOfTheOneBefore(t *testing.T) {
+	b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s1", "-web-1"))
 	b.log.Observe(b.at(20).tracker.Apply(event.Event{Seen: b.now, Kind: event.KindService, Type: event.Down, Reason: "gone"})...)
 	b.at(30).lists(event.KindService, aService("web", "s2", true))
@@ -190,13 +190,13 @@ func TestAServiceThatAListShowsReplacedEndsTheOutageOfTheOneBefore(t *testing.T)
 	equal(t, "outage", b.runsNo(t)[0].OutageTime, 20*time.Second)
 }
 
-func TestAnAddressThatTruncatedEndpointsLeaveOutIsNotWaitedFor(t *testing.T) {
+func TestNobodyWaitsForAnAddressThatTruncatedEndpointsLeaveOut(t *testing.T) {
 	endpoints := func(addresses ...string) *event.Endpoints {
-		o := byHand()
+		o := manualEndpoints()
 		o.Truncated, o.Addresses = true, aSlice("s1", addresses...).Addresses
 		return o
 	}
-	b := newFolded(track.Settings{BounceWindow: 2 * time.Minute, AddressSource: event.KindEndpoints})
+	b := newTracked(track.Settings{BounceWindow: 2 * time.Minute, AddressSource: event.KindEndpoints})
 	b.starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), endpoints("web-1", "web-2"))
 	b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), endpoints("web-2", "-web-1"))
 	b.at(11).is(event.Modified, endpoints("web-2"))
@@ -204,8 +204,8 @@ func TestAnAddressThatTruncatedEndpointsLeaveOutIsNotWaitedFor(t *testing.T) {
 	equal(t, "end", b.runsNo(t)[0].End, zero.Add(seconds(11)))
 }
 
-func TestAnOutageThatWaitsForItsCauseIsNotOvertakenByTheNext(t *testing.T) {
-	b := newFolded(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s1", "web-1", "-web-2"))
+func TestAnOutageThatWaitsForItsCauseComesBeforeTheNext(t *testing.T) {
+	b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s1", "web-1", "-web-2"))
 	b.at(10).is(event.Modified, aSlice("s1", "-web-1", "-web-2"))
 	b.at(10.2).is(event.Modified, aSlice("s1", "-web-1", "web-2"))
 	b.at(10.3).is(event.Modified, aPod("web-2", event.StatusFalse, "ContainersNotReady"))
@@ -221,40 +221,40 @@ func TestAnOutageThatWaitsForItsCauseIsNotOvertakenByTheNext(t *testing.T) {
 	equal(t, "the second", outages["probe_failed"], seconds(9.65))
 }
 
-// A pod of a StatefulSet fails its probe, is deleted, and made again under its name.
-func TestAPodThatIsMadeAgainUnderItsNameHasALaneOfItsOwn(t *testing.T) {
+// A pod of a StatefulSet fails its probe and is deleted. A new pod has its name.
+func TestANewPodOfTheSameNameHasASpanOfItsOwn(t *testing.T) {
 	pod := func(uid string, status event.Status) *event.Pod {
 		p := aPod("web-0", status, "ContainersNotReady")
 		p.UID, p.Owner = event.ParseUID("pod/"+uid), "StatefulSet/web"
 		return p
 	}
-	b := newFolded(grace40).starts(aService("web", "s1", true), pod("a", event.StatusTrue), aPod("web-9", event.StatusTrue, ""), aSlice("s1", "a", "web-9"))
+	b := newTracked(grace40).starts(aService("web", "s1", true), pod("a", event.StatusTrue), aPod("web-9", event.StatusTrue, ""), aSlice("s1", "a", "web-9"))
 	b.at(10).is(event.Modified, pod("a", event.StatusFalse), aSlice("s1", "-a", "web-9"))
 	b.at(20).is(event.Deleted, pod("a", event.StatusFalse)).is(event.Modified, aSlice("s1", "web-9"))
 	b.at(21).is(event.Added, pod("b", event.StatusFalse)).is(event.Modified, aSlice("s1", "-b", "web-9"))
 	b.at(25).is(event.Modified, pod("b", event.StatusTrue), aSlice("s1", "b", "web-9"))
 	b.at(600).is(event.Modified, pod("b", event.StatusFalse), aSlice("s1", "-b", "web-9"))
 	b.at(610).is(event.Modified, pod("b", event.StatusTrue), aSlice("s1", "b", "web-9"))
-	var lanes []string
+	var spans []string
 	for _, x := range b.runsNo(t) {
 		for _, s := range x.Timeline {
 			if s.Track == incident.TrackPod {
-				lanes = append(lanes, fmt.Sprintf("%v-%v", s.Start.Sub(zero), s.End.Sub(zero)))
+				spans = append(spans, fmt.Sprintf("%v-%v", s.Start.Sub(zero), s.End.Sub(zero)))
 			}
 		}
 	}
-	equal(t, "lanes of the pod", strings.Join(lanes, ", "), "10m0s-10m10s, 10s-20s")
+	equal(t, "spans of the pod", strings.Join(spans, ", "), "10m0s-10m10s, 10s-20s")
 }
 
-// Whatever happens to three pods of a Service, their events and the slice's in any order: when
-// all is well again nothing goes on, and the incidents have the outages that the fold has.
-func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
+// Three pods of a Service change at random, and their events and the slice's come in any order. When
+// all pods are ready again, no incident is ongoing and the incidents have the outages of the tracker.
+func TestIncidentsHaveTheOutagesOfTheTracker(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		b := newFolded(grace40)
+		b := newTracked(grace40)
 		b.log = New(1000)
 		b.tracker, b.found = track.New(grace40), nil
-		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the second is why it is not ready
+		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the name, and why it is not ready
 		pod := func(i int) event.Object {
 			if pods[i][1] == "" {
 				return aPod(pods[i][0], event.StatusTrue, "")
@@ -295,11 +295,11 @@ func TestIncidentsHaveTheOutagesThatTheFoldHas(t *testing.T) {
 			b.at(now+5).is(event.Modified, pod(i))
 		}
 		b.is(event.Modified, slice())
-		b.hasTheOutagesOfItsFold(t, seed, now+3600)
+		b.hasTheOutagesOfItsTracker(t, seed, now+3600)
 	}
 }
 
-func (b *folded) hasTheOutagesOfItsFold(t *testing.T, seed uint64, at float64) {
+func (b *tracked) hasTheOutagesOfItsTracker(t *testing.T, seed uint64, at float64) {
 	t.Helper()
 	outages, spent := 0, time.Duration(0)
 	incidents := b.asOf(at)

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// tale tells a log findings at exact times, in seconds since the start.
-type tale struct {
+// scenario feeds transitions to a log at exact times, in seconds since the start.
+type scenario struct {
 	*Log
 	t   testing.TB
 	now time.Time
@@ -21,53 +21,53 @@ type tale struct {
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newTale(t testing.TB) *tale { return &tale{New(10), t, zero} }
+func newScenario(t testing.TB) *scenario { return &scenario{New(10), t, zero} }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func (s *tale) at(t float64) *tale {
+func (s *scenario) at(t float64) *scenario {
 	s.now = zero.Add(seconds(t))
 	return s
 }
 
-func (s *tale) tell(x transition.Transition) *tale {
+func (s *scenario) sees(x transition.Transition) *scenario {
 	s.Observe(x)
 	return s
 }
 
-func (s *tale) is() transition.At { return transition.At{Time: s.now} }
+func (s *scenario) is() transition.At { return transition.At{Time: s.now} }
 
-// beats lets nodes send heartbeats 10 s after the ones before.
-func (s *tale) beats(nodes ...string) *tale { return s.returns(10, nodes...) }
+// beats lets nodes send heartbeats, 10 s after the previous ones.
+func (s *scenario) beats(nodes ...string) *scenario { return s.returns(10, nodes...) }
 
-// misses lets the grace period pass without a heartbeat, the half of it before.
-func (s *tale) misses(grace float64, nodes ...string) *tale {
+// misses lets the grace period pass without a heartbeat.
+func (s *scenario) misses(grace float64, nodes ...string) *scenario {
 	now := s.now
 	for _, n := range nodes {
 		s.now = now.Add(-seconds(grace / 2))
-		s.tell(transition.HeartbeatLate{At: s.is(), Node: n, Silence: seconds(grace / 2)})
+		s.sees(transition.HeartbeatLate{At: s.is(), Node: n, Silence: seconds(grace / 2)})
 	}
 	s.now = now
 	for _, n := range nodes {
-		s.tell(transition.HeartbeatMissed{At: s.is(), Node: n, Silence: seconds(grace)})
+		s.sees(transition.HeartbeatMissed{At: s.is(), Node: n, Silence: seconds(grace)})
 	}
 	return s
 }
 
-func (s *tale) returns(after float64, nodes ...string) *tale {
+func (s *scenario) returns(after float64, nodes ...string) *scenario {
 	for _, n := range nodes {
-		s.tell(transition.HeartbeatSeen{At: s.is(), Node: n, Interval: seconds(after)})
+		s.sees(transition.HeartbeatSeen{At: s.is(), Node: n, Interval: seconds(after)})
 	}
 	return s
 }
 
-func (s *tale) turns(node string, from, to event.Status) *tale {
-	return s.tell(transition.NodeReadyChanged{At: s.is(), Node: node, From: from, To: to, Lasted: time.Minute})
+func (s *scenario) turns(node string, from, to event.Status) *scenario {
+	return s.sees(transition.NodeReadyChanged{At: s.is(), Node: node, From: from, To: to, Lasted: time.Minute})
 }
 
 var shopWeb = transition.Service{Namespace: "shop", Name: "web"}
 
-// ofWeb is an address of shop/web: of a pod of the Deployment web, on node-1.
+// ofWeb is the address of a pod of the Deployment web on node-1, in shop/web.
 func ofWeb(pod string) transition.Address {
 	return transition.Address{
 		Service: shopWeb, ID: event.ParseUID(pod), IP: netip.MustParseAddr("10.0.0.1"),
@@ -75,43 +75,45 @@ func ofWeb(pod string) transition.Address {
 	}
 }
 
-func (s *tale) loses(why cause.Cause, pods ...string) *tale {
+func (s *scenario) loses(why cause.Cause, pods ...string) *scenario {
 	for _, p := range pods {
-		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Cause: why})
+		s.sees(transition.AddressLost{At: s.is(), Address: ofWeb(p), Cause: why})
 	}
 	return s
 }
 
-func (s *tale) removes(why cause.Cause, pods ...string) *tale {
+func (s *scenario) removes(why cause.Cause, pods ...string) *scenario {
 	for _, p := range pods {
-		s.tell(transition.AddressLost{At: s.is(), Address: ofWeb(p), Removed: true, Cause: why})
+		s.sees(transition.AddressLost{At: s.is(), Address: ofWeb(p), Removed: true, Cause: why})
 	}
 	return s
 }
 
-func (s *tale) regains(pods ...string) *tale {
+func (s *scenario) regains(pods ...string) *scenario {
 	for _, p := range pods {
-		s.tell(transition.AddressReady{At: s.is(), Address: ofWeb(p)})
-		s.tell(transition.AddressBounced{At: s.is(), Address: ofWeb(p)})
+		s.sees(transition.AddressReady{At: s.is(), Address: ofWeb(p)})
+		s.sees(transition.AddressBounced{At: s.is(), Address: ofWeb(p)})
 	}
 	return s
 }
 
-func (s *tale) adds(pods ...string) *tale {
+func (s *scenario) adds(pods ...string) *scenario {
 	for _, p := range pods {
-		s.tell(transition.AddressAdded{At: s.is(), Address: ofWeb(p), Ready: true})
+		s.sees(transition.AddressAdded{At: s.is(), Address: ofWeb(p), Ready: true})
 	}
 	return s
 }
 
-func (s *tale) outage() *tale { return s.tell(transition.OutageStarted{At: s.is(), Service: shopWeb}) }
-
-func (s *tale) outageOver(lasted float64) *tale {
-	return s.tell(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted)})
+func (s *scenario) outage() *scenario {
+	return s.sees(transition.OutageStarted{At: s.is(), Service: shopWeb})
 }
 
-// only returns the one incident that there is as of now.
-func (s *tale) only() incident.Incident {
+func (s *scenario) outageOver(lasted float64) *scenario {
+	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted)})
+}
+
+// only returns the only incident as of now.
+func (s *scenario) only() incident.Incident {
 	s.t.Helper()
 	all := s.Incidents(s.now)
 	if len(all) != 1 {
@@ -120,7 +122,7 @@ func (s *tale) only() incident.Incident {
 	return all[0]
 }
 
-func (s *tale) none() {
+func (s *scenario) none() {
 	s.t.Helper()
 	if all := s.Incidents(s.now); len(all) > 0 {
 		s.t.Fatalf("%d incidents, want none: %s", len(all), summaries(all))
@@ -150,8 +152,8 @@ func is(t *testing.T, x incident.Incident, state incident.State, scope incident.
 	equal(t, "subject", x.Subject, subject)
 }
 
-// ofNode is the loss of an address of any Service by a pod on any node.
-func (s *tale) ofNode(service, pod, node string) transition.AddressLost {
+// ofNode is the loss of an address because its node was lost.
+func (s *scenario) ofNode(service, pod, node string) transition.AddressLost {
 	x := transition.AddressLost{At: s.is(), Address: ofWeb(pod), Cause: cause.NodeHeartbeatLost}
 	x.Name, x.Address.Pod.Node, x.ID = service, node, event.ParseUID(service+pod)
 	return x
