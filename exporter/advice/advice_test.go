@@ -197,8 +197,8 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
 		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "turn their readiness gate False before"},
 		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "gather changes for 5s, which would have hidden"},
-		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "gathering changes for 10s does not hide it"},
+		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s, which would have hidden"},
+		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
 		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
 		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
 	}

@@ -17,69 +17,69 @@ type causeText struct {
 }
 
 const (
-	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller wipes hand-written addresses of a Service with a selector. "
-	findNode       = "The node of {name} was lost or not ready, and kubeflap has not seen which: look at the nodes' Ready conditions."
+	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
+	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which: check the Ready conditions of the nodes."
 )
 
 // causeTexts are the words of each cause, and the only table of remedies.
 var causeTexts = [cause.Count]causeText{
 	cause.Unknown: {
-		happened: "addresses went for an unknown reason, in pods of {owner}",
+		happened: "pods of {owner} lost addresses for an unknown reason",
 		remedy:   "The evidence does not tell. Look at the events of {name} (kubectl get events -n {namespace}), and report a recording of it to kubeflap.",
 	},
-	cause.NodeHeartbeatLost: {happened: "a node was lost with pods of {owner}", remedy: findNode},
-	cause.NodeNotReady:      {happened: "a node was not ready with pods of {owner}", remedy: findNode},
-	cause.KubeletRestart:    {happened: "a kubelet restarted with pods of {owner}", remedy: findNode},
+	cause.NodeHeartbeatLost: {happened: "a node with pods of {owner} was lost", remedy: findNode},
+	cause.NodeNotReady:      {happened: "a node with pods of {owner} was not Ready", remedy: findNode},
+	cause.KubeletRestart:    {happened: "the kubelet of a node with pods of {owner} restarted", remedy: findNode},
 	cause.ProbeFailed: {
 		happened: "readiness probes failed in pods of {owner}",
-		remedy: "See what the readiness probe of {name} says (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
+		remedy: "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
 			"a probe that depends on something shared takes all pods out at once.",
 	},
 	cause.ContainerExit: {
-		happened: "containers ended in pods of {owner}",
-		remedy:   "Look at why the containers of {name} ended: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe.",
+		happened: "containers exited in pods of {owner}",
+		remedy:   "Find out why the containers of {name} exited: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe.",
 	},
 	cause.InPlaceUpdate: {
-		happened: "an in-place update of {name} took its addresses out one by one",
+		happened: "an in-place update of {name} took its addresses out of rotation one by one",
 		remedy:   "Take an address out first: a readiness gate turned off before the image changes, and on again when the new container serves.",
-		advice:   "let whatever updates these pods turn their readiness gate False before, and True after",
-		why:      "a kubelet says Ready until the old container is really gone: only a gate takes the address out of rotation first.",
+		advice:   "let the updater of these pods turn their readiness gate False before the update, and True after it",
+		why:      "a kubelet reports Ready until the old container is gone: only a gate takes the address out of rotation before.",
 	},
 	cause.ReadinessGate: {
-		happened: "a readiness gate turned not True in pods of {owner}",
+		happened: "a readiness gate stopped being True in pods of {owner}",
 		remedy:   "Look at the controller that sets the readiness gate of {name}, a load-balancer controller as a rule: it says what it waits for.",
 	},
 	cause.PodDeleted: {
-		happened: "pods were deleted of {owner}",
+		happened: "pods of {owner} were deleted",
 		remedy:   "If {name} was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, and a preStop pause of some seconds.",
 	},
 	cause.PodEvicted: {
-		happened: "pods were evicted of {owner}",
+		happened: "pods of {owner} were evicted",
 		remedy:   "Give {name} a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them.",
 	},
 	cause.PodCompleted: {
-		happened: "pods ran to their end of {owner}",
-		remedy: "What {name} runs comes to its end and is not restarted: something that serves wants a Deployment, " +
+		happened: "pods of {owner} completed",
+		remedy: "The containers of {name} exit and are not restarted: something that serves wants a Deployment, " +
 			"and a Service should not choose the pods of a Job.",
 	},
 	cause.EndpointsReset: {
-		happened:      "The endpoints controller wiped the hand-written addresses of Service {name}, which has a selector",
+		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
 		remedy:        removeSelector + "Then write the Endpoints once more. Grace period and API rates play no part.",
-		pending:       "Service {name} has a selector and hand-written addresses, which the endpoints controller will wipe",
-		pendingRemedy: removeSelector + "Until then any sync of the Service, or a restart of the kube-controller-manager, takes them.",
+		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
+		pendingRemedy: removeSelector + "Until then the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
-		why: "the endpoints controller makes the Endpoints of a Service with a selector itself: " +
-			"at its next sync it replaces what was written by hand with the pods that match, and none does.",
+		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
+			"at its next sync it replaces manually managed addresses with the pods that match, and no pod matches.",
 	},
 	cause.ManualWrite: {
-		happened: "Someone edited or wiped the addresses of Service {name}",
+		happened: "Someone edited or removed the addresses of Service {name}",
 		remedy: "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
 			"Let one writer replace them in one update instead of emptying them first.",
-		advice: "find who writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
+		advice: "find the client that writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
 		why:    "no controller touches the Endpoints of a Service without a selector: a client deleted them, or wrote them empty first.",
 	},
 	cause.ServiceChanged: {
-		happened: "Service {name} was changed and chooses other pods",
+		happened: "Service {name} was changed and selects other pods",
 		remedy:   "Compare the selector and publishNotReadyAddresses of Service {name} with the labels of its pods, and with who changed it last.",
 	},
 }

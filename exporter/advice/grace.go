@@ -59,11 +59,11 @@ func (b *heartbeats) tight() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
-		Why: "the longest interval is more than half of the grace period: one heartbeat that fails then makes the node Unknown, and its pods leave their Services.",
+		Why: "the longest interval is more than half of the grace period: one more lost heartbeat makes the node Unknown, and its pods leave their Services.",
 	}
 	if b.longest() > b.grace {
 		x.Severity = Bad
-		x.Why = "the longest interval is over the grace period: the node turned Unknown, or would have, and its pods leave their Services though they run."
+		x.Why = "the longest interval is over the grace period: the node turned Unknown, or would have, and its running pods leave their Services."
 	}
 	if b.recommended() <= b.grace {
 		x.Recommended = 0
@@ -76,7 +76,7 @@ func (b *heartbeats) long() Recommendation {
 		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended().Seconds(),
 		Set: b.set(), Observed: b.observed(),
 		Advice: fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended())),
-		Why:    fmt.Sprintf("a node that dies takes traffic until the grace period is over: for up to %s.", brief(b.grace+renewal)),
+		Why:    fmt.Sprintf("a dead node gets traffic until the grace period ends: for up to %s.", brief(b.grace+renewal)),
 	}
 }
 
@@ -85,8 +85,8 @@ func (b *heartbeats) tooFew() Recommendation {
 		Kind: FewHeartbeats, Severity: Note,
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
-		Advice:   "observe for two minutes or longer, or ask a kubeflap that runs (--url)",
-		Why:      fmt.Sprintf("heartbeats are 10 s apart: less than %d intervals of each node tell little of how late they may be.", fewest),
+		Advice:   "observe for two minutes or longer, or ask a running kubeflap (--url)",
+		Why:      fmt.Sprintf("heartbeats are 10 s apart: fewer than %d intervals of each node do not show how late they may be.", fewest),
 	}
 }
 
@@ -94,14 +94,14 @@ func (b *heartbeats) unsure() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodSource, Severity: Note, Set: b.set(),
 		Observed: "no kube-controller-manager pod that shows its flags",
-		Advice:   "give kubeflap --node-monitor-grace-period, if you know what is set",
-		Why:      "this one is the default of the server's version: another one that is set would make all of this wrong.",
+		Advice:   "start kubeflap with --node-monitor-grace-period, if you know the value",
+		Why:      "this is the default of the server's version: if another value is set, all of this is wrong.",
 	}
 	switch {
 	case b.grace == 0:
-		x.Why = "without the grace period nobody can say whether a heartbeat is late."
+		x.Why = "without the grace period, kubeflap cannot know whether a heartbeat is late."
 	case b.source == "observed":
-		x.Why = "this one was measured, from a node's last heartbeat until it turned Unknown: it may be up to 10 s shorter."
+		x.Why = "this value was measured, from a node's last heartbeat until it turned Unknown: the real one may be up to 10 s shorter."
 	}
 	return x
 }
@@ -123,11 +123,11 @@ func (b *heartbeats) recommended() time.Duration {
 func (b *heartbeats) adviceToSet() string {
 	to := b.recommended()
 	if to <= b.grace {
-		return fmt.Sprintf("leave it at %s and mend what is slow: a longer one finds dead nodes uselessly late", brief(b.grace))
+		return fmt.Sprintf("leave it at %s and fix the slow component: a longer one detects dead nodes too late", brief(b.grace))
 	}
 	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(to))
 	if 2*b.longest() > longestGrace {
-		s += "; twice the longest interval would be more, but finds dead nodes uselessly late: mend what is slow"
+		s += "; twice the longest interval would be longer, but would detect dead nodes too late: fix the slow component"
 	}
 	return s
 }

@@ -101,7 +101,7 @@ func (b *heartbeats) renewals() int { return int(b.grace / slowestOnTime) }
 func (b *heartbeats) upTo() string {
 	switch {
 	case b.all:
-		return "up to " + brief(b.longest()) + " where the control plane is well"
+		return "up to " + brief(b.longest()) + " while the control plane is healthy"
 	case b.earlier > 0:
 		return "up to " + brief(b.earlier) + " (longer than ten minutes ago)"
 	}
@@ -135,7 +135,7 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 		all = append(all, Recommendation{
 			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: renewalText,
 			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(b.slow), "node", "nodes"), len(b.nodes), b.nameSome(b.slow)),
-			Advice:   "look at the kubelet there: CPU and disk pressure, many containers and images to collect, its way to the API server",
+			Advice:   "check the kubelet: CPU and disk pressure, many containers and images to collect, the network to the API server",
 			Why:      b.whySlow(),
 		})
 	}
@@ -143,8 +143,8 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 		all = append(all, Recommendation{
 			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
 			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(b.silent), "node", "nodes"), len(b.nodes), b.nameSome(b.silent)),
-			Advice:   "look whether it was down; delete the Node if it is not to come back",
-			Why:      fmt.Sprintf("no grace period should bridge more than %s: this is a node that is down, not a slow one.", brief(longestGrace)),
+			Advice:   "check whether it was down; delete the Node if it will not return",
+			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(longestGrace)),
 		})
 	}
 	return all
@@ -153,11 +153,11 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 func (b *heartbeats) whySlow() string {
 	switch {
 	case len(b.nodes) == 1:
-		return "with one node it cannot be told from a slow API server or etcd: look there too."
+		return "with one node, a slow kubelet looks the same as a slow API server or etcd: check them too."
 	case float64(len(b.slow)) >= together*float64(len(b.nodes)):
-		return "nearly all nodes were late at some time: if it was at the same time, it is etcd or the API server and not the nodes."
+		return "nearly all nodes were late at some time: if it was at the same time, the fault is in etcd or the API server, not in the nodes."
 	}
-	return "the other nodes are on time, so it is neither the API server nor etcd; a longer grace period gains time and mends nothing."
+	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period only hides it."
 }
 
 // nameSome names the first few nodes. The JSON has all of them.
@@ -185,8 +185,8 @@ func (b *heartbeats) controlPlane() Recommendation {
 	return Recommendation{
 		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
-		Advice: "look at etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
-			"then at the API server's load; leave the grace period out of it",
+		Advice: "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
+			"then the API server's load; do not change the grace period",
 		Why: "nodes that are late together have the control plane in common: their heartbeats could not be written.",
 	}
 }

@@ -17,14 +17,14 @@ func ControlPlaneRemedy(grace time.Duration) string {
 	if grace > 0 {
 		inForce = " (" + phrase.Duration(grace) + ")"
 	}
-	return "Look at what all nodes share: etcd's disk and load first, then the API server and the network to it. " +
+	return "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. " +
 		"Leave the grace period as it is" + inForce + ": it is not the cause."
 }
 
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
 func ShortGracePeriodRemedy(grace time.Duration) string {
 	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager back to its default of 40s (50s from v1.32); it is %s. "+
-		"Kubelets renew their Lease every 10s whatever else is set, so less than 20s is always unsafe: not one lost heartbeat is survived.",
+		"Kubelets renew their Lease every 10s whatever else is set, so less than 20s is always unsafe: a single lost heartbeat makes a node Unknown.",
 		phrase.Duration(grace))
 }
 
@@ -44,7 +44,7 @@ type LostNode struct {
 func (n LostNode) Remedy() string {
 	switch n.Cause {
 	case cause.NodeNotReady:
-		return "Ask the kubelet why: kubectl describe node " + n.Name + " has its message under Ready (container runtime, network plug-in, disk). " +
+		return "Find out why: kubectl describe node " + n.Name + " has its message under Ready (container runtime, network plug-in, disk). " +
 			"The grace period plays no part."
 	case cause.KubeletRestart:
 		return "Find out why the kubelet of " + n.Name + " restarted. From v1.35 on a restart leaves pods Ready; " +
@@ -52,11 +52,11 @@ func (n LostNode) Remedy() string {
 	}
 	few := ""
 	if n.Nodes < FewestToCompare {
-		few = fmt.Sprintf(" With %s to compare, a slow etcd looks the same: look there too.", phrase.Count(n.Nodes, "node", "nodes"))
+		few = fmt.Sprintf(" With only %s, a slow etcd looks the same: check it too.", phrase.Count(n.Nodes, "node", "nodes"))
 	}
 	if n.Away && n.Longest > longestGrace {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Name +
-			". A longer grace period would only have told later." + few
+			". A longer grace period would only have delayed the detection." + few
 	}
 	return "Find out what keeps the kubelet on " + n.Name + " from reporting every 10s: load, disk, many containers and images to collect. " +
 		n.gracePeriod() + few
@@ -69,16 +69,16 @@ func (n LostNode) gracePeriod() string {
 	case n.Longest > longestGrace:
 		return fmt.Sprintf("No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
 	case n.Grace >= to:
-		return fmt.Sprintf("The grace period of %s is long enough for what was seen.", phrase.Duration(n.Grace))
+		return fmt.Sprintf("The grace period of %s is long enough for the intervals seen.", phrase.Duration(n.Grace))
 	case n.Longest == 0:
-		return fmt.Sprintf("A grace period of %s would give it time.", phrase.Duration(to))
+		return fmt.Sprintf("A grace period of %s would give it more time.", phrase.Duration(to))
 	case n.Grace == 0:
 		return fmt.Sprintf("Set --node-monitor-grace-period to %s, and the longest interval was %s.", phrase.Duration(to), phrase.Duration(n.Longest))
 	}
 	s := fmt.Sprintf("Set --node-monitor-grace-period to %s; it is %s, and the longest interval was %s",
 		phrase.Duration(to), phrase.Duration(n.Grace), phrase.Duration(n.Longest))
 	if n.Grace < shortestGrace {
-		s += " (below 20s not one lost heartbeat is survived)"
+		s += " (below 20s a single lost heartbeat makes a node Unknown)"
 	}
 	return s + "."
 }

@@ -127,7 +127,7 @@ func watchRecommendations(unwatched []Unwatched) (all []Recommendation) {
 			Set:      "the watch of " + w.Resource + ": " + w.Reason,
 			Observed: "nothing of " + w.Resource,
 			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
-			Why:      "what needs " + w.Resource + " is missing here, which does not mean that all is well.",
+			Why:      "this report lacks the advice that needs " + w.Resource + ": no advice does not mean that all is well.",
 		})
 	}
 	return all

@@ -25,14 +25,14 @@ func conflict(s Service) Recommendation {
 	text := causeTexts[cause.EndpointsReset]
 	x := Recommendation{
 		Kind: SelectorConflict, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "a selector, and Endpoints written by hand",
-		Observed: "the hand-written addresses are there still",
+		Set:      "a selector, and manually managed Endpoints",
+		Observed: "the manually managed addresses are still there",
 		Advice:   Affected{Namespace: s.Namespace, Name: s.Name}.fill(text.advice),
 		Why:      text.why,
 	}
 	if s.ResetsWithSelector > 0 {
 		x.Severity = Bad
-		x.Observed = "the hand-written addresses were wiped " + times(s.ResetsWithSelector)
+		x.Observed = "the manually managed addresses were removed " + times(s.ResetsWithSelector)
 		x.Advice += ", then write the Endpoints again"
 	}
 	return x
@@ -42,8 +42,8 @@ func emptied(s Service) Recommendation {
 	text := causeTexts[cause.ManualWrite]
 	return Recommendation{
 		Kind: EndpointsEmptied, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
-		Set:      "no selector, and Endpoints written by hand",
-		Observed: "the hand-written addresses were emptied or deleted " + times(s.ResetsSelectorless),
+		Set:      "no selector, and manually managed Endpoints",
+		Observed: "the manually managed addresses were emptied or deleted " + times(s.ResetsSelectorless),
 		Advice:   text.advice,
 		Why:      text.why,
 	}
@@ -72,11 +72,11 @@ func hitInPlace(services []Service, namespace string) (hit []Service) {
 func inPlace(n Namespace, hit []Service) Recommendation {
 	observed := []string{fmt.Sprintf("%s to running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
-		observed = append(observed, fmt.Sprintf("%s lost %s by them, and %s back soon after",
+		observed = append(observed, fmt.Sprintf("%s lost %s because of them, and %s back soon after",
 			s.Name, phrase.Count(int(s.InPlaceLosses), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
 	}
 	if n.SilentRestarts > 0 {
-		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted with the pod Ready all the while")
+		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted while the pod stayed Ready")
 	}
 	text := causeTexts[cause.InPlaceUpdate]
 	x := Recommendation{
@@ -88,7 +88,7 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	}
 	if n.UngatedUpdates > 0 {
 		x.Set = fmt.Sprintf("no readiness gate on the pods of %d of the updates", n.UngatedUpdates)
-		x.Advice = "give these pods a readiness gate (spec.readinessGates), and let whatever updates them turn it False before, and True after"
+		x.Advice = "give these pods a readiness gate (spec.readinessGates), and let the updater turn it False before the update, and True after it"
 	}
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)

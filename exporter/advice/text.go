@@ -50,9 +50,9 @@ func writeProfiles(out io.Writer, r Report) {
 			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
 	_ = table.Flush() // the caller sees errors of out
-	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: pods say how long they stay, by tolerationSeconds, which is 300 s
+	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: tolerationSeconds of the pods decides how long they stay, 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
-  [2] Where the kubelets' nodeStatusUpdateFrequency is set; unset, a status without news is written every 5 minutes.
+  [2] Where the kubelets' nodeStatusUpdateFrequency is set; otherwise an unchanged status is written every 5 minutes.
   [3] Since v1.14 the heartbeat is the renewal of a Lease every 10 s, here %g writes a second, whatever the profile says.
       The default grace period is 50s since v1.32.
 `, r.Heartbeats.LeaseWrites)

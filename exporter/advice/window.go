@@ -22,17 +22,17 @@ func hidingWindow(windows []Window) int {
 // windowRemedy is the second half of the remedy for in-place updates.
 func windowRemedy(windows []Window) string {
 	if len(windows) == 0 || windows[0].Bounces == 0 {
-		return "No consumer of the Endpoints was led astray, whatever it gathers."
+		return "No consumer of the Endpoints noticed, whether it batches updates or not."
 	}
 	i := hidingWindow(windows)
 	if i < 0 {
-		return fmt.Sprintf("No gathering window up to %s would have hidden the %d bounces.",
+		return fmt.Sprintf("Batching updates for up to %s would not have hidden the %d bounces.",
 			phrase.Duration(windows[len(windows)-1].Length), windows[0].Bounces)
 	}
-	s := fmt.Sprintf("A consumer that gathers changes for %s would have seen none of the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
+	s := fmt.Sprintf("Consumers that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
 	if i > 1 {
 		w := windows[i-1]
-		s += fmt.Sprintf("; one that gathers for %s put back and took out again %s", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
+		s += fmt.Sprintf("; those that batch for %s put back and took out %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
 	}
 	return s + "."
 }
@@ -44,7 +44,7 @@ func windowAdvice(windows []Window) string {
 	}
 	i := hidingWindow(windows)
 	if i < 0 {
-		return fmt.Sprintf("; gathering changes for %s does not hide it", windows[len(windows)-1].Length)
+		return fmt.Sprintf("; batching updates for %s does not hide the bounces", windows[len(windows)-1].Length)
 	}
-	return fmt.Sprintf("; until then let what reads the Endpoints gather changes for %s, which would have hidden the bounces", windows[i].Length)
+	return fmt.Sprintf("; until then let the consumers of the Endpoints batch updates for %s, which would have hidden the bounces", windows[i].Length)
 }

@@ -63,7 +63,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 		},
 		{
 			"4-in-place-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web",
-			[]string{"readiness gate", "gathers changes for 5s would have seen none of the 4 bounces", "gathers for 2s put back and took out again 3"},
+			[]string{"readiness gate", "batch updates for 5s would not have noticed the 4 bounces", "batch for 2s put back and took out 3 addresses again"},
 		},
 		{
 			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager",

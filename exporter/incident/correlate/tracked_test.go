@@ -156,7 +156,7 @@ func TestRemovedAddressesThatAreWrittenAgainArePendingAgain(t *testing.T) {
 	b.at(60).is(event.Modified, manualEndpoints("192.0.2.1", "192.0.2.2"))
 	x := b.asOf(70)[0]
 	equal(t, "written again", x.State, incident.StatePending)
-	if !strings.Contains(x.Summary, "they are back, to be wiped again") {
+	if !strings.Contains(x.Summary, "they are back, but will be removed again") {
 		t.Error(x.Summary)
 	}
 	b.at(120).is(event.Modified, manualEndpoints())

@@ -17,7 +17,7 @@ func (e *Entry) sentence() string {
 	d := phrase.Duration(e.Duration)
 	switch e.Kind {
 	case WatchBroke:
-		return "kubeflap's own watch of " + e.Name + " broke: what happened then was not seen"
+		return "kubeflap's own watch of " + e.Name + " broke: it missed the changes from then on"
 	case WatchWorks:
 		return "kubeflap's watch of " + e.Name + " works again after " + d
 	case LastHeartbeat:
@@ -29,7 +29,7 @@ func (e *Entry) sentence() string {
 	case NodeUnknown:
 		s := e.nodes() + ": the node controller turned Ready from True to Unknown"
 		if e.Duration > 0 {
-			s += ", last heartbeat " + d + " before"
+			s += ", " + d + " after the last heartbeat"
 		}
 		return s
 	case NodeNotReady:
@@ -64,7 +64,7 @@ func (e *Entry) podSentence() string {
 	case PodRestarted:
 		return pods + ": a container restarted and Ready stayed True"
 	case PodWasStale:
-		return fmt.Sprintf("%s: Ready had stayed True for up to %s after the container was to be replaced, or had ended", pods, phrase.Duration(e.Duration))
+		return fmt.Sprintf("%s: Ready was still True up to %s after the container was to be replaced, or had exited", pods, phrase.Duration(e.Duration))
 	}
 	return pods + ": Ready turned from True to False"
 }
@@ -81,9 +81,9 @@ func (e *Entry) serviceSentence() string {
 	}
 	switch e.Kind {
 	case SelectorConflict:
-		return fmt.Sprintf("%s has a selector and %s by hand", s, phrase.Count(e.Number, "address written", "addresses written"))
+		return fmt.Sprintf("%s has a selector and %s", s, phrase.Count(e.Number, "manually managed address", "manually managed addresses"))
 	case EndpointsReset:
-		return fmt.Sprintf("%s: all %s were wiped%s", s, phrase.Count(e.Number, "hand-written address", "hand-written addresses"), phrase.Times(e.count))
+		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
 	case AddressLost:
 		return fmt.Sprintf("%s lost %s%s", s, phrase.Count(e.count, "ready address", "ready addresses"), first)
 	case OutageStarted:
@@ -91,15 +91,15 @@ func (e *Entry) serviceSentence() string {
 	case AddressReturned:
 		return fmt.Sprintf("%s: %s back in rotation", s, phrase.Count(e.count, "address is", "addresses are"))
 	case AddressRemoved:
-		return fmt.Sprintf("%s: %s that was not ready left it%s", s, phrase.Count(e.count, "address", "addresses"), first)
+		return fmt.Sprintf("%s: %s removed%s", s, phrase.Count(e.count, "address that was not ready was", "addresses that were not ready were"), first)
 	case AddressLeftOut:
 		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, phrase.Count(e.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case OutageEnded:
 		return s + " has a ready address again, after " + d + " without any" + phrase.Times(e.count)
 	case EndpointsRewritten:
-		return fmt.Sprintf("%s: %s again", s, phrase.Count(e.Number, "hand-written address is there", "hand-written addresses are there"))
+		return fmt.Sprintf("%s: %s back", s, phrase.Count(e.Number, "manually managed address is", "manually managed addresses are"))
 	case SelectorConflictEnded:
-		return s + ": selector and hand-written addresses are in conflict no more"
+		return s + ": the selector conflict is resolved"
 	case ServiceRemoved:
 		return s + " was deleted"
 	}

@@ -41,7 +41,7 @@ func (r *Record) happenedToControlPlane(x *incident.Incident) string {
 }
 
 func (r *Record) happenedByGracePeriod(x *incident.Incident) string {
-	s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat"
+	s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
 	if longest := x.Numbers.LongestInterval; longest > 0 {
 		s += ": " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + phrase.Duration(longest)
 	}
@@ -52,13 +52,13 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	node := "node " + x.Subject
 	switch {
 	case x.Cause == cause.KubeletRestart:
-		return "the kubelet of " + node + " restarted and took its pods for not ready until it had probed them"
+		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + phrase.Times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
 	}
-	return "the node controller took " + node + " for lost" + phrase.Times(r.TurnedUnknown)
+	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }
 
 // turnedText says what the node controller made of lost heartbeats.
@@ -77,7 +77,7 @@ func (r *Record) happenedToService() string {
 	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.Resets == 0 && r.Lost == 0}.Happened()
 	switch {
 	case r.Cause == cause.InPlaceUpdate && r.LostAgain > 0:
-		return s + fmt.Sprintf(", and %d of them out again after they had come back", r.LostAgain)
+		return s + fmt.Sprintf(", and %d of them again after they had come back", r.LostAgain)
 	case r.Cause == cause.EndpointsReset, r.Cause == cause.ManualWrite:
 		return s + phrase.Times(r.Resets)
 	}
@@ -109,13 +109,13 @@ func (r *Record) effectText(x *incident.Incident) string {
 func (r *Record) noLossText(x *incident.Incident) string {
 	switch {
 	case r.lacksAddresses():
-		return "it has had none since"
+		return "it has none now"
 	case r.Resets > 0 && x.State == incident.StatePending:
-		return "they are back, to be wiped again"
+		return "they are back, but will be removed again"
 	case r.Resets > 0 && r.Cause == cause.EndpointsReset:
 		return "they are back"
 	case x.State == incident.StatePending:
-		return "nothing is lost yet"
+		return "no address is lost yet"
 	}
 	return "no Service lost a ready address"
 }
