@@ -45,7 +45,7 @@ func closedSet(t *testing.T) (all []string) {
 // One text for all alerts that have a cause, for the whole closed set, and it says what the page says.
 func TestRemedies(t *testing.T) {
 	causes := closedSet(t)
-	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/incident/remedy.go"), ""))
+	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go"), ""))
 	text := ""
 	for _, r := range alerts(t) {
 		_, remedy, ok := strings.Cut(r.Annotations["description"], "Cause: {{ $labels.cause }}")
@@ -78,7 +78,7 @@ func TestRemedies(t *testing.T) {
 				t.Errorf("%s: the alerts do not say %q: %s", cause, part, branches[cause])
 			}
 			if !strings.Contains(page, part) {
-				t.Errorf("%s: exporter/incident/remedy.go does not say %q", cause, part)
+				t.Errorf("%s: exporter/advice does not say %q", cause, part)
 			}
 		}
 	}
