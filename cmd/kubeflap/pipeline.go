@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
@@ -129,7 +130,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 }
 
 // unwatched is what is not watched now. Of a recording that has not begun there is nothing to say.
-func (p *pipeline) unwatched() []track.Watch {
+func (p *pipeline) unwatched() []watches.Watch {
 	t := p.now()
 	if t.IsZero() {
 		return nil
@@ -144,7 +145,7 @@ func (p *pipeline) unwatched() []track.Watch {
 }
 
 // unready is what makes the pipeline unfit to be asked now.
-func (p *pipeline) unready() []track.Watch { return p.tracker.Unready(p.now()) }
+func (p *pipeline) unready() []watches.Watch { return p.tracker.Unready(p.now()) }
 
 // pipelineFlags are the flags of a pipeline's settings.
 type pipelineFlags struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -171,7 +171,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 
 // unready is what of the first recording is not there yet: the others come after it. What was not watched when it was
 // recorded does not make the replay unfit to be asked.
-func (r *replay) unready() []track.Watch {
+func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()
 	}

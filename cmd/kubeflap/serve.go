@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -61,7 +61,7 @@ func newRegistry(droppedLines func() float64) *prometheus.Registry {
 type pages struct {
 	metrics  *metrics.Page
 	registry *prometheus.Registry
-	unready  func() []track.Watch
+	unready  func() []watches.Watch
 	clusters []web.Cluster
 	// profiles: the Go runtime's profiles are served too.
 	profiles bool
@@ -101,7 +101,7 @@ func withProfiles(handler http.Handler) http.Handler {
 }
 
 // serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.
-func serveProbes(ctx context.Context, p program, address string, unready func() []track.Watch) error {
+func serveProbes(ctx context.Context, p program, address string, unready func() []watches.Watch) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -40,7 +40,7 @@ func (a addresses) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func allWatched() []track.Watch { return nil }
+func allWatched() []watches.Watch { return nil }
 
 func nothingDropped() float64 { return 0 }
 

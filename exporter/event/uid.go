@@ -89,3 +89,12 @@ func hashUID(s string) UID {
 	sum := sha256.Sum256([]byte(s))
 	return UID(sum[:16])
 }
+
+// Hash shortens a text that is only ever compared (FNV-1a).
+func Hash(s string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(s) {
+		hash = (hash ^ uint64(s[i])) * 1099511628211
+	}
+	return hash
+}

@@ -2,7 +2,7 @@ package incident
 
 import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -17,7 +17,7 @@ func (l *Log) consumerBounced(x transition.ConsumerBounced) {
 	if r.cause != cause.InPlaceUpdate {
 		return
 	}
-	for i, window := range track.Windows() {
+	for i, window := range consumers.Windows() {
 		if window == x.Window {
 			r.consumerBounces[i]++
 		}
@@ -28,7 +28,7 @@ func (l *Log) consumerBounced(x transition.ConsumerBounced) {
 // as load-balancer controllers do.
 func (r *record) windows() []Window {
 	var all []Window
-	for i, window := range track.Windows() {
+	for i, window := range consumers.Windows() {
 		all = append(all, Window{window, r.consumerBounces[i]})
 	}
 	return all

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
 // story is how an incident is told: its scope, and what the remedy speaks of.
@@ -92,8 +92,8 @@ type record struct {
 	unknown               bool
 	longest, stale        time.Duration
 	again                 int
-	// consumerBounces are by window, as track.Windows has them.
-	consumerBounces [track.NumWindows]int
+	// consumerBounces are by window, as consumers.Windows has them.
+	consumerBounces [consumers.NumWindows]int
 
 	evidence bounded[*fact]
 	spans    bounded[*stretch]

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
 // Replicas see the same in another order: their watches are not equally fast. They must tell the same.
@@ -73,7 +74,7 @@ func toldBy(events []event.Event) string {
 		// A report of the status is a heartbeat as well, so which are late depends on when it is seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
 	}
-	for _, x := range f.Tenants(end, nil) {
+	for _, x := range f.Consumers(end, nil) {
 		lines = append(lines, fmt.Sprintf("consumers %+v", x))
 	}
 	for _, x := range log.Incidents(end) {
@@ -129,8 +130,8 @@ func TestBouncesOfConsumersAreTheSameInAnIncidentAndInTheMetric(t *testing.T) {
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	counted, told := map[time.Duration]int{}, map[time.Duration]int{}
-	for _, x := range f.Tenants(end, nil) {
-		for i, window := range track.Windows() {
+	for _, x := range f.Consumers(end, nil) {
+		for i, window := range consumers.Windows() {
 			counted[window] += int(x.Bounces[i])
 		}
 	}

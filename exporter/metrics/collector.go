@@ -8,6 +8,11 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -137,14 +142,14 @@ func (c *chosen) Collect(ch chan<- prometheus.Metric) {
 
 // facts is what was copied out of the tracker, which is not to wait until it is written.
 type facts struct {
-	grace      track.Grace
+	grace      nodes.Grace
 	source     string
-	nodes      []track.Node
-	services   []track.Service
-	namespaces []track.Namespace
-	watches    []track.Watch
-	tenants    []track.Tenant
-	wrong      []track.Misreported
+	nodes      []nodes.Node
+	services   []endpoints.Service
+	namespaces []pods.Namespace
+	watches    []watches.Watch
+	tenants    []consumers.Namespace
+	wrong      []pods.Misreported
 }
 
 // look copies the facts out of the tracker, as of now, into the memory of earlier ones.
@@ -155,7 +160,7 @@ func (c *Collector) look(f *facts) {
 	f.services = c.tracker.Services(now, f.services[:0])
 	f.namespaces = c.tracker.Namespaces(now, f.namespaces[:0])
 	f.watches = c.tracker.Watches(now, f.watches[:0])
-	f.tenants = c.tracker.Tenants(now, f.tenants[:0])
+	f.tenants = c.tracker.Consumers(now, f.tenants[:0])
 	f.wrong = c.tracker.Misreported(now, f.wrong[:0])
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
 type consumerMetrics struct {
@@ -22,7 +22,7 @@ func newConsumerMetrics() *consumerMetrics {
 			"Addresses that such a consumer would have put back and taken out again within the bounce window.",
 			"each namespace with Services, and for an hour after its last, and window", "namespace", "window"),
 	}
-	for _, window := range track.Windows() {
+	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))
 	}
 	return m
@@ -36,8 +36,8 @@ func (m *consumerMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *consumerMetrics) collectTenant(to *scrape, x *track.Tenant) {
-	to.about(time.Time{}, "namespace", x.Namespace)
+func (m *consumerMetrics) collectTenant(to *scrape, x *consumers.Namespace) {
+	to.about(time.Time{}, "namespace", x.Name)
 	for i, label := range m.windows {
 		to.sample(m.updates, float64(x.Updates[i]), label)
 		to.sample(m.bounces, float64(x.Bounces[i]), label)

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
 type nodeMetrics struct {
@@ -73,14 +73,14 @@ func (m *nodeMetrics) catalogue() Catalogue {
 func (m *nodeMetrics) collect(to *scrape, f *facts) {
 	if f.grace.Period > 0 {
 		to.about(time.Time{})
-		to.sample(m.grace, f.grace.Period.Seconds(), f.grace.Source)
+		to.sample(m.grace, f.grace.Period.Seconds(), string(f.grace.Source))
 	}
 	for i := range f.nodes {
 		m.collectNode(to, &f.nodes[i])
 	}
 }
 
-func (m *nodeMetrics) collectNode(to *scrape, n *track.Node) {
+func (m *nodeMetrics) collectNode(to *scrape, n *nodes.Node) {
 	to.about(n.Created, "node", n.Name)
 	if n.HeartbeatKnown {
 		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())

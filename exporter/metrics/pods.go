@@ -7,7 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
 type podMetrics struct {
@@ -50,11 +50,11 @@ func (m *podMetrics) collect(to *scrape, f *facts) {
 	}
 	for _, w := range f.wrong {
 		to.about(time.Time{}, "namespace", w.Namespace)
-		to.sample(m.misreported, float64(w.Pods), w.Kind)
+		to.sample(m.misreported, float64(w.Pods), string(w.Kind))
 	}
 }
 
-func (m *podMetrics) collectNamespace(to *scrape, n *track.Namespace) {
+func (m *podMetrics) collectNamespace(to *scrape, n *pods.Namespace) {
 	to.about(time.Time{}, "namespace", n.Name)
 	to.sample(m.unready, float64(n.Unready))
 	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 )
 
 type serviceMetrics struct {
@@ -78,7 +78,7 @@ func (m *serviceMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source string) {
+func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source string) {
 	to.about(s.Created, "namespace", s.Namespace, "service", s.Name)
 	to.sample(m.addresses, float64(s.Ready), "ready")
 	to.sample(m.addresses, float64(s.NotReady), "not_ready")
@@ -92,18 +92,18 @@ func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source str
 	to.sample(m.outages, float64(s.Outages))
 	to.sample(m.outageTime, s.OutageTime.Seconds())
 	to.sample(m.info, 1, s.Type, strconv.FormatBool(s.Selector), source)
-	if s.ByHand {
+	if s.Manual {
 		m.collectByHand(to, s)
 	}
 	if !s.LastLoss.IsZero() {
 		m.collectLosses(to, s)
 	}
-	if s.Disputed > 0 {
-		to.sample(m.divergence, float64(s.Disputed))
+	if s.Diverging > 0 {
+		to.sample(m.divergence, float64(s.Diverging))
 	}
 }
 
-func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
+func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
 	for why, n := range s.Losses {
 		if n > 0 {
@@ -113,7 +113,7 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
 }
 
 // collectByHand gives a series for the Service as it is, and for as it was when it has been reset.
-func (m *serviceMetrics) collectByHand(to *scrape, s *track.Service) {
+func (m *serviceMetrics) collectByHand(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	if s.Selector || s.ResetsWithSelector > 0 {
 		to.sample(m.resets, float64(s.ResetsWithSelector), "true")

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 type watchMetrics struct {
@@ -40,7 +40,7 @@ func (m *watchMetrics) collect(to *scrape, f *facts) {
 	}
 }
 
-func (m *watchMetrics) collectWatch(to *scrape, w *track.Watch) {
+func (m *watchMetrics) collectWatch(to *scrape, w *watches.Watch) {
 	to.about(time.Time{}, "resource", w.Resource.String())
 	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
 		to.sample(m.events, float64(w.Events[t]), t.String())

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // notListed is why a resource is not watched whose first list is still to come, if nothing went wrong with it.
@@ -32,7 +32,7 @@ func gapsOf(clusters []Cluster, q *query) []gap {
 	return all
 }
 
-func reasonOf(w *track.Watch) string {
+func reasonOf(w *watches.Watch) string {
 	switch {
 	case w.Reason != "":
 		return w.Reason
@@ -67,7 +67,7 @@ func (r *gapRow) alike(other *gapRow) bool {
 }
 
 // unfit says in a sentence what makes kubeflap not ready.
-func unfit(watches []track.Watch) string {
+func unfit(watches []watches.Watch) string {
 	all := make([]string, 0, len(watches))
 	for _, w := range watches {
 		text := w.Resource.String() + " (" + reasonOf(&w)

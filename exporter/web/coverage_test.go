@@ -9,13 +9,13 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-func unwatched(reason string, since float64, kinds ...event.Kind) []track.Watch {
-	var all []track.Watch
+func unwatched(reason string, since float64, kinds ...event.Kind) []watches.Watch {
+	var all []watches.Watch
 	for _, k := range kinds {
-		all = append(all, track.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
+		all = append(all, watches.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
 	}
 	return all
 }
@@ -57,7 +57,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
 		clusterOf("one", incident.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
-		clusterOf("two", incident.New(1), at(60), track.Watch{Resource: event.KindPod}))
+		clusterOf("two", incident.New(1), at(60), watches.Watch{Resource: event.KindPod}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
 		"?cluster=two":      "two pods null not listed yet",

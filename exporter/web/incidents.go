@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // Cluster is where the incidents of one cluster come from.
@@ -17,7 +17,7 @@ type Cluster struct {
 	// Incidents are those as of now, and when that is.
 	Incidents func() ([]incident.Incident, time.Time)
 	// Unwatched is what is not watched now: incidents of it are not seen.
-	Unwatched func() []track.Watch
+	Unwatched func() []watches.Watch
 }
 
 // found is an incident, where and as of when.

@@ -23,7 +23,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -54,10 +54,10 @@ func lostNode(service string) *incident.Log {
 	return log
 }
 
-func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...track.Watch) Cluster {
+func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...watches.Watch) Cluster {
 	return Cluster{
 		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
-		Unwatched: func() []track.Watch { return unwatched },
+		Unwatched: func() []watches.Watch { return unwatched },
 	}
 }
 

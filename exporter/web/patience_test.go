@@ -16,7 +16,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 const (
@@ -40,7 +40,7 @@ func TestReadersWhoDoNotReadAreCutOff(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
 	cluster := Cluster{
 		Incidents: func() ([]incident.Incident, time.Time) { return []incident.Incident{long}, at(0) },
-		Unwatched: func() []track.Watch { return nil },
+		Unwatched: func() []watches.Watch { return nil },
 	}
 	handler, err := Handler(metrics.NewPage(talkative{}), prometheus.NewRegistry(), allWatched, []Cluster{cluster}, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // Handler serves a page of metrics, the incidents of clusters, and on /-/ready that unready names nothing. What it
 // measures of itself it registers with the registry, which should be on the page.
-func Handler(page *metrics.Page, registry *prometheus.Registry, unready func() []track.Watch, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
+func Handler(page *metrics.Page, registry *prometheus.Registry, unready func() []watches.Watch, clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	landing, err := toolkit.NewLandingPage(toolkit.LandingConfig{
 		Name:        "kubeflap",
 		Description: "Counts every change of readiness in a Kubernetes cluster, however brief",
@@ -75,7 +75,7 @@ func limited(free chan struct{}, handler http.Handler) http.Handler {
 
 // Probes answers what a kubelet asks, and says nothing of the cluster but which resources unready names: on /-/ready
 // they are why it is not. /-/healthy it is always.
-func Probes(unready func() []track.Watch) http.Handler {
+func Probes(unready func() []watches.Watch) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "kubeflap is healthy.")

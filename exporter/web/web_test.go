@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // server serves a registry with one native histogram; ready says what /-/ready answers.
@@ -29,11 +29,11 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(metrics.NewPage(registry), registry, func() []track.Watch {
+	handler, err := Handler(metrics.NewPage(registry), registry, func() []watches.Watch {
 		if ready {
 			return nil
 		}
-		return []track.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
+		return []watches.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
 	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	return s
 }
 
-func allWatched() []track.Watch { return nil }
+func allWatched() []watches.Watch { return nil }
 
 func get(t *testing.T, s *httptest.Server, path string, header http.Header) (*http.Response, string) {
 	t.Helper()

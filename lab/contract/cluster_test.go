@@ -15,7 +15,7 @@ import (
 // cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
 type cluster struct {
 	now       time.Time
-	fold      *track.Fold
+	fold      *track.Tracker
 	collector *metrics.Collector
 	random    *rand.Rand
 	due       queue

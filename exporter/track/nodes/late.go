@@ -1,0 +1,155 @@
+package nodes
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// marks are when nodes are to be looked at, the earliest first: no later than a node's next mark is passed. A
+// heartbeat puts that off, which shows when the node is looked at: few marks are ever passed.
+type marks []mark
+
+type mark struct {
+	at   time.Time
+	node *node
+}
+
+func (m marks) Len() int           { return len(m) }
+func (m marks) Less(i, j int) bool { return m[i].at.Before(m[j].at) }
+func (m marks) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *marks) Push(m2 any)       { *m = append(*m, m2.(mark)) }
+
+func (m *marks) Pop() any {
+	last := len(*m) - 1
+	x := (*m)[last]
+	(*m)[last] = mark{}
+	*m = (*m)[:last]
+	return x
+}
+
+// forget lets a node go.
+func (m *marks) forget(n *node) {
+	*m = slices.DeleteFunc(*m, func(m mark) bool { return m.node == n })
+	heap.Init(m)
+}
+
+// await has a node looked at when its next mark is passed, unless it is looked at before that anyway.
+func (x *Nodes) await(n *node) {
+	at := x.due(n)
+	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
+		return
+	}
+	n.heartbeat.look = at
+	heap.Push(&x.beats.marks, mark{at, n})
+}
+
+// awaitAll begins anew with all nodes.
+func (x *Nodes) awaitAll() {
+	x.beats.marks = nil
+	for _, n := range x.nodes {
+		n.heartbeat.look = time.Time{}
+		x.await(n)
+	}
+}
+
+// CountLate counts the heartbeats that have become late by t.
+func (x *Nodes) CountLate(t time.Time) {
+	if x.blind() {
+		return
+	}
+	var late []transition.Transition
+	for m := &x.beats.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
+		first := &(*m)[0]
+		n, at := first.node, x.due(first.node)
+		switch {
+		case !n.heartbeat.look.Equal(first.at):
+			// By another mark it was looked at earlier.
+			heap.Pop(m)
+			continue
+		case at.IsZero() || at.After(first.at):
+			// It has sent one since, or nothing is waited for.
+		case !x.beats.reads.prove(first.at, t):
+			x.report(late)
+			return // as soon as it is known
+		default:
+			late = x.lateOf(late, n, first.at.Add(1))
+			at = x.due(n)
+		}
+		if n.heartbeat.look = at; at.IsZero() {
+			heap.Pop(m)
+			continue
+		}
+		first.at = at
+		heap.Fix(m, 0)
+	}
+	x.report(late)
+}
+
+// report reports in the order in which the marks were passed, nodes of the same moment by name.
+func (x *Nodes) report(late []transition.Transition) {
+	slices.SortFunc(late, func(a, b transition.Transition) int {
+		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
+	})
+	for _, change := range late {
+		x.found.Add(change)
+	}
+}
+
+// due is when the next mark of a node's running interval is passed; zero if none is left.
+func (x *Nodes) due(n *node) time.Time {
+	base := x.intervalStart(n)
+	switch {
+	case !n.exists || base.IsZero() || x.beats.grace == 0 || n.heartbeat.missed:
+		return time.Time{}
+	case n.heartbeat.late:
+		return base.Add(x.beats.grace)
+	}
+	return base.Add(x.beats.grace / 2)
+}
+
+// intervalStart is from when on the node's next heartbeat is waited for.
+func (x *Nodes) intervalStart(n *node) time.Time {
+	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(x.beats.resumed) {
+		return n.heartbeat.last
+	}
+	return x.beats.resumed
+}
+
+// lateOf counts the marks that the node's running interval has passed by t, and
+// appends a finding for each, with the moment at which it passed it.
+func (x *Nodes) lateOf(found []transition.Transition, n *node, t time.Time) []transition.Transition {
+	base := x.intervalStart(n)
+	if !n.exists || base.IsZero() || x.beats.grace == 0 || x.blind() {
+		return found
+	}
+	h := &n.heartbeat
+	since := h.since
+	if first := x.watches.Synchronised(event.KindLease); first.After(since) {
+		since = first
+	}
+	if mark := base.Add(x.beats.grace / 2); !h.late && t.After(mark) {
+		h.late = true
+		if mark.After(since) {
+			h.lates++
+			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.beats.grace / 2})
+		}
+	}
+	if mark := base.Add(x.beats.grace); !h.missed && t.After(mark) {
+		h.missed = true
+		if mark.After(since) {
+			h.misses++
+			found = append(found, transition.HeartbeatMissed{
+				At: at(mark), Node: n.name, Silence: x.beats.grace,
+				Loss: transition.NodeLoss{Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: h.shown},
+			})
+		}
+	}
+	return found
+}
