@@ -99,16 +99,13 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 		return
 	}
 	t.nodes.ApplyControllerManager(o)
-	if turned := t.pods.Apply(e, o); turned {
-		t.endpoints.PodTurned(o.UID, t.pods.Find(o.UID).IsReady(), e.Seen)
-	}
-	t.endpoints.PodChanged(o.UID, e.Seen)
+	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
 // deletePod takes in that a pod is gone, with its last state if that was seen.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
-	if t.pods.Delete(id, last) {
-		t.endpoints.PodChanged(id, t.watches.Now())
+	if c, ok := t.pods.Delete(id, last); ok {
+		t.endpoints.PodChanged(id, c, t.watches.Now())
 		t.nodes.ForgetControllerManager(id)
 	}
 }

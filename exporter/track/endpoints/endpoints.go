@@ -20,10 +20,9 @@ import (
 
 // podFacts are what endpoints ask of package pods.
 type podFacts interface {
-	// Find is a pod that exists, nil if there is none; Named and ServicesOf know deleted ones, too.
+	// Find is a pod that exists, nil if there is none; Named knows deleted ones, too.
 	Find(id event.UID) *pods.Pod
 	Named(id event.UID) transition.Pod
-	ServicesOf(id event.UID) *pods.ServiceList
 }
 
 // Settings are what the operator decides.
@@ -75,8 +74,11 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 }
 
 // PodChanged takes in that a pod was added, changed or deleted.
-func (x *Endpoints) PodChanged(id event.UID, t time.Time) {
-	for l := x.pods.ServicesOf(id); l != nil; l = l.Rest {
+func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
+	if c.Turned {
+		x.podTurned(id, c.Ready, t)
+	}
+	for l := c.Services; l != nil; l = l.Rest {
 		x.divergence.mark(l.Service.(*service), t)
 	}
 	x.losses.SettleCertainOf(id)

@@ -52,9 +52,9 @@ func (x *Endpoints) notePending(s shift, change transition.AddressFollowedPod) {
 	}
 }
 
-// PodTurned reports the addresses that were seen to follow a pod before the pod itself was seen to change. The propagation took no
+// podTurned reports the addresses that were seen to follow a pod before the pod itself was seen to change. The propagation took no
 // time that could be seen.
-func (x *Endpoints) PodTurned(id event.UID, ready bool, t time.Time) {
+func (x *Endpoints) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {
 		return

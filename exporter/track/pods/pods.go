@@ -68,12 +68,20 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	}
 }
 
-// Apply takes in an event of a pod that is not its deletion. It reports whether Ready changed.
-func (x *Pods) Apply(e event.Event, o *event.Pod) (turned bool) {
+// Change is what an event changed of a pod.
+type Change struct {
+	// Turned: Ready changed. Ready: it is True now.
+	Turned, Ready bool
+	// Services are the existing Services that hold the pod.
+	Services *ServiceList
+}
+
+// Apply takes in an event of a pod that is not its deletion.
+func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p := x.pods[o.UID]
 	if p == nil {
 		x.add(e, o)
-		return false
+		return Change{}
 	}
 	p.generation = x.watches.Generation(e.Kind)
 	p.noteLeaving(o)
@@ -82,13 +90,14 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) (turned bool) {
 	if e.Type == event.Modified && p.running {
 		x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
 	}
-	if turned = ready != p.ready; turned {
+	turned := ready != p.ready
+	if turned {
 		x.turn(p, e, o)
 	}
 	x.countOnLost(p, -1)
 	x.set(p, o)
 	x.noteStuck(o.UID, p, o, e.Seen)
-	return turned
+	return Change{Turned: turned, Ready: p.IsReady(), Services: p.existingServices()}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
@@ -106,11 +115,11 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	x.countOnLost(p, 1)
 }
 
-// Delete takes in that a pod was deleted, with its last state if that was seen. It reports whether there was such a pod.
-func (x *Pods) Delete(id event.UID, last *event.Pod) bool {
+// Delete takes in that a pod was deleted, with its last state if that was seen; ok is false if there was no such pod.
+func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {
-		return false
+		return Change{}, false
 	}
 	if last != nil {
 		p.noteLeaving(last)
@@ -121,7 +130,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) bool {
 	x.countOnLost(p, -1)
 	x.depart(id, p)
 	x.namespaces.Leave(p.namespace, x.watches.Now())
-	return true
+	return Change{Services: p.existingServices()}, true
 }
 
 // Unlisted are the pods that the newest list did not show, in the order of their UIDs.

@@ -1,7 +1,5 @@
 package pods
 
-import "github.com/kubeflap/kubeflap/exporter/event"
-
 // Service is a Service that holds a pod, as package endpoints keeps it.
 type Service interface{ Exists() bool }
 
@@ -34,22 +32,14 @@ func (p *Pod) JoinService(alone *ServiceList) {
 		}
 	}
 	// Services come and go while the pod stays.
-	if p.services = p.services.existing(); p.services == nil {
+	if p.existingServices() == nil {
 		p.services = alone
 	} else {
 		p.services = &ServiceList{alone.Service, p.services}
 	}
 }
 
-// ServicesOf are the existing Services that hold a pod, also one that was just deleted.
-func (x *Pods) ServicesOf(id event.UID) *ServiceList {
-	p := x.pods[id]
-	if p == nil {
-		p = x.departed[id].pod
-	}
-	if p == nil {
-		return nil
-	}
+func (p *Pod) existingServices() *ServiceList {
 	p.services = p.services.existing()
 	return p.services
 }
