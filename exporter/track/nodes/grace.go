@@ -34,22 +34,22 @@ const (
 	newDefaultMinor = 32
 )
 
-// monitorSlack is how much longer than the grace period it takes at most until
-// the node controller writes Unknown: it sees a heartbeat up to one --node-monitor-period
-// (5 s) late and decides up to one later, plus the pass itself (node lifecycle
+// monitorSlack is the longest time between the end of the grace period and the
+// node controller's Unknown. The controller sees a heartbeat up to one --node-monitor-period
+// (5 s) late, decides up to one period later, and then needs time for the pass itself (node lifecycle
 // controller, monitorNodeHealth).
 const monitorSlack = 15 * time.Second
 
-// graceFinder finds out the grace period from what the cluster shows.
+// graceFinder finds the grace period.
 type graceFinder struct {
 	flag     time.Duration
 	version  string
 	managers map[event.UID]event.ControllerManager
-	// episodes are the last times at which nodes were found lost, the newest last.
+	// episodes are the last times at which the node controller found nodes lost, the newest last.
 	episodes []episode
 }
 
-// episode is a time at which nodes were found lost: those within a minute are one, what made the first wait made all wait.
+// episode is a time at which nodes were found lost. Nodes within a minute are one episode: what delayed the first delayed all.
 type episode struct {
 	at time.Time
 	// shortest is the shortest time from a node's last heartbeat to the node controller's Unknown.
@@ -57,13 +57,13 @@ type episode struct {
 }
 
 const (
-	// believedAfter is how many episodes must agree on a grace period that is not the default: a controller manager that is behind,
-	// or that was restarted, makes odd ones.
+	// believedAfter is how many episodes must agree on a grace period that is not the default. A slow or restarted controller manager
+	// makes single odd ones.
 	believedAfter = 3
-	// rememberedEpisodes are more, so that an odd one among them does no harm.
+	// rememberedEpisodes is larger, so that one odd episode does no harm.
 	rememberedEpisodes = 5
-	// leastGrace is less than any grace period with which a cluster can work: kubelets renew every 10 s. What is found lost sooner
-	// after a heartbeat is evidence against the controller manager.
+	// leastGrace is shorter than any grace period that works: kubelets renew every 10 s. A node that is found lost sooner
+	// after its heartbeat shows a fault of the controller manager.
 	leastGrace = 9500 * time.Millisecond
 )
 
@@ -89,7 +89,7 @@ func (g *graceFinder) current() Grace {
 	return Grace{period, SourceDefault}
 }
 
-// managersPeriod is the shortest of all managers': which of them leads may change at any time.
+// managersPeriod is the shortest of all controller managers: their leader may change at any time.
 func (g *graceFinder) managersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
@@ -104,8 +104,8 @@ func (g *graceFinder) managersPeriod() time.Duration {
 	return shortest
 }
 
-// observed is the grace period on which the newest episodes agree: none of them was longer than that by more than the controller
-// can explain.
+// observed is the grace period on which the newest episodes agree. Episodes agree if they differ by no more than the controller's own
+// delay.
 func (g *graceFinder) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
 		shortest, n := newest.shortest, 0
@@ -141,15 +141,15 @@ func (g *graceFinder) sample(d time.Duration, t time.Time) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// outlived forgets what a node has disproved that was silent for longer and stayed Ready. It reports whether it knew such.
+// outlived drops the episodes that a node disproves, because it was silent for longer and stayed Ready. It reports whether there were any.
 func (g *graceFinder) outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+monitorSlack })
 	return len(g.episodes) < before
 }
 
-// defaultOf is the default of a Kubernetes version such as "v1.31.4+k3s1"; a
-// version that says nothing gets today's.
+// defaultOf is the default of a Kubernetes version such as "v1.31.4+k3s1". An
+// unreadable version gets today's default.
 func defaultOf(version string) time.Duration {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -198,7 +198,7 @@ func (x *Nodes) ForgetControllerManager(pod event.UID) {
 	}
 }
 
-// graceChanged makes a new grace period count for the heartbeats that are due.
+// graceChanged applies a new grace period to the current intervals.
 func (x *Nodes) graceChanged() {
 	grace := x.grace.current()
 	if grace.Period == x.beats.grace {

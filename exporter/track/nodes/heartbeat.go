@@ -8,16 +8,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// heartbeatWatch is what all nodes' heartbeats have in common.
+// heartbeatWatch is shared by the heartbeats of all nodes.
 type heartbeatWatch struct {
 	grace time.Duration
-	// resumed is when the Lease watch worked again after its last break: no
-	// heartbeat is late before it could have been seen.
+	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
+	// a heartbeat that could not be seen is not late.
 	resumed time.Time
-	// measured is from when on heartbeats arrive when they happen: after a break
-	// the watch first delivers what it had missed, all at once.
+	// measured is when heartbeats began to arrive when they happen. After a break
+	// the watch first delivers all events that it missed, at once.
 	measured time.Time
-	// marks are when nodes are to be looked at.
+	// marks are the times at which nodes are checked.
 	marks marks
 	// reads are what direct reads of Leases have shown.
 	reads leaseReads
@@ -30,28 +30,28 @@ func (h *heartbeatWatch) resume(t time.Time) {
 // heartbeat is a node's heartbeats: those that the node controller counts
 // (node lifecycle controller, tryUpdateNodeHealth).
 type heartbeat struct {
-	// last is when the last one was seen; zero if none is known. guessed says that it
-	// was not seen but taken from the node's clock, in the first list.
+	// last is when the last heartbeat was seen; zero if none is known. guessed: it
+	// was not seen, but taken from the node's clock in the first list.
 	last    time.Time
 	guessed bool
-	// since is when kubeflap began to look: what was late before is not counted.
+	// since is when kubeflap began to watch the node. Earlier late heartbeats are not counted.
 	since time.Time
-	// saved is the renewTime the node controller holds, shown the newest there
-	// is: after a node's clock stepped back they differ.
+	// saved is the renewTime that the node controller holds; shown is the newest
+	// in the API. They differ after a node's clock stepped back.
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed is when the Lease was last renewed, by the node's clock, and renewalSeen by kubeflap's; offBeat
-	// when that last was early, posted when the status was last reported.
+	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's. offBeat is
+	// when a renewal was last early; posted is when the status was last reported.
 	renewed, renewalSeen, offBeat, posted time.Time
-	// late and missed say that the running interval has been counted as such.
+	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
-	// look is when the node is looked at next; zero if no mark is left to be passed.
+	// look is when the node is checked next; zero if no mark of the current interval is left.
 	look                 time.Time
 	total, lates, misses uint64
 	intervals            window
-	// leads are by how much the node's clock is ahead of kubeflap's, less the time
-	// that the delivery took.
+	// leads are how far the node's clock is ahead of kubeflap's, minus the time
+	// of the delivery.
 	leads window
 }
 
@@ -73,8 +73,8 @@ func (x *Nodes) beat(n *node, t time.Time) {
 	x.await(n)
 }
 
-// guess takes a heartbeat of the first list from the node's clock: never later than now, and from now on by kubeflap's clock, whatever
-// becomes of that.
+// guess takes a heartbeat of the first list from the node's clock, but not later than now. The result has the monotonic reading of
+// kubeflap's clock, so setting that clock does not move it.
 func (h *heartbeat) guess(t, seen time.Time) {
 	if t.IsZero() {
 		return
@@ -88,7 +88,7 @@ func (h *heartbeat) guess(t, seen time.Time) {
 }
 
 // ApplyLease takes in an event of a Lease: a node's heartbeat if renewTime is strictly after
-// the one that the node controller holds. A clock that stepped back renews in vain.
+// the one that the node controller holds. Renewals by a clock that stepped back do not count.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(e, l)
@@ -122,15 +122,15 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
 		}
 	default:
-		// Renewed without a node, it is what a deleted node left behind, or the
-		// node has not been seen yet: where its first interval starts is then a guess.
+		// A Lease without a node: a deleted node left it behind, or the
+		// node has not been seen yet. Then the start of its first interval is a guess.
 		h.guessed = true
 	}
 }
 
-// statusHeartbeat folds Ready's lastHeartbeatTime: any change of it is a heartbeat,
-// backwards too. The node controller then forgets the Lease it holds and takes the
-// one there is in its next pass (tryUpdateNodeHealth).
+// statusHeartbeat takes in Ready's lastHeartbeatTime. Any change is a heartbeat, also
+// backwards. The node controller then drops the Lease that it holds and takes the
+// current one in its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -142,18 +142,18 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.noteStart()
 }
 
-// A kubelet that starts renews its Lease and reports its status at once (kubelet,
-// fastStatusUpdateOnce; lease controller, Run): before the next beat of its Lease, and
-// both within seconds. Of themselves they are 10 s and 5 minutes apart. Only early is off the beat: a slow kubelet
-// is late all the time. The renewal must be early by the node's clock, 10.0 to 10.4 s and the time that it takes, and by
-// kubeflap's, with the time of the delivery: a clock that is set shows in one of them only.
+// A starting kubelet renews its Lease and reports its status at once (kubelet,
+// fastStatusUpdateOnce; lease controller, Run). So an early renewal and a report within seconds of each other show a start. Normally renewals
+// are 10.0 to 10.4 s apart and reports 5 minutes. A late renewal shows nothing, since slow kubelets are often late. The renewal must be
+// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock;
+// seenFrom is the one by kubeflap's, which varies with the delivery.
 const (
 	beatFrom      = 9900 * time.Millisecond
 	seenFrom      = 9500 * time.Millisecond
 	startedWithin = 5 * time.Second
 )
 
-// noteRenewal looks for the beat only in what the watch tells: between two lists renewals are missing.
+// noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
 func (n *node) noteRenewal(e event.Event, renewed time.Time) {
 	h := &n.heartbeat
 	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom && (h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom)
@@ -175,8 +175,8 @@ func (n *node) noteStart() {
 	}
 }
 
-// firstHeartbeat is where a node's first interval starts: at the last heartbeat it tells of
-// when kubeflap starts, and now when it is new (tryUpdateNodeHealth, nodeHealth == nil).
+// firstHeartbeat starts a node's first interval: at its last known heartbeat
+// if kubeflap starts, and now if the node is new (tryUpdateNodeHealth, nodeHealth == nil).
 func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -188,24 +188,24 @@ func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	case x.watches.First(e) && ready != nil:
 		h.guess(ready.Heartbeat, e.Seen)
 	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
-		// Its Lease may have been seen before it.
+		// Its Lease may have been seen before the node.
 		h.guess(e.Seen, e.Seen)
 	}
 	x.await(n)
 }
 
-// blind reports that no heartbeat could be seen now if there were one.
+// blind reports whether heartbeats cannot be seen now.
 func (x *Nodes) blind() bool { return !x.watches.Up(event.KindLease) }
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {
-		// The node controller keeps the one that it holds.
+		// The node controller keeps the Lease that it holds.
 		n.hasLease, n.heartbeat.shown = false, time.Time{}
 		x.forgetIfGone(n)
 	}
 }
 
-// LeaseWatchBroke takes in that the watch of Leases broke: that it is behind is known now.
+// LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
 func (x *Nodes) LeaseWatchBroke() { x.beats.reads.ahead = nil }
 
 // LeaseWatchWorks takes in that the watch of Leases works again after a break.

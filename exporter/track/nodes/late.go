@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// marks are when nodes are to be looked at, the earliest first: no later than a node's next mark is passed. A
-// heartbeat puts that off, which shows when the node is looked at: few marks are ever passed.
+// marks are the times at which nodes are checked, the earliest first. A node is checked no later than its heartbeat would be late or missed. A
+// new heartbeat moves that time, which is only noticed at the check: so a heartbeat costs nothing here.
 type marks []mark
 
 type mark struct {
@@ -34,13 +34,13 @@ func (m *marks) Pop() any {
 	return x
 }
 
-// forget lets a node go.
+// forget removes a node.
 func (m *marks) forget(n *node) {
 	*m = slices.DeleteFunc(*m, func(m mark) bool { return m.node == n })
 	heap.Init(m)
 }
 
-// await has a node looked at when its next mark is passed, unless it is looked at before that anyway.
+// await has a node checked when its next heartbeat is late or missed, unless it is checked earlier anyway.
 func (x *Nodes) await(n *node) {
 	at := x.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
@@ -50,7 +50,7 @@ func (x *Nodes) await(n *node) {
 	heap.Push(&x.beats.marks, mark{at, n})
 }
 
-// awaitAll begins anew with all nodes.
+// awaitAll sets the times of all nodes again.
 func (x *Nodes) awaitAll() {
 	x.beats.marks = nil
 	for _, n := range x.nodes {
@@ -70,14 +70,14 @@ func (x *Nodes) CountLate(t time.Time) {
 		n, at := first.node, x.due(first.node)
 		switch {
 		case !n.heartbeat.look.Equal(first.at):
-			// By another mark it was looked at earlier.
+			// The node was checked earlier, for another mark.
 			heap.Pop(m)
 			continue
 		case at.IsZero() || at.After(first.at):
-			// It has sent one since, or nothing is waited for.
+			// It has sent a heartbeat since, or none is awaited.
 		case !x.beats.reads.prove(first.at, t):
 			x.report(late)
-			return // as soon as it is known
+			return // until it is proven
 		default:
 			late = x.lateOf(late, n, first.at.Add(1))
 			at = x.due(n)
@@ -92,7 +92,7 @@ func (x *Nodes) CountLate(t time.Time) {
 	x.report(late)
 }
 
-// report reports in the order in which the marks were passed, nodes of the same moment by name.
+// report reports late heartbeats by time, and nodes at the same time by name.
 func (x *Nodes) report(late []transition.Transition) {
 	slices.SortFunc(late, func(a, b transition.Transition) int {
 		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
@@ -102,7 +102,7 @@ func (x *Nodes) report(late []transition.Transition) {
 	}
 }
 
-// due is when the next mark of a node's running interval is passed; zero if none is left.
+// due is when the heartbeat of a node's current interval is next late or missed; zero if both were counted.
 func (x *Nodes) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
@@ -114,7 +114,7 @@ func (x *Nodes) due(n *node) time.Time {
 	return base.Add(x.beats.grace / 2)
 }
 
-// intervalStart is from when on the node's next heartbeat is waited for.
+// intervalStart is the start of the current interval: the last heartbeat, or the end of the last break of the watch.
 func (x *Nodes) intervalStart(n *node) time.Time {
 	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(x.beats.resumed) {
 		return n.heartbeat.last
@@ -122,8 +122,8 @@ func (x *Nodes) intervalStart(n *node) time.Time {
 	return x.beats.resumed
 }
 
-// lateOf counts the marks that the node's running interval has passed by t, and
-// appends a finding for each, with the moment at which it passed it.
+// lateOf counts the node's current interval as late and missed if it is by t, and
+// appends a transition for each, with the exact time at which it became so.
 func (x *Nodes) lateOf(found []transition.Transition, n *node, t time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.beats.grace == 0 || x.blind() {

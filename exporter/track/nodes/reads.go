@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	// askEvery is how often they are read at most.
+	// askEvery is the shortest time between two direct reads.
 	askEvery = 10 * time.Second
-	// unaskedWait is how long a late heartbeat waits for a read where none is ever made, as in recordings that are older.
+	// unaskedWait is how long a late heartbeat waits if nobody ever reads Leases directly, as in older recordings.
 	unaskedWait = time.Second
-	// catchUpWithin is how soon the watch must show what a read has shown: they are not ordered among each other.
+	// catchUpWithin is how soon the watch must show a renewal that a read has shown. The two are not ordered.
 	catchUpWithin = 2 * time.Second
-	// askAtOnce is how many Leases are read.
+	// askAtOnce is how many Leases are read at a time.
 	askAtOnce = 3
 )
 
-// leaseReads is what direct reads of Leases have shown. A watch that is open and silent looks like nodes that are: bookmarks go
-// on while etcd stalls, and come from the API server's memory (apiserver, storage/cacher, dispatchEvents).
+// leaseReads are the results of direct reads of Leases. A silent watch looks like silent nodes. Bookmarks do not tell them apart: they continue
+// while etcd stalls, since they come from the API server's memory (apiserver, storage/cacher, dispatchEvents).
 type leaseReads struct {
 	// shown is when the watch last showed a Lease.
 	shown time.Time
-	// asked is when the last read began, asking: it is not answered yet; proven is the last one that was answered, and had
-	// nothing that the watch had not shown.
+	// asked is when the last read began; asking: it is not answered yet. proven is when the last read began that was answered and had
+	// nothing newer than the watch.
 	asked, proven time.Time
 	asking        bool
-	// ahead are the Leases that were read newer than the watch has shown them, aheadSince is when the first of them was.
+	// ahead are the Leases of which a read has shown a newer renewal than the watch; aheadSince is when the first was read.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
 
-// watchShowed notes that the watch goes on, and has shown what a read had shown.
+// watchShowed notes that the watch works, and that it has shown a renewal that a read had shown.
 func (r *leaseReads) watchShowed(t time.Time, l *event.Lease) {
 	r.shown = t
 	if read, ok := r.ahead[l.Name]; ok && !l.Renew.Before(read) {
@@ -39,8 +39,8 @@ func (r *leaseReads) watchShowed(t time.Time, l *event.Lease) {
 	}
 }
 
-// showsLag reports whether a Lease shows that the watch was behind, as a read has said: by the node's own clock it was renewed in time, and it is
-// seen when that is over. As after a break nothing is late before it could have been seen.
+// showsLag reports whether an event of a Lease proves that the watch was behind: the node's own clock says that the renewal was in time,
+// and it arrives late. As after a break, a heartbeat that could not be seen is then not late.
 func (x *Nodes) showsLag(e event.Event, l *event.Lease) bool {
 	n := x.nodes[l.Name]
 	if len(x.beats.reads.ahead) == 0 || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
@@ -50,8 +50,8 @@ func (x *Nodes) showsLag(e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// prove reports whether it is known by t that a heartbeat that was not seen until mark did not come: the watch has shown others since, or a
-// read has shown no newer one. If the API server answers and cannot read, no node can have renewed.
+// prove reports whether it is proven by t that a node sent no heartbeat until mark. Either the watch has shown other nodes' heartbeats since,
+// or a read has shown no newer renewal. If the API server answers and cannot read from etcd, no node can have renewed.
 func (r *leaseReads) prove(mark, t time.Time) bool {
 	switch {
 	case len(r.ahead) > 0:
@@ -66,7 +66,7 @@ func (r *leaseReads) prove(mark, t time.Time) bool {
 	return t.Sub(mark) > unaskedWait
 }
 
-// leaseRead folds a Lease that was read directly.
+// leaseRead takes in a Lease that was read directly.
 func (x *Nodes) leaseRead(e event.Event, l *event.Lease) {
 	r, n := &x.beats.reads, x.nodes[l.Name]
 	if n == nil || !n.hasLease || !l.Renew.After(n.heartbeat.shown) {
@@ -97,9 +97,9 @@ func (x *Nodes) ApplyRead(e event.Event) {
 	}
 }
 
-// saysOfNodes reports whether an answer says something of the nodes: all Leases were read, or the API server cannot read what nodes would
-// have written. One that is too busy for kubeflap, or something else that answers in its place, says nothing. Where Leases may not be
-// read it is as if nobody had asked.
+// saysOfNodes reports whether an answer proves something about the nodes: all Leases were read, or the API server cannot read from etcd, so nodes cannot have
+// renewed either. An API server that throttles kubeflap, or a proxy that answers in its place, proves nothing. Without permission to read
+// Leases it is as if nobody had asked.
 func saysOfNodes(reason string) bool {
 	switch reason {
 	case "throttled", "absent", "unauthorized", "unreadable answer", "error":

@@ -2,11 +2,11 @@ package nodes
 
 import "time"
 
-// maxWindow is how far back the longest heartbeat interval is looked for.
+// maxWindow is for how long a value counts.
 const maxWindow = 10 * time.Minute
 
-// window answers what the largest of the last ten minutes' values is. It keeps
-// only values that can still become the answer: each is smaller and newer than
+// window finds the largest value of the last ten minutes. It keeps
+// only values that can still become the largest: each is smaller and newer than
 // the one before it.
 type window struct {
 	samples []sample
