@@ -50,10 +50,13 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 	return nil
 }
 
-// newRegistry makes a registry of what is to know of the process itself.
+// newRegistry returns a registry with the metrics of the process itself.
 func newRegistry(droppedLines func() float64) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess(), metrics.NewLogLines(droppedLines))
+	registry.MustRegister(
+		version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.NewLogLines(droppedLines),
+	)
 	return registry
 }
 

@@ -17,7 +17,7 @@ Counters are at 0 when their object is first seen and go away with it; those of 
 series with the label ` + "`cause`" + ` appears with its first count and not at 0, so ` + "`increase()`" + ` misses that one: to count losses, use the counter
 without a cause (` + "`kubeflap_service_addresses_lost_total`, `kubeflap_pods_unready_total`" + `); use the ones by cause to see the shares. Times are in seconds. Histograms are
 native and classic. A stable metric keeps its name, labels and meaning within a major version.
-Besides these there are ` + "`kubeflap_build_info`, `go_*`, `process_*` (but for the network) and `promhttp_*`" + `.
+Besides these there are ` + "`kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
 
 | metric | type | labels | a series for | stability | meaning |
 | --- | --- | --- | --- | --- | --- |
