@@ -26,7 +26,7 @@ func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
 	settings := trackerSettings()
 	settings.incidents = 500 // the flag's default
-	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
+	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logReporter{promslog.New(&promslog.Config{Writer: io.Discard})})
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true

@@ -201,7 +201,7 @@ func TestFlagReferenceIsFresh(t *testing.T) {
 
 func TestLogOfAReplayTellsWhatGoesOnAtItsEnd(t *testing.T) {
 	status, _, log := kubeflap(t, "replay", "--once", "../../exporter/recording/incidents/2-endpoints-reset.jsonl.gz")
-	if status != 0 || strings.Count(log, `msg="incident goes on"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
+	if status != 0 || strings.Count(log, `msg="incident is ongoing"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
 		t.Errorf("status %d, want 2 incidents that go on and 1 that has ended:\n%s", status, log)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func TestAHouseThatNothingCameIntoWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	h := newPipeline(trackerSettings(), func() time.Time { return now }, deaf(""))
+	h := newPipeline(trackerSettings(), func() time.Time { return now }, silent(""))
 	now = start.Add(time.Minute)
 	all := h.cluster("").Unwatched()
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
@@ -27,7 +27,7 @@ func TestAReplayTellsTheWatchesOfItsRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings[:2], 0, trackerSettings(), deaf)
+	r := newReplay(recordings[:2], 0, trackerSettings(), silent)
 	if got := r.pipelines[0].cluster("").Unwatched(); len(got) != 0 {
 		t.Errorf("before it has begun: %v", got)
 	}

@@ -33,11 +33,11 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), deaf)
+	r := newReplay(recordings, 0, trackerSettings(), silent)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p := program{ctx: t.Context(), lines: newLines(io.Discard, func(int) {}), out: io.Discard}
+	p := program{ctx: t.Context(), log: newLogQueue(io.Discard, func(int) {}), out: io.Discard}
 	// All is read already; what is left is to print it.
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)

@@ -61,7 +61,7 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	registry := newRegistry(nothingDropped)
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newPipeline(trackerSettings(), time.Now, deaf("")).cluster("")}, profiles}
+	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newPipeline(trackerSettings(), time.Now, silent("")).cluster("")}, profiles}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }
@@ -78,7 +78,7 @@ func startProbes(t *testing.T) string {
 
 func trackerSettings() settings {
 	defaults := trackerDefaults()
-	return settings{tracker: defaults.parsed(), incidents: 10}
+	return settings{tracker: defaults.settings(), incidents: 10}
 }
 
 // untilTheEnd runs a server until the test ends.

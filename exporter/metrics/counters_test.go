@@ -80,9 +80,9 @@ type counterReader struct {
 }
 
 func newCounterReader() *counterReader {
-	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}, step: time.Second}
+	r := &counterReader{seen: map[string]float64{}, step: time.Second}
 	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	r.collector.Read(r.tracker, func() time.Time { return r.asOf })
+	r.collector = NewCollector(r.tracker, func() time.Time { return r.asOf })
 	return r
 }
 

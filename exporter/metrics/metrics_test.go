@@ -44,10 +44,9 @@ func played(t *testing.T, path string) *Collector {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	c := NewCollector()
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	clock := recording.NewClock(0)
-	c.Read(tracker, clock.Now)
+	c := NewCollector(tracker, clock.Now)
 	if err := recording.Play(t.Context(), reader.Events(), clock, feed(c, tracker)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,7 @@ func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 }
 
 func TestMetricReferenceIsFresh(t *testing.T) {
-	golden(t, "../../docs/metrics.md", NewCollector().Catalogue().Reference())
+	golden(t, "../../docs/metrics.md", Declared().Reference())
 }
 
 func TestEveryDeclaredMetricOccursInTheStory(t *testing.T) {
@@ -93,7 +92,7 @@ func TestEveryDeclaredMetricOccursInTheStory(t *testing.T) {
 	for _, family := range gathered {
 		families[family.GetName()] = true
 	}
-	for _, m := range NewCollector().Catalogue() {
+	for _, m := range Declared() {
 		if !families[m.Name] {
 			t.Errorf("%s has no series in the story", m.Name)
 		}

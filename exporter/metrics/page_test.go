@@ -40,10 +40,9 @@ func pages(t *testing.T) map[string]*Page {
 
 // crowded is a collector of a cluster with so many Services that a metric of them takes several pieces.
 func crowded() *Collector {
-	c := NewCollector()
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c.Read(tracker, func() time.Time { return at })
+	c := NewCollector(tracker, func() time.Time { return at })
 	for i := range 5 * piece / 100 {
 		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindService, Type: event.Added, Object: &event.Service{Meta: meta("service", i)}})
 	}
@@ -52,10 +51,9 @@ func crowded() *Collector {
 
 // oddlyNamed is a collector of a cluster with names that no API server lets pass, as a recording may have them.
 func oddlyNamed() *Collector {
-	c := NewCollector()
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
-	c.Read(tracker, func() time.Time { return at.Add(1234567 * time.Microsecond) })
+	c := NewCollector(tracker, func() time.Time { return at.Add(1234567 * time.Microsecond) })
 	for i, name := range []string{"a\\b\"c\nd\u202e", "", "grüße", `\`, `}`, `="`} {
 		meta := event.Meta{UID: event.ParseUID(name), Namespace: name, Name: name}
 		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindNode, Type: event.Added, Object: &event.Node{Meta: meta, Ready: &event.Condition{Status: event.Status(i % 3)}}})

@@ -32,9 +32,9 @@ func (s *stuck) Write(text []byte) (int, error) {
 }
 
 // logOn logs to a pipe as the program does.
-func logOn(pipe io.Writer) (*slog.Logger, *lines) {
+func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
 	logging := &promslog.Config{Writer: pipe}
-	log := logThrough(logging)
+	log := throughQueue(logging)
 	return promslog.New(logging), log
 }
 
@@ -42,8 +42,8 @@ func logOn(pipe io.Writer) (*slog.Logger, *lines) {
 func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	pipe := &stuck{letGo: make(chan struct{})}
 	logger, log := logOn(pipe)
-	h := newPipeline(trackerSettings(), time.Now, logTo(logger))
-	registry := newRegistry(log.droppedSoFar)
+	h := newPipeline(trackerSettings(), time.Now, logReporter{logger})
+	registry := newRegistry(log.droppedLines)
 	page := metrics.NewPage(registry)
 	page.Add(h.collector, "")
 	config, systemd := "", false
@@ -57,7 +57,7 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
 		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
 	}
-	const flaps = maxLines + 1000
+	const flaps = maxQueuedLines + 1000
 	for i := range flaps {
 		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
 		h.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
@@ -68,7 +68,7 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 		}
 	}
 	_, text, err := visitor{}.ask(t, http.MethodGet, "http://"+address+"/metrics")
-	if want := fmt.Sprintf("\nkubeflap_log_lines_dropped_total %.0f\n", log.droppedSoFar()); err != nil || log.droppedSoFar() == 0 || !strings.Contains(text, want) {
+	if want := fmt.Sprintf("\nkubeflap_log_lines_dropped_total %.0f\n", log.droppedLines()); err != nil || log.droppedLines() == 0 || !strings.Contains(text, want) {
 		t.Errorf("%v: %q is missing in\n%s", err, want, text)
 	}
 	close(pipe.letGo)
@@ -77,9 +77,9 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 }
 
 // checkDropped checks that a log says in one line how many are missing.
-func checkDropped(t *testing.T, text string, log *lines) {
+func checkDropped(t *testing.T, text string, log *logQueue) {
 	t.Helper()
-	if want := fmt.Sprintf("lines=%.0f\n", log.droppedSoFar()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
+	if want := fmt.Sprintf("lines=%.0f\n", log.droppedLines()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
 		t.Errorf("it does not end with %q, or says it more than once:\n...%s", want, text[max(0, len(text)-500):])
 	}
 }
@@ -88,8 +88,8 @@ func TestLinesStayInOrderAndSayWhereSomeAreMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := &stuck{letGo: make(chan struct{})}
 		var out strings.Builder
-		log := newLines(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
-		for i := range maxLines + 10 {
+		log := newLogQueue(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
+		for i := range maxQueuedLines + 10 {
 			fmt.Fprintf(log, "%d\n", i)
 			synctest.Wait() // the first is being written
 		}
@@ -97,7 +97,7 @@ func TestLinesStayInOrderAndSayWhereSomeAreMissing(t *testing.T) {
 		synctest.Wait()
 		fmt.Fprintln(log, "behind")
 		log.close()
-		for i := range maxLines + 1 {
+		for i := range maxQueuedLines + 1 {
 			fmt.Fprintf(&out, "%d\n", i)
 		}
 		out.WriteString("9 dropped\nbehind\n")
@@ -126,11 +126,11 @@ func TestLinesKeepTheirTime(t *testing.T) {
 func TestADeadPipeHoldsTheExitForTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := &stuck{letGo: make(chan struct{})}
-		log := newLines(pipe, nil)
+		log := newLogQueue(pipe, nil)
 		fmt.Fprintln(log, "last words")
 		begin := time.Now()
 		log.close()
-		if took := time.Since(begin); took != flushTime {
+		if took := time.Since(begin); took != flushTimeout {
 			t.Errorf("it took %s", took)
 		}
 		close(pipe.letGo) // the test's end waits for all goroutines
@@ -141,26 +141,26 @@ func TestADeadPipeHoldsTheExitForTwoSeconds(t *testing.T) {
 func TestPatientLinesDropNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := &stuck{letGo: make(chan struct{})}
-		log := newLines(pipe, nil)
+		log := newLogQueue(pipe, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
-		log.waitForRoom(ctx)
+		log.block(ctx)
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
-			for i := range 3 * maxLines {
+			for i := range 3 * maxQueuedLines {
 				fmt.Fprintln(log, i)
 			}
 		}()
 		synctest.Wait()
-		if log.droppedSoFar() != 0 {
-			t.Errorf("%v dropped", log.droppedSoFar())
+		if log.droppedLines() != 0 {
+			t.Errorf("%v dropped", log.droppedLines())
 		}
 		interrupt() // a dead pipe does not hold it
 		<-written
-		if want := float64(2*maxLines - 1); log.droppedSoFar() != want {
-			t.Errorf("after an interrupt %v dropped, want %v", log.droppedSoFar(), want)
+		if want := float64(2*maxQueuedLines - 1); log.droppedLines() != want {
+			t.Errorf("after an interrupt %v dropped, want %v", log.droppedLines(), want)
 		}
-		log.tell = func(int) {}
+		log.onDropped = func(int) {}
 		close(pipe.letGo)
 		log.close()
 	})
