@@ -50,7 +50,7 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
 	p, found := listening()
 	untilTheEnd(t, func(ctx context.Context) error {
-		return serve(ctx, p, flags, pages{page, registry, h.unready, []web.Cluster{h.cluster("")}, false})
+		return serve(ctx, p, flags, web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{h.cluster("")}, Unready: h.unready})
 	})
 	address := <-found
 	for _, k := range event.Kinds() {

@@ -163,7 +163,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		group.Go(func() error { return r.pipelines[i].tick(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, pages{r.page(registry), registry, r.unready, clusters, false})
+		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: clusters, Unready: r.unready})
 	})
 	return errors.Join(group.Wait(), failure)
 }

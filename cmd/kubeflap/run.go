@@ -45,7 +45,9 @@ func registerRun(app *kingpin.Application) (string, command) {
 		group.Go(func() error { return pipeline.tick(ctx) })
 		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
 		group.Go(func() error {
-			return serve(ctx, p, listen, pages{page, registry, pipeline.unready, []web.Cluster{pipeline.cluster("")}, *profiles})
+			return serve(ctx, p, listen, web.Pages{
+				Metrics: page, Registry: registry, Clusters: []web.Cluster{pipeline.cluster("")}, Unready: pipeline.unready, Profiles: *profiles,
+			})
 		})
 		if *probes != "" {
 			group.Go(func() error { return serveProbes(ctx, p, *probes, pipeline.unready) })

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"strings"
 	"time"
 
@@ -60,24 +59,11 @@ func newRegistry(droppedLines func() float64) *prometheus.Registry {
 	return registry
 }
 
-// pages are what is served.
-type pages struct {
-	metrics  *metrics.Page
-	registry *prometheus.Registry
-	unready  func() []track.Watch
-	clusters []web.Cluster
-	// profiles adds the profiles of the Go runtime.
-	profiles bool
-}
-
 // serve serves the pages until ctx ends, then lets running scrapes finish.
-func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
-	handler, err := web.Handler(pages.metrics, pages.registry, pages.unready, pages.clusters, p.logger)
+func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages) error {
+	handler, err := web.Handler(pages, p.logger)
 	if err != nil {
 		return err
-	}
-	if pages.profiles {
-		handler = withProfiles(handler)
 	}
 	server := newServer(handler, p.logger)
 	drained := make(chan struct{})
@@ -91,16 +77,6 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	}
 	<-drained
 	return nil
-}
-
-// withProfiles adds the profiles of the Go runtime, under the paths that go tool pprof knows.
-func withProfiles(handler http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", handler)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return web.Secured(mux)
 }
 
 // serveProbes serves the endpoints of the kubelet's probes, without TLS or a password, until ctx ends.

@@ -61,7 +61,10 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	registry := newRegistry(nothingDropped)
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newPipeline(trackerSettings(), time.Now, silent("")).cluster("")}, profiles}
+	served := web.Pages{
+		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
+		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, silent("")).cluster("")},
+	}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }

@@ -64,7 +64,7 @@ func clusterOf(name string, log *incident.Log, now time.Time, unwatched ...track
 // serverOf serves the incidents of clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched, clusters, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +133,10 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 	s := serverOf(t)
 	cases := []struct{ name, query, says string }{
 		{"mistyped", "srevice=web", "unknown parameter"},
-		{"twice", "node=a&node=b", "parameter node is there 2 times"},
+		{"twice", "node=a&node=b", "parameter node occurs 2 times"},
 		{"too long", "node=" + strings.Repeat("n", 300), "longer than 253 bytes"},
-		{"no cause", "cause=magic", "is none of unknown, node_heartbeat_lost"},
-		{"no time", "from=yesterday", "is no time such as"},
+		{"no cause", "cause=magic", "is not one of unknown, node_heartbeat_lost"},
+		{"no time", "from=yesterday", "is not a time such as"},
 		{"no escape", "namespace=%zz", "malformed query"},
 		{"a semicolon", "namespace=shop;service=web", "malformed query"},
 		{"backwards", "from=20&to=10", "parameter to is before from"},
@@ -277,8 +277,7 @@ func many(n int) *incident.Log {
 
 func BenchmarkPageWith500Incidents(b *testing.B) {
 	log := many(500)
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched,
-		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{clusterOf("", log, at(6000))}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

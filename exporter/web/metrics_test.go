@@ -25,7 +25,7 @@ func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
 			"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 	gatherer := counted(t)
-	handler, err := Handler(metrics.NewPage(gatherer), prometheus.NewRegistry(), allWatched, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(gatherer), Registry: prometheus.NewRegistry(), Unready: allWatched}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (failing) Gather() ([]*dto.MetricFamily, error) {
 
 func TestAFailedScrapeIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	handler, err := Handler(metrics.NewPage(failing{}), registry, allWatched, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(failing{}), Registry: registry, Unready: allWatched}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

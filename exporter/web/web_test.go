@@ -29,12 +29,12 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(metrics.NewPage(registry), registry, func() []track.Watch {
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: func() []track.Watch {
 		if ready {
 			return nil
 		}
 		return []track.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
-	}, nil, slog.New(slog.DiscardHandler))
+	}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(metrics.NewPage(w), prometheus.NewRegistry(), allWatched, []Cluster{{Incidents: incidents, Unwatched: allWatched}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Incidents: incidents, Unwatched: allWatched}}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 
 // An admin who shows the page within another one says so in --web.config.file.
 func TestHeadersOfTheWebConfigStay(t *testing.T) {
-	handler := Secured(http.NotFoundHandler())
+	handler := withHeaders(http.NotFoundHandler())
 	answer := httptest.NewRecorder()
 	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.com")
 	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/flaps", http.NoBody))

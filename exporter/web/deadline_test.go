@@ -42,7 +42,7 @@ func TestReadersWhoDoNotReadAreCutOff(t *testing.T) {
 		Incidents: func() ([]incident.Incident, time.Time) { return []incident.Incident{long}, at(0) },
 		Unwatched: func() []track.Watch { return nil },
 	}
-	handler, err := Handler(metrics.NewPage(talkative{}), prometheus.NewRegistry(), allWatched, []Cluster{cluster}, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(talkative{}), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{cluster}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestHowLongAReaderMayTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 			r.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", c.header)
-			if got := patience(r, c.server); got != c.want {
+			if got := timeoutOf(r, c.server); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-func unwatched(reason string, since float64, kinds ...event.Kind) []track.Watch {
+func brokenWatches(reason string, since float64, kinds ...event.Kind) []track.Watch {
 	var all []track.Watch
 	for _, k := range kinds {
 		all = append(all, track.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
@@ -33,7 +33,7 @@ func TestAllWatchedSaysNothingOfIt(t *testing.T) {
 }
 
 func TestThePageSaysWhatIsNotWatched(t *testing.T) {
-	blind := append(unwatched("connection refused", 10, event.KindNode, event.KindLease), unwatched("forbidden", 0, event.KindPod)...)
+	blind := append(brokenWatches("connection refused", 10, event.KindNode, event.KindLease), brokenWatches("forbidden", 0, event.KindPod)...)
 	for name, log := range map[string]*incident.Log{"no incident": incident.New(1), "an incident": lostNode("web")} {
 		s := serverOf(t, clusterOf("", log, at(60), blind...))
 		for _, query := range []string{"", "?node=nowhere", "?id=gone"} {
@@ -56,7 +56,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
-		clusterOf("one", incident.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
+		clusterOf("one", incident.New(1), at(60), brokenWatches("timeout", 10, event.KindLease)...),
 		clusterOf("two", incident.New(1), at(60), track.Watch{Resource: event.KindPod}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
@@ -96,7 +96,7 @@ func TestCoverageOfTheAPI(t *testing.T) {
 // Reasons of a recording are anyone's words.
 func TestAHostileReasonIsOnlyText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m"
-	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), unwatched(hostile, 0, event.KindPod)...))
+	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))
 	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
 	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
 		t.Errorf("it got out of its place:\n%s", page)
