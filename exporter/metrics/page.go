@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +19,8 @@ const ClusterLabel = "cluster"
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// library has the metrics of the clusters too, for the formats that client_golang writes.
-	library *prometheus.Registry
+	// histograms has those of the clusters, and library all their metrics, for the formats that client_golang writes.
+	histograms, library *prometheus.Registry
 	// heads are what precedes the series of a metric, by its index and encoding.
 	heads [][numEncodings][]byte
 	// idle is the memory of the last scrape, for the next one.
@@ -36,16 +35,20 @@ type named struct {
 
 // NewPage returns a page with the metrics of the process and no cluster yet.
 func NewPage(process prometheus.Gatherer) *Page {
-	return &Page{process: process, library: prometheus.NewRegistry()}
+	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
 // Add adds a cluster before the first scrape. Its name becomes the label ClusterLabel; leave it empty for the only cluster.
 func (p *Page) Add(c *Collector, name string) {
-	registry := prometheus.Registerer(p.library)
+	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {
-		registry = prometheus.WrapRegistererWith(prometheus.Labels{ClusterLabel: name}, registry)
+		labels := prometheus.Labels{ClusterLabel: name}
+		library, histograms = prometheus.WrapRegistererWith(labels, library), prometheus.WrapRegistererWith(labels, histograms)
 	}
-	registry.MustRegister(c)
+	library.MustRegister(c)
+	for _, h := range c.histograms() {
+		histograms.MustRegister(h.series)
+	}
 	p.clusters = append(p.clusters, named{name, c})
 	all := c.catalogue()
 	p.heads = make([][numEncodings][]byte, len(all))
@@ -78,18 +81,19 @@ func (p *Page) Scrape() (*Scrape, error) {
 	if s == nil {
 		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), series: scrape{out: bufio.NewWriterSize(nil, piece)}}
 	}
-	var err error
-	if s.others, err = p.process.Gather(); err != nil {
-		return nil, err
-	}
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
 	}
-	histograms, err := p.histograms()
+	// The snapshots may have added to the histograms.
+	histograms, err := p.histograms.Gather()
+	if err != nil {
+		return nil, fmt.Errorf("read the histograms: %w", err)
+	}
+	process, err := p.process.Gather()
 	if err != nil {
 		return nil, err
 	}
-	s.others = append(histograms, s.others...)
+	s.others = slices.Concat(histograms, process)
 	return s, nil
 }
 
@@ -98,47 +102,6 @@ func (s *Scrape) Done() {
 	s.others = nil
 	s.series.out.Reset(nil)
 	s.page.idle.Store(s)
-}
-
-// histograms returns the histograms of all clusters.
-func (p *Page) histograms() ([]*dto.MetricFamily, error) {
-	var families []*dto.MetricFamily
-	for i, c := range p.clusters {
-		for j, h := range c.histograms() {
-			if i == 0 {
-				families = append(families, &dto.MetricFamily{Name: &h.metric.Name, Help: &h.metric.Help, Type: h.metric.Type.Enum()})
-			}
-			if err := addHistogram(families[j], h.series, c.name); err != nil {
-				return nil, fmt.Errorf("read %s: %w", h.metric.Name, err)
-			}
-		}
-	}
-	return families, nil
-}
-
-// addHistogram adds the series of a histogram to a family, with ClusterLabel if the cluster has a name.
-func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster string) error {
-	ch := make(chan prometheus.Metric)
-	go func() {
-		h.Collect(ch)
-		close(ch)
-	}()
-	var failed error
-	before := len(to.Metric)
-	for series := range ch {
-		m := &dto.Metric{}
-		if err := series.Write(m); err != nil {
-			failed = err
-		}
-		if cluster != "" {
-			m.Label = append(m.Label, &dto.LabelPair{Name: new(ClusterLabel), Value: &cluster})
-		}
-		to.Metric = append(to.Metric, m)
-	}
-	slices.SortFunc(to.Metric[before:], func(a, b *dto.Metric) int { // they come in any order
-		return slices.CompareFunc(a.GetLabel(), b.GetLabel(), func(x, y *dto.LabelPair) int { return strings.Compare(x.GetValue(), y.GetValue()) })
-	})
-	return failed
 }
 
 // Write writes the metrics in a format that CanScrape accepts, those of the process last.
