@@ -11,7 +11,7 @@ import (
 )
 
 // checkLeases reads Leases directly while the tracker cannot know whether the nodes are silent or the watch of their Leases is. It
-// reopens that watch when it lags behind. What is read comes in as events.
+// reopens that watch when it lags behind. The Leases that it reads come in as events.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -20,47 +20,47 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// stuck is a pipe that nobody reads, until it is let go.
-type stuck struct {
-	letGo chan struct{}
-	text  bytes.Buffer
+// blockedPipe is a pipe that nobody reads until it is released.
+type blockedPipe struct {
+	released chan struct{}
+	text     bytes.Buffer
 }
 
-func (s *stuck) Write(text []byte) (int, error) {
-	<-s.letGo
+func (s *blockedPipe) Write(text []byte) (int, error) {
+	<-s.released
 	return s.text.Write(text)
 }
 
-// logOn logs to a pipe as the program does.
+// logOn logs to a pipe through a queue, as the program does.
 func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
 	logging := &promslog.Config{Writer: pipe}
 	log := throughQueue(logging)
 	return promslog.New(logging), log
 }
 
-// Nobody reads the log: events are folded in, the metrics are answered, and so is the kubelet.
-func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
-	pipe := &stuck{letGo: make(chan struct{})}
+// Events, scrapes and probes go on while nobody reads the log.
+func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
+	pipe := &blockedPipe{released: make(chan struct{})}
 	logger, log := logOn(pipe)
-	h := newPipeline(trackerSettings(), time.Now, logReporter{logger})
+	p := newPipeline(trackerSettings(), time.Now, logReporter{logger})
 	registry := newRegistry(log.droppedLines)
 	page := metrics.NewPage(registry)
-	page.Add(h.collector, "")
+	page.Add(p.collector, "")
 	config, systemd := "", false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	p, found := listening()
+	program, found := listening()
 	untilTheEnd(t, func(ctx context.Context) error {
-		return serve(ctx, p, flags, web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{h.cluster("")}, Unready: h.unready})
+		return serve(ctx, program, flags, web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready})
 	})
 	address := <-found
 	for _, k := range event.Kinds() {
-		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
-		h.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
+		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
+		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
 	}
 	const flaps = maxQueuedLines + 1000
 	for i := range flaps {
 		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
-		h.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
+		p.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
 	}
 	for _, page := range everyPage {
 		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {
@@ -71,29 +71,29 @@ func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
 	if want := fmt.Sprintf("\nkubeflap_log_lines_dropped_total %.0f\n", log.droppedLines()); err != nil || log.droppedLines() == 0 || !strings.Contains(text, want) {
 		t.Errorf("%v: %q is missing in\n%s", err, want, text)
 	}
-	close(pipe.letGo)
+	close(pipe.released)
 	log.close()
 	checkDropped(t, pipe.text.String(), log)
 }
 
-// checkDropped checks that a log says in one line how many are missing.
+// checkDropped checks that one line of the log says how many are missing.
 func checkDropped(t *testing.T, text string, log *logQueue) {
 	t.Helper()
 	if want := fmt.Sprintf("lines=%.0f\n", log.droppedLines()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
-		t.Errorf("it does not end with %q, or says it more than once:\n...%s", want, text[max(0, len(text)-500):])
+		t.Errorf("it does not end with %q, or reports it more than once:\n...%s", want, text[max(0, len(text)-500):])
 	}
 }
 
-func TestLinesStayInOrderAndSayWhereSomeAreMissing(t *testing.T) {
+func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pipe := &stuck{letGo: make(chan struct{})}
+		pipe := &blockedPipe{released: make(chan struct{})}
 		var out strings.Builder
 		log := newLogQueue(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
 		for i := range maxQueuedLines + 10 {
 			fmt.Fprintf(log, "%d\n", i)
-			synctest.Wait() // the first is being written
+			synctest.Wait() // until the first is being written
 		}
-		close(pipe.letGo)
+		close(pipe.released)
 		synctest.Wait()
 		fmt.Fprintln(log, "behind")
 		log.close()
@@ -107,25 +107,25 @@ func TestLinesStayInOrderAndSayWhereSomeAreMissing(t *testing.T) {
 	})
 }
 
-// A line has the time at which it was logged, not at which it was written.
-func TestLinesKeepTheirTime(t *testing.T) {
+// A line has the time at which it was logged, not written.
+func TestQueuedLinesKeepTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pipe := &stuck{letGo: make(chan struct{})}
+		pipe := &blockedPipe{released: make(chan struct{})}
 		logger, log := logOn(pipe)
 		logger.Info("early")
 		stamp := time.Now().Format("time=2006-01-02T15:04:05")
 		time.Sleep(time.Hour)
-		close(pipe.letGo)
+		close(pipe.released)
 		log.close()
 		if got := pipe.text.String(); !strings.HasPrefix(got, stamp) {
-			t.Errorf("it has not %s: %s", stamp, got)
+			t.Errorf("the time is not %s: %s", stamp, got)
 		}
 	})
 }
 
-func TestADeadPipeHoldsTheExitForTwoSeconds(t *testing.T) {
+func TestADeadPipeDelaysTheExitForTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pipe := &stuck{letGo: make(chan struct{})}
+		pipe := &blockedPipe{released: make(chan struct{})}
 		log := newLogQueue(pipe, nil)
 		fmt.Fprintln(log, "last words")
 		begin := time.Now()
@@ -133,14 +133,14 @@ func TestADeadPipeHoldsTheExitForTwoSeconds(t *testing.T) {
 		if took := time.Since(begin); took != flushTimeout {
 			t.Errorf("it took %s", took)
 		}
-		close(pipe.letGo) // the test's end waits for all goroutines
+		close(pipe.released) // the test's end waits for all goroutines
 	})
 }
 
-// What replay --once logs is wanted whole: nothing waits for it but itself.
-func TestPatientLinesDropNothing(t *testing.T) {
+// replay --once logs everything: nothing else waits for it.
+func TestABlockingQueueDropsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pipe := &stuck{letGo: make(chan struct{})}
+		pipe := &blockedPipe{released: make(chan struct{})}
 		log := newLogQueue(pipe, nil)
 		ctx, interrupt := context.WithCancel(t.Context())
 		log.block(ctx)
@@ -155,19 +155,19 @@ func TestPatientLinesDropNothing(t *testing.T) {
 		if log.droppedLines() != 0 {
 			t.Errorf("%v dropped", log.droppedLines())
 		}
-		interrupt() // a dead pipe does not hold it
+		interrupt() // a dead pipe must not block it any more
 		<-written
 		if want := float64(2*maxQueuedLines - 1); log.droppedLines() != want {
 			t.Errorf("after an interrupt %v dropped, want %v", log.droppedLines(), want)
 		}
 		log.onDropped = func(int) {}
-		close(pipe.letGo)
+		close(pipe.released)
 		log.close()
 	})
 }
 
-// The error is the last line, behind all that was logged.
-func TestTheErrorComesBehindTheLog(t *testing.T) {
+// The error is printed after the whole log.
+func TestTheErrorComesAfterTheLog(t *testing.T) {
 	status, _, errOut := kubeflap(t, "replay", "--once", damaged(t, 50))
 	all := strings.Split(strings.TrimSpace(errOut), "\n")
 	if status != 1 || len(all) < 2 || !strings.HasPrefix(all[len(all)-1], "kubeflap: ") || !strings.HasPrefix(all[0], "time=") {

@@ -19,7 +19,7 @@ func (s *sharedBuffer) Write(text []byte) (int, error) {
 	return s.text.Write(text)
 }
 
-func TestReplayOncePrintsTheSameMetricsEachTimeAndAllOfThemBehindTheLog(t *testing.T) {
+func TestReplayOncePrintsTheSameMetricsEachTimeAndAfterTheLog(t *testing.T) {
 	first := ""
 	for range 20 {
 		var screen sharedBuffer

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// size is a cluster's.
+// size is the size of a cluster.
 type size struct{ nodes, services int }
 
 func sizes() map[string]size {
@@ -126,8 +126,7 @@ func (c counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// From an event received to the end of a scrape that shows it, while 500 events
-// a second come in.
+// BenchmarkEventToMetrics measures the time from an event until the end of a scrape with it, at 500 events a second.
 func BenchmarkEventToMetrics(b *testing.B) {
 	for name, s := range sizes() {
 		b.Run(name, func(b *testing.B) {
@@ -165,7 +164,7 @@ func fetch(b *testing.B, url string) {
 	}
 }
 
-// renew renews a node's Lease every 2 ms, each in its turn.
+// renew renews the Lease of one node after the other, every 2 ms.
 func renew(tracker *track.Tracker, nodes int, stop <-chan struct{}) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

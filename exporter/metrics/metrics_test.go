@@ -36,7 +36,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// played is the collector of a recording that was played to its end.
+// played returns the collector of a recording at its end.
 func played(t *testing.T, path string) *Collector {
 	t.Helper()
 	reader, err := recording.Open(path)
@@ -72,7 +72,7 @@ func exposition(t *testing.T, c prometheus.Collector) string {
 
 // The story has some of everything: late and missed heartbeats, a node lost and back, flips,
 // churn, a bounce, an outage, a reset, a conflict, an in-place update with its silent restart, a blind watch, an
-// unavailable resource. Its exposition is the manual by example.
+// unavailable resource. Its exposition documents every metric by example.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 	golden(t, "testdata/story.prom", exposition(t, played(t, "testdata/story.jsonl")))
 }
@@ -150,7 +150,7 @@ func TestCountersCarryTheTimeAtWhichTheirObjectWasFirstSeen(t *testing.T) {
 	}
 }
 
-// feed applies events to a tracker, and hands what it finds to a collector.
+// feed applies events to a tracker and passes the transitions to a collector.
 func feed(c *Collector, tracker *track.Tracker) func(event.Event) {
 	return func(e event.Event) {
 		for _, x := range tracker.Apply(e) {

@@ -21,7 +21,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// pages are of one cluster, of two with names, and of a large one.
+// pages returns pages of one cluster, of two named ones, and of a large one.
 func pages(t *testing.T) map[string]*Page {
 	t.Helper()
 	process := prometheus.NewPedanticRegistry()
@@ -37,7 +37,7 @@ func pages(t *testing.T) map[string]*Page {
 	return map[string]*Page{"one cluster": one, "two clusters": two, "a large cluster": large}
 }
 
-// crowded is a collector of a cluster with so many Services that a metric of them takes several pieces.
+// crowded returns the collector of a cluster with so many Services that a metric of them takes several pieces.
 func crowded() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -48,7 +48,7 @@ func crowded() *Collector {
 	return c
 }
 
-// oddlyNamed is a collector of a cluster with names that no API server lets pass, as a recording may have them.
+// oddlyNamed returns the collector of a cluster with names that an API server refuses but a recording may contain.
 func oddlyNamed() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
@@ -88,7 +88,7 @@ func TestAScrapeIsWhatTheLibraryWrites(t *testing.T) {
 	}
 }
 
-// scraped is what a scrape gives.
+// scraped returns the text or messages of a scrape.
 func scraped(t *testing.T, page *Page, format expfmt.Format) []byte {
 	t.Helper()
 	if !CanScrape(format) {
@@ -132,12 +132,12 @@ func compare(t *testing.T, got, want map[string][]string) {
 	}
 	for head := range got {
 		if want[head] == nil {
-			t.Errorf("%s is not to be there", head)
+			t.Errorf("%s is unexpected", head)
 		}
 	}
 }
 
-// blocks are the series of each family, by what stands before them.
+// blocks returns the series of each family, by its head.
 func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]string {
 	t.Helper()
 	if format.FormatType() == expfmt.TypeProtoDelim {
@@ -165,7 +165,7 @@ func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]str
 	return found
 }
 
-// canonical is a line with its labels in order and its number in one form.
+// canonical returns a line with sorted labels and its number in one form.
 func canonical(t *testing.T, line string) string {
 	t.Helper()
 	end := strings.LastIndexByte(line, ' ')
@@ -234,7 +234,7 @@ func messages(t *testing.T, written []byte) map[string][]string {
 	}
 }
 
-// Numbers are read as what they are, and in OpenMetrics seen to be no integers.
+// Numbers survive being written and parsed. In OpenMetrics they look like floats.
 func TestNumbers(t *testing.T) {
 	for _, value := range []float64{
 		0, 1, -1, 0.1, 1e21, 1e-9, 1234567, -0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64,

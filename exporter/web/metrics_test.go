@@ -19,7 +19,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// Whoever asks, and in whatever way, is answered as by the library.
+// Every combination of headers gets the answer that client_golang would give.
 func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 	const text2, text3 = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
@@ -65,7 +65,7 @@ func counted(t *testing.T) *prometheus.Registry {
 	return registry
 }
 
-// answerOf is what a reader gets: the status, what says how it is to be read, and the text.
+// answerOf returns the status, the headers that describe the format, and the text.
 func answerOf(t *testing.T, handler http.Handler, request *http.Request) string {
 	t.Helper()
 	recorder := httptest.NewRecorder()

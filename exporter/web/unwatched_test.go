@@ -20,11 +20,11 @@ func brokenWatches(reason string, since float64, kinds ...event.Kind) []track.Wa
 	return all
 }
 
-func TestAllWatchedSaysNothingOfIt(t *testing.T) {
+func TestThePageHasNoWarningWhileAllIsWatched(t *testing.T) {
 	s := serverOf(t, clusterOf("", incident.New(1), at(60)))
 	_, page := get(t, s, "/flaps", nil)
 	if strings.Contains(page, `role="alert"`) || !strings.Contains(page, "<h2>No incidents</h2>") {
-		t.Errorf("an alert, or not what is to be said of a quiet cluster:\n%s", page)
+		t.Errorf("a warning, or not the text of a cluster without incidents:\n%s", page)
 	}
 	_, text := get(t, s, "/api/v1/incidents", nil)
 	if !strings.Contains(text, `"not_watched": []`) {
@@ -48,7 +48,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 				}
 			}
 			if strings.Contains(page, "<h2>No incidents</h2>") || strings.Contains(page, "<h2>No incident matches</h2>") {
-				t.Errorf("%s, %q: it reads as if all were well:\n%s", name, query, page)
+				t.Errorf("%s, %q: it hides what is not watched:\n%s", name, query, page)
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func TestCoverageOfTheAPI(t *testing.T) {
 		}
 		_, page := get(t, s, "/flaps"+query, nil)
 		if strings.Count(page, "<li><strong>") != len(all) || !strings.Contains(page, "<strong>pods</strong> in two: not listed yet</li>") {
-			t.Errorf("%q: the page says otherwise:\n%s", query, page)
+			t.Errorf("%q: the page differs:\n%s", query, page)
 		}
 	}
 }
 
-// Reasons of a recording are anyone's words.
+// Anyone may choose the reasons in a recording.
 func TestAHostileReasonIsOnlyText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m"
 	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))
 	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
 	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
-		t.Errorf("it got out of its place:\n%s", page)
+		t.Errorf("the reason is not escaped:\n%s", page)
 	}
 }
