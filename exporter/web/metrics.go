@@ -16,8 +16,8 @@ import (
 
 // metricsHandler serves /metrics. client_golang serves rare formats and selections by name[].
 //
-// gzhttp compresses without a window that outlives a write: 2.6 MB of series take 11 ms and become 253 kB, 77 ms and 190 kB with
-// promhttp's gzip.
+// It compresses with gzhttp at the stateless level: 2.6 MB of series take 11 ms and become 253 kB. promhttp's gzip takes 77 ms and
+// makes 190 kB.
 func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
 	failed, err := failures(registry)
 	if err != nil {
