@@ -19,7 +19,7 @@ type podMetrics struct {
 func newPodMetrics() *podMetrics {
 	m := &podMetrics{
 		unready: counter("kubeflap_pods_unready_total",
-			"Times the Ready condition of a pod was no longer True. Counted at once, before the cause is known.", perPodNamespace, "namespace"),
+			"Times the Ready condition of a pod stopped being True. Counted at once, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
 			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the loss before it.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
