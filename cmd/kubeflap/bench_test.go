@@ -26,7 +26,7 @@ func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
 	settings := trackerSettings()
 	settings.incidents = 500 // the flag's default
-	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
+	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logReporter{promslog.New(&promslog.Config{Writer: io.Discard})})
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true
@@ -87,7 +87,7 @@ func (f *flapping) endpoints(s int) *event.Endpoints {
 	return &event.Endpoints{Meta: m, ManagedBy: "endpoint-controller", Writer: "kube-controller-manager", Addresses: f.addresses(s)}
 }
 
-// One event of a pod that flaps: its own, its slice's or its Endpoints', 500 a second.
+// An operation is one event of a flapping pod: of the pod, its slice or its Endpoints.
 func BenchmarkFlaps(b *testing.B) {
 	for _, services := range []int{200, 2000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
@@ -115,9 +115,9 @@ func BenchmarkFlaps(b *testing.B) {
 	}
 }
 
-// turn lets the newest Service come with its pods, and the one that came some before it go.
+// turn adds Service n with its pods, and removes the one that came standing Services before.
 func (f *flapping) turn(n, standing int) {
-	tell := func(kind event.Type, s int) {
+	apply := func(kind event.Type, s int) {
 		m := f.meta("come", s)
 		var all []event.Object
 		slice := &event.EndpointSlice{
@@ -137,13 +137,13 @@ func (f *flapping) turn(n, standing int) {
 			f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
 		}
 	}
-	tell(event.Added, 1_000_000+n)
+	apply(event.Added, 1_000_000+n)
 	if n >= standing {
-		tell(event.Deleted, 1_000_000+n-standing)
+		apply(event.Deleted, 1_000_000+n-standing)
 	}
 }
 
-// flap lets a pod flap, with its addresses.
+// flap changes the readiness of a pod and of its addresses.
 func (f *flapping) flap(pod int) {
 	f.ready[pod] = !f.ready[pod]
 	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
@@ -151,8 +151,7 @@ func (f *flapping) flap(pod int) {
 	}
 }
 
-// BenchmarkChurn is of what is in memory after each hour of pods and Services that come and go, one Service a second, while 10
-// pods a second flap.
+// BenchmarkChurn measures the heap after each hour in which a Service comes and another goes every second, and 10 pods a second flap.
 func BenchmarkChurn(b *testing.B) {
 	for b.Loop() {
 		f := newFlapping(200)

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// encoding is how series are written.
+// encoding is a format that a scrape can write.
 type encoding int
 
 const (
@@ -15,7 +15,7 @@ const (
 	numEncodings
 )
 
-// CanScrape reports whether Page.Scrape knows the format. What it does not know is rare, or escapes names such as ours.
+// CanScrape reports whether Scrape.Write knows the format. The others are rare, or escape names that kubeflap does not use.
 func CanScrape(format expfmt.Format) bool {
 	_, ok := encodingOf(format)
 	return ok

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-func unwatched(reason string, since float64, kinds ...event.Kind) []watches.Watch {
+func brokenWatches(reason string, since float64, kinds ...event.Kind) []watches.Watch {
 	var all []watches.Watch
 	for _, k := range kinds {
 		all = append(all, watches.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
@@ -20,11 +20,11 @@ func unwatched(reason string, since float64, kinds ...event.Kind) []watches.Watc
 	return all
 }
 
-func TestAllWatchedSaysNothingOfIt(t *testing.T) {
+func TestThePageHasNoWarningWhileAllIsWatched(t *testing.T) {
 	s := serverOf(t, clusterOf("", incident.New(1), at(60)))
 	_, page := get(t, s, "/flaps", nil)
 	if strings.Contains(page, `role="alert"`) || !strings.Contains(page, "<h2>No incidents</h2>") {
-		t.Errorf("an alert, or not what is to be said of a quiet cluster:\n%s", page)
+		t.Errorf("a warning, or not the text of a cluster without incidents:\n%s", page)
 	}
 	_, text := get(t, s, "/api/v1/incidents", nil)
 	if !strings.Contains(text, `"not_watched": []`) {
@@ -33,7 +33,7 @@ func TestAllWatchedSaysNothingOfIt(t *testing.T) {
 }
 
 func TestThePageSaysWhatIsNotWatched(t *testing.T) {
-	blind := append(unwatched("connection refused", 10, event.KindNode, event.KindLease), unwatched("forbidden", 0, event.KindPod)...)
+	blind := append(brokenWatches("connection refused", 10, event.KindNode, event.KindLease), brokenWatches("forbidden", 0, event.KindPod)...)
 	for name, log := range map[string]*incident.Log{"no incident": incident.New(1), "an incident": lostNode("web")} {
 		s := serverOf(t, clusterOf("", log, at(60), blind...))
 		for _, query := range []string{"", "?node=nowhere", "?id=gone"} {
@@ -48,7 +48,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 				}
 			}
 			if strings.Contains(page, "<h2>No incidents</h2>") || strings.Contains(page, "<h2>No incident matches</h2>") {
-				t.Errorf("%s, %q: it reads as if all were well:\n%s", name, query, page)
+				t.Errorf("%s, %q: it hides what is not watched:\n%s", name, query, page)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestThePageSaysWhatIsNotWatched(t *testing.T) {
 
 func TestCoverageOfTheAPI(t *testing.T) {
 	s := serverOf(t,
-		clusterOf("one", incident.New(1), at(60), unwatched("timeout", 10, event.KindLease)...),
+		clusterOf("one", incident.New(1), at(60), brokenWatches("timeout", 10, event.KindLease)...),
 		clusterOf("two", incident.New(1), at(60), watches.Watch{Resource: event.KindPod}))
 	for query, want := range map[string]string{
 		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
@@ -88,17 +88,17 @@ func TestCoverageOfTheAPI(t *testing.T) {
 		}
 		_, page := get(t, s, "/flaps"+query, nil)
 		if strings.Count(page, "<li><strong>") != len(all) || !strings.Contains(page, "<strong>pods</strong> in two: not listed yet</li>") {
-			t.Errorf("%q: the page says otherwise:\n%s", query, page)
+			t.Errorf("%q: the page differs:\n%s", query, page)
 		}
 	}
 }
 
-// Reasons of a recording are anyone's words.
+// Anyone may choose the reasons in a recording.
 func TestAHostileReasonIsOnlyText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m"
-	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), unwatched(hostile, 0, event.KindPod)...))
+	s := serverOf(t, clusterOf(hostile, incident.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))
 	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
 	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
-		t.Errorf("it got out of its place:\n%s", page)
+		t.Errorf("the reason is not escaped:\n%s", page)
 	}
 }

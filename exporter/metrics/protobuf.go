@@ -21,26 +21,26 @@ const (
 	timeSeconds, timeNanos = 1, 2
 )
 
-// description is all of a MetricFamily but its series.
+// description is a MetricFamily without its series.
 func description(m *Metric) []byte {
 	b := appendString(nil, familyName, m.Name)
 	b = appendString(b, familyHelp, m.Help)
 	b = protowire.AppendTag(b, familyType, protowire.VarintType)
-	return protowire.AppendVarint(b, uint64(m.family))
+	return protowire.AppendVarint(b, uint64(m.Type))
 }
 
-// writeMessage writes a series of the object, as a field of its family.
+// writeMessage writes a series of the object as a field of its MetricFamily.
 func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
 	o := &s.object
-	s.scratch = append(s.scratch[:0], o.written...)
+	s.scratch = append(s.scratch[:0], o.encoded...)
 	for i, label := range labels {
 		s.scratch = appendPair(s.scratch, names[i], label)
 	}
 	s.scratch = appendValue(s.scratch, m, value, o.created)
-	s.written = appendBytes(s.written, familyMetric, s.scratch)
+	s.buffer = appendBytes(s.buffer, familyMetric, s.scratch)
 }
 
-// appendPair appends a label, as a field of its series.
+// appendPair appends a label as a field of its series.
 func appendPair(b []byte, name, value string) []byte {
 	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))
 	b = protowire.AppendTag(b, metricLabel, protowire.BytesType)
@@ -48,13 +48,13 @@ func appendPair(b []byte, name, value string) []byte {
 	return appendString(appendString(b, pairName, name), pairValue, value)
 }
 
-// appendValue appends a gauge or counter, as a field of its series.
+// appendValue appends a gauge or counter as a field of its series.
 func appendValue(b []byte, m *Metric, value float64, created time.Time) []byte {
 	const most = 64
 	number := make([]byte, 0, most)
 	number = protowire.AppendTag(number, numberValue, protowire.Fixed64Type)
 	number = protowire.AppendFixed64(number, math.Float64bits(value))
-	if m.family == dto.MetricType_GAUGE {
+	if m.Type == dto.MetricType_GAUGE {
 		return appendBytes(b, metricGauge, number)
 	}
 	if !created.IsZero() {

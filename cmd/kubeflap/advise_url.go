@@ -14,17 +14,17 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// remote is a kubeflap that runs elsewhere.
+// remote is a running kubeflap at a URL.
 type remote struct{ url, config, cluster string }
 
 const (
-	// remoteTimeout is for the whole answer; a large cluster's takes a second or two.
+	// remoteTimeout bounds the whole request; a large cluster's metrics take a second or two.
 	remoteTimeout = 30 * time.Second
-	// remoteLimit is far more than the largest cluster's metrics: what is larger is something else.
+	// remoteLimit bounds the answer. The metrics of the largest clusters are far smaller.
 	remoteLimit = 1 << 30
 )
 
-// read gets the metrics. Every error names the URL.
+// read fetches the metrics. Every error names the URL or the file that is wrong.
 func (r *remote) read(ctx context.Context) ([]*dto.MetricFamily, error) {
 	client, err := r.client()
 	if err != nil {
@@ -34,12 +34,12 @@ func (r *remote) read(ctx context.Context) ([]*dto.MetricFamily, error) {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.metricsURL(), http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the metrics: %w", err)
+		return nil, fmt.Errorf("fetch the metrics: %w", err)
 	}
 	request.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the metrics: %w", err)
+		return nil, fmt.Errorf("fetch the metrics: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -47,7 +47,7 @@ func (r *remote) read(ctx context.Context) ([]*dto.MetricFamily, error) {
 	}
 	families, err := parseMetrics(io.LimitReader(response.Body, remoteLimit))
 	if err != nil {
-		return nil, fmt.Errorf("what %s answers are no metrics: %w", request.URL.Redacted(), err)
+		return nil, fmt.Errorf("%s does not answer with metrics: %w", request.URL.Redacted(), err)
 	}
 	return families, nil
 }
@@ -68,7 +68,7 @@ func (r *remote) client() (*http.Client, error) {
 	return client, nil
 }
 
-// metricsURL is the URL as given if it names the metrics, else the page below it.
+// metricsURL returns the URL as given if it ends in /metrics, else with /metrics appended.
 func (r *remote) metricsURL() string {
 	if strings.HasSuffix(r.url, "/metrics") {
 		return r.url

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// buffer is what may lie at either end between a server and a reader who does not read, and large is far more.
+	// buffer is the size of the socket buffers at each end. large is far more than they hold.
 	buffer = 16 << 10
 	large  = 2 << 20
 )
 
-// talkative is a gatherer whose answer is large.
+// talkative is a gatherer with a large answer.
 type talkative struct{}
 
 func (talkative) Gather() ([]*dto.MetricFamily, error) {
@@ -35,14 +35,14 @@ func (talkative) Gather() ([]*dto.MetricFamily, error) {
 	}}, nil
 }
 
-// Readers who never read are cut off, and others have their places. Nothing here waits longer than for that, however slow the machine.
-func TestReadersWhoDoNotReadAreCutOff(t *testing.T) {
+// Clients that never read lose their places to others. The test waits for that, however slow the machine is.
+func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
 	cluster := Cluster{
 		Incidents: func() ([]incident.Incident, time.Time) { return []incident.Incident{long}, at(0) },
 		Unwatched: func() []watches.Watch { return nil },
 	}
-	handler, err := Handler(metrics.NewPage(talkative{}), prometheus.NewRegistry(), allWatched, []Cluster{cluster}, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(talkative{}), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{cluster}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestReadersWhoDoNotReadAreCutOff(t *testing.T) {
 		}
 		response, body := get(t, s, path, http.Header{"X-Prometheus-Scrape-Timeout-Seconds": {"3600"}})
 		if len(body) < large || response.StatusCode != http.StatusOK {
-			t.Errorf("%s: who reads is answered with %s and %d bytes", path, response.Status, len(body))
+			t.Errorf("%s: a client that reads is answered with %s and %d bytes", path, response.Status, len(body))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func withSmallBuffers(t *testing.T, handler http.Handler) *httptest.Server {
 	return s
 }
 
-// askAndDoNotRead asks as a Prometheus that waits for 50 ms.
+// askAndDoNotRead sends a request with a scrape timeout of 50 ms and never reads the answer.
 func askAndDoNotRead(t *testing.T, s *httptest.Server, path string) {
 	t.Helper()
 	connection, err := net.DialTCP("tcp", nil, s.Listener.Addr().(*net.TCPAddr))
@@ -95,13 +95,13 @@ func askAndDoNotRead(t *testing.T, s *httptest.Server, path string) {
 	}
 }
 
-func TestHowLongAReaderMayTake(t *testing.T) {
+func TestDeadlineOfAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		header string
 		server *http.Server
 		want   time.Duration
 	}{
-		"who says nothing":                   {"", nil, 10 * time.Second},
+		"no header":                          {"", nil, 10 * time.Second},
 		"Prometheus with a shorter interval": {"2.5", nil, 2500 * time.Millisecond},
 		"with a longer one":                  {"30", &http.Server{WriteTimeout: time.Minute}, 30 * time.Second},
 		"more than the server allows":        {"3600", &http.Server{WriteTimeout: time.Minute}, time.Minute},
@@ -117,7 +117,7 @@ func TestHowLongAReaderMayTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 			r.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", c.header)
-			if got := patience(r, c.server); got != c.want {
+			if got := timeoutOf(r, c.server); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
