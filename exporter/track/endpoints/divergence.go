@@ -7,14 +7,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // divergesAfter is how long Endpoints, slices and pods may disagree: the controllers follow the pods, and each other,
 // within moments.
 const divergesAfter = 10 * time.Second
 
-// divergence are the Services to be compared, in the order in which they changed.
-type divergence struct{ marked queue.Queue[marked] }
+// divergence compares what Endpoints, slices and pods say of addresses.
+type divergence struct {
+	watches *watches.Watches
+	pods    podFacts
+	// marked are the Services to be compared, in the order in which they changed.
+	marked queue.Queue[marked]
+	// scratch is memory for sorting.
+	scratch []addresses.Placed
+}
 
 type marked struct {
 	service *service
@@ -37,25 +45,19 @@ func (d *divergence) mark(s *service, t time.Time) {
 	}
 }
 
-// CompareAll has every Service compared: a whole resource was listed.
-func (x *Endpoints) CompareAll(t time.Time) {
-	for _, s := range x.services.of {
-		x.divergence.mark(s, t)
-	}
-}
-
-func (x *Endpoints) compareDiverging(t time.Time) {
-	for q := &x.divergence.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
+// compare compares the marked Services, whose address states are read from a resource.
+func (x *divergence) compare(t time.Time, readFrom event.Kind) {
+	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
 		m := q.Take()
 		m.service.diverging.marked = false
 		if m.service.exists {
-			x.compareSources(m.service, m.at)
+			x.compareSources(m.service, m.at, readFrom)
 		}
 	}
 }
 
 // compareSources notes on which addresses the objects disagree, and since when.
-func (x *Endpoints) compareSources(s *service, t time.Time) {
+func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
 	var disagree map[event.UID]time.Time
 	note := func(id event.UID) {
 		since, known := s.diverging.since[id]
@@ -67,7 +69,7 @@ func (x *Endpoints) compareSources(s *service, t time.Time) {
 		}
 		disagree[id] = since
 	}
-	inEndpoints, compare := x.endpointsOf(s)
+	inEndpoints, compare := x.endpointsOf(s, readFrom)
 	for i := range s.addresses.List {
 		a := &s.addresses.List[i]
 		ready := a.State() == addresses.Ready
@@ -86,21 +88,21 @@ func (x *Endpoints) compareSources(s *service, t time.Time) {
 
 // endpointsOf are the addresses of the Endpoints object that the slices are compared with, until the next event; compare is false if there is nothing to
 // compare. Manually managed addresses of a Service with a selector never get into slices: kubeflap_service_selector_conflict reports them.
-func (x *Endpoints) endpointsOf(s *service) (sorted []addresses.Placed, compare bool) {
-	if x.readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.inConflict() {
+func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.inConflict() {
 		return nil, false
 	}
 	for _, h := range s.sources {
 		if h.kind == event.KindEndpoints && !h.truncated {
-			x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
-			return x.scratch.before, true
+			x.scratch = addresses.Sorted(h.entries, x.scratch)
+			return x.scratch, true
 		}
 	}
 	return nil, false
 }
 
 // podAgrees reports whether the address is as its pod is. From then on each change of the pod has the Service compared.
-func (x *Endpoints) podAgrees(s *service, id event.UID, ready bool) bool {
+func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	p := x.pods.Find(id)
 	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
 		return true

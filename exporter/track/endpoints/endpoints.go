@@ -51,10 +51,11 @@ type Endpoints struct {
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
 
-	losses     *losses.Losses
-	pending    []propagation
-	consumers  *consumers.Consumers
-	divergence divergence
+	losses      *losses.Losses
+	propagation propagation
+	manuals     manuals
+	consumers   *consumers.Consumers
+	divergence  divergence
 	// forgotten is when the addresses that are too old to bounce were last dropped.
 	forgotten time.Time
 }
@@ -64,8 +65,8 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 	x := &Endpoints{
 		settings: settings, watches: watches, found: found, pods: pods,
 		readFrom: settings.Source, services: newRegistry(), slices: map[event.UID]*source{}, objects: map[event.UID]*source{},
-		losses:    losses,
-		consumers: consumers.New(watches, settings.BounceWindow),
+		losses: losses, propagation: propagation{watches: watches, losses: losses}, manuals: manuals{watches, losses},
+		consumers: consumers.New(watches, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
 	}
 	if x.readFrom == 0 {
 		x.readFrom = event.KindEndpointSlice
@@ -76,7 +77,7 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 // PodChanged takes in that a pod was added, changed or deleted.
 func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	if c.Turned {
-		x.podTurned(id, c.Ready, t)
+		x.propagation.podTurned(id, c.Ready, t)
 	}
 	for l := c.Services; l != nil; l = l.Rest {
 		x.divergence.mark(l.Service.(*service), t)
@@ -89,7 +90,7 @@ func (x *Endpoints) Pass() {
 	t := x.watches.Now()
 	x.consumers.ForgetNamespaces()
 	x.closeBatches(t)
-	x.compareDiverging(t)
+	x.divergence.compare(t, x.readFrom)
 }
 
 // closeBatches lets the consumers apply the batches that are due by t.
@@ -137,6 +138,13 @@ func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
 			x.drop(e, sources, id)
 		}
+	}
+}
+
+// CompareAll has every Service compared: a whole resource was listed.
+func (x *Endpoints) CompareAll(t time.Time) {
+	for _, s := range x.services.of {
+		x.divergence.mark(s, t)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -19,10 +21,16 @@ type manual struct {
 	resetsWithSelector, resetsSelectorless uint64
 }
 
-// countManual counts a source's manually managed addresses again, and finds resets:
+// manuals finds resets and selector conflicts.
+type manuals struct {
+	watches *watches.Watches
+	losses  *losses.Losses
+}
+
+// count counts a source's manually managed addresses again, and finds resets:
 // from one or more to none. Endpoints and slices count separately. So Endpoints are seen that
 // are emptied and written again before the mirroring controller looks.
-func (x *Endpoints) countManual(s shift, h *source, held []event.Address) {
+func (x manuals) count(s shift, h *source, held []event.Address) {
 	written := 0
 	for i := range held {
 		if held[i].ByHand {
@@ -43,7 +51,7 @@ func (x *Endpoints) countManual(s shift, h *source, held []event.Address) {
 	h.managed = len(held) - written
 	s.service.add(h)
 	if !s.quiet && s.exists {
-		x.compareManual(s, before, *s.manual.in(h.kind), h.kind == event.KindEndpoints || h.mirrored)
+		x.compare(s, before, *s.manual.in(h.kind), h.kind == event.KindEndpoints || h.mirrored)
 	}
 	if s.managed > 0 {
 		s.manual.cleared = false
@@ -51,8 +59,8 @@ func (x *Endpoints) countManual(s shift, h *source, held []event.Address) {
 	x.checkConflict(s.service, s.at)
 }
 
-// compareManual finds a reset, or that the removed addresses are there again.
-func (x *Endpoints) compareManual(s shift, before, now int, inEndpoints bool) {
+// compare finds a reset, or that the removed addresses are there again.
+func (x manuals) compare(s shift, before, now int, inEndpoints bool) {
 	switch {
 	case before > 0 && now == 0:
 		if s.selector {
@@ -96,7 +104,7 @@ func (s *service) inConflict() bool {
 	return s.selector && (s.manual.endpoints > 0 || s.manual.cleared)
 }
 
-func (x *Endpoints) checkConflict(s *service, t time.Time) {
+func (x manuals) checkConflict(s *service, t time.Time) {
 	if !s.selector {
 		s.manual.cleared = false
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -17,22 +19,22 @@ const (
 	sideBySide = 50 * time.Millisecond
 )
 
-// propagation is an address's change that was seen before its pod's. It is reported if the pod's change is still seen.
+// propagation measures the time from a pod's change of Ready to that of its addresses.
 type propagation struct {
+	watches *watches.Watches
+	losses  *losses.Losses
+	// pending are the changes of addresses that were seen before their pods'. They are reported if the pods' changes are still seen.
+	pending []pending
+}
+
+type pending struct {
 	service *service
 	change  transition.AddressFollowedPod
 }
 
-// observePropagation measures the time from a pod's change of Ready to that of its address.
-func (x *Endpoints) observePropagation(s shift, a *addresses.Address, from, to addresses.State) {
-	p := x.pods.Find(a.UID)
-	ready := to == addresses.Ready
-	// A broken watch delivers late, so the time would measure nothing.
-	if p == nil || (from == addresses.Ready) == ready || !x.watches.Live(x.readFrom, s.at) {
-		return
-	}
-	change := transition.AddressFollowedPod{At: at(s.at), Address: x.named(s.service, a), Ready: ready}
-	if p.IsReady() != ready {
+// observe takes in that an address changed its readiness.
+func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFollowedPod) {
+	if p.IsReady() != change.Ready {
 		x.notePending(s, change)
 		return
 	}
@@ -45,21 +47,21 @@ func (x *Endpoints) observePropagation(s shift, a *addresses.Address, from, to a
 
 // notePending keeps an address's change that its pod has not made yet. It is not the pod's if the Service changed, or
 // publishes its addresses whatever their pods do.
-func (x *Endpoints) notePending(s shift, change transition.AddressFollowedPod) {
+func (x *propagation) notePending(s shift, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {
-		x.pending = append(x.pending, propagation{s.service, change})
+		x.pending = append(x.pending, pending{s.service, change})
 	}
 }
 
 // podTurned reports the addresses that were seen to follow a pod before the pod itself was seen to change. The propagation took no
 // time that could be seen.
-func (x *Endpoints) podTurned(id event.UID, ready bool, t time.Time) {
+func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {
 		return
 	}
-	x.pending = slices.DeleteFunc(x.pending, func(p propagation) bool {
+	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool {
 		followed := p.change.ID == id && p.change.Ready == ready
 		if followed {
 			p.change.Time = t
@@ -70,6 +72,6 @@ func (x *Endpoints) podTurned(id event.UID, ready bool, t time.Time) {
 }
 
 // forgetPending drops the changes for which no pod's change will be seen.
-func (x *Endpoints) forgetPending(t time.Time) {
-	x.pending = slices.DeleteFunc(x.pending, func(p propagation) bool { return t.Sub(p.change.Time) > sideBySide })
+func (x *propagation) forgetPending(t time.Time) {
+	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool { return t.Sub(p.change.Time) > sideBySide })
 }

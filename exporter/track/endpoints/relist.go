@@ -16,11 +16,6 @@ type past struct {
 	manual    int
 }
 
-// relisting reports whether e is part of a list of slices that is not the first.
-func (x *Endpoints) relisting(e event.Event) bool {
-	return e.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
-}
-
 // ListingSlices takes in that a list of slices begins. If the list before it broke off, its pasts remain the pasts.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
@@ -31,7 +26,7 @@ func (x *Endpoints) ListingSlices() {
 // remember keeps a Service as it was before the list that e is part of.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
-	if !x.relisting(e) || s.remembered == x.watches.Generation(e.Kind) {
+	if s.remembered == x.watches.Generation(e.Kind) {
 		return
 	}
 	s.remembered = x.watches.Generation(e.Kind)
@@ -49,9 +44,9 @@ func (x *Endpoints) compareWithPast(e event.Event) {
 			x.settle(s)
 		}
 		if s.exists {
-			x.compareManual(s, before.manual, s.manual.slices, false) // those of mirrors are counted in Endpoints
+			x.manuals.compare(s, before.manual, s.manual.slices, false) // those of mirrors are counted in Endpoints
 		}
-		x.checkConflict(s.service, e.Seen)
+		x.manuals.checkConflict(s.service, e.Seen)
 	}
 }
 

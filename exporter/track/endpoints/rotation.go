@@ -85,7 +85,10 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if isReady {
 		x.backInRotation(s, a)
 	}
-	x.observePropagation(s, a, from, to)
+	// A broken watch delivers late, so the time would measure nothing.
+	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
+		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: x.named(s.service, a), Ready: isReady})
+	}
 }
 
 // reportGain reports a change of an address that was not ready.

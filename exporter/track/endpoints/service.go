@@ -116,7 +116,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	s.generation = x.watches.Generation(e.Kind)
 	s.kind, s.selector, s.publish = o.Type, len(o.Selector) > 0, o.PublishNotReady
 	s.noteChoice(e, o)
-	x.checkConflict(s, e.Seen)
+	x.manuals.checkConflict(s, e.Seen)
 }
 
 // noteChoice notes when a Service begins to select other pods: that may explain losses that were seen before it.

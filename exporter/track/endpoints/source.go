@@ -101,8 +101,10 @@ func (x *Endpoints) noteWriter(h *source, e event.Event, writer string) {
 // hold makes the addresses of an event the source's.
 func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncated bool) {
 	h.generation = x.watches.Generation(e.Kind)
-	x.remember(h, e)
-	relisting := x.relisting(e)
+	relisting := h.kind == event.KindEndpointSlice && x.watches.Relisting(e)
+	if relisting {
+		x.remember(h, e)
+	}
 	s := x.shiftOf(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.mirrored
 	h.truncated = truncated
@@ -114,7 +116,7 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	if !relisting {
 		x.settle(s)
 	}
-	x.countManual(s, h, held)
+	x.manuals.count(s, h, held)
 	x.losses.SettleCertainFrom(s.lossesBefore)
 	x.divergence.mark(h.service, e.Seen)
 }

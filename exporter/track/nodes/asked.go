@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +80,7 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	lost := map[string]bool{}
 	for name, n := range x.nodes {
 		start := x.intervalStart(n)
-		if n.exists && n.heartbeat.missed && !start.IsZero() && x.beats.grace > 0 && !x.blind() && t.Sub(start) > x.beats.grace {
+		if n.exists && n.heartbeat.missed && !start.IsZero() && x.period > 0 && !x.blind() && t.Sub(start) > x.period {
 			lost[name] = true
 		}
 	}
@@ -95,40 +94,4 @@ func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) 
 		return 0, false
 	}
 	return n.trigger(why), true
-}
-
-// askAfter is how long the watch of Leases must be silent, after a heartbeat became late, before some Leases are
-// read directly. In a large cluster an event arrives every few milliseconds.
-const askAfter = 500 * time.Millisecond
-
-// LeasesToRead are the nodes whose Leases are to be read directly, none if there is no need to. There is if a heartbeat is late and
-// either the node or the watch is silent.
-func (x *Nodes) LeasesToRead() []string {
-	r, m, t := &x.beats.reads, x.beats.marks, x.watches.Now()
-	switch {
-	case x.blind(), len(m) == 0, t.Sub(m[0].at) < askAfter:
-		return nil // nothing is late, or it has only just become late
-	case len(r.ahead) > 0, t.Sub(r.asked) < askEvery:
-		return nil
-	}
-	return x.longestSilent()
-}
-
-// longestSilent are the nodes that have been silent for longest.
-func (x *Nodes) longestSilent() []string {
-	marked := slices.Clone(x.beats.marks)
-	slices.SortFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
-	var names []string
-	for _, m := range marked {
-		if len(names) < askAtOnce && m.node.hasLease && !slices.Contains(names, m.node.name) {
-			names = append(names, m.node.name)
-		}
-	}
-	return names
-}
-
-// LeasesBehind reports whether the watch of Leases is to be opened again: it has not shown what a direct read has.
-func (x *Nodes) LeasesBehind() bool {
-	r := &x.beats.reads
-	return len(r.ahead) > 0 && !x.blind() && x.watches.Now().Sub(r.aheadSince) > catchUpWithin
 }

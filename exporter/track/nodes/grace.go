@@ -200,10 +200,7 @@ func (x *Nodes) ForgetControllerManager(pod event.UID) {
 
 // graceChanged applies a new grace period to the current intervals.
 func (x *Nodes) graceChanged() {
-	grace := x.grace.current()
-	if grace.Period == x.beats.grace {
-		return
+	if grace := x.grace.current(); grace.Period != x.period {
+		x.awaitAll(x.nodes, grace.Period)
 	}
-	x.beats.grace = grace.Period
-	x.awaitAll()
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// heartbeatWatch is shared by the heartbeats of all nodes.
-type heartbeatWatch struct {
-	grace time.Duration
+// heartbeats are the heartbeats of all nodes.
+type heartbeats struct {
+	watches *watches.Watches
+	found   *transition.List
+	// period is the grace period in force, 0 while it is not known.
+	period time.Duration
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
 	// a heartbeat that could not be seen is not late.
 	resumed time.Time
@@ -23,8 +26,8 @@ type heartbeatWatch struct {
 	reads leaseReads
 }
 
-func (h *heartbeatWatch) resume(t time.Time) {
-	h.resumed, h.measured = t, watches.LiveFrom(t)
+func (x *heartbeats) resume(t time.Time) {
+	x.resumed, x.measured = t, watches.LiveFrom(t)
 }
 
 // heartbeat is a node's heartbeats: those that the node controller counts
@@ -59,7 +62,7 @@ type heartbeat struct {
 func (x *Nodes) beat(n *node, t time.Time) {
 	x.report(x.lateOf(nil, n, t))
 	h := &n.heartbeat
-	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.beats.measured) && !x.blind() {
+	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
 		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.outlived(interval) {
@@ -91,13 +94,13 @@ func (h *heartbeat) guess(t, seen time.Time) {
 // the one that the node controller holds. Renewals by a clock that stepped back do not count.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
-		x.leaseRead(e, l)
+		x.leaseRead(x.nodes[l.Name], e, l)
 		return
 	}
-	if x.showsLag(e, l) {
-		x.beats.resume(e.Seen)
+	if x.showsLag(x.nodes[l.Name], e, l) {
+		x.resume(e.Seen)
 	}
-	x.beats.reads.watchShowed(e.Seen, l)
+	x.reads.watchShowed(e.Seen, l)
 	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {
 		x.forgetLease(l.Name)
@@ -195,7 +198,7 @@ func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 }
 
 // blind reports whether heartbeats cannot be seen now.
-func (x *Nodes) blind() bool { return !x.watches.Up(event.KindLease) }
+func (x *heartbeats) blind() bool { return !x.watches.Up(event.KindLease) }
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {
@@ -206,7 +209,7 @@ func (x *Nodes) forgetLease(name string) {
 }
 
 // LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
-func (x *Nodes) LeaseWatchBroke() { x.beats.reads.ahead = nil }
+func (x *heartbeats) LeaseWatchBroke() { x.reads.ahead = nil }
 
 // LeaseWatchWorks takes in that the watch of Leases works again after a break.
-func (x *Nodes) LeaseWatchWorks(t time.Time) { x.beats.resume(t) }
+func (x *heartbeats) LeaseWatchWorks(t time.Time) { x.resume(t) }

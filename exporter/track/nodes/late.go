@@ -41,31 +41,31 @@ func (m *marks) forget(n *node) {
 }
 
 // await has a node checked when its next heartbeat is late or missed, unless it is checked earlier anyway.
-func (x *Nodes) await(n *node) {
+func (x *heartbeats) await(n *node) {
 	at := x.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
 		return
 	}
 	n.heartbeat.look = at
-	heap.Push(&x.beats.marks, mark{at, n})
+	heap.Push(&x.marks, mark{at, n})
 }
 
-// awaitAll sets the times of all nodes again.
-func (x *Nodes) awaitAll() {
-	x.beats.marks = nil
-	for _, n := range x.nodes {
+// awaitAll sets the times of all nodes again, for another grace period.
+func (x *heartbeats) awaitAll(nodes map[string]*node, period time.Duration) {
+	x.marks, x.period = nil, period
+	for _, n := range nodes {
 		n.heartbeat.look = time.Time{}
 		x.await(n)
 	}
 }
 
 // CountLate counts the heartbeats that have become late by t.
-func (x *Nodes) CountLate(t time.Time) {
+func (x *heartbeats) CountLate(t time.Time) {
 	if x.blind() {
 		return
 	}
 	var late []transition.Transition
-	for m := &x.beats.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
+	for m := &x.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
 		first := &(*m)[0]
 		n, at := first.node, x.due(first.node)
 		switch {
@@ -75,7 +75,7 @@ func (x *Nodes) CountLate(t time.Time) {
 			continue
 		case at.IsZero() || at.After(first.at):
 			// It has sent a heartbeat since, or none is awaited.
-		case !x.beats.reads.prove(first.at, t):
+		case !x.reads.prove(first.at, t):
 			x.report(late)
 			return // until it is proven
 		default:
@@ -93,7 +93,7 @@ func (x *Nodes) CountLate(t time.Time) {
 }
 
 // report reports late heartbeats by time, and nodes at the same time by name.
-func (x *Nodes) report(late []transition.Transition) {
+func (x *heartbeats) report(late []transition.Transition) {
 	slices.SortFunc(late, func(a, b transition.Transition) int {
 		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
 	})
@@ -103,30 +103,30 @@ func (x *Nodes) report(late []transition.Transition) {
 }
 
 // due is when the heartbeat of a node's current interval is next late or missed; zero if both were counted.
-func (x *Nodes) due(n *node) time.Time {
+func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.beats.grace == 0 || n.heartbeat.missed:
+	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed:
 		return time.Time{}
 	case n.heartbeat.late:
-		return base.Add(x.beats.grace)
+		return base.Add(x.period)
 	}
-	return base.Add(x.beats.grace / 2)
+	return base.Add(x.period / 2)
 }
 
 // intervalStart is the start of the current interval: the last heartbeat, or the end of the last break of the watch.
-func (x *Nodes) intervalStart(n *node) time.Time {
-	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(x.beats.resumed) {
+func (x *heartbeats) intervalStart(n *node) time.Time {
+	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(x.resumed) {
 		return n.heartbeat.last
 	}
-	return x.beats.resumed
+	return x.resumed
 }
 
 // lateOf counts the node's current interval as late and missed if it is by t, and
 // appends a transition for each, with the exact time at which it became so.
-func (x *Nodes) lateOf(found []transition.Transition, n *node, t time.Time) []transition.Transition {
+func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time) []transition.Transition {
 	base := x.intervalStart(n)
-	if !n.exists || base.IsZero() || x.beats.grace == 0 || x.blind() {
+	if !n.exists || base.IsZero() || x.period == 0 || x.blind() {
 		return found
 	}
 	h := &n.heartbeat
@@ -134,19 +134,19 @@ func (x *Nodes) lateOf(found []transition.Transition, n *node, t time.Time) []tr
 	if first := x.watches.Synchronised(event.KindLease); first.After(since) {
 		since = first
 	}
-	if mark := base.Add(x.beats.grace / 2); !h.late && t.After(mark) {
+	if mark := base.Add(x.period / 2); !h.late && t.After(mark) {
 		h.late = true
 		if mark.After(since) {
 			h.lates++
-			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.beats.grace / 2})
+			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.period / 2})
 		}
 	}
-	if mark := base.Add(x.beats.grace); !h.missed && t.After(mark) {
+	if mark := base.Add(x.period); !h.missed && t.After(mark) {
 		h.missed = true
 		if mark.After(since) {
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
-				At: at(mark), Node: n.name, Silence: x.beats.grace,
+				At: at(mark), Node: n.name, Silence: x.period,
 				Loss: transition.NodeLoss{Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: h.shown},
 			})
 		}

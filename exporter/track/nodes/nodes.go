@@ -15,11 +15,8 @@ import (
 
 // Nodes are the nodes of a cluster.
 type Nodes struct {
-	watches *watches.Watches
-	found   *transition.List
-
+	heartbeats
 	grace graceFinder
-	beats heartbeatWatch
 	nodes map[string]*node
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
@@ -44,7 +41,7 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{watches: watches, found: found, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found}, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
 	x.graceChanged()
 	return x
 }
@@ -87,7 +84,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 // forget drops a Node and all that was counted of it. Its Lease stays if there is one.
 func (x *Nodes) forget(n *node) {
 	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
-	x.beats.marks.forget(n)
+	x.marks.forget(n)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	x.forgetIfGone(n)

@@ -31,7 +31,7 @@ func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testi
 			x.Apply(event.Event{Seen: zero.Add(time.Duration(i) * time.Second), Kind: event.KindNode, Type: typ, Object: node}, node)
 		}
 	}
-	if len(x.beats.marks)+len(x.nodes) != 0 {
-		t.Errorf("%d marks and %d nodes are left", len(x.beats.marks), len(x.nodes))
+	if len(x.marks)+len(x.nodes) != 0 {
+		t.Errorf("%d marks and %d nodes are left", len(x.marks), len(x.nodes))
 	}
 }

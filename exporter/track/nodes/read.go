@@ -61,7 +61,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 
 // longestInterval is the longest interval between heartbeats in the last ten minutes, including the current one as far as it
 // could be seen.
-func (x *Nodes) longestInterval(n *node, t time.Time) time.Duration {
+func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
 	longest, _ := n.heartbeat.intervals.max(t)
 	start := x.intervalStart(n)
 	if start.IsZero() {

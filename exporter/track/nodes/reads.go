@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -41,12 +42,11 @@ func (r *leaseReads) watchShowed(t time.Time, l *event.Lease) {
 
 // showsLag reports whether an event of a Lease proves that the watch was behind: the node's own clock says that the renewal was in time,
 // and it arrives late. As after a break, a heartbeat that could not be seen is then not late.
-func (x *Nodes) showsLag(e event.Event, l *event.Lease) bool {
-	n := x.nodes[l.Name]
-	if len(x.beats.reads.ahead) == 0 || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
+func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
+	if len(x.reads.ahead) == 0 || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
 	}
-	mark := x.beats.grace / 2
+	mark := x.period / 2
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
@@ -67,8 +67,8 @@ func (r *leaseReads) prove(mark, t time.Time) bool {
 }
 
 // leaseRead takes in a Lease that was read directly.
-func (x *Nodes) leaseRead(e event.Event, l *event.Lease) {
-	r, n := &x.beats.reads, x.nodes[l.Name]
+func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
+	r := &x.reads
 	if n == nil || !n.hasLease || !l.Renew.After(n.heartbeat.shown) {
 		return
 	}
@@ -82,8 +82,8 @@ func (x *Nodes) leaseRead(e event.Event, l *event.Lease) {
 }
 
 // ApplyRead takes in how a direct read of Leases went.
-func (x *Nodes) ApplyRead(e event.Event) {
-	r := &x.beats.reads
+func (x *heartbeats) ApplyRead(e event.Event) {
+	r := &x.reads
 	switch e.Type {
 	case event.Asking:
 		r.asked, r.asking = e.Seen, true
@@ -106,4 +106,40 @@ func saysOfNodes(reason string) bool {
 		return false
 	}
 	return true
+}
+
+// askAfter is how long the watch of Leases must be silent, after a heartbeat became late, before some Leases are
+// read directly. In a large cluster an event arrives every few milliseconds.
+const askAfter = 500 * time.Millisecond
+
+// LeasesToRead are the nodes whose Leases are to be read directly, none if there is no need to. There is if a heartbeat is late and
+// either the node or the watch is silent.
+func (x *heartbeats) LeasesToRead() []string {
+	r, m, t := &x.reads, x.marks, x.watches.Now()
+	switch {
+	case x.blind(), len(m) == 0, t.Sub(m[0].at) < askAfter:
+		return nil // nothing is late, or it has only just become late
+	case len(r.ahead) > 0, t.Sub(r.asked) < askEvery:
+		return nil
+	}
+	return x.longestSilent()
+}
+
+// longestSilent are the nodes that have been silent for longest.
+func (x *heartbeats) longestSilent() []string {
+	marked := slices.Clone(x.marks)
+	slices.SortFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
+	var names []string
+	for _, m := range marked {
+		if len(names) < askAtOnce && m.node.hasLease && !slices.Contains(names, m.node.name) {
+			names = append(names, m.node.name)
+		}
+	}
+	return names
+}
+
+// LeasesBehind reports whether the watch of Leases is to be opened again: it has not shown what a direct read has.
+func (x *heartbeats) LeasesBehind() bool {
+	r := &x.reads
+	return len(r.ahead) > 0 && !x.blind() && x.watches.Now().Sub(r.aheadSince) > catchUpWithin
 }

@@ -134,7 +134,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h.saved = h.shown
 	x.report(x.lateOf(nil, n, e.Seen)) // the controller has found it silent, too
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
-	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.beats.measured) {
+	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
 	}
 	x.grace.sample(e.Seen.Sub(h.last), e.Seen)
