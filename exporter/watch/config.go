@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubeflap/kubeflap/exporter/watch/batching"
 )
 
 // LoadConfig finds the way to the API server as kubectl does: the file kubeconfig;
@@ -24,7 +26,7 @@ func LoadConfig(kubeconfig, userAgent string) (*rest.Config, error) {
 		return nil, fmt.Errorf("load the configuration for the API server: %w", err)
 	}
 	config.UserAgent = userAgent
-	moderate(config)
+	config.Dial = batching.Dial(config.Dial)
 	return config, nil
 }
 
