@@ -15,7 +15,7 @@ type Event struct {
 	// for the types that speak of a watch and not of an object.
 	Object Object
 	// Reason says why a watch is Down or Unavailable, or a direct read failed.
-	Reason string
+	Reason Reason
 }
 
 // Kind is a watched resource, or the cluster itself.

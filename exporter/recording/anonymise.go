@@ -49,7 +49,9 @@ func (a *Anonymiser) Header(header Header) Header {
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ev.Reason = knownOr(isWatchReason, ev.Reason)
+	if ev.Reason != "" && !ev.Reason.Known() {
+		ev.Reason = other
+	}
 	// An object of a type that is not listed here stays out, and the Writer then
 	// refuses the event: better no recording than one with names in it.
 	object := ev.Object

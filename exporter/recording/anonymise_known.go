@@ -66,18 +66,6 @@ func isContainerReason(word string) bool {
 	return false
 }
 
-// isWatchReason has the causes of exporter/watch: why a watch is down or unavailable, or a direct read failed. The API server's own
-// checks have names of its source (apiserver, healthz), as etcd.
-func isWatchReason(word string) bool {
-	switch word {
-	case "ended", "expired", "forbidden", "absent", "unauthorized", "throttled", "timeout", "silent", "unreadable answer",
-		"connection refused", "connection lost", "server error", "unreachable", "error", "etcd not ready", "etcd-readiness not ready",
-		"informer-sync not ready", "ping not ready", "shutdown not ready":
-		return true
-	}
-	return false
-}
-
 // isKubernetesMessage has whole messages of the node condition Ready.
 func isKubernetesMessage(text string) bool {
 	switch text {

@@ -259,7 +259,7 @@ func TestHeaderIsAnonymisedToo(t *testing.T) {
 }
 
 func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
-	for text, want := range map[string]string{"": "", "connection lost": "connection lost", "dial tcp 192.0.2.1:6443: refused": "Other"} {
+	for text, want := range map[event.Reason]event.Reason{"": "", "connection lost": "connection lost", "etcd not ready": "etcd not ready", "log not ready": "Other", "dial tcp 192.0.2.1:6443: refused": "Other"} {
 		ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
 		if ev.Reason != want {
 			t.Errorf("%q became %q", text, ev.Reason)

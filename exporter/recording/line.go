@@ -76,11 +76,11 @@ func decodeHeader(text []byte) (Header, error) {
 // line is one event. It is read with its object still undecoded: the kind says
 // as what to decode that, and may stand behind it.
 type line[Object any] struct {
-	Seen   time.Time  `json:"seen"`
-	Kind   event.Kind `json:"kind"`
-	Type   event.Type `json:"type"`
-	Reason string     `json:"reason,omitempty"`
-	Object Object     `json:"object,omitempty"`
+	Seen   time.Time    `json:"seen"`
+	Kind   event.Kind   `json:"kind"`
+	Type   event.Type   `json:"type"`
+	Reason event.Reason `json:"reason,omitempty"`
+	Object Object       `json:"object,omitempty"`
 }
 
 func encodeEvent(ev event.Event) ([]byte, error) {

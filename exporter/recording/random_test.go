@@ -66,7 +66,7 @@ func (f filler) fill(v reflect.Value) {
 func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 	ev := event.Event{Seen: time.Unix(17e8+f.Int64N(3e8), f.Int64N(1e9)).In(f.zone), Kind: kind, Type: eventType}
 	if !eventType.HasObject() {
-		ev.Reason = f.text()
+		ev.Reason = event.Reason(f.text())
 		return ev
 	}
 	ev.Object = event.New(kind)

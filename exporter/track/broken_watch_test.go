@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-func (s *story) breaks(reason string, kinds ...event.Kind) *story {
+func (s *story) breaks(reason event.Reason, kinds ...event.Kind) *story {
 	for _, k := range kinds {
 		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Down, Reason: reason})
 	}
@@ -36,7 +36,7 @@ func TestBreakOfADeadConnectionBeganWithItsLastSignOfLife(t *testing.T) {
 
 func TestBreakThatLosesNothingIsNoBlindness(t *testing.T) {
 	s := newStory(t, grace40).starts()
-	s.at(300).breaks(ended, event.KindPod)
+	s.at(300).breaks(event.ReasonEnded, event.KindPod)
 	s.at(300.1).watch(event.Up, event.KindPod)
 	equal(t, "blind", s.blind(event.KindPod), 0)
 }

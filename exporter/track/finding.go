@@ -93,7 +93,7 @@ type Finding struct {
 	Count     int
 	Selector  bool
 	Resource  event.Kind
-	Reason    string
+	Reason    event.Reason
 	// Trigger identifies the write in the cluster that a loss began with: the same for everybody who watches it, 0 if
 	// that is not known.
 	Trigger uint64

@@ -144,7 +144,7 @@ func TestRenewalsThatABrokenWatchDeliversAllAtOnceAreNoIntervals(t *testing.T) {
 func TestWatchThatEndsInOrderIsNoBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
-	s.Apply(event.Event{Seen: clock(12), Kind: event.KindLease, Type: event.Down, Reason: ended})
+	s.Apply(event.Event{Seen: clock(12), Kind: event.KindLease, Type: event.Down, Reason: event.ReasonEnded})
 	s.at(12.05).watch(event.Up, event.KindLease)
 	s.at(35).modified(lease("node-1", 35))
 	equal(t, "late", s.node("node-1").LateHeartbeats, 1)

@@ -13,11 +13,11 @@ func TestBlindSecondsNeverGoDown(t *testing.T) {
 	s.at(10).breaks("connection refused", event.KindPod)
 	s.at(130).watch(event.Up, event.KindPod)
 	equal(t, "a break of two minutes", s.blind(event.KindPod), 120)
-	s.at(200).breaks(ended, event.KindPod)
+	s.at(200).breaks(event.ReasonEnded, event.KindPod)
 	equal(t, "while a short break runs", s.at(200.09).blind(event.KindPod), 120)
 	s.at(200.1).watch(event.Up, event.KindPod)
 	equal(t, "after it", s.blind(event.KindPod), 120)
-	s.at(300).breaks(ended, event.KindPod)
+	s.at(300).breaks(event.ReasonEnded, event.KindPod)
 	equal(t, "a break is shown from a second on", s.at(301.5).blind(event.KindPod), 121.5)
 }
 

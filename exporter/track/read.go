@@ -76,13 +76,13 @@ type Watch struct {
 	// Synced: the first list is done. Up: the watch works now.
 	Synced, Up bool
 	// Unavailable is why the resource cannot be watched; empty if it can.
-	Unavailable string
+	Unavailable event.Reason
 	LastEvent   time.Time
 	Blind       time.Duration
 	// Since is since when there is no working watch, and Reason why; zero while it works. Before the first list
 	// that is the fold's beginning, zero before its first event.
 	Since  time.Time
-	Reason string
+	Reason event.Reason
 }
 
 // Nodes appends the nodes as of t to into.

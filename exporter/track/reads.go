@@ -104,9 +104,9 @@ func (f *Fold) applyRead(e event.Event) {
 // saysOfNodes reports whether an answer says something of the nodes: all Leases were read, or the API server cannot read what nodes would
 // have written. One that is too busy for kubeflap, or something else that answers in its place, says nothing. Where Leases may not be
 // read it is as if nobody had asked.
-func saysOfNodes(reason string) bool {
+func saysOfNodes(reason event.Reason) bool {
 	switch reason {
-	case "throttled", "absent", "unauthorized", "unreadable answer", "error":
+	case event.ReasonThrottled, event.ReasonAbsent, event.ReasonUnauthorized, event.ReasonUnreadable, event.ReasonOther:
 		return false
 	}
 	return true

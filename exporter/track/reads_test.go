@@ -8,7 +8,7 @@ import (
 )
 
 // reads tells of a direct read of Leases that were renewed at these seconds.
-func (s *story) reads(reason string, leases ...event.Object) *story {
+func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
 	s.watch(event.Asking, event.KindLease)
 	s.is(event.Read, leases...)
 	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
@@ -72,7 +72,7 @@ func TestAWatchThatDoesNotShowWhatAReadDoesIsBehindAndNothingIsLate(t *testing.T
 	equal(t, "behind at once: the watch may be a moment late", s.LeasesBehind(clock(30)), false)
 	equal(t, "behind", s.LeasesBehind(clock(31.7)), true)
 	equal(t, "late", s.at(60).lates(), 0)
-	s.breaks(silent, event.KindLease)
+	s.breaks(event.ReasonSilent, event.KindLease)
 	equal(t, "behind, once it is open anew", s.LeasesBehind(clock(60.1)), false)
 	s.at(61).watch(event.Up, event.KindLease).modified(lease("a", 59), lease("b", 60), lease("c", 61))
 	equal(t, "late afterwards", s.at(70).lates(), 0)
@@ -123,8 +123,8 @@ func TestOneNodeThatIsLateIsKnownByTheOthersThatAreNot(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
-	for reason, late := range map[string]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
+	for reason, late := range map[event.Reason]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
 		s := threeNodes(t).at(29.6).reads(reason)
-		equal(t, "late after "+reason, s.at(29.7).lates(), late)
+		equal(t, "late after "+string(reason), s.at(29.7).lates(), late)
 	}
 }

@@ -27,7 +27,7 @@ type watch struct {
 	resumed   time.Time
 	broke     time.Time
 	blind     time.Duration
-	reason    string
+	reason    event.Reason
 	lastEvent time.Time
 	events    [event.Bookmark + 1]uint64
 	relists   uint64
@@ -92,15 +92,8 @@ func (f *Fold) synced(e event.Event, w *watch) {
 	f.chooseSource()
 }
 
-const (
-	// ended is the reason of a watch that the server closed in order.
-	ended = "ended"
-	// silent is that of a watch that was open and brought neither events nor bookmarks, or less than what is so.
-	silent = "silent"
-)
-
 func (f *Fold) watchBroke(e event.Event, w *watch) {
-	if e.Reason != ended {
+	if e.Reason != event.ReasonEnded {
 		w.errors++
 	}
 	if !w.up && !w.missing {
@@ -113,7 +106,7 @@ func (f *Fold) watchBroke(e event.Event, w *watch) {
 	if e.Kind == event.KindLease {
 		f.beats.reads.ahead = nil // it is known to be behind
 	}
-	if e.Reason != ended {
+	if e.Reason != event.ReasonEnded {
 		f.report(Finding{Time: e.Seen, Kind: WatchBroke, Resource: e.Kind, Reason: e.Reason})
 	}
 }
@@ -154,13 +147,13 @@ const catchUp = 2 * time.Second
 // that is dead without having been closed shows only after tens of seconds
 // (client-go asks after 30, and waits 15): it was blind all that time.
 func (w *watch) lastSign(e event.Event) time.Time {
-	if e.Reason == silent {
+	if e.Reason == event.ReasonSilent {
 		if w.lastEvent.After(w.resumed) {
 			return w.lastEvent
 		}
 		return w.resumed
 	}
-	if (e.Reason == "connection lost" || e.Reason == "timeout") && w.lastEvent.After(w.resumed) {
+	if (e.Reason == event.ReasonConnectionLost || e.Reason == event.ReasonTimeout) && w.lastEvent.After(w.resumed) {
 		return w.lastEvent
 	}
 	return e.Seen

@@ -10,68 +10,51 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-)
 
-// Why a watch is down, or a resource unavailable: these words and no others are an
-// event's Reason. The error's own words go to the log.
-const (
-	causeEnded          = "ended" // by the server, in good order
-	causeExpired        = "expired"
-	causeForbidden      = "forbidden"
-	causeAbsent         = "absent"
-	causeUnauthorized   = "unauthorized"
-	causeThrottled      = "throttled"
-	causeTimeout        = "timeout"
-	causeRefused        = "connection refused"
-	causeConnectionLost = "connection lost"
-	causeSilent         = "silent"            // open, and neither an event nor a bookmark came, or it is behind
-	causeUnreadable     = "unreadable answer" // something answered, but not as the API does
-	causeServer         = "server error"
-	causeUnreachable    = "unreachable"
-	causeOther          = "error"
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // watchDecoding marks a watch that broke on the way, or whose events could not be
 // read (client-go, rest.Request.newStreamWatcher).
 const watchDecoding = metav1.CauseType("ClientWatchDecoding")
 
-func causeOf(err error) string {
+func causeOf(err error) event.Reason {
 	switch {
 	case err == nil:
-		return causeEnded
+		return event.ReasonEnded
 	case errors.Is(err, errSilent), errors.Is(err, errBehind):
-		return causeSilent
+		return event.ReasonSilent
 	case isUnreadable(err):
-		return causeUnreadable
+		return event.ReasonUnreadable
 	case isExpired(err):
-		return causeExpired
+		return event.ReasonExpired
 	case apierrors.IsForbidden(err):
-		return causeForbidden
+		return event.ReasonForbidden
 	case apierrors.IsNotFound(err):
-		return causeAbsent
+		return event.ReasonAbsent
 	case apierrors.IsUnauthorized(err):
-		return causeUnauthorized
+		return event.ReasonUnauthorized
 	case apierrors.IsTooManyRequests(err):
-		return causeThrottled
+		return event.ReasonThrottled
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), utilnet.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
-		return causeTimeout
+		return event.ReasonTimeout
 	case apierrors.HasStatusCause(err, watchDecoding), errors.Is(err, errNoAnswer),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		return causeConnectionLost
+		return event.ReasonConnectionLost
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return causeRefused
+		return event.ReasonRefused
 	}
 	return causeByCode(err)
 }
 
-func causeByCode(err error) string {
+func causeByCode(err error) event.Reason {
 	switch code := codeOf(err); {
 	case code == 0:
-		return causeUnreachable
+		return event.ReasonUnreachable
 	case code >= http.StatusInternalServerError:
-		return causeServer
+		return event.ReasonServerError
 	}
-	return causeOther
+	return event.ReasonOther
 }
 
 // codeOf is the HTTP status of the server's answer, 0 if there was none.

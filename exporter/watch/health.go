@@ -23,11 +23,11 @@ type health struct {
 	since time.Time
 	// doubt is why the watch is not believed, empty while it is: it was silent, or ended as soon as it was open. That it
 	// is open again then says nothing, nor does a list: it is down until an event or a bookmark has come on it.
-	doubt string
+	doubt event.Reason
 	// listed is when the resource was listed last, zero if it never was.
 	listed time.Time
 	// said are the causes that the log has told since it went down.
-	said []string
+	said []event.Reason
 	// refused is since when it is refused and nothing else, zero while it is not;
 	// withdraw ends the watch when that has lasted.
 	refused  time.Time
@@ -66,7 +66,7 @@ func (h *health) warn(err error) {
 func (h *health) noteRefusal(err error, now time.Time) {
 	cause := causeOf(err)
 	// What was there once and is absent is a fault of the server's, or of a proxy: it is tried as often as any other.
-	refusal := cause == causeForbidden || cause == causeAbsent && h.listed.IsZero()
+	refusal := cause == event.ReasonForbidden || cause == event.ReasonAbsent && h.listed.IsZero()
 	switch {
 	case !refusal:
 		h.refused = time.Time{}

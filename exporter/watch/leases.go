@@ -44,7 +44,7 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	case failed == nil:
 		w.tell(event.Answered, nil, "")
 	case said.notReady != "":
-		w.tell(event.Answered, nil, said.notReady+" not ready")
+		w.tell(event.Answered, nil, event.NotReady(said.notReady))
 	case answered || said.answered:
 		w.tell(event.Answered, nil, causeOf(failed))
 	default:
@@ -52,7 +52,7 @@ func (w *Watcher) ReadLeases(ctx context.Context, names []string) {
 	}
 }
 
-func (w *Watcher) tell(what event.Type, lease event.Object, reason string) {
+func (w *Watcher) tell(what event.Type, lease event.Object, reason event.Reason) {
 	w.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }
 

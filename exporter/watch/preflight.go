@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // access is what a resource's check has shown: all zero if it can be watched.
@@ -26,11 +28,11 @@ type access struct {
 
 func (a *access) granted() bool { return len(a.refused) == 0 && !a.absent && a.failed == nil }
 
-func (a *access) reason() string {
+func (a *access) reason() event.Reason {
 	if a.absent {
-		return causeAbsent
+		return event.ReasonAbsent
 	}
-	return causeForbidden
+	return event.ReasonForbidden
 }
 
 // believeAfter is how long a refusal has to last. A server that has just started refuses
@@ -55,7 +57,7 @@ func (w *Watcher) preflight(ctx context.Context) ([]access, error) {
 
 func (w *Watcher) untilAnswered(ctx context.Context) ([]access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
-	var said []string
+	var said []event.Reason
 	for start := time.Now(); ; {
 		all := checkAll(ctx, w.endpoints)
 		err := firstFailure(all)

@@ -61,7 +61,7 @@ func (s *session) start() {
 }
 
 func (s *session) sink(e event.Event) {
-	text := e.Type.String() + " " + e.Reason
+	text := e.Type.String() + " " + string(e.Reason)
 	if got, want := reflect.TypeOf(e.Object), reflect.TypeOf(event.New(e.Kind)); e.Type.HasObject() && got != want {
 		s.t.Errorf("%s came as %s", e.Kind, got)
 	}

@@ -158,7 +158,7 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	}
 	f.bookmarkless = f.bookmarkless && !s.bookmarked
 	switch {
-	case causeOf(cause) == causeSilent:
+	case causeOf(cause) == event.ReasonSilent:
 		f.silent++
 		f.stalled = s.initial && !s.complete
 		f.health.doubted(cause)

@@ -35,7 +35,7 @@ func gapsOf(clusters []Cluster, q *query) []gap {
 func reasonOf(w *track.Watch) string {
 	switch {
 	case w.Reason != "":
-		return w.Reason
+		return string(w.Reason)
 	case !w.Synced:
 		return notListed
 	}

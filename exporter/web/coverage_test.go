@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-func unwatched(reason string, since float64, kinds ...event.Kind) []track.Watch {
+func unwatched(reason event.Reason, since float64, kinds ...event.Kind) []track.Watch {
 	var all []track.Watch
 	for _, k := range kinds {
 		all = append(all, track.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
