@@ -1,6 +1,10 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // Fields of Container.
 const (
@@ -66,8 +70,7 @@ func (r *Reader) containerStatus(data []byte, slim *event.Container) {
 			r.containerState(m.bytes, slim)
 		case 3:
 			if last := r.field(m.bytes, 3); last != nil {
-				ended := r.termination(last)
-				slim.LastReason, slim.LastExitCode = ended.Reason, ended.ExitCode
+				slim.LastExitCode, _ = r.termination(last)
 			}
 		case 4:
 			slim.Ready = m.bool()
@@ -82,7 +85,7 @@ func (r *Reader) containerStatus(data []byte, slim *event.Container) {
 // containerState reads the one that is set; of several, which the API forbids, running goes
 // before terminated, and that before waiting.
 func (r *Reader) containerState(data []byte, slim *event.Container) {
-	waiting, running, terminated := r.field(data, 1), r.field(data, 2), r.field(data, 3)
+	running, terminated := r.field(data, 2), r.field(data, 3)
 	switch {
 	case running != nil:
 		slim.State = "running"
@@ -93,25 +96,21 @@ func (r *Reader) containerState(data []byte, slim *event.Container) {
 			}
 		}
 	case terminated != nil:
-		ended := r.termination(terminated)
-		slim.State, slim.Started, slim.Reason, slim.ExitCode = "terminated", ended.Started, ended.Reason, ended.ExitCode
-	case waiting != nil:
-		slim.Reason = r.text(r.field(waiting, 1))
+		slim.State = "terminated"
+		slim.ExitCode, slim.Started = r.termination(terminated)
 	}
 }
 
 // termination reads a ContainerStateTerminated.
-func (r *Reader) termination(data []byte) (ended event.Container) {
+func (r *Reader) termination(data []byte) (exitCode int32, started time.Time) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 1:
-			ended.ExitCode = m.int32()
-		case 3:
-			ended.Reason = m.text()
+			exitCode = m.int32()
 		case 5:
-			ended.Started = m.seconds()
+			started = m.seconds()
 		}
 	}
-	return ended
+	return exitCode, started
 }

@@ -92,7 +92,7 @@ func (all *merged) add(address event.Address, ready bool) {
 		all.addresses = append(all.addresses, address)
 	}
 	if ready {
-		all.addresses[place].Ready, all.addresses[place].Serving = true, true
+		all.addresses[place].Ready = true
 	}
 }
 

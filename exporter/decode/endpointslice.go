@@ -71,20 +71,14 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, any bool) {
 // endpointConditions reads what is not set as discovery/v1 documents it (EndpointConditions).
 func (r *Reader) endpointConditions(data []byte, address *event.Address) {
 	address.Ready = true
-	serving := false
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 1:
 			address.Ready = m.bool()
-		case 2:
-			address.Serving, serving = m.bool(), true
 		case 3:
 			address.Terminating = m.bool()
 		}
-	}
-	if !serving {
-		address.Serving = address.Ready
 	}
 }
 

@@ -86,7 +86,7 @@ var leaseTable = table{
 var serviceTable = table{
 	{"metadata", metadata, metaTable.write},
 	{"spec", spec, table{
-		{"selector", 2, pairs}, {"clusterIP", 3, text}, {"type", 4, text}, {"publishNotReadyAddresses", 13, boolean},
+		{"selector", 2, pairs}, {"type", 4, text}, {"publishNotReadyAddresses", 13, boolean},
 	}.write},
 }
 
@@ -97,7 +97,7 @@ var endpointSliceTable = table{
 	{"metadata", metadata, metaTable.write},
 	{"endpoints", sliceEndpoints, each(table{
 		{"addresses", 1, each(text)},
-		{"conditions", 2, table{{"ready", 1, boolean}, {"serving", 2, boolean}, {"terminating", 3, boolean}}.write},
+		{"conditions", 2, table{{"ready", 1, boolean}, {"terminating", 3, boolean}}.write},
 		{"targetRef", 4, targetTable.write},
 		{"nodeName", 6, text},
 	}.write)},
@@ -122,9 +122,8 @@ var containerTable = table{
 }
 
 var containerStateTable = table{
-	{"waiting", 1, table{{"reason", 1, text}}.write},
 	{"running", 2, table{{"startedAt", 1, timestamp}}.write},
-	{"terminated", 3, table{{"exitCode", 1, integer}, {"reason", 3, text}, {"startedAt", 5, timestamp}}.write},
+	{"terminated", 3, table{{"exitCode", 1, integer}, {"startedAt", 5, timestamp}}.write},
 }
 
 var containerStatusTable = table{
@@ -141,7 +140,6 @@ var podTable = table{
 	{"spec", spec, table{
 		{"containers", specContainers, each(containerTable.write)},
 		{"nodeName", specNodeName, text},
-		{"hostNetwork", specHostNetwork, boolean},
 		{"initContainers", specInitContainers, each(containerTable.write)},
 		{"readinessGates", specReadinessGates, each(table{{"conditionType", 1, text}}.write)},
 	}.write},
@@ -149,10 +147,8 @@ var podTable = table{
 		{"phase", statusPhase, text},
 		{"conditions", statusConditions, each(conditionTable.write)},
 		{"reason", statusReason, text},
-		{"podIP", statusPodIP, text},
 		{"containerStatuses", statusContainerStatuses, each(containerStatusTable.write)},
 		{"initContainerStatuses", statusInitContainerStatuses, each(containerStatusTable.write)},
-		{"podIPs", statusPodIPs, each(table{{"ip", 1, text}}.write)},
 	}.write},
 }
 

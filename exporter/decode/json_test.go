@@ -183,7 +183,7 @@ func TestJSONThatIsWrong(t *testing.T) {
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":"yesterday"}}`, "Pod.metadata.deletionTimestamp: want a time"},
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":""}}`, "Pod.metadata.deletionTimestamp: want a time"},
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":1}}`, "Pod.metadata.deletionTimestamp: want a time"},
-		{`{"kind":"Pod","spec":{"hostNetwork":"true"}}`, "Pod.spec.hostNetwork: want true or false"},
+		{`{"kind":"Node","spec":{"unschedulable":"true"}}`, "Node.spec.unschedulable: want true or false"},
 		{`{"kind":"Pod","spec":{"containers":{}}}`, "Pod.spec.containers: want a list"},
 		{`{"kind":"Pod","spec":{"containers":[{"args":["a",{}]}]}}`, "Pod.spec.containers[0].args[1]: want a string"},
 		{`{"kind":"Lease","spec":{"leaseDurationSeconds":1.5}}`, "Lease.spec.leaseDurationSeconds: want an integer of 32 bits"},

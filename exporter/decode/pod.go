@@ -10,7 +10,6 @@ import (
 const (
 	specContainers     = 2
 	specNodeName       = 10
-	specHostNetwork    = 11
 	specInitContainers = 20
 	specReadinessGates = 28
 )
@@ -20,10 +19,8 @@ const (
 	statusPhase                 = 1
 	statusConditions            = 2
 	statusReason                = 4
-	statusPodIP                 = 6
 	statusContainerStatuses     = 8
 	statusInitContainerStatuses = 10
-	statusPodIPs                = 12
 )
 
 func (r *Reader) pod(data, meta []byte, slim event.Meta) *event.Pod {
@@ -55,7 +52,6 @@ func (r *Reader) podMeta(meta []byte, pod *event.Pod) {
 }
 
 func (r *Reader) podStatus(data []byte, pod *event.Pod) {
-	var old []byte
 	r.conditions = r.conditions[:0]
 	m := r.message(data)
 	for m.next() {
@@ -64,16 +60,9 @@ func (r *Reader) podStatus(data []byte, pod *event.Pod) {
 			pod.Phase = m.text()
 		case statusReason:
 			pod.Reason = m.text()
-		case statusPodIP:
-			old = m.bytes
-		case statusPodIPs:
-			pod.IPs = append(pod.IPs, r.text(r.field(m.bytes, 1)))
 		case statusConditions:
 			r.conditions = append(r.conditions, r.condition(m.bytes))
 		}
-	}
-	if len(pod.IPs) == 0 && len(old) > 0 {
-		pod.IPs = []string{r.text(old)}
 	}
 }
 
@@ -128,8 +117,6 @@ func (r *Reader) podSpec(data []byte, pod *event.Pod) {
 		switch m.number {
 		case specNodeName:
 			pod.Node = m.text()
-		case specHostNetwork:
-			pod.HostNetwork = m.bool()
 		case specReadinessGates:
 			pod.Gates++
 			if gate := r.field(m.bytes, 1); !r.isTrue(gate) {

@@ -13,8 +13,6 @@ func (r *Reader) service(data []byte, meta event.Meta) *event.Service {
 			}
 			key, value := r.pair(m.bytes)
 			slim.Selector[r.text(key)] = r.text(value)
-		case 3:
-			slim.Headless = string(m.bytes) == "None" // ClusterIPNone
 		case 4:
 			slim.Type = m.text()
 		case 13:

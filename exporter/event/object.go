@@ -104,9 +104,7 @@ type Pod struct {
 	// Gates is the number of readiness gates.
 	Gates int `json:"gates,omitempty"`
 	// Owner is the controlling owner: "ReplicaSet/web-5d4".
-	Owner       string   `json:"owner,omitempty"`
-	IPs         []string `json:"ips,omitempty"`
-	HostNetwork bool     `json:"hostNetwork,omitempty"`
+	Owner string `json:"owner,omitempty"`
 	// Containers are the containers that count for readiness: the ordinary ones
 	// and the sidecars (init containers with restartPolicy Always).
 	Containers []Container `json:"containers,omitempty"`
@@ -126,14 +124,11 @@ type Container struct {
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
 	// State is running, waiting or terminated; empty while there is no status.
-	State string `json:"state,omitempty"`
-	// Reason is the waiting or terminated state's (CrashLoopBackOff, OOMKilled, ...).
-	Reason   string    `json:"reason,omitempty"`
+	State    string    `json:"state,omitempty"`
 	ExitCode int32     `json:"exitCode,omitempty"`
 	Started  time.Time `json:"started,omitzero"`
-	// LastReason and LastExitCode are of the container before this one, if it ended.
-	LastReason   string `json:"lastReason,omitempty"`
-	LastExitCode int32  `json:"lastExitCode,omitempty"`
+	// LastExitCode is that of the container before this one, if it ended.
+	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
 // ControllerManager is what a kube-controller-manager's pod tells of its settings.
@@ -151,7 +146,6 @@ type Service struct {
 	Type string `json:"type,omitempty"`
 	// Selector is empty for a Service whose addresses are not made from pods.
 	Selector        map[string]string `json:"selector,omitempty"`
-	Headless        bool              `json:"headless,omitempty"`
 	PublishNotReady bool              `json:"publishNotReady,omitempty"`
 }
 
@@ -200,7 +194,6 @@ type Address struct {
 	// ByHand: the address has no targetRef, so no controller derived it from a pod.
 	ByHand      bool `json:"byHand,omitempty"`
 	Ready       bool `json:"ready,omitempty"`
-	Serving     bool `json:"serving,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
 }
 

@@ -16,10 +16,8 @@ func knownOr(isKnown func(string) bool, word string) string {
 
 func reason(word string) string { return knownOr(isKubernetesReason, word) }
 
-// isKubernetesReason knows the reasons of conditions, pods and containers.
-func isKubernetesReason(word string) bool {
-	return isConditionReason(word) || isPodReason(word) || isContainerReason(word)
-}
+// isKubernetesReason knows the reasons of conditions and pods.
+func isKubernetesReason(word string) bool { return isConditionReason(word) || isPodReason(word) }
 
 // isConditionReason has those of pkg/kubelet/nodestatus, pkg/kubelet/status and
 // the node lifecycle controller, and of the condition DisruptionTarget.
@@ -45,22 +43,6 @@ func isPodReason(word string) bool {
 		"PodFeatureUnsupported", "PodLevelResourcesNotSupported", "InitContainerRestartPolicyForbidden",
 		"SupplementalGroupsPolicyNotSupported", "VolumeAttachmentLimitExceeded", "InvalidNodeInfo",
 		"Unschedulable", "SchedulingGated", "SchedulerError", "UnknownReason", "Unknown":
-		return true
-	}
-	return false
-}
-
-// isContainerReason has those of waiting and terminated containers: pkg/kubelet's
-// (container, images, kuberuntime) and k8s.io/cri-api/pkg/errors.
-func isContainerReason(word string) bool {
-	switch word {
-	case "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "RestartAllContainers",
-		"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "InvalidImageName",
-		"RegistryUnavailable", "SignatureValidationFailed", "ImageVolumeMountFailed", "RROUnsupported",
-		"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError", "PreStartHookError",
-		"PostStartHookError", "FailedPostStartHook", "RunContainerError", "KillContainerError",
-		"CreatePodSandboxError", "ConfigPodSandboxError", "KillPodSandboxError",
-		"Completed", "Error", "OOMKilled", "StartError", "ContainerCannotRun", "ContainerStatusUnknown":
 		return true
 	}
 	return false

@@ -39,13 +39,11 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 	p.Disruption = reason(p.Disruption)
 	p.GatesNotReady = each(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
 	p.Owner = a.ownerName(namespace, p.Owner)
-	p.IPs = each(p.IPs, a.ip)
 	p.Containers = each(p.Containers, func(c event.Container) event.Container {
 		c.Name = a.containerName(namespace, c.Name)
 		c.Image = a.pseudonym(realName{"image", "", c.Image})
 		c.ID = a.pseudonym(realName{"id", "", c.ID})
 		c.State = knownOr(isContainerState, c.State)
-		c.Reason, c.LastReason = reason(c.Reason), reason(c.LastReason)
 		return c
 	})
 	if p.ControllerManager != nil {

@@ -153,9 +153,9 @@ func pods() []event.Object {
 				Status: event.StatusFalse, Reason: "ContainersNotReady", Writer: "acme-operator",
 				Message: "containers with unknown status: [bell], containers with unready status: [drawer bell]",
 			},
-			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4", IPs: []string{"192.0.2.7", "2001:db8::7", "192.0.2.8"},
+			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4",
 			Containers: []event.Container{
-				{Name: "drawer", Image: "acme/drawer:1", ID: "containerd://d1", State: "waiting", Reason: "CrashLoopBackOff", LastReason: "OOMKilled"},
+				{Name: "drawer", Image: "acme/drawer:1", ID: "containerd://d1", State: "waiting"},
 				{Name: "bell", Image: "acme/drawer:1"},
 			},
 			ControllerManager: &event.ControllerManager{Version: "v1.33.4"},
@@ -188,7 +188,7 @@ func TestPseudonymsKeepTheShape(t *testing.T) {
 	host := event.AddressUID("host-1").String()
 	want := `{"name":"node-1","ready":{"status":"false","reason":"KubeletNotReady","writer":"kubelet"},"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoExecute"},{"key":"taint-1","effect":"NoSchedule"}],"kubeletVersion":"v1.33.4","bootID":"boot-1"}
 {"namespace":"kube-node-lease","name":"node-1","durationSeconds":40}
-{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","ips":["10.0.0.1","fd00::1","10.0.0.2"],"containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting","reason":"CrashLoopBackOff","lastReason":"OOMKilled"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
+{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
 {"uid":"00000000-0000-4000-8000-000000000002","namespace":"namespace-1","name":"service-1","type":"ClusterIP","selector":{"key-1":"value-1","key-2":"value-2"}}
 {"namespace":"namespace-1","name":"slice-1","service":"service-1","owner":"00000000-0000-4000-8000-000000000002","managedBy":"endpointslice-controller.k8s.io","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true},{"uid":"` + hand + `","ip":"10.0.0.1","byHand":true},{"uid":"` + host + `","ip":"host-1","byHand":true}]}
 {"namespace":"namespace-1","name":"service-1","writer":"kubectl-edit","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true}]}

@@ -106,6 +106,35 @@ func TestWhatAReaderTolerates(t *testing.T) {
 	}
 }
 
+// Recordings of earlier kubeflap versions hold fields that no version ever used. They are dropped, so that an anonymised copy
+// cannot leak them.
+func TestFormerFieldsAreDropped(t *testing.T) {
+	const former = goodHeader +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web","ips":["192.0.2.7"],"hostNetwork":true,` +
+		`"containers":[{"name":"app","reason":"CrashLoopBackOff","lastReason":"OOMKilled","exitCode":137}]}}` + "\n" +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"web","headless":true}}` + "\n" +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"web","addresses":[` +
+		`{"uid":"6f9619ff-8b86-4011-b42d-00cf4fc964ff","ip":"192.0.2.7","ready":true,"serving":true}]}}` + "\n"
+	r, err := NewReader(strings.NewReader(former), "former")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anonymiser := NewAnonymiser()
+	events := read(t, r)
+	for i := range events {
+		events[i] = anonymiser.Event(events[i])
+	}
+	const want = `{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"pod-1","containers":[{"name":"container-1","exitCode":137}]}}
+{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"service-1"}}
+{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"slice-1","addresses":[` +
+		`{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","ready":true}]}}
+`
+	_, got, _ := strings.Cut(write(t, events...).String(), "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // endless is a line without end.
 type endless struct{}
 
