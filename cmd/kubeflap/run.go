@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/watch"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -68,7 +69,7 @@ func addClusterFlags(cmd *kingpin.CmdClause) clusterFlags {
 }
 
 func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
-	config, err := watch.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
+	config, err := apiclient.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (s *session) wantSorted(kind event.Kind, want ...string) {
 	s.want(kind, want...)
 }
 
-func (s *session) withdrawRights(d time.Duration) {
+func (s *session) withdrawPermission(d time.Duration) {
 	s.api.set(func() { s.api.refuse["watch pods"], s.api.refuse["list pods"] = 403, 403 })
 	close(s.api.stream("pods").end)
 	time.Sleep(d)

@@ -1,4 +1,4 @@
-package watch
+package apiclient
 
 import (
 	"context"
@@ -14,19 +14,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// watchDecoding marks a watch that broke on the way, or whose events could not be
-// read (client-go, rest.Request.newStreamWatcher).
+// watchDecoding marks a watch whose connection broke, or whose events could not be read (rest.Request, newStreamWatcher).
 const watchDecoding = metav1.CauseType("ClientWatchDecoding")
 
-func causeOf(err error) event.Reason {
+// Reason returns why a request failed or a watch ended. A watch that ended without an error was closed in good order.
+func Reason(err error) event.Reason {
 	switch {
 	case err == nil:
 		return event.ReasonEnded
-	case errors.Is(err, errSilent), errors.Is(err, errBehind):
-		return event.ReasonSilent
 	case isUnreadable(err):
 		return event.ReasonUnreadable
-	case isExpired(err):
+	case IsExpired(err):
 		return event.ReasonExpired
 	case apierrors.IsForbidden(err):
 		return event.ReasonForbidden
@@ -38,17 +36,13 @@ func causeOf(err error) event.Reason {
 		return event.ReasonThrottled
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), utilnet.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
 		return event.ReasonTimeout
-	case apierrors.HasStatusCause(err, watchDecoding), errors.Is(err, errNoAnswer),
+	case apierrors.HasStatusCause(err, watchDecoding),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return event.ReasonConnectionLost
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return event.ReasonRefused
 	}
-	return causeByCode(err)
-}
-
-func causeByCode(err error) event.Reason {
-	switch code := codeOf(err); {
+	switch code := statusCode(err); {
 	case code == 0:
 		return event.ReasonUnreachable
 	case code >= http.StatusInternalServerError:
@@ -57,23 +51,26 @@ func causeByCode(err error) event.Reason {
 	return event.ReasonOther
 }
 
-// codeOf is the HTTP status of the server's answer, 0 if there was none.
-func codeOf(err error) int32 {
+// statusCode returns the HTTP status of the answer, 0 if there was none.
+func statusCode(err error) int32 {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return status.Status().Code
 	}
 	return 0
 }
 
-// isExpired: before v1.18 servers also said Gone (cache.Reflector, isExpiredError).
-func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+// IsAnswered reports whether anything answered the request that failed with err.
+func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(err) }
 
-// mayPass reports whether the same request may succeed a little later: nothing answered, or
-// a server or proxy that had no time for it, or a server that has just started: until it
-// has read the rules it refuses whom it does not know (plugin/pkg/auth/authorizer/rbac). What is absent
-// was there when it was asked for first: a proxy has lost its way.
-func mayPass(err error) bool {
-	switch code := codeOf(err); code {
+// IsExpired reports whether the resourceVersion is too old. Servers before v1.18 also said Gone (cache.Reflector,
+// isExpiredError).
+func IsExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+// IsTemporary reports whether the same request may succeed later, if it has succeeded before. That is so if nothing answered,
+// or if a server or proxy was overloaded. A server that has just started refuses users until it has read the rules
+// (plugin/pkg/auth/authorizer/rbac), and a proxy that has lost its server says 404.
+func IsTemporary(err error) bool {
+	switch code := statusCode(err); code {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
 		return true
 	default:
