@@ -192,7 +192,7 @@ func TestJSONThatIsWrong(t *testing.T) {
 		{`{"kind":"NodeList","items":[{},{"status":{"conditions":[{"status":true}]}}]}`, "NodeList.items[1].status.conditions[0].status: want a string"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if _, err := (&Reader{}).Document([]byte(c.text)); err == nil || err.Error() != "open a document: "+c.want {
+			if _, err := (&Reader{}).Document([]byte(c.text)); err == nil || err.Error() != "read a document: "+c.want {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -159,7 +159,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, answer, want string }{
-		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "open a document: Pod.spec.nodeName: want a string"},
+		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "read a document: Pod.spec.nodeName: want a string"},
 		{"what is not watched", `{"kind":"Secret","apiVersion":"v1"}`, `no kind "Secret" is registered for version "v1" in scheme`},
 		{"without a kind", `{}`, "Object 'Kind' is missing in '{}'"},
 		{"cut off", `{"kind":"Pod"`, "couldn't get version/kind; json parse error: unexpected end of JSON input"},
