@@ -18,14 +18,14 @@ const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 func apiTime(seconds int) metav1.Time {
-	// As the decoders have it: in another zone than UTC.
+	// In another zone than UTC, as the API's decoders return it.
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
 }
 
-// protobuf is what every API type can write itself as.
+// protobuf is an API type.
 type protobuf interface{ Marshal() ([]byte, error) }
 
-// read writes an object as the API server does, and reads it.
+// read encodes an object as the API server does, and decodes it.
 func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	t.Helper()
 	data, err := object.Marshal()

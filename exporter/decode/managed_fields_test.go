@@ -10,8 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// What the API server v1.36 keeps of a pod that a Deployment made: the entries in the
-// server's order, by manager.
+// The managed fields that an API server v1.36 keeps for a pod of a Deployment, in the server's order.
 const (
 	replicaSetFields = `{"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:app":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:ports":{".":{},"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}}}},"f:readinessGates":{},"f:restartPolicy":{}}}`
 	kubeletAlone     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Initialized\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"PodScheduled\"}":{"f:observedGeneration":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIPs":{".":{},"k:{\"ip\":\"10.0.0.7\"}":{".":{},"f:ip":{}}},"f:startTime":{}}}`
@@ -35,7 +34,7 @@ func at(e metav1.ManagedFieldsEntry, second int64) metav1.ManagedFieldsEntry {
 	return e
 }
 
-// pod is one that is ready, with managed fields.
+// pod returns a ready pod with managed fields.
 func pod(t *testing.T, entries ...metav1.ManagedFieldsEntry) *event.Pod {
 	t.Helper()
 	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}

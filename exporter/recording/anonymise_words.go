@@ -2,8 +2,8 @@ package recording
 
 import "strings"
 
-// The closed lists of the Anonymiser: words that Kubernetes itself writes, and so
-// tell nothing of a cluster. Whoever can write a status can write any other word.
+// This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
+// may be a name: many clients can write a status.
 
 const other = "Other"
 
@@ -19,8 +19,8 @@ func reason(word string) string { return knownOr(isKubernetesReason, word) }
 // isKubernetesReason knows the reasons of conditions and pods.
 func isKubernetesReason(word string) bool { return isConditionReason(word) || isPodReason(word) }
 
-// isConditionReason has those of pkg/kubelet/nodestatus, pkg/kubelet/status and
-// the node lifecycle controller, and of the condition DisruptionTarget.
+// isConditionReason knows the reasons of pkg/kubelet/nodestatus, pkg/kubelet/status and the node lifecycle controller, and those
+// of the condition DisruptionTarget.
 func isConditionReason(word string) bool {
 	switch word {
 	case "KubeletReady", "KubeletNotReady", "NodeStatusUnknown", "NodeStatusNeverUpdated",
@@ -33,7 +33,7 @@ func isConditionReason(word string) bool {
 	return false
 }
 
-// isPodReason has those that the kubelet and the controllers give a pod's status.
+// isPodReason knows the reasons that the kubelet and the controllers write into a pod's status.
 func isPodReason(word string) bool {
 	switch word {
 	case "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown", "Preempting", "DeadlineExceeded",
@@ -48,7 +48,7 @@ func isPodReason(word string) bool {
 	return false
 }
 
-// isKubernetesMessage has whole messages of the node condition Ready.
+// isKubernetesMessage knows whole messages of the node condition Ready.
 func isKubernetesMessage(text string) bool {
 	switch text {
 	case "Kubelet stopped posting node status.", "Kubelet never posted node status.",
@@ -85,7 +85,7 @@ func isKubernetesOwner(kind string) bool {
 	return false
 }
 
-// isKubernetesManager has field managers, and the controllers in labels managed-by.
+// isKubernetesManager knows field managers, and the controllers in the managed-by labels.
 func isKubernetesManager(word string) bool {
 	switch word {
 	case "kubelet", "kube-controller-manager", "kube-scheduler", "kube-apiserver", "k3s", "kubelite",
@@ -98,8 +98,7 @@ func isKubernetesManager(word string) bool {
 	return false
 }
 
-// isKubernetesTaint goes by whole keys: behind node-role.kubernetes.io/ anybody
-// writes the name of a team.
+// isKubernetesTaint compares whole keys, because any name may follow node-role.kubernetes.io/.
 func isKubernetesTaint(key string) bool {
 	switch key {
 	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable",
@@ -136,8 +135,7 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3") and drops what a
-// vendor or an image's tag has behind them.
+// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix.
 func release(version string) string {
 	bare, dots := strings.TrimPrefix(version, "v"), 0
 	end := strings.IndexFunc(bare, func(r rune) bool {
