@@ -57,7 +57,7 @@ func encodeHeader(header Header) ([]byte, error) {
 func decodeHeader(text []byte) (Header, error) {
 	var f format
 	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
-		return Header{}, errors.New("this is no recording of kubeflap: the first line is not its header")
+		return Header{}, errors.New("this is not a kubeflap recording: the first line is not its header")
 	}
 	if f.Version != Version {
 		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads version %d only", f.Version, Version)

@@ -49,8 +49,8 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		want       string
 	}{
 		{"an empty file", "", 0, `recording test.jsonl is empty`},
-		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
-		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
+		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
+		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
 		{"a version to come", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 2, and this kubeflap reads version 1 only`},
 		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads version 1 only`},
 		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
@@ -58,8 +58,8 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
 		{"a line that is no object", goodHeader + "[]\n", 0, `recording test.jsonl, line 2: want a JSON object, not array`},
 		{"a cut line", goodHeader + goodEvent + goodEvent[:50], 1, `recording test.jsonl, line 3: the recording is cut short here`},
-		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: "plods" is no kind`},
-		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: "vanished" is no event type`},
+		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: unknown kind "plods"`},
+		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: unknown event type "vanished"`},
 		{"no kind", goodHeader + strings.Replace(goodEvent, "kind", "kin", 1), 0, `recording test.jsonl, line 2: kind is missing`},
 		{"no type", goodHeader + strings.Replace(goodEvent, "type", "typ", 1), 0, `recording test.jsonl, line 2: type is missing`},
 		{"no time", goodHeader + strings.Replace(goodEvent, "seen", "see", 1), 0, `recording test.jsonl, line 2: seen is missing`},
