@@ -36,7 +36,7 @@ func TestWatchEnds(t *testing.T) {
 		happen   func(s *session)
 		want     []string
 		warnings int
-		// from is where the next watch starts.
+		// from is the version at which the next watch begins.
 		from string
 	}{
 		{
@@ -154,7 +154,7 @@ func TestServerWithoutWatchList(t *testing.T) {
 	})
 }
 
-// A cluster does not stand still while its pods are listed.
+// Pods change while they are listed.
 func TestWhatHappensWhileAListComesIn(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}

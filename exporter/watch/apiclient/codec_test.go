@@ -17,11 +17,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// server writes answers as an API server does.
+// server encodes answers as an API server does.
 type server struct {
 	t    *testing.T
 	info runtime.SerializerInfo
-	// negotiator is the client's.
+	// negotiator is that of the client.
 	negotiator runtime.ClientNegotiator
 }
 
@@ -48,7 +48,7 @@ func (s *server) write(object runtime.Object) []byte {
 	return data
 }
 
-// answer is what the client makes of an answer.
+// answer returns what the client reads from an answer.
 func (s *server) answer(object runtime.Object) runtime.Object {
 	s.t.Helper()
 	decoder, err := s.negotiator.Decoder(s.info.MediaType, nil)
@@ -62,7 +62,7 @@ func (s *server) answer(object runtime.Object) runtime.Object {
 	return read
 }
 
-// event is what the client makes of an event of a watch.
+// event returns what the client reads from an event of a watch.
 func (s *server) event(what string, object runtime.Object) (string, runtime.Object) {
 	s.t.Helper()
 	embedded, frames, _, err := s.negotiator.StreamDecoder(s.info.MediaType, nil)
@@ -81,7 +81,7 @@ func (s *server) event(what string, object runtime.Object) (string, runtime.Obje
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	clear(data) // the next event comes into the same place
+	clear(data) // the buffer is reused
 	return opened.Type, read
 }
 
@@ -174,7 +174,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// body counts how often it is read.
+// body counts its reads.
 type body struct {
 	bytes.Buffer
 	reads int
