@@ -37,7 +37,7 @@ func TestSliceAddress(t *testing.T) {
 		{"of several addresses the first is used", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7", "10.0.0.8"}, TargetRef: target("0"),
 		}, event.Address{UID: podUID, IP: "10.0.0.7", Ready: true}},
-		{"a target without a uid is told by its address, and is not by hand", discoveryv1.Endpoint{
+		{"a target without a uid is identified by its address, and is not manually managed", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7"}, TargetRef: &corev1.ObjectReference{Kind: "Pod"},
 		}, event.Address{UID: event.AddressUID("10.0.0.7"), IP: "10.0.0.7", Ready: true}},
 	} {
@@ -83,7 +83,7 @@ func TestEndpoints(t *testing.T) {
 		want      event.Endpoints
 	}{
 		{"no addresses", corev1.Endpoints{Subsets: []corev1.EndpointSubset{{}}}, event.Endpoints{}},
-		{"ready and not ready, by a controller and by hand", corev1.Endpoints{
+		{"ready and not ready, by a controller and manually managed", corev1.Endpoints{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}},
 			Subsets:    []corev1.EndpointSubset{{NotReadyAddresses: []corev1.EndpointAddress{pod}, Addresses: []corev1.EndpointAddress{hand}}},
 		}, event.Endpoints{ManagedBy: "endpoint-controller", Addresses: []event.Address{

@@ -61,7 +61,7 @@ func TestReadyWriter(t *testing.T) {
 			entry("kubelet", "status", kubeletRobbed), entry("kube-controller-manager", "status", nodeLifecycle),
 			entry("kube-controller-manager", "", replicaSetFields),
 		}, "kube-controller-manager"},
-		{"an entry of an old server, without the subresource, tells nothing", []metav1.ManagedFieldsEntry{
+		{"an entry of an old server, without the subresource, does not count", []metav1.ManagedFieldsEntry{
 			entry("kubelet", "", kubeletAlone),
 		}, ""},
 		{"nobody wrote the status", []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletRobbed)}, ""},
@@ -113,7 +113,7 @@ func TestMember(t *testing.T) {
 		{"a string value is not a key", `{"a":"b","c":1}`, "b", ""},
 		{"braces in a string do not count", `{"k:{\"x\":\"}\"}":{},"b":1}`, "b", "1}"},
 		{"space before the colon", `{"b" : 1}`, "b", " 1}"},
-		{"what follows the object is not of it", `{"a":1},"b":2`, "b", ""},
+		{"text after the object is not part of it", `{"a":1},"b":2`, "b", ""},
 		{"an open end", `{"b`, "b", ""},
 		{"an escape at the end", `{"b\`, "b", ""},
 		{"no object", `"b":1`, "b", ""},

@@ -22,7 +22,7 @@ func TestMoments(t *testing.T) {
 			}
 		}
 		if early, late := event.MomentOf(begin.Add(math.MinInt64), begin), event.MomentOf(begin.Add(math.MaxInt64), begin); early >= late {
-			t.Errorf("what is centuries before %s is remembered as later than what is centuries after it", begin)
+			t.Errorf("centuries before %s became later than centuries after it", begin)
 		}
 		if event.MomentOf(time.Time{}, begin) != 0 || !event.Moment(0).Time(begin).IsZero() {
 			t.Error("no time is a moment")

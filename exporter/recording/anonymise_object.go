@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The objects are passed by value, so fields that are not replaced are copied. Pointers, lists and maps are made anew.
+// The objects are passed by value, so fields that are not replaced are copied. Pointers, lists and maps are replaced by new ones.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}

@@ -25,7 +25,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// drain reads all there is, and the error that ended it.
+// drain counts the events, and returns the error that ended the recording.
 func drain(in io.Reader) (int, error) {
 	r, err := NewReader(in, "test.jsonl")
 	if err != nil {
@@ -152,7 +152,7 @@ func TestLineWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-// The clock of the recorder can be set back, by any time.
+// The recorder's clock can be set back by any time.
 func TestSeenMayRunBack(t *testing.T) {
 	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2035", 1)
 	if events, err := drain(strings.NewReader(text)); events != 3 || err != nil {
@@ -188,8 +188,8 @@ func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
 	}
 }
 
-// FuzzReader asserts that no input makes a Reader panic, that an error is one short
-// line, and that what was read can be written and is then read as the same.
+// FuzzReader asserts that no input makes a Reader panic, that each error is one short line, and that each event can be written
+// and read again unchanged.
 func FuzzReader(f *testing.F) {
 	random := filler{Rand: rand.New(rand.NewPCG(3, 4)), full: true, zone: time.UTC, text: func() string { return "text" }}
 	for _, ev := range random.everything() {

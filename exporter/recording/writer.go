@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// flushEvery limits what is lost of a compressed recording if the process is killed. Flushing each line would cost more bytes
-// than the compression saves.
+// flushEvery is how much time of a compressed recording is lost if the process is killed. Flushing each line would cost more
+// bytes than the compression saves.
 const flushEvery = time.Second
 
 // Writer writes a recording. It may be used by several goroutines at once.

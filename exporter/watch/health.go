@@ -21,7 +21,7 @@ type health struct {
 	// downSince is when the watch went down, zero while it works.
 	downSince time.Time
 	// suspect is why the watch is not trusted, empty while it is: it was silent, or it ended whenever it was opened. A suspect
-	// watch stays down, even if it is open and was listed anew, until an event or a bookmark has come.
+	// watch stays down, even if it is open and was listed again, until an event or a bookmark has come.
 	suspect event.Reason
 	// listed is when the resource was listed last, zero if it never was.
 	listed time.Time

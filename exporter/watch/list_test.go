@@ -46,7 +46,7 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 					time.Sleep(time.Minute) // the receiver is slow
 					select {
 					case <-over:
-						t.Error("Run was over while an event was being told")
+						t.Error("Run returned while an event was passed on")
 					default:
 					}
 				}

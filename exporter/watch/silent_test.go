@@ -252,7 +252,7 @@ func TestServerWithoutBookmarks(t *testing.T) {
 		s.unrepeat(event.KindPod)
 		for _, e := range s.events[event.KindPod] {
 			if e == "down silent" || e == "listing" {
-				s.t.Errorf("it was not believed: %v", s.events[event.KindPod])
+				s.t.Errorf("it was not trusted: %v", s.events[event.KindPod])
 				break
 			}
 		}
