@@ -60,7 +60,7 @@ func (f *flapping) pod(i int) *event.Pod {
 	m := f.meta("pod", i)
 	m.Namespace = f.meta("service", i/podsPerService).Namespace
 	return &event.Pod{
-		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web", IPs: []string{"10.0.0.1"},
+		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web",
 		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", Transition: f.now, Writer: "kubelet"}, ContainersReady: ready,
 		Containers: []event.Container{{Name: "web", Image: "web:1", ID: "c", Ready: f.ready[i], State: "running", Started: f.now.Add(-time.Hour)}},
 	}
@@ -70,7 +70,7 @@ func (f *flapping) addresses(service int) []event.Address {
 	all := make([]event.Address, podsPerService)
 	for i := range all {
 		pod := service*podsPerService + i
-		all[i] = event.Address{UID: f.meta("pod", pod).UID, IP: "10.0.0.1", Node: fmt.Sprintf("node-%d", pod%100), Ready: f.ready[pod], Serving: f.ready[pod]}
+		all[i] = event.Address{UID: f.meta("pod", pod).UID, IP: "10.0.0.1", Node: fmt.Sprintf("node-%d", pod%100), Ready: f.ready[pod]}
 	}
 	return all
 }
@@ -129,7 +129,7 @@ func (f *flapping) turn(n, standing int) {
 			p.Meta = f.meta("come-pod", s*3+i)
 			p.Namespace, p.Ready.Status, p.ContainersReady = m.Namespace, event.StatusTrue, event.StatusTrue
 			all = append(all, p)
-			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true, Serving: true})
+			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true})
 		}
 		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses, ManagedBy: "endpoint-controller"}
 		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/watch"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -57,7 +58,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 }
 
 func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
-	config, err := watch.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
+	config, err := apiclient.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (m *watchMetrics) collectWatch(to *scrape, w *watches.Watch) {
 		to.sample(m.lastEvent, seconds(w.LastEvent))
 	}
 	if w.Unavailable != "" {
-		to.sample(m.unavailable, 1, w.Unavailable)
+		to.sample(m.unavailable, 1, string(w.Unavailable))
 	}
 }
 

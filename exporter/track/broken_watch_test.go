@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func (s *story) breaks(reason string, kinds ...event.Kind) *story {
+func (s *story) breaks(reason event.Reason, kinds ...event.Kind) *story {
 	for _, k := range kinds {
 		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Down, Reason: reason})
 	}

@@ -22,9 +22,9 @@ func unready(reason string, change ...func(*event.Pod)) *event.Pod {
 	return p
 }
 
-func container1(state, reason string, restarts int32) func(*event.Pod) {
+func container1(state, _ string, restarts int32) func(*event.Pod) {
 	return func(p *event.Pod) {
-		p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].Restarts = state, reason, restarts
+		p.Containers[0].State, p.Containers[0].Restarts = state, restarts
 		p.Containers[0].Ready = false
 	}
 }

@@ -94,7 +94,7 @@ func handSlice(name string, ready bool, ips ...string) *event.EndpointSlice {
 	o := slice(name, "web")
 	o.Owner, o.ManagedBy = event.UID{}, "someone.example.com"
 	for _, ip := range ips {
-		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: ready, Serving: ready})
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: ready})
 	}
 	return o
 }
@@ -128,7 +128,7 @@ func TestSelectorAddedAfterWipeSeen(t *testing.T) {
 	m.ManagedBy = "endpointslicemirroring-controller.k8s.io"
 	full := slice("m", "web")
 	full.ManagedBy = "endpointslicemirroring-controller.k8s.io"
-	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}}
+	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true}}
 	s := newStory(t, Settings{BounceWindow: time.Minute})
 	s.starts(aService("web", false), handWritten("web", "192.0.2.1"), full)
 	s.at(10).deleted(full)
@@ -421,7 +421,7 @@ func TestPlaceholderHasNoWriter(t *testing.T) {
 func TestNamespaceDeleted(t *testing.T) {
 	full := slice("m", "web")
 	full.ManagedBy, full.Owner = "endpointslicemirroring-controller.k8s.io", event.UID{}
-	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}}
+	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true}}
 	s := newStory(t, Settings{BounceWindow: time.Minute})
 	s.starts(aService("web", false), handWritten("web", "192.0.2.1"), full)
 	s.at(10).deleted(handWritten("web", "192.0.2.1"))

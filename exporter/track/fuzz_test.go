@@ -66,7 +66,7 @@ func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{
 		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(int(event.Unanswered) + 2)),
-		Reason: []string{"", "timeout", "silent", "ended"}[d.roll(4)],
+		Reason: []event.Reason{"", "timeout", "silent", "ended"}[d.roll(4)],
 	}
 	if d.roll(50) == 49 {
 		e.Seen = time.Time{}

@@ -9,7 +9,7 @@ import (
 )
 
 // reads tells of a direct read of Leases that were renewed at these seconds.
-func (s *story) reads(reason string, leases ...event.Object) *story {
+func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
 	s.watch(event.Asking, event.KindLease)
 	s.is(event.Read, leases...)
 	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
@@ -122,8 +122,8 @@ func TestOneNodeThatIsLateIsKnownByTheOthersThatAreNot(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
-	for reason, late := range map[string]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
+	for reason, late := range map[event.Reason]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
 		s := threeNodes(t).at(29.6).reads(reason)
-		equal(t, "late after "+reason, s.at(29.7).lates(), late)
+		equal(t, "late after "+string(reason), s.at(29.7).lates(), late)
 	}
 }

@@ -178,10 +178,10 @@ func slice(name, service string, addresses ...string) *event.EndpointSlice {
 }
 
 func addressOf(text string, i int) event.Address {
-	a := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true, Serving: true}
+	a := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true}
 	switch text[0] {
 	case '-':
-		a.Ready, a.Serving, text = false, false, text[1:]
+		a.Ready, text = false, text[1:]
 	case '~':
 		a.Ready, a.Terminating, text = false, true, text[1:]
 	}
@@ -193,7 +193,7 @@ func addressOf(text string, i int) event.Address {
 func handWritten(service string, ips ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/" + service), Namespace: "shop", Name: service}}
 	for _, ip := range ips {
-		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true, Serving: true})
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true})
 	}
 	return o
 }

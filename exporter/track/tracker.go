@@ -144,7 +144,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 	if e.Kind == event.KindLease {
 		t.nodes.LeaseWatchBroke()
 	}
-	if e.Reason != watches.Ended {
+	if e.Reason != event.ReasonEnded {
 		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason})
 	}
 }

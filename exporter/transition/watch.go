@@ -11,7 +11,7 @@ import (
 type WatchBroke struct {
 	At
 	Resource event.Kind
-	Reason   string
+	Reason   event.Reason
 }
 
 // Fields are the names for a structured log line.

@@ -35,7 +35,7 @@ func unwatchedOf(clusters []Cluster, q *query) []unwatched {
 func reasonOf(w *watches.Watch) string {
 	switch {
 	case w.Reason != "":
-		return w.Reason
+		return string(w.Reason)
 	case !w.Synced:
 		return notListed
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-func brokenWatches(reason string, since float64, kinds ...event.Kind) []watches.Watch {
+func brokenWatches(reason event.Reason, since float64, kinds ...event.Kind) []watches.Watch {
 	var all []watches.Watch
 	for _, k := range kinds {
 		all = append(all, watches.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})

@@ -34,6 +34,7 @@ type workload struct {
 	*event.Service
 	slice    *event.EndpointSlice
 	pods     []*event.Pod
+	ips      map[*event.Pod]string
 	replicas int
 	// recreate: it stops its pod before it starts the next.
 	recreate bool

@@ -100,9 +100,9 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 // saysOfNodes reports whether an answer proves something about the nodes: all Leases were read, or the API server cannot read from etcd, so nodes cannot have
 // renewed either. An API server that throttles kubeflap, or a proxy that answers in its place, proves nothing. Without permission to read
 // Leases it is as if nobody had asked.
-func saysOfNodes(reason string) bool {
+func saysOfNodes(reason event.Reason) bool {
 	switch reason {
-	case "throttled", "absent", "unauthorized", "unreadable answer", "error":
+	case event.ReasonThrottled, event.ReasonAbsent, event.ReasonUnauthorized, event.ReasonUnreadable, event.ReasonOther:
 		return false
 	}
 	return true

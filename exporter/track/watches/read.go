@@ -16,14 +16,14 @@ type Watch struct {
 	// Synced: the first list is complete. Up: the watch works now.
 	Synced, Up bool
 	// Unavailable is why the resource cannot be watched; empty if it can.
-	Unavailable string
+	Unavailable event.Reason
 	LastEvent   time.Time
 	// Blind is the time without a working watch.
 	Blind time.Duration
 	// Since is when the watch stopped working, and Reason is why; zero while it works. Before the first list, Since is the
 	// time of the first event.
 	Since  time.Time
-	Reason string
+	Reason event.Reason
 }
 
 // unreadyAfter is how long the watch of a resource may be broken before kubeflap is not ready: replacing an API server

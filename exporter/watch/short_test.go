@@ -15,13 +15,13 @@ func errorLine(code int, reason metav1.StatusReason) string {
 	return frame("ERROR", string(text))
 }
 
-// A watch that is opened and ends, again and again: it is opened without haste, and it is down all the time.
+// A watch ends each time right after it was opened: it is reopened with a back-off, and it is down all the time.
 func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		o      odd
 		reason string
-		// most is how many lines the log has at most: each of the first looks as if it worked.
+		// most is the maximum number of log lines. The first watches seem to work for a moment.
 		most int
 	}{
 		{"at once", odd{breaks: true}, "connection lost", 1},
@@ -59,7 +59,7 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 	}
 }
 
-// A list as a stream that ends before its end.
+// A streamed list that is cut short.
 func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -84,7 +84,7 @@ func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 	}
 }
 
-// Proxies end watches as they like: what has brought something goes on at once.
+// Proxies end watches at any time. A watch that has brought something is reopened at once.
 func TestWatchThatEndsAfterAnEvent(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -98,7 +98,7 @@ func TestWatchThatEndsAfterAnEvent(t *testing.T) {
 	})
 }
 
-// Everything is answered with 404, as by a proxy that has lost its way: that is a fault, and over when it is over.
+// Every request is answered with 404, as by a proxy without a server. That is a temporary fault.
 func TestAbsentForAWhile(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -124,7 +124,7 @@ func TestAbsentForAWhile(t *testing.T) {
 	}
 }
 
-// While the watch alone is absent, and for a short time, the list is not repeated.
+// Only the watch is absent, for a short time: the list is not repeated.
 func TestAbsentForASecond(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -139,7 +139,7 @@ func TestAbsentForASecond(t *testing.T) {
 	})
 }
 
-// A right that was withdrawn, and then a server that knows nothing: it stays a fault.
+// A permission is withdrawn, then the resource becomes absent: the latter is still a temporary fault.
 func TestAbsentAfterForbidden(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -157,12 +157,12 @@ func TestAbsentAfterForbidden(t *testing.T) {
 	})
 }
 
-// wantDownAllTheTime: it went down with a reason, and nothing since made it work for longer than a moment.
+// wantDownAllTheTime expects that the watch went down with a reason, and did not work since.
 func (s *session) wantDownAllTheTime(kind event.Kind, reason string) {
 	s.t.Helper()
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	down := 0 // the first ones may be a server that has just started
+	down := 0 // the first ones may be those of a server that has just started
 	for i, e := range s.events[kind] {
 		switch {
 		case e == "up" && down > 8:

@@ -1,7 +1,5 @@
-// Package tape writes events to a recording and reads them back at their pace,
-// faster, or at once. A recording is JSON Lines, a header and then one event a
-// line, as docs/recording-format.md has it. The room does not know what an event
-// means; only the Anonymiser knows which fields hold names.
+// Package recording writes events to a file, and plays them back at their pace, faster, or at once. A recording is JSON Lines:
+// a header, then one event per line (docs/recording-format.md). An Anonymiser replaces the names in it by pseudonyms.
 package recording
 
 import (
@@ -18,24 +16,23 @@ import (
 // Version is the version of the format that is written, and the only one that is read.
 const Version = 1
 
-// maxLine bounds a line, and so the memory that a hostile recording can claim.
-// The API server stores no object over a few megabytes.
+// maxLine limits the bytes of a line, and so the memory that a malicious recording can use. The API server stores no object of
+// more than a few megabytes.
 const maxLine = 64 << 20
 
 // Header is the first line of a recording.
 type Header struct {
-	// Recorded is when the recording was begun.
+	// Recorded is when the recording began.
 	Recorded time.Time `json:"recorded,omitzero"`
-	// Kubernetes is the version of the API server, if it was known then.
+	// Kubernetes is the version of the API server, empty if it was not known.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// Title is one line that says what there is to see.
+	// Title says in one line what the recording shows.
 	Title string `json:"title,omitempty"`
-	// Anonymised tells that all names are pseudonyms.
+	// Anonymised: all names are pseudonyms.
 	Anonymised bool `json:"anonymised"`
 }
 
-// format is what marks a file as a recording. It is read before the rest of the
-// header, whose shape another version may have changed.
+// format marks a file as a recording. It is read before the rest of the header, which another version may have changed.
 type format struct {
 	Kubeflap string `json:"kubeflap"`
 	Version  int    `json:"version"`
@@ -60,7 +57,7 @@ func encodeHeader(header Header) ([]byte, error) {
 func decodeHeader(text []byte) (Header, error) {
 	var f format
 	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
-		return Header{}, errors.New("this is no recording of kubeflap: the first line is not its header")
+		return Header{}, errors.New("this is not a kubeflap recording: the first line is not its header")
 	}
 	if f.Version != Version {
 		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads version %d only", f.Version, Version)
@@ -73,14 +70,13 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, nil
 }
 
-// line is one event. It is read with its object still undecoded: the kind says
-// as what to decode that, and may stand behind it.
+// line is one event. Its object is decoded later: the kind decides about its type, and may follow it.
 type line[Object any] struct {
-	Seen   time.Time  `json:"seen"`
-	Kind   event.Kind `json:"kind"`
-	Type   event.Type `json:"type"`
-	Reason string     `json:"reason,omitempty"`
-	Object Object     `json:"object,omitempty"`
+	Seen   time.Time    `json:"seen"`
+	Kind   event.Kind   `json:"kind"`
+	Type   event.Type   `json:"type"`
+	Reason event.Reason `json:"reason,omitempty"`
+	Object Object       `json:"object,omitempty"`
 }
 
 func encodeEvent(ev event.Event) ([]byte, error) {
@@ -98,8 +94,7 @@ func encodeEvent(ev event.Event) ([]byte, error) {
 	return text, err
 }
 
-// check keeps out of a recording what no Reader would take: hours later it could
-// not be mended.
+// check refuses an event that no Reader would accept. Later the recording could not be repaired.
 func check(ev event.Event) error {
 	var known event.Type
 	if err := checkSeen(ev.Seen); err != nil {
@@ -129,7 +124,7 @@ func checkObject(object event.Object) error {
 	return nil
 }
 
-// encode writes compact JSON that ends in a newline and keeps &, < and > readable.
+// encode returns compact JSON with a newline, and with &, < and > unescaped.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -180,8 +175,7 @@ func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
 	return inUTC(object), nil
 }
 
-// plain turns an error of encoding/json into words about the recording instead
-// of about Go types, and bounds it: it may quote a line of megabytes.
+// plain rewords an error of encoding/json, which speaks of Go types, and shortens it: it may quote a line of megabytes.
 func plain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -189,7 +183,7 @@ func plain(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Errorf("want a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
-		// encoding/json names the embedded struct too, which a recording has not.
+		// encoding/json also names the embedded struct, which a recording does not have.
 		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("bad JSON: %w", err)

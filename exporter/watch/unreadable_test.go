@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// A proxy's page for people instead of what was asked for.
-func TestAnswersThatAreNotTheAPIs(t *testing.T) {
+// A proxy answers with a login page.
+func TestUnreadableAnswers(t *testing.T) {
 	login := page200{"text/html; charset=utf-8", "<!DOCTYPE html><html><head><title>Sign in</title>"}
 	disguised := page200{"application/json", login.body}
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestAnswersThatAreNotTheAPIs(t *testing.T) {
 	}
 }
 
-func TestPreflightThatIsNotAnsweredByTheAPI(t *testing.T) {
+func TestPreflightWithUnreadableAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		page  page200

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-func TestMissingRights(t *testing.T) {
+func TestMissingPermissions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		refuse map[string]int
@@ -61,7 +61,7 @@ func TestServerThatHasJustStarted(t *testing.T) {
 		s.api.refuse["list nodes"] = 403
 		s.start()
 		s.api.set(func() { clear(s.api.refuse) })
-		time.Sleep(believeAfter)
+		time.Sleep(5 * time.Second) // as long as a refusal must last
 		s.want(event.KindNode, "listing", "synced")
 		s.wantLog(0, "WARN", "")
 	})
@@ -97,7 +97,7 @@ func TestOptionalResources(t *testing.T) {
 			"no endpoints", event.KindEndpoints,
 			map[string]int{"list endpoints": 403, "watch endpoints": 403},
 			"unavailable forbidden",
-			`hand-written Endpoints`,
+			`manually managed Endpoints`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestOptionalResources(t *testing.T) {
 	}
 }
 
-func TestOneNamespaceNeedsNoRightInTheCluster(t *testing.T) {
+func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.namespace = "shop"
 		s.api.refuse = map[string]int{"list nodes": 403, "watch nodes": 403, "list leases": 403, "watch leases": 403}

@@ -1,4 +1,4 @@
-package watch
+package apiclient
 
 import (
 	"bytes"
@@ -13,25 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// server writes answers as an API server does.
+// server encodes answers as an API server does.
 type server struct {
 	t    *testing.T
 	info runtime.SerializerInfo
-	// negotiator is the client's.
+	// negotiator is that of the client.
 	negotiator runtime.ClientNegotiator
 }
 
 func newServer(t *testing.T, mediaType string) *server {
 	t.Helper()
-	c, err := newClients(&rest.Config{Host: "http://kube.test"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -41,7 +36,7 @@ func newServer(t *testing.T, mediaType string) *server {
 	if !ok {
 		t.Fatal("no such type:", mediaType)
 	}
-	return &server{t, info, runtime.NewClientNegotiator(c.codecs, corev1.SchemeGroupVersion)}
+	return &server{t, info, runtime.NewClientNegotiator(newCodecs(newScheme()), corev1.SchemeGroupVersion)}
 }
 
 func (s *server) write(object runtime.Object) []byte {
@@ -53,7 +48,7 @@ func (s *server) write(object runtime.Object) []byte {
 	return data
 }
 
-// answer is what the client makes of an answer.
+// answer returns what the client reads from an answer.
 func (s *server) answer(object runtime.Object) runtime.Object {
 	s.t.Helper()
 	decoder, err := s.negotiator.Decoder(s.info.MediaType, nil)
@@ -67,7 +62,7 @@ func (s *server) answer(object runtime.Object) runtime.Object {
 	return read
 }
 
-// event is what the client makes of an event of a watch.
+// event returns what the client reads from an event of a watch.
 func (s *server) event(what string, object runtime.Object) (string, runtime.Object) {
 	s.t.Helper()
 	embedded, frames, _, err := s.negotiator.StreamDecoder(s.info.MediaType, nil)
@@ -86,7 +81,7 @@ func (s *server) event(what string, object runtime.Object) (string, runtime.Obje
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	clear(data) // the next event comes into the same place
+	clear(data) // the buffer is reused
 	return opened.Type, read
 }
 
@@ -108,7 +103,7 @@ func TestAnswersAreReadInBothForms(t *testing.T) {
 			list := s.answer(&corev1.PodList{
 				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"},
 				ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "c"}, Items: []corev1.Pod{*apiPod},
-			}).(*page)
+			}).(*Page)
 			if len(list.Items) != 1 || list.ResourceVersion != "9" || list.Continue != "c" {
 				t.Fatalf("the list is %+v", list)
 			}
@@ -140,7 +135,7 @@ func TestBookmarkThatEndsTheList(t *testing.T) {
 	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
 		t.Run(mediaType, func(t *testing.T) {
 			what, read := newServer(t, mediaType).event("BOOKMARK", bookmark)
-			if i := read.(*item); what != "BOOKMARK" || i.ResourceVersion != "8" || i.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+			if i := read.(*Item); what != "BOOKMARK" || i.ResourceVersion != "8" || i.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
 				t.Errorf("%s, read as %+v", what, read)
 			}
 		})
@@ -150,7 +145,7 @@ func TestBookmarkThatEndsTheList(t *testing.T) {
 func TestAnEmptyList(t *testing.T) {
 	for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
 		t.Run(mediaType, func(t *testing.T) {
-			list := newServer(t, mediaType).answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).(*page)
+			list := newServer(t, mediaType).answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}).(*Page)
 			if len(list.Items) != 0 || list.ResourceVersion != "" || list.Continue != "" {
 				t.Errorf("read as %+v", list)
 			}
@@ -164,7 +159,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, answer, want string }{
-		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "open a document: Pod.spec.nodeName: want a string"},
+		{"what is watched, but not as the API has it", `{"kind":"Pod","apiVersion":"v1","spec":{"nodeName":1}}`, "read a document: Pod.spec.nodeName: want a string"},
 		{"what is not watched", `{"kind":"Secret","apiVersion":"v1"}`, `no kind "Secret" is registered for version "v1" in scheme`},
 		{"without a kind", `{}`, "Object 'Kind' is missing in '{}'"},
 		{"cut off", `{"kind":"Pod"`, "couldn't get version/kind; json parse error: unexpected end of JSON input"},
@@ -179,7 +174,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// body counts how often it is read.
+// body counts its reads.
 type body struct {
 	bytes.Buffer
 	reads int
@@ -206,7 +201,7 @@ func TestEventsThatHaveComeAreTakenAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reader, space := framer.NewFrameReader(&come), make([]byte, chunk)
+	reader, space := framer.NewFrameReader(&come), make([]byte, bufferSize)
 	for i := range events {
 		n, err := reader.Read(space)
 		if want := fmt.Sprintf("event %d", i); err != nil || string(space[:n]) != want {
@@ -220,11 +215,11 @@ func TestEventsThatHaveComeAreTakenAtOnce(t *testing.T) {
 
 func wantItem(t *testing.T, read runtime.Object, slim event.Object, version string) {
 	t.Helper()
-	i, ok := read.(*item)
+	i, ok := read.(*Item)
 	if !ok {
 		t.Fatalf("read as %T", read)
 	}
-	if !reflect.DeepEqual(i.slim, slim) || i.Name != slim.Metadata().Name || i.Namespace != slim.Metadata().Namespace || i.ResourceVersion != version {
-		t.Errorf("got %+v of %+v", i.slim, i.ObjectMeta)
+	if !reflect.DeepEqual(i.Slim, slim) || i.Name != slim.Metadata().Name || i.Namespace != slim.Metadata().Namespace || i.ResourceVersion != version {
+		t.Errorf("got %+v of %+v", i.Slim, i.ObjectMeta)
 	}
 }

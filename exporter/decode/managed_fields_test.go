@@ -10,8 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// What the API server v1.36 keeps of a pod that a Deployment made: the entries in the
-// server's order, by manager.
+// The managed fields that an API server v1.36 keeps for a pod of a Deployment, in the server's order.
 const (
 	replicaSetFields = `{"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:app":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:ports":{".":{},"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}}}},"f:readinessGates":{},"f:restartPolicy":{}}}`
 	kubeletAlone     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Initialized\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"PodScheduled\"}":{"f:observedGeneration":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIPs":{".":{},"k:{\"ip\":\"10.0.0.7\"}":{".":{},"f:ip":{}}},"f:startTime":{}}}`
@@ -35,7 +34,7 @@ func at(e metav1.ManagedFieldsEntry, second int64) metav1.ManagedFieldsEntry {
 	return e
 }
 
-// pod is one that is ready, with managed fields.
+// pod returns a ready pod with managed fields.
 func pod(t *testing.T, entries ...metav1.ManagedFieldsEntry) *event.Pod {
 	t.Helper()
 	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}
@@ -62,7 +61,7 @@ func TestReadyWriter(t *testing.T) {
 			entry("kubelet", "status", kubeletRobbed), entry("kube-controller-manager", "status", nodeLifecycle),
 			entry("kube-controller-manager", "", replicaSetFields),
 		}, "kube-controller-manager"},
-		{"an entry of an old server, without the subresource, tells nothing", []metav1.ManagedFieldsEntry{
+		{"an entry of an old server, without the subresource, does not count", []metav1.ManagedFieldsEntry{
 			entry("kubelet", "", kubeletAlone),
 		}, ""},
 		{"nobody wrote the status", []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletRobbed)}, ""},
@@ -114,7 +113,7 @@ func TestMember(t *testing.T) {
 		{"a string value is not a key", `{"a":"b","c":1}`, "b", ""},
 		{"braces in a string do not count", `{"k:{\"x\":\"}\"}":{},"b":1}`, "b", "1}"},
 		{"space before the colon", `{"b" : 1}`, "b", " 1}"},
-		{"what follows the object is not of it", `{"a":1},"b":2`, "b", ""},
+		{"text after the object is not part of it", `{"a":1},"b":2`, "b", ""},
 		{"an open end", `{"b`, "b", ""},
 		{"an escape at the end", `{"b\`, "b", ""},
 		{"no object", `"b":1`, "b", ""},

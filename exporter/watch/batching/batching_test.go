@@ -1,4 +1,4 @@
-package watch
+package batching
 
 import (
 	"bytes"
@@ -15,13 +15,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// moderatedPipe is a moderated connection, and its other end, in a bubble.
-func moderatedPipe(t *testing.T) (net.Conn, io.Writer) {
+// batchedPipe returns a connection that is read in batches, and its other end.
+func batchedPipe(t *testing.T) (net.Conn, io.Writer) {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	config := &rest.Config{Dial: func(context.Context, string, string) (net.Conn, error) { return ours, nil }}
-	moderate(config)
-	conn, err := config.Dial(t.Context(), "", "")
+	dial := Dial(func(context.Context, string, string) (net.Conn, error) { return ours, nil })
+	conn, err := dial(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +28,7 @@ func moderatedPipe(t *testing.T) (net.Conn, io.Writer) {
 	return conn, theirs
 }
 
-// took is for how long a Read went on, all in virtual time.
+// took returns how long a Read took, in virtual time.
 func took(t *testing.T, conn io.Reader, size int) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -39,9 +38,9 @@ func took(t *testing.T, conn io.Reader, size int) time.Duration {
 	return time.Since(begin)
 }
 
-func TestWhatComesSoonWaitsForMore(t *testing.T) {
+func TestEventsWaitForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn, server := moderatedPipe(t)
+		conn, server := batchedPipe(t)
 		go func() {
 			for range 3 {
 				_, _ = server.Write([]byte("event"))
@@ -49,7 +48,7 @@ func TestWhatComesSoonWaitsForMore(t *testing.T) {
 			time.Sleep(time.Minute)
 			_, _ = server.Write([]byte("event"))
 		}()
-		for i, want := range []time.Duration{0, 0, together, time.Minute} {
+		for i, want := range []time.Duration{0, 0, window, time.Minute} {
 			if got := took(t, conn, 100); got != want {
 				t.Errorf("event %d was read after %s, want %s", i+1, got, want)
 			}
@@ -57,26 +56,26 @@ func TestWhatComesSoonWaitsForMore(t *testing.T) {
 	})
 }
 
-// A list waits briefly, and so does the next page; what comes in the time after it is events again.
-func TestListsWaitBriefly(t *testing.T) {
+// Parts of a list wait for listWait, and so does the next page. In the window after that, data are events again.
+func TestListsWaitShortly(t *testing.T) {
 	const event = 5
 	parts := []struct {
 		size        int
 		after, want time.Duration
 	}{
-		{size: plenty},
-		{size: plenty},
-		{size: plenty, want: briefly},
-		{size: event, want: briefly},
-		{size: event, want: briefly},
+		{size: listBytes},
+		{size: listBytes},
+		{size: listBytes, want: listWait},
+		{size: event, want: listWait},
+		{size: event, want: listWait},
 		{size: event, after: time.Second, want: time.Second},
 		{size: event},
 		{size: event, after: time.Second, want: time.Second},
 		{size: event},
-		{size: event, want: together},
+		{size: event, want: window},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		conn, server := moderatedPipe(t)
+		conn, server := batchedPipe(t)
 		go func() {
 			for _, part := range parts {
 				time.Sleep(part.after)
@@ -84,7 +83,7 @@ func TestListsWaitBriefly(t *testing.T) {
 			}
 		}()
 		for i, part := range parts {
-			if got := took(t, conn, plenty+1); got != part.want {
+			if got := took(t, conn, listBytes+1); got != part.want {
 				t.Errorf("part %d was read after %s, want %s", i+1, got, part.want)
 			}
 		}
@@ -93,7 +92,7 @@ func TestListsWaitBriefly(t *testing.T) {
 
 func TestCloseEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conn, server := moderatedPipe(t)
+		conn, server := batchedPipe(t)
 		go func() { _, _ = server.Write([]byte("12")) }()
 		took(t, conn, 1)
 		took(t, conn, 100)
@@ -105,8 +104,8 @@ func TestCloseEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestModeratedHTTP2 sends a list and events over a real connection, with TLS and HTTP/2.
-func TestModeratedHTTP2(t *testing.T) {
+// TestHTTP2 sends a list and events over a real connection, with TLS and HTTP/2.
+func TestHTTP2(t *testing.T) {
 	list := bytes.Repeat([]byte("a list. "), 1<<20)
 	var want bytes.Buffer
 	want.Write(list)
@@ -123,8 +122,7 @@ func TestModeratedHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-	moderate(config)
+	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: Dial(nil)}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
