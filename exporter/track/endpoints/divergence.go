@@ -38,10 +38,10 @@ type diverging struct {
 }
 
 // mark has a Service compared, once for all that changes within a second.
-func (d *divergence) mark(s *service, t time.Time) {
+func (x *divergence) mark(s *service, t time.Time) {
 	if !s.diverging.marked {
 		s.diverging.marked = true
-		d.marked.Push(marked{s, t})
+		x.marked.Push(marked{s, t})
 	}
 }
 
