@@ -19,10 +19,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// adviceGiven is the exit status if there is something to change.
+// adviceGiven is the exit status if there is advice.
 const adviceGiven exitStatus = 3
 
-// adviser is the flags of advise.
+// adviser has the flags of advise.
 type adviser struct {
 	cluster           clusterFlags
 	recording, output string
@@ -33,43 +33,38 @@ type adviser struct {
 
 func registerAdvise(app *kingpin.Application) (string, command) {
 	a := &adviser{}
-	cmd := app.Command("advise", "Say what to change in a cluster, and why. It reads a live cluster, or with --recording or --url what was seen of one. "+
-		"The exit status is 0 if there is nothing to advise, 3 if there is, 1 after an error, 2 for a wrong command line.")
+	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap (--url). "+
+		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for a wrong command line.")
 	a.cluster = addClusterFlags(cmd)
-	cmd.Flag("for", "How long to observe a live cluster before answering: several heartbeats, which are 10s apart. An interrupt ends it early.").
+	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. An interrupt ends it early.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	cmd.Flag("url", "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.").StringVar(&a.remote.url)
-	cmd.Flag("url.config", "File with the TLS and authentication settings for --url, in Prometheus' format: "+
+	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
 		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&a.remote.config)
-	cmd.Flag("url.cluster", "The cluster to advise on, if the kubeflap at --url has several.").StringVar(&a.remote.cluster)
-	cmd.Flag("output", "The form of the answer.").Default("text").EnumVar(&a.output, "text", "json")
+	cmd.Flag("url.cluster", "The cluster to advise on, if the kubeflap at --url serves several.").StringVar(&a.remote.cluster)
+	cmd.Flag("output", "Output format.").Default("text").EnumVar(&a.output, "text", "json")
 	a.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.advise
 }
 
-// trackerDefaults are the flags of the tracker when none is given.
-func trackerDefaults() trackerFlags {
-	return trackerFlags{settings: track.Settings{BounceWindow: 2 * time.Minute}, source: sourceAuto}
-}
-
-// validate finds flags that contradict each other, and settings that the source would not use.
+// validate refuses flags that contradict each other, and settings that the source would ignore.
 func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
-		return errors.New("--recording and --url: advise reads one of them")
+		return errors.New("--recording and --url exclude each other")
 	case *a.cluster.kubeconfig+*a.cluster.namespace != "" && a.recording+a.remote.url != "":
-		return errors.New("--kubeconfig and --namespace are for a live cluster: not with --recording or --url")
+		return errors.New("--kubeconfig and --namespace need a live cluster: remove --recording or --url")
 	case a.remote.url == "" && a.remote.config+a.remote.cluster != "":
-		return errors.New("--url.config and --url.cluster are for --url, which is missing")
+		return errors.New("--url.config and --url.cluster need --url")
 	case a.duration == 0:
-		return errors.New("--for=0s: nothing can be observed in no time")
+		return errors.New("--for=0s: must be more than 0s")
 	case a.remote.url != "" && *a.tracker != trackerDefaults():
-		return errors.New("--node-monitor-grace-period, --bounce-window and --endpoints.source are settings of the kubeflap at --url: give them there")
+		return errors.New("--node-monitor-grace-period, --bounce-window and --endpoints.source do not apply to --url: set them at the kubeflap there")
 	}
 	if parsed, err := url.Parse(a.remote.url); a.remote.url != "" && (err != nil || parsed.Host == "") {
-		return fmt.Errorf("--url: %q is no URL such as http://host:9969", a.remote.url)
+		return fmt.Errorf("--url: %q is not a URL such as http://host:9969", a.remote.url)
 	}
 	return nil
 }
@@ -94,7 +89,7 @@ func (a *adviser) advise(p program) error {
 	return nil
 }
 
-// makePrintable escapes what names of a recording or of another server hold that a terminal would obey.
+// makePrintable escapes control characters in names, which come from a recording or another server.
 func makePrintable(families []*dto.MetricFamily) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
@@ -107,37 +102,37 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read reads the source, and says what it is called.
+// read reads the metrics from the chosen source. Errors name it as from.
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":
 		families, err = a.remote.read(p.ctx)
 		return families, "the kubeflap at --url", err
 	case a.recording != "":
-		families, err = readRecording(p.ctx, a.recording, a.tracker.parsed())
+		families, err = readRecording(p.ctx, a.recording, a.tracker.settings())
 		return families, a.recording, err
 	}
 	families, err = a.observe(p)
 	return families, "the cluster", err
 }
 
-// readRecording gives the metrics as they are at a recording's end.
+// readRecording returns the metrics at a recording's end.
 func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) ([]*dto.MetricFamily, error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: 1}, deaf)
+	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: 1}, silent)
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
 	return gather(r.pipelines[0])
 }
 
-// observe watches a live cluster and gives the metrics after a while.
+// observe watches a live cluster for a while and returns its metrics.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
-	h := newPipeline(settings{tracker: a.tracker.parsed(), incidents: 1}, time.Now, deaf(""))
-	watcher, err := newWatcher(p.logger, a.cluster, h.apply)
+	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: 1}, time.Now, silent(""))
+	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
 		return nil, err
 	}
@@ -145,27 +140,27 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	failed := make(chan error, 1)
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return watcher.Run(running) })
-	group.Go(func() error { return asker{h.tracker, watcher}.run(running) })
+	group.Go(func() error { return checkLeases(running, pipeline.tracker, watcher) })
 	go func() {
 		defer stop()
 		failed <- group.Wait()
 	}()
-	if err := waitForSync(ctx, h.tracker, time.Duration(a.duration)); err == nil {
+	if err := waitForSync(ctx, pipeline.tracker, time.Duration(a.duration)); err == nil {
 		p.logger.Info("observing", "for", time.Duration(a.duration))
 		wait(ctx, time.Duration(a.duration))
 	}
-	families, err := gather(h)
+	families, err := gather(pipeline)
 	stop()
 	if failure := <-failed; failure != nil {
 		return nil, failure
 	}
-	if !h.tracker.Synced() {
-		return nil, fmt.Errorf("the cluster could not be read within --for=%s", time.Duration(a.duration))
+	if !pipeline.tracker.Synced() {
+		return nil, fmt.Errorf("the cluster was not listed within --for=%s", time.Duration(a.duration))
 	}
 	return families, err
 }
 
-// waitForSync waits until the cluster was read; an error if it was not in time.
+// waitForSync waits until all resources are listed. It returns an error after the limit.
 func waitForSync(ctx context.Context, tracker *track.Tracker, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -187,7 +182,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// gather gives the metrics that advice is read from.
+// gather returns the metrics that advice needs.
 func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p.collector.Only(advice.Metrics()))
@@ -198,8 +193,8 @@ func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-func writeReport(out io.Writer, report advice.Report, form string) error {
-	if form == "text" {
+func writeReport(out io.Writer, report advice.Report, format string) error {
+	if format == "text" {
 		advice.WriteText(out, report)
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 const incidentsDir = "../../exporter/recording/incidents/"
 
-// recorded are the five recorded incidents.
+// recorded returns the files of the five recorded incidents.
 func recorded(t *testing.T) (files []string) {
 	t.Helper()
 	files, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
@@ -75,7 +75,7 @@ func serveMetrics(t *testing.T, files ...string) *httptest.Server {
 	return server
 }
 
-func TestAdviceFromTheMetricsIsThatFromTheEvents(t *testing.T) {
+func TestAdviceFromMetricsEqualsAdviceFromEvents(t *testing.T) {
 	for _, file := range recorded(t) {
 		server := serveMetrics(t, file)
 		for _, form := range []string{"text", "json"} {
@@ -102,7 +102,7 @@ func TestAdviceOnOneOfSeveralClusters(t *testing.T) {
 	}
 }
 
-func TestAdviceFromAKubeflapThatAsksForAPassword(t *testing.T) {
+func TestAdviceFromAKubeflapWithAPassword(t *testing.T) {
 	server := serveMetrics(t, recorded(t)[0])
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "http.yml")
@@ -190,7 +190,7 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	}
 }
 
-func TestClusterThatCannotBeReachedIsGivenUpInTime(t *testing.T) {
+func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(kubeconfig, []byte(validKubeconfig), 0o600); err != nil {
 		t.Fatal(err)
@@ -201,12 +201,12 @@ func TestClusterThatCannotBeReachedIsGivenUpInTime(t *testing.T) {
 	}
 }
 
-// shown is a file of testdata as docs/advise.md shows it, in a block below its name.
+// shown matches a file of testdata in docs/advise.md: a block below its name.
 func shown() *regexp.Regexp {
 	return regexp.MustCompile("(?s)<!-- (testdata/\\S+) -->\n```(\\w+)\n.*?```")
 }
 
-// The output in the documentation is that of recorded incidents.
+// docs/advise.md shows the real output for recorded incidents.
 func TestDocumentedAdviceIsReal(t *testing.T) {
 	const path = "../../docs/advise.md"
 	page, err := os.ReadFile(path)

@@ -26,7 +26,7 @@ func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
 	settings := trackerSettings()
 	settings.incidents = 500 // the flag's default
-	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logTo(promslog.New(&promslog.Config{Writer: io.Discard})))
+	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logReporter{promslog.New(&promslog.Config{Writer: io.Discard})})
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
 		f.ready[i] = true
@@ -60,7 +60,7 @@ func (f *flapping) pod(i int) *event.Pod {
 	m := f.meta("pod", i)
 	m.Namespace = f.meta("service", i/podsPerService).Namespace
 	return &event.Pod{
-		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web", IPs: []string{"10.0.0.1"},
+		Meta: m, Node: fmt.Sprintf("node-%d", i%100), Phase: "Running", Owner: "ReplicaSet/web",
 		Ready: &event.Condition{Status: ready, Reason: "ContainersNotReady", Transition: f.now, Writer: "kubelet"}, ContainersReady: ready,
 		Containers: []event.Container{{Name: "web", Image: "web:1", ID: "c", Ready: f.ready[i], State: "running", Started: f.now.Add(-time.Hour)}},
 	}
@@ -70,7 +70,7 @@ func (f *flapping) addresses(service int) []event.Address {
 	all := make([]event.Address, podsPerService)
 	for i := range all {
 		pod := service*podsPerService + i
-		all[i] = event.Address{UID: f.meta("pod", pod).UID, IP: "10.0.0.1", Node: fmt.Sprintf("node-%d", pod%100), Ready: f.ready[pod], Serving: f.ready[pod]}
+		all[i] = event.Address{UID: f.meta("pod", pod).UID, IP: "10.0.0.1", Node: fmt.Sprintf("node-%d", pod%100), Ready: f.ready[pod]}
 	}
 	return all
 }
@@ -87,7 +87,7 @@ func (f *flapping) endpoints(s int) *event.Endpoints {
 	return &event.Endpoints{Meta: m, ManagedBy: "endpoint-controller", Writer: "kube-controller-manager", Addresses: f.addresses(s)}
 }
 
-// One event of a pod that flaps: its own, its slice's or its Endpoints', 500 a second.
+// An operation is one event of a flapping pod: of the pod, its slice or its Endpoints.
 func BenchmarkFlaps(b *testing.B) {
 	for _, services := range []int{200, 2000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
@@ -115,9 +115,9 @@ func BenchmarkFlaps(b *testing.B) {
 	}
 }
 
-// turn lets the newest Service come with its pods, and the one that came some before it go.
+// turn adds Service n with its pods, and removes the one that came standing Services before.
 func (f *flapping) turn(n, standing int) {
-	tell := func(kind event.Type, s int) {
+	apply := func(kind event.Type, s int) {
 		m := f.meta("come", s)
 		var all []event.Object
 		slice := &event.EndpointSlice{
@@ -129,7 +129,7 @@ func (f *flapping) turn(n, standing int) {
 			p.Meta = f.meta("come-pod", s*3+i)
 			p.Namespace, p.Ready.Status, p.ContainersReady = m.Namespace, event.StatusTrue, event.StatusTrue
 			all = append(all, p)
-			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true, Serving: true})
+			slice.Addresses = append(slice.Addresses, event.Address{UID: p.UID, IP: "10.1.0.1", Node: p.Node, Ready: true})
 		}
 		endpoints := &event.Endpoints{Meta: f.meta("come-endpoints", s), Addresses: slice.Addresses, ManagedBy: "endpoint-controller"}
 		all = append(all, &event.Service{Meta: m, Type: "ClusterIP", Selector: map[string]string{"app": "web"}}, slice, endpoints)
@@ -137,13 +137,13 @@ func (f *flapping) turn(n, standing int) {
 			f.pipeline.apply(event.Event{Seen: f.now, Kind: o.Kind(), Type: kind, Object: o})
 		}
 	}
-	tell(event.Added, 1_000_000+n)
+	apply(event.Added, 1_000_000+n)
 	if n >= standing {
-		tell(event.Deleted, 1_000_000+n-standing)
+		apply(event.Deleted, 1_000_000+n-standing)
 	}
 }
 
-// flap lets a pod flap, with its addresses.
+// flap changes the readiness of a pod and of its addresses.
 func (f *flapping) flap(pod int) {
 	f.ready[pod] = !f.ready[pod]
 	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
@@ -151,8 +151,7 @@ func (f *flapping) flap(pod int) {
 	}
 }
 
-// BenchmarkChurn is of what is in memory after each hour of pods and Services that come and go, one Service a second, while 10
-// pods a second flap.
+// BenchmarkChurn measures the heap after each hour in which a Service comes and another goes every second, and 10 pods a second flap.
 func BenchmarkChurn(b *testing.B) {
 	for b.Loop() {
 		f := newFlapping(200)

@@ -18,25 +18,25 @@ import (
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
-	cmd := app.Command("demo", "Replay five real incidents, recorded on a real control plane; no cluster needed.")
-	pace := speed(10)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("10").SetValue(named{&pace, "speed"})
-	pipeline := addPipelineFlags(cmd)
+	cmd := app.Command("demo", "Replay five incidents that were recorded on a real control plane. Needs no cluster.")
+	var pace speed
+	addFlag(cmd, "speed", "1 replays at the recorded speed, 10 ten times as fast.", "10", &pace)
+	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		recordings, err := openIncidents()
 		if err != nil {
 			return err
 		}
-		r := newDemo(recordings, float64(pace), pipeline.parsed(), p.out)
-		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
+		r := newDemo(recordings, float64(pace), flags.settings(), p.out)
+		return r.serve(p, listen, newRegistry(p.log.droppedLines))
 	}
 }
 
-// newDemo makes a replay that prints what there is to see.
+// newDemo returns a replay that prints transitions and incidents.
 func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) *replay {
 	out = &lockedWriter{out: out}
-	r := newReplay(recordings, speed, settings, func(string) listener { return listener{printTransitions(out), printIncident(out)} })
+	r := newReplay(recordings, speed, settings, func(string) reporter { return terminal{out} })
 	r.before = func(rec openRecording) {
 		fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
@@ -64,30 +64,26 @@ func openIncidents() ([]openRecording, error) {
 	return all, nil
 }
 
-// renewal is how often a kubelet renews its Lease: half of a grace period that is
-// below twice that is over in every interval, which is nothing to tell.
-const renewal = 10 * time.Second
+// renewInterval is how often a kubelet renews its Lease. With a grace period below 20 s, every interval lasts longer than half of it.
+const renewInterval = 10 * time.Second
 
-// printTransitions prints what there is to see, one line each.
-func printTransitions(out io.Writer) func(transition.Transition) {
-	return func(x transition.Transition) {
-		switch x := x.(type) {
-		case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced:
+// terminal prints transitions and incidents, one line each.
+type terminal struct{ out io.Writer }
+
+func (t terminal) transition(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced:
+		return
+	case transition.HeartbeatLate:
+		if x.Silence <= renewInterval {
 			return
-		case transition.HeartbeatLate:
-			if x.Silence <= renewal {
-				return
-			}
 		}
-		fmt.Fprintf(out, "%s  %s\n", clockTime(x.When()), printable.Line(x.String()))
 	}
+	fmt.Fprintf(t.out, "%s  %s\n", clockTime(x.When()), printable.Line(x.String()))
 }
 
-// printIncident prints one line when an incident begins or turns out to be
-// another one, and one more with the remedy at its end, or the recording's.
-func printIncident(out io.Writer) func(incident.Notice) {
-	return func(n incident.Notice) { fmt.Fprintln(out, printable.Line(incidentLine(n))) }
-}
+// incident prints the start of an incident and each change of its cause or scope, and its remedy at its end or the recording's.
+func (t terminal) incident(n incident.Notice) { fmt.Fprintln(t.out, printable.Line(incidentLine(n))) }
 
 func incidentLine(n incident.Notice) string {
 	x := &n.Incident
@@ -102,7 +98,7 @@ func incidentLine(n incident.Notice) string {
 	return fmt.Sprintf(">>> INCIDENT %s %s: %s", x.Scope, x.Cause, x.Summary)
 }
 
-// lockedWriter is written to by what happens and by what the passing of time brings.
+// lockedWriter serialises the lines of a replay and those of its pipelines.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

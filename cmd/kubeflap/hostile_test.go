@@ -18,13 +18,13 @@ import (
 
 const hostileDir = "testdata/hostile/"
 
-// hostile is what a stranger may have put into a recording behind each name: markup, quotes, templates, what a terminal obeys, and very much.
+// hostile is appended to each name of a recording: markup, quotes, templates, terminal control sequences, and a very long text.
 var hostile = `"'><script>document.title='ran'</script><img src=x onerror="document.title='ran'">javascript:document.title='ran'//` +
 	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> INCIDENT feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
 
 var names = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
 
-// makeHostile gives two of the recorded incidents hostile names. What is no UTF-8 ends each.
+// makeHostile gives two of the recorded incidents hostile names that end in invalid UTF-8.
 func makeHostile(t *testing.T) {
 	t.Helper()
 	quoted, err := json.Marshal(hostile)
@@ -72,7 +72,7 @@ func unzip(t *testing.T, path string) []byte {
 	return text
 }
 
-// hostileRecordings are the recordings with hostile names.
+// hostileRecordings returns the recordings with hostile names.
 func hostileRecordings(t *testing.T) []string {
 	t.Helper()
 	makeHostile(t)
@@ -83,15 +83,15 @@ func hostileRecordings(t *testing.T) []string {
 	return files
 }
 
-// checkPrintable checks that a terminal shows a text and obeys nothing in it, and that no name made a line of its own.
+// checkPrintable checks that a text has no control characters and that no name started a line.
 func checkPrintable(t *testing.T, what, text string) {
 	t.Helper()
 	obeyed := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 	if i := strings.IndexFunc(text, obeyed); i >= 0 || !utf8.ValidString(text) {
-		t.Errorf("%s: at %d a terminal obeys %.80q", what, i, text[max(i, 0):])
+		t.Errorf("%s: at %d there are control characters: %.80q", what, i, text[max(i, 0):])
 	}
 	if strings.Contains(text, "\n>>> INCIDENT feigned") {
-		t.Errorf("%s: a name has made a line of its own", what)
+		t.Errorf("%s: a name has started a line", what)
 	}
 	if !strings.Contains(text, "longlong") {
 		t.Errorf("%s: there is no hostile name in it:\n%.500s", what, text)
@@ -128,7 +128,7 @@ func TestHostileNamesOnATerminal(t *testing.T) {
 
 var objectTimes = regexp.MustCompile(`("(?:renew|heartbeat|transition|deletion|started)"):"[^"]+"`)
 
-// Times in objects are by whoever writes these: an API server takes any of the calendar. Counters stay what they are.
+// Clients choose the times in objects, and the API server accepts any date. Counters must stay valid.
 func TestHostileTimes(t *testing.T) {
 	calendar := []string{"9999-12-31T23:59:59.999999999Z", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00", "2262-04-12T00:00:00Z"}
 	recorded, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
@@ -160,7 +160,7 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
-// checkCounters checks that what counts is a number and not below 0, and what was measured a number.
+// checkCounters checks that all values are finite, and counters not negative.
 func checkCounters(t *testing.T, text string) {
 	t.Helper()
 	families, err := parseMetrics(strings.NewReader(text))
@@ -173,15 +173,15 @@ func checkCounters(t *testing.T, text string) {
 			if math.IsNaN(value) || math.IsInf(value, 0) {
 				t.Errorf("%s %v", family.GetName(), m)
 			}
-			// A clock may be behind, everything else is an amount.
+			// Only a clock offset may be negative.
 			if value < 0 && family.GetName() != "kubeflap_node_clock_offset_seconds" {
-				t.Errorf("%s %v is less than nothing", family.GetName(), m)
+				t.Errorf("%s %v is negative", family.GetName(), m)
 			}
 		}
 	}
 }
 
-// What was seen by a clock that leaps counts for nothing.
+// An event of a clock that jumped must not count.
 func TestAnEventOfTheYear9999IsRefused(t *testing.T) {
 	text, err := os.ReadFile(story)
 	if err != nil {
@@ -212,13 +212,13 @@ func TestHostileNamesInTheDemo(t *testing.T) {
 	}
 }
 
-// A log in JSON is read by programs, to which only what JSON escapes can do harm.
+// Programs read a log in JSON: every line must be valid JSON.
 func TestHostileNamesInALogAsJSON(t *testing.T) {
 	file := hostileRecordings(t)[0]
 	_, _, log := kubeflap(t, "replay", "--once", "--log.level=debug", "--log.format=json", file)
 	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {
 		if !json.Valid([]byte(line)) || strings.Contains(line, "\x1b") {
-			t.Fatalf("no JSON, or what a terminal obeys: %.200q", line)
+			t.Fatalf("not JSON, or with control characters: %.200q", line)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func TestHostileErrors(t *testing.T) {
 	}
 }
 
-// A file's name becomes a label, whatever it is.
+// A file's name becomes a label value.
 func TestRecordingsWithHostileFileNames(t *testing.T) {
 	text, err := os.ReadFile(story)
 	if err != nil {
@@ -279,6 +279,6 @@ func TestNoProfiling(t *testing.T) {
 	}
 	_, landing, err := visitor{}.ask(t, "GET", "http://"+start(t, "")+"/")
 	if err != nil || strings.Contains(landing, "debug/pprof") {
-		t.Errorf("%v: the page of links offers it:\n%s", err, landing)
+		t.Errorf("%v: the landing page links to it:\n%s", err, landing)
 	}
 }

@@ -5,21 +5,38 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/common/promslog"
+
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// logTransitions logs each transition in one line, with pod, IP and node: what nodes,
-// Services and ready addresses gained and lost. The measurements between are for those who look closer.
-func logTransitions(logger *slog.Logger) func(transition.Transition) {
-	return func(x transition.Transition) {
-		if _, ok := x.(transition.HeartbeatSeen); ok {
-			return
-		}
-		// The sentence costs more than the transition.
-		if level := levelOf(x); logger.Enabled(context.Background(), level) {
-			logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
-		}
+// throughQueue makes a logger's configuration write through a queue, which it returns.
+func throughQueue(logging *promslog.Config) *logQueue {
+	direct := *logging
+	logger := promslog.New(&direct)
+	queue := newLogQueue(logging.Writer, func(dropped int) {
+		logger.Warn("log lines were dropped here: the reader of the log does not keep up", "lines", dropped)
+	})
+	logging.Writer = queue
+	return queue
+}
+
+// logReporter logs transitions, and the start and end of incidents.
+type logReporter struct{ logger *slog.Logger }
+
+// silent reports nothing.
+func silent(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
+
+// transition logs what nodes, Services and ready addresses gained or lost in one line each. Measurements are for the level debug.
+func (l logReporter) transition(x transition.Transition) {
+	if _, ok := x.(transition.HeartbeatSeen); ok {
+		return
+	}
+	// To write the sentence takes longer than to find the transition.
+	if level := levelOf(x); l.logger.Enabled(context.Background(), level) {
+		l.logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
 	}
 }
 
@@ -30,13 +47,13 @@ func levelOf(x transition.Transition) slog.Level {
 		transition.OutageStarted, transition.OutageEnded, transition.EndpointsReset, transition.SelectorConflict:
 		return slog.LevelInfo
 	}
-	// exporter/watch logs the breaks of watches itself, with their errors.
+	// exporter/watch logs broken watches itself, with their errors.
 	return slog.LevelDebug
 }
 
-// attributes are the fields that are set.
+// attributes are the fields of a transition that are set.
 func attributes(x transition.Transition) []slog.Attr {
-	all := append(make([]slog.Attr, 0, 7), slog.String("at", x.When().UTC().Format(time.RFC3339Nano)))
+	all := append(make([]slog.Attr, 0, 7), slog.String("at", stamp(x.When())))
 	add := func(key, value string) {
 		if value != "" {
 			all = append(all, slog.String(key, value))
@@ -55,3 +72,29 @@ func attributes(x transition.Transition) []slog.Attr {
 	}
 	return all
 }
+
+// incident logs that an incident started or changed, and with all its numbers that it ended or is not followed any more.
+func (l logReporter) incident(n incident.Notice) {
+	x := &n.Incident
+	about := []any{"id", x.ID, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
+	message := "incident ended"
+	switch n.Kind {
+	case incident.Started, incident.Changed:
+		l.logger.Info("incident: "+x.Summary, about...)
+		return
+	case incident.Merged:
+		l.logger.Info("incident is part of another", append(about, "into", n.Into)...)
+		return
+	case incident.Dropped:
+		message = "incident is ongoing but no longer followed: newer ones take its place (--incidents.size)"
+	case incident.Ongoing:
+		message = "incident is ongoing"
+	case incident.Ended:
+		about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())
+	}
+	l.logger.Info(message, append(about,
+		"nodes", len(x.Nodes)+x.NodesLeftOut, "services", len(x.Services)+x.ServicesLeftOut, "addresses_lost", x.Lost,
+		"outages", x.Outages, "outage_seconds", x.OutageTime.Seconds(), "summary", x.Summary, "remedy", x.Remedy)...)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

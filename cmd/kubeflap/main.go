@@ -1,5 +1,5 @@
-// Command kubeflap watches a Kubernetes cluster and tells which nodes, pods and
-// Service addresses lose readiness, how often and how long.
+// Command kubeflap watches a Kubernetes cluster and counts which nodes, pods and
+// Service addresses lose readiness, how often and for how long.
 package main
 
 import (
@@ -26,26 +26,26 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 type program struct {
 	ctx    context.Context
 	logger *slog.Logger
-	// lines is what the logger writes to.
-	lines *lines
-	out   io.Writer
+	// log is the queue that the logger writes to.
+	log *logQueue
+	out io.Writer
 }
 
 // command is a subcommand with its flags parsed.
 type command func(program) error
 
-// exitStatus ends the program with a status of its own and nothing to complain about.
+// exitStatus ends the program with this status and without an error message.
 type exitStatus int
 
 // Error implements error.
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// run parses the arguments, runs the command that they name, and returns the exit status.
+// run parses the arguments, runs their command and returns the exit status.
 func run(args []string, out, errOut io.Writer) int {
-	app := kingpin.New("kubeflap", "Counts every change of readiness in a Kubernetes cluster, however brief, and says why.")
+	app := kingpin.New("kubeflap", "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
 	app.UsageWriter(out).ErrorWriter(errOut)
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
-	// Help and version end the process; here they end run.
+	// kingpin ends the process after --help and --version. Here only run ends.
 	done := false
 	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
@@ -66,13 +66,13 @@ func run(args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "kubeflap: %s; see kubeflap --help\n", printable.Text(err.Error()))
 		return 2
 	}
-	// The second signal ends the process at once: stop gives it back to the runtime.
+	// stop restores the default handling of signals, so the second one ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	log := logThrough(logging)
+	log := throughQueue(logging)
 	defer log.close()
-	p := program{ctx: ctx, logger: promslog.New(logging), lines: log, out: out}
+	p := program{ctx: ctx, logger: promslog.New(logging), log: log, out: out}
 	limitMemory(p.logger)
 	err = commands[name](p)
 	var status exitStatus
@@ -80,20 +80,9 @@ func run(args []string, out, errOut io.Writer) int {
 	case errors.As(err, &status):
 		return int(status)
 	case err != nil:
-		// It may quote a stranger's recording, or what another server answered.
+		// The error may quote a recording or another server's answer, so it is escaped.
 		fmt.Fprintf(log, "kubeflap: %s\n", printable.Text(err.Error()))
 		return 1
 	}
 	return 0
-}
-
-// logThrough makes a log write through lines, and gives these.
-func logThrough(logging *promslog.Config) *lines {
-	direct := *logging
-	logger := promslog.New(&direct)
-	log := newLines(logging.Writer, func(dropped int) {
-		logger.Warn("lines of the log were dropped here: whoever reads it did not keep up", "lines", dropped)
-	})
-	logging.Writer = log
-	return log
 }

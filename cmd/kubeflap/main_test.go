@@ -116,7 +116,7 @@ func TestReplayOncePrintsTheFinalMetrics(t *testing.T) {
 	}
 }
 
-// inOrder gives the same text for the same metrics, whatever the order of families and labels.
+// inOrder returns the same text for the same metrics, whatever the order of families and labels.
 func inOrder(t *testing.T, text string) string {
 	t.Helper()
 	families, err := parseMetrics(strings.NewReader(text))
@@ -152,7 +152,7 @@ func TestReplayReadsADamagedRecordingUpToTheDamage(t *testing.T) {
 	}
 }
 
-func TestReplayOfSeveralRecordingsTellsTheirClustersApart(t *testing.T) {
+func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.jsonl")
 	text, err := os.ReadFile(story)
 	if err != nil {
@@ -199,9 +199,9 @@ func TestFlagReferenceIsFresh(t *testing.T) {
 	}
 }
 
-func TestLogOfAReplayTellsWhatGoesOnAtItsEnd(t *testing.T) {
+func TestLogOfAReplayEndsWithTheOngoingIncidents(t *testing.T) {
 	status, _, log := kubeflap(t, "replay", "--once", "../../exporter/recording/incidents/2-endpoints-reset.jsonl.gz")
-	if status != 0 || strings.Count(log, `msg="incident goes on"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
-		t.Errorf("status %d, want 2 incidents that go on and 1 that has ended:\n%s", status, log)
+	if status != 0 || strings.Count(log, `msg="incident is ongoing"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
+		t.Errorf("status %d, want 2 ongoing incidents and 1 that has ended:\n%s", status, log)
 	}
 }

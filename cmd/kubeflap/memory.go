@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// gcPercent is how much garbage may gather, in percent of what is in use, before it is collected.
-	// What is in use changes little, so that less room costs few collections more.
+	// gcPercent is how much garbage may collect, in percent of the live heap, before the collector runs. The live heap changes
+	// little, so a small value costs few collections more.
 	gcPercent = 25
-	// memoryShare is how much of its container's memory the heap may fill before it is collected more often.
+	// memoryShare is the share of the container's memory that the runtime may use before it collects more often.
 	memoryShare = 0.9
 )
 
-// limitMemory tells the collector how much memory there is. Who sets GOGC, GOMEMLIMIT or AUTOMEMLIMIT knows better.
+// limitMemory sets the garbage collector's target and the memory limit. GOGC, GOMEMLIMIT and AUTOMEMLIMIT take precedence.
 func limitMemory(logger *slog.Logger) {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
@@ -27,6 +27,6 @@ func limitMemory(logger *slog.Logger) {
 		if _, set := os.LookupEnv("AUTOMEMLIMIT"); set {
 			level = slog.LevelWarn
 		}
-		logger.Log(context.Background(), level, "no memory limit is set", "err", err)
+		logger.Log(context.Background(), level, "no memory limit was set", "err", err)
 	}
 }

@@ -7,22 +7,22 @@ import (
 	"testing"
 )
 
-// terminal shows what several write to it.
-type terminal struct {
+// sharedBuffer takes both standard output and standard error.
+type sharedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *terminal) Write(text []byte) (int, error) {
+func (s *sharedBuffer) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(text)
 }
 
-func TestReplayOncePrintsTheSameMetricsEachTimeAndAllOfThemBehindTheLog(t *testing.T) {
+func TestReplayOncePrintsTheSameMetricsEachTimeAndAfterTheLog(t *testing.T) {
 	first := ""
 	for range 20 {
-		var screen terminal
+		var screen sharedBuffer
 		if status := run([]string{"replay", "--once", "../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz"}, &screen, &screen); status != 0 {
 			t.Fatalf("exit status %d", status)
 		}

@@ -5,53 +5,49 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alecthomas/kingpin/v2"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// pipeline is the way through: what comes in at apply can be read from collector and incidents.
+// pipeline feeds events to the tracker, and the transitions that the tracker returns to the histograms, the incidents and the
+// reporter, in this order.
 type pipeline struct {
-	// mu keeps the transitions in the order in which the tracker found them.
-	mu        sync.Mutex
 	tracker   *track.Tracker
 	collector *metrics.Collector
 	incidents *correlate.Log
-	now       func() time.Time
-	// started is when the pipeline was made; zero in a replay, whose time has not begun then.
-	started  time.Time
-	listener listener
+	reporter  reporter
+
+	now func() time.Time
+	// started is when the pipeline was made. It is zero in a replay, whose time begins with the first event.
+	started time.Time
+	// mu keeps the transitions in the tracker's order.
+	mu sync.Mutex
 }
 
-// listener hears of each transition, and of incidents that begin, change and end.
-type listener struct {
-	transition func(transition.Transition)
-	incident   func(incident.Notice)
+// reporter writes down what happens. The pipeline never calls it twice at the same time.
+type reporter interface {
+	transition(x transition.Transition)
+	incident(n incident.Notice)
 }
 
-// settings are those of a pipeline.
+// settings configure a pipeline.
 type settings struct {
-	tracker   track.Settings
+	tracker track.Settings
+	// incidents is how many of them are kept.
 	incidents int
 }
 
-// deaf listens to nothing.
-func deaf(string) listener {
-	return listener{func(transition.Transition) {}, func(incident.Notice) {}}
-}
-
-// newPipeline makes a pipeline whose answers are as of now().
-func newPipeline(settings settings, now func() time.Time, listener listener) *pipeline {
-	h := &pipeline{collector: metrics.NewCollector(), incidents: correlate.New(settings.incidents), now: now, started: now(), listener: listener}
-	h.tracker = track.New(settings.tracker)
-	h.collector.Read(h.tracker, h.asOfNow)
-	return h
+// newPipeline returns a pipeline that reads the time from now.
+func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline {
+	p := &pipeline{tracker: track.New(settings.tracker), incidents: correlate.New(settings.incidents), reporter: to, now: now, started: now()}
+	p.collector = metrics.NewCollector(p.tracker, p.advance)
+	return p
 }
 
 // apply takes in one event.
@@ -61,8 +57,8 @@ func (p *pipeline) apply(e event.Event) {
 	p.distribute(p.tracker.Apply(e))
 }
 
-// asOfNow lets the time pass until now, and returns it.
-func (p *pipeline) asOfNow() time.Time {
+// advance takes in that time has passed, and returns the time.
+func (p *pipeline) advance() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.now()
@@ -70,37 +66,26 @@ func (p *pipeline) asOfNow() time.Time {
 	return t
 }
 
-// distribute hands transitions to the histograms, the incidents and the listener, in their order.
 func (p *pipeline) distribute(found []transition.Transition) {
 	for _, x := range found {
 		p.collector.Observe(x)
 		p.incidents.Observe(x)
-		p.listener.transition(x)
-		// Most transitions are heartbeats, and no heartbeat begins an incident.
+		p.reporter.transition(x)
+		// Most transitions are heartbeats, and no heartbeat starts an incident.
 		if _, ok := x.(transition.HeartbeatSeen); !ok {
-			p.notifyAt(x.When())
+			p.report(p.incidents.Notices(x.When()))
 		}
 	}
 }
 
-func (p *pipeline) notifyAt(t time.Time) {
-	for _, notice := range p.incidents.Notices(t) {
-		p.listener.incident(notice)
+func (p *pipeline) report(notices []incident.Notice) {
+	for _, n := range notices {
+		p.reporter.incident(n)
 	}
 }
 
-// finish tells what was still waited for, and of the incidents that have not ended, when nothing more will come.
-func (p *pipeline) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.distribute(p.tracker.Settle())
-	for _, notice := range p.incidents.LastNotices(p.now()) {
-		p.listener.incident(notice)
-	}
-}
-
-// letTimePass lets the pipeline find what becomes late, or is over, by the mere passing of time.
-func (p *pipeline) letTimePass(ctx context.Context) error {
+// tick reports heartbeats that become late and incidents that end because time passes, until ctx ends.
+func (p *pipeline) tick(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -108,29 +93,32 @@ func (p *pipeline) letTimePass(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			p.notify()
+			t := p.advance()
+			p.mu.Lock()
+			p.report(p.incidents.Notices(t))
+			p.mu.Unlock()
 		}
 	}
 }
 
-// notify reports what became due by now.
-func (p *pipeline) notify() {
-	t := p.asOfNow()
+// finish reports what still waited for its cause and which incidents are ongoing. No event comes afterwards.
+func (p *pipeline) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.notifyAt(t)
+	p.distribute(p.tracker.Settle())
+	p.report(p.incidents.LastNotices(p.now()))
 }
 
-// cluster is what the pages read of the pipeline.
+// cluster is what the pages show of the pipeline.
 func (p *pipeline) cluster(name string) web.Cluster {
 	return web.Cluster{Name: name, Unwatched: p.unwatched, Incidents: func() ([]incident.Incident, time.Time) {
-		t := p.asOfNow()
+		t := p.advance()
 		return p.incidents.Incidents(t), t
 	}}
 }
 
-// unwatched is what is not watched now. Of a recording that has not begun there is nothing to say.
-func (p *pipeline) unwatched() []track.Watch {
+// unwatched returns the resources that are not watched now, none before a replay has begun.
+func (p *pipeline) unwatched() []watches.Watch {
 	t := p.now()
 	if t.IsZero() {
 		return nil
@@ -144,55 +132,5 @@ func (p *pipeline) unwatched() []track.Watch {
 	return all
 }
 
-// unready is what makes the pipeline unfit to be asked now.
-func (p *pipeline) unready() []track.Watch { return p.tracker.Unready(p.now()) }
-
-// pipelineFlags are the flags of a pipeline's settings.
-type pipelineFlags struct {
-	tracker   *trackerFlags
-	incidents int
-}
-
-func addPipelineFlags(cmd *kingpin.CmdClause) *pipelineFlags {
-	h := &pipelineFlags{tracker: addTrackerFlags(cmd)}
-	cmd.Flag("incidents.size", "How many incidents are kept, the newest.").
-		Default("500").SetValue(named{(*positiveInt)(&h.incidents), "incidents.size"})
-	return h
-}
-
-func (h *pipelineFlags) parsed() settings { return settings{h.tracker.parsed(), h.incidents} }
-
-// trackerFlags are the flags of the tracker's settings.
-type trackerFlags struct {
-	settings track.Settings
-	source   string
-}
-
-const (
-	sourceAuto           = "auto"
-	sourceEndpointSlices = "endpointslices"
-	sourceEndpoints      = "endpoints"
-)
-
-func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
-	f := &trackerFlags{}
-	cmd.Flag("node-monitor-grace-period",
-		"The kube-controller-manager's flag of this name. 0s finds it out: from its pod, from what is seen, or by the server's version.").
-		Default("0s").SetValue(named{(*positiveDuration)(&f.settings.GracePeriod), "node-monitor-grace-period"})
-	cmd.Flag("bounce-window", "How soon an address must be back in rotation to count as a bounce.").
-		Default("2m").SetValue(named{(*positiveDuration)(&f.settings.BounceWindow), "bounce-window"})
-	cmd.Flag("endpoints.source", "Where the states of addresses are read from: auto takes EndpointSlices where the cluster has them, else Endpoints.").
-		Default(sourceAuto).SetValue(named{choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}}, "endpoints.source"})
-	return f
-}
-
-func (f *trackerFlags) parsed() track.Settings {
-	settings := f.settings
-	switch f.source {
-	case sourceEndpointSlices:
-		settings.AddressSource = event.KindEndpointSlice
-	case sourceEndpoints:
-		settings.AddressSource = event.KindEndpoints
-	}
-	return settings
-}
+// unready returns the resources because of which /-/ready fails now.
+func (p *pipeline) unready() []watches.Watch { return p.tracker.Unready(p.now()) }

@@ -7,32 +7,32 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// A kubeflap that has never reached the API server sees nothing since it was started.
-func TestAHouseThatNothingCameIntoWatchesNothing(t *testing.T) {
+// A kubeflap that has never reached the API server has watched nothing since its start.
+func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	h := newPipeline(trackerSettings(), func() time.Time { return now }, deaf(""))
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent(""))
 	now = start.Add(time.Minute)
-	all := h.cluster("").Unwatched()
+	all := p.cluster("").Unwatched()
 	if len(all) != len(event.Kinds()) || !all[0].Since.Equal(start) {
 		t.Errorf("not watched: %v", all)
 	}
-	if len(h.unready()) != len(event.Kinds()) {
-		t.Errorf("it is ready, but for %v", h.unready())
+	if len(p.unready()) != len(event.Kinds()) {
+		t.Errorf("only %v are not ready", p.unready())
 	}
 }
 
-func TestAReplayTellsTheWatchesOfItsRecording(t *testing.T) {
+func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	recordings, err := openIncidents()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings[:2], 0, trackerSettings(), deaf)
+	r := newReplay(recordings[:2], 0, trackerSettings(), silent)
 	if got := r.pipelines[0].cluster("").Unwatched(); len(got) != 0 {
-		t.Errorf("before it has begun: %v", got)
+		t.Errorf("before it begins: %v", got)
 	}
 	if len(r.unready()) == 0 {
-		t.Error("ready before it has begun")
+		t.Error("ready before it begins")
 	}
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)

@@ -19,10 +19,10 @@ import (
 func registerRecord(app *kingpin.Application) (string, command) {
 	cmd := app.Command("record", "Record the events of a live cluster until interrupted.")
 	cluster := addClusterFlags(cmd)
-	file := cmd.Arg("file", "The recording to write; it must not exist. A name that ends in .gz is compressed.").Required().String()
-	title := cmd.Flag("title", "One line for the recording's header; not in an anonymised one.").String()
+	file := cmd.Arg("file", "The recording to write. It must not exist yet. A name that ends in .gz is compressed.").Required().String()
+	title := cmd.Flag("title", "A line for the recording's header. An anonymised recording leaves it out.").String()
 	var duration positiveDuration
-	cmd.Flag("duration", "Stop after this time; 0s records until interrupted.").Default("0s").SetValue(named{&duration, "duration"})
+	addFlag(cmd, "duration", "Stop after this time. 0s records until interrupted.", "0s", &duration)
 	anonymise := cmd.Flag("anonymise", "Replace names, addresses and UIDs with pseudonyms.").Bool()
 	return cmd.FullCommand(), func(p program) error {
 		r := recorder{file: *file, tracker: track.New(track.Settings{})}
@@ -44,7 +44,7 @@ func registerRecord(app *kingpin.Application) (string, command) {
 		p.logger.Info("recording", "file", *file)
 		group, running := errgroup.WithContext(ctx)
 		group.Go(func() error { return watcher.Run(running) })
-		group.Go(func() error { return asker{r.tracker, watcher}.run(running) })
+		group.Go(func() error { return checkLeases(running, r.tracker, watcher) })
 		if err := r.finish(group.Wait()); err != nil {
 			return err
 		}
@@ -60,24 +60,23 @@ func withOptionalTimeout(ctx context.Context, d time.Duration) (context.Context,
 	return context.WithTimeout(ctx, d)
 }
 
-// recorder writes what six watches deliver side by side, in one order.
+// recorder writes the events of all watches into one file.
 type recorder struct {
 	mu         sync.Mutex
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// fold tells when Leases are to be read directly: the answers belong into the recording.
+	// tracker decides when to read Leases directly: what is read belongs in the recording.
 	tracker *track.Tracker
 	events  int
-	// listed: a first list is complete, so there is something in the recording.
+	// listed says that a first list is complete: the recording is not empty.
 	listed bool
-	// fail stops the recording at err: a file that cannot be written is no reason to watch on.
+	// fail stops the watches when the file cannot be written; err is why.
 	fail context.CancelFunc
 	err  error
 }
 
-// finish ends the recording with the moment at which it ended, so that what was
-// still going on then has its length. A file with nothing in it would only be in the way.
+// finish writes a last event with the time of the end: ongoing outages last until then. It removes a recording that holds no list.
 func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
 	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))

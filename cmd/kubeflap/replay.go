@@ -18,17 +18,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 func registerReplay(app *kingpin.Application) (string, command) {
-	cmd := app.Command("replay", "Read recordings and serve the metrics of the clusters that they are of, at their time.")
-	files := cmd.Arg("file", "A recording. Several are played one after the other; each is a cluster of its own, with its file's name in the label cluster.").Required().Strings()
-	pace := speed(1)
-	cmd.Flag("speed", "How many times as fast as it was recorded.").Default("1").SetValue(named{&pace, "speed"})
-	once := cmd.Flag("once", "Read everything at once, print the final metrics and exit.").Bool()
-	pipeline := addPipelineFlags(cmd)
+	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters, in recorded time.")
+	files := cmd.Arg("file", "A recording. Several are replayed one after the other, each as a cluster of its own, with the file's name in the label cluster.").Required().Strings()
+	var pace speed
+	addFlag(cmd, "speed", "1 replays at the recorded speed, 10 ten times as fast.", "1", &pace)
+	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
+	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
 		if *once {
@@ -38,28 +38,27 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newReplay(recordings, float64(pace), pipeline.parsed(), func(cluster string) listener {
+		r := newReplay(recordings, float64(pace), flags.settings(), func(cluster string) reporter {
 			if cluster == "" {
-				return logTo(p.logger)
+				return logReporter{p.logger}
 			}
-			return logTo(p.logger.With(metrics.ClusterLabel, cluster))
+			return logReporter{p.logger.With(metrics.ClusterLabel, cluster)}
 		})
 		if *once {
-			p.lines.waitForRoom(p.ctx)
+			p.log.block(p.ctx)
 			return r.printFinal(p)
 		}
-		return r.serve(p, listen, newRegistry(p.lines.droppedSoFar))
+		return r.serve(p, listen, newRegistry(p.log.droppedLines))
 	}
 }
 
-// openRecording is an opened recording and its name in the label cluster.
+// openRecording is an open recording and its value of the label cluster.
 type openRecording struct {
 	*recording.Reader
 	cluster string
 }
 
-// openRecordings opens all of them before the first is played: a mistyped name
-// shows at once.
+// openRecordings opens all files before the first is played, so a mistyped name fails at once.
 func openRecordings(files []string) ([]openRecording, error) {
 	var all []openRecording
 	for _, file := range files {
@@ -69,11 +68,11 @@ func openRecordings(files []string) ([]openRecording, error) {
 		}
 		name := ""
 		if len(files) > 1 {
-			// A file may have any name, a label none that is no text.
+			// A file's name may be any bytes; a label's value must be text.
 			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if len(files) > 1 && name == "" {
-			return nil, fmt.Errorf("recording %s: its name leaves nothing for the label %s", file, metrics.ClusterLabel)
+			return nil, fmt.Errorf("recording %s: its name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
 		}
 		if slices.ContainsFunc(all, func(r openRecording) bool { return len(files) > 1 && r.cluster == name }) {
 			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
@@ -92,18 +91,18 @@ type replay struct {
 	before func(openRecording)
 }
 
-// newReplay makes the replay; listen gives who is told of a cluster's findings and incidents.
-func newReplay(recordings []openRecording, speed float64, settings settings, listen func(cluster string) listener) *replay {
+// newReplay returns a replay. report returns the reporter of a cluster.
+func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
 	r := &replay{recordings: recordings, before: func(openRecording) {}}
 	for _, opened := range recordings {
 		clock := recording.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
-		r.pipelines = append(r.pipelines, newPipeline(settings, clock.Now, listen(opened.cluster)))
+		r.pipelines = append(r.pipelines, newPipeline(settings, clock.Now, report(opened.cluster)))
 	}
 	return r
 }
 
-// play plays all recordings. A damaged one is played up to the damage, the next ones are played all the same.
+// play plays all recordings. A damaged one is played up to the damage, and the next ones follow.
 func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
@@ -118,7 +117,7 @@ func (r *replay) play(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// page is of all clusters.
+// page has the metrics of all clusters.
 func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	page := metrics.NewPage(process)
 	for i, pipeline := range r.pipelines {
@@ -127,7 +126,7 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	return page
 }
 
-// printFinal plays everything at once and prints the metrics as they are in the end.
+// printFinal plays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
 	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
@@ -135,15 +134,15 @@ func (r *replay) printFinal(p program) error {
 		return errors.Join(failure, fmt.Errorf("gather the metrics: %w", err))
 	}
 	defer scrape.Done()
-	p.lines.flush()
+	p.log.flush()
 	if err := scrape.Write(p.out, expfmt.NewFormat(expfmt.TypeTextPlain)); err != nil {
 		return errors.Join(failure, fmt.Errorf("print the metrics: %w", err))
 	}
 	return failure
 }
 
-// serve plays while it serves, and goes on serving what was reached. What was
-// wrong with a recording is said when it is met, and is the exit status in the end.
+// serve plays and serves, then serves the final state until interrupted. It logs the error of a damaged recording at once and
+// returns it in the end.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *prometheus.Registry) error {
 	if err := checkWeb(listen); err != nil {
 		return err
@@ -152,31 +151,31 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 	var failure error
 	group.Go(func() error {
 		if failure = r.play(ctx); failure != nil {
-			p.logger.Error("not everything could be replayed", "err", failure)
+			p.logger.Error("a recording could not be replayed completely", "err", failure)
 		} else if ctx.Err() == nil {
-			p.logger.Info("replayed everything; serving the final state until interrupted")
+			p.logger.Info("replay complete; serving the final state until interrupted")
 		}
 		return nil
 	})
 	var clusters []web.Cluster
 	for i := range r.pipelines {
 		clusters = append(clusters, r.pipelines[i].cluster(r.recordings[i].cluster))
-		group.Go(func() error { return r.pipelines[i].letTimePass(ctx) })
+		group.Go(func() error { return r.pipelines[i].tick(ctx) })
 	}
 	group.Go(func() error {
-		return serve(ctx, p, listen, pages{r.page(registry), registry, r.unready, clusters, false})
+		return serve(ctx, p, listen, web.Pages{Metrics: r.page(registry), Registry: registry, Clusters: clusters, Unready: r.unready})
 	})
 	return errors.Join(group.Wait(), failure)
 }
 
-// unready is what of the first recording is not there yet: the others come after it. What was not watched when it was
-// recorded does not make the replay unfit to be asked.
-func (r *replay) unready() []track.Watch {
+// unready returns the resources that the first recording has not listed yet. The replay is ready afterwards, whatever the recordings
+// do not hold.
+func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()
 	}
 	return nil
 }
 
-// clockTime is a recorded time as the terminal shows it.
+// clockTime formats a recorded time for the terminal.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

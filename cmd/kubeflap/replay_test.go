@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// crowd is a recording of a cluster with many Services: of a few bytes each.
+// crowd writes a recording of a cluster with many Services of a few bytes each.
 func crowd(t *testing.T, services int) string {
 	t.Helper()
 	var text strings.Builder
@@ -26,19 +26,19 @@ func crowd(t *testing.T, services int) string {
 	return write(t, filepath.Join(t.TempDir(), "crowd.jsonl"), text.String())
 }
 
-// What is printed in the end is written as it is read: a small recording can make many series.
+// The final metrics are written as they are read: a small recording can have many series.
 func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	const services = 2000
 	recordings, err := openRecordings([]string{crowd(t, services)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReplay(recordings, 0, trackerSettings(), deaf)
+	r := newReplay(recordings, 0, trackerSettings(), silent)
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p := program{ctx: t.Context(), lines: newLines(io.Discard, func(int) {}), out: io.Discard}
-	// All is read already; what is left is to print it.
+	p := program{ctx: t.Context(), log: newLogQueue(io.Discard, func(int) {}), out: io.Discard}
+	// All events are applied; only the metrics are left to print.
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"strings"
 	"time"
 
@@ -19,62 +18,52 @@ import (
 	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 const (
 	defaultAddress = ":9969"
-	// drainTime is what scrapes that run at SIGTERM have to finish.
-	drainTime = 5 * time.Second
+	// drainTimeout is how long running scrapes may take to finish after SIGTERM.
+	drainTimeout = 5 * time.Second
 
-	// What a client may take of each listener. Only GET is answered, so a request is small; the largest answer, the
-	// metrics of a large cluster, is some ten megabytes.
-	headerTime = 10 * time.Second
-	readTime   = 30 * time.Second
-	writeTime  = time.Minute
-	idleTime   = 2 * time.Minute
-	maxHeader  = 32 << 10
+	// The limits of each connection. Only GET and HEAD are answered, so requests are small. The largest answer, the metrics of
+	// a large cluster, has about ten megabytes.
+	headerTimeout  = 10 * time.Second
+	readTimeout    = 30 * time.Second
+	writeTimeout   = time.Minute
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
 )
 
 func addWebFlags(cmd *kingpin.CmdClause) *toolkit.FlagConfig {
 	return kingpinflag.AddFlags(cmd, defaultAddress)
 }
 
-// checkWeb reads --web.config.file and what it names, before anything listens or a cluster is asked.
+// checkWeb validates --web.config.file and the files that it names, before anything listens or reads a cluster.
 func checkWeb(flags *toolkit.FlagConfig) error {
 	if err := toolkit.Validate(*flags.WebConfigFile); err != nil {
-		// The errors of a YAML file are on lines of their own.
+		// A YAML error has several lines.
 		return fmt.Errorf("--web.config.file=%s: %s", *flags.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return nil
 }
 
-// newRegistry makes a registry of what is to know of the process itself.
+// newRegistry returns a registry with the metrics of the process itself.
 func newRegistry(droppedLines func() float64) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(version.NewCollector("kubeflap"), collectors.NewGoCollector(), newProcess(), metrics.NewLogLines(droppedLines))
+	registry.MustRegister(
+		version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.NewLogLines(droppedLines),
+	)
 	return registry
 }
 
-// pages are what is served.
-type pages struct {
-	metrics  *metrics.Page
-	registry *prometheus.Registry
-	unready  func() []track.Watch
-	clusters []web.Cluster
-	// profiles: the Go runtime's profiles are served too.
-	profiles bool
-}
-
 // serve serves the pages until ctx ends, then lets running scrapes finish.
-func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages pages) error {
-	handler, err := web.Handler(pages.metrics, pages.registry, pages.unready, pages.clusters, p.logger)
+func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages) error {
+	handler, err := web.Handler(pages, p.logger)
 	if err != nil {
 		return err
-	}
-	if pages.profiles {
-		handler = withProfiles(handler)
 	}
 	server := newServer(handler, p.logger)
 	drained := make(chan struct{})
@@ -90,25 +79,15 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages page
 	return nil
 }
 
-// withProfiles adds the Go runtime's profiles, under the paths that go tool pprof knows.
-func withProfiles(handler http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", handler)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return web.Secured(mux)
-}
-
-// serveProbes serves what kubelets ask, without TLS or a password, until ctx ends.
-func serveProbes(ctx context.Context, p program, address string, unready func() []track.Watch) error {
+// serveProbes serves the endpoints of the kubelet's probes, without TLS or a password, until ctx ends.
+func serveProbes(ctx context.Context, p program, address string, unready func() []watches.Watch) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("--web.probe-address: %w", err)
 	}
 	server := newServer(web.Probes(unready), p.logger)
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a kubelet asks again
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a kubelet repeats its probe
 	p.logger.Info("listening for probes", "address", listener.Addr())
 	err = server.Serve(listener)
 	if stop() || !errors.Is(err, http.ErrServerClosed) {
@@ -119,18 +98,17 @@ func serveProbes(ctx context.Context, p program, address string, unready func() 
 
 func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }
 
-// drain lets running scrapes finish. What is open longer, such as a connection on
-// which nothing was ever asked, is closed.
+// drain lets running scrapes finish, then closes the remaining connections.
 func drain(server *http.Server, logger *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
-		logger.Warn("connections were still open and are closed", "after", drainTime)
-		_ = server.Close() // it is the end
+		logger.Warn("closing connections that are still open", "after", drainTimeout)
+		_ = server.Close() // the process ends
 	}
 }

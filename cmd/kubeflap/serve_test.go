@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,11 +15,11 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// addresses hands on where servers say in their logs that they listen.
+// addresses is a log handler that sends the addresses at which servers listen.
 type addresses struct {
 	slog.Handler
 	found chan string
@@ -40,7 +37,7 @@ func (a addresses) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func allWatched() []track.Watch { return nil }
+func allWatched() []watches.Watch { return nil }
 
 func nothingDropped() float64 { return 0 }
 
@@ -49,7 +46,7 @@ func listening() (program, chan string) {
 	return program{logger: slog.New(a), out: io.Discard}, a.found
 }
 
-// start serves the pages by the code and the web configuration of the program, and returns their address.
+// start serves the pages as the program does, with a web configuration, and returns their address.
 func start(t *testing.T, config string) string {
 	t.Helper()
 	return startWith(t, config, false)
@@ -61,7 +58,10 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	registry := newRegistry(nothingDropped)
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
-	served := pages{metrics.NewPage(registry), registry, allWatched, []web.Cluster{newPipeline(trackerSettings(), time.Now, deaf("")).cluster("")}, profiles}
+	served := web.Pages{
+		Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Profiles: profiles,
+		Clusters: []web.Cluster{newPipeline(trackerSettings(), time.Now, silent("")).cluster("")},
+	}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }
@@ -78,7 +78,7 @@ func startProbes(t *testing.T) string {
 
 func trackerSettings() settings {
 	defaults := trackerDefaults()
-	return settings{tracker: defaults.parsed(), incidents: 10}
+	return settings{tracker: defaults.settings(), incidents: 10}
 }
 
 // untilTheEnd runs a server until the test ends.
@@ -95,7 +95,7 @@ func untilTheEnd(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// visitor asks over a connection of its own each time, as who it is.
+// visitor is a client with credentials. It opens a connection for each request.
 type visitor struct {
 	tls            *tls.Config
 	user, password string
@@ -123,7 +123,7 @@ func (v visitor) ask(t *testing.T, method, url string) (*http.Response, string, 
 	return response, string(text), nil
 }
 
-// status is that of the answer, or 0 if there was none.
+// status returns the status of the answer, 0 if there was none.
 func (v visitor) status(t *testing.T, url string) int {
 	t.Helper()
 	response, _, err := v.ask(t, http.MethodGet, url)
@@ -149,7 +149,7 @@ func webConfig(t *testing.T, text string) string {
 	return write(t, filepath.Join(t.TempDir(), "web.yaml"), text)
 }
 
-// That is "sesame".
+// The password is "sesame".
 const onePassword = "basic_auth_users: {reader: $2a$04$FUStkKMmFCkRjMTCyxnaoOrrVn4edJmpot2scupIO4lSmjpnXwFfG}\n"
 
 func TestTLS(t *testing.T) {
@@ -181,7 +181,7 @@ func TestPassword(t *testing.T) {
 			visitor
 			want int
 		}{
-			"the right one":    {visitor{user: "reader", password: "sesame"}, 200},
+			"the correct one":  {visitor{user: "reader", password: "sesame"}, 200},
 			"none":             {visitor{}, 401},
 			"a wrong one":      {visitor{user: "reader", password: "sesam"}, 401},
 			"of somebody else": {visitor{user: "writer", password: "sesame"}, 401},
@@ -191,7 +191,7 @@ func TestPassword(t *testing.T) {
 				t.Errorf("%s: %s is answered with %v %v, want %d", name, page, response, err, c.want)
 			}
 			if c.want == 401 && strings.TrimSpace(text) != "Unauthorized" {
-				t.Errorf("%s: %s tells %q", name, page, text)
+				t.Errorf("%s: %s answers %q", name, page, text)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// A certificate that was renewed, and a password that was added, hold for the next connection.
+// A renewed certificate and an added password apply to the next connection.
 func TestWebConfigIsReadAgain(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	dir := ours.issue(t, "server")
@@ -247,7 +247,7 @@ func TestWebConfigIsReadAgain(t *testing.T) {
 	}
 }
 
-// Whatever is asked of those who read, a kubelet gets its answers, and nobody gets more there.
+// The probe address answers the probes without credentials, and nothing else.
 func TestProbePortAnswersNothingElse(t *testing.T) {
 	address := startProbes(t)
 	for _, page := range append(everyPage, "/debug/pprof/", "/-/", "/-/reload", "/-/quit") {
@@ -282,98 +282,5 @@ func TestABrokenWebConfigIsOneErrorBeforeAnythingListens(t *testing.T) {
 				t.Errorf("%s, %s: status %d, want 1 and one line that names the file:\n%s%s", name, command[0], status, out, errOut)
 			}
 		}
-	}
-}
-
-// Each listener has every limit.
-func TestLimits(t *testing.T) {
-	s := newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
-	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
-		t.Errorf("no limit: %+v", s)
-	}
-	for name, address := range map[string]string{"main": start(t, ""), "probes": startProbes(t)} {
-		for part, url := range map[string]string{"a query": "/-/healthy?x=" + strings.Repeat("x", 64<<10), "a path": "/" + strings.Repeat("x", 64<<10)} {
-			if got := (visitor{}).status(t, "http://"+address+url); got != http.StatusRequestHeaderFieldsTooLarge {
-				t.Errorf("%s: %s of 64 KiB is answered with %d, want 431", name, part, got)
-			}
-		}
-	}
-}
-
-// Whoever dawdles is cut off. Nothing here waits longer than for that, however slow the machine.
-func TestWhoeverDawdlesIsCutOff(t *testing.T) {
-	const short = 20 * time.Millisecond
-	for name, c := range map[string]struct {
-		shorten func(*http.Server)
-		says    string
-	}{
-		"says nothing":          {func(s *http.Server) { s.ReadHeaderTimeout = short }, ""},
-		"does not end a header": {func(s *http.Server) { s.ReadHeaderTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "},
-		"does not send a body":  {func(s *http.Server) { s.ReadTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"},
-		"asks no more":          {func(s *http.Server) { s.IdleTimeout = short }, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			connection := dawdle(t, c.shorten, http.NotFoundHandler())
-			if _, err := io.WriteString(connection, c.says); err != nil {
-				t.Fatal(err)
-			}
-			// It ends when the server closes it; without a limit the test would never end.
-			if _, err := io.Copy(io.Discard, connection); err != nil && !errors.Is(err, io.EOF) {
-				t.Log(err)
-			}
-		})
-	}
-	t.Run("does not read the answer", func(t *testing.T) {
-		failed := make(chan error, 1)
-		connection := dawdle(t, func(s *http.Server) { s.WriteTimeout = short }, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			piece := make([]byte, 1<<20)
-			for {
-				if _, err := w.Write(piece); err != nil {
-					failed <- err
-					return
-				}
-			}
-		}))
-		if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("it ended by %v", err)
-		}
-	})
-}
-
-// dawdle connects to a server with a limit that is short.
-func dawdle(t *testing.T, shorten func(*http.Server), handler http.Handler) net.Conn {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := newServer(handler, slog.New(slog.DiscardHandler))
-	shorten(server)
-	go func() { _ = server.Serve(listener) }() // until it is closed
-	t.Cleanup(func() { _ = server.Close() })
-	connection, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	return connection
-}
-
-// A body is not read: who sends one has the answer before it is there.
-func TestABodyIsNotWaitedFor(t *testing.T) {
-	connection, err := net.Dial("tcp", start(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	if _, err := io.WriteString(connection, "GET /-/healthy HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("%v %v", response, err)
 	}
 }

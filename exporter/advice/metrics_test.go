@@ -70,7 +70,7 @@ func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var declared []string
-	for _, m := range metrics.NewCollector().Catalogue() {
+	for _, m := range metrics.Declared() {
 		declared = append(declared, m.Name)
 	}
 	names := regexp.MustCompile(`"(kubeflap_\w+)"`).FindAllSubmatch(source, -1)

@@ -26,20 +26,20 @@ func TestSliceAddress(t *testing.T) {
 	}{
 		{"conditions that are not set: ready, serving, not terminating", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7"}, TargetRef: target("0"), NodeName: &node,
-		}, event.Address{UID: podUID, IP: "10.0.0.7", Node: "a", Ready: true, Serving: true}},
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Node: "a", Ready: true}},
 		{"a mirrored address sets ready only, and serving is the same", discoveryv1.Endpoint{
 			Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &no},
 		}, event.Address{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true}},
 		{"a pod that ends and still serves", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7"}, TargetRef: target("0"),
 			Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes},
-		}, event.Address{UID: podUID, IP: "10.0.0.7", Serving: true, Terminating: true}},
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Terminating: true}},
 		{"of several addresses the first is used", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7", "10.0.0.8"}, TargetRef: target("0"),
-		}, event.Address{UID: podUID, IP: "10.0.0.7", Ready: true, Serving: true}},
-		{"a target without a uid is told by its address, and is not by hand", discoveryv1.Endpoint{
+		}, event.Address{UID: podUID, IP: "10.0.0.7", Ready: true}},
+		{"a target without a uid is identified by its address, and is not manually managed", discoveryv1.Endpoint{
 			Addresses: []string{"10.0.0.7"}, TargetRef: &corev1.ObjectReference{Kind: "Pod"},
-		}, event.Address{UID: event.AddressUID("10.0.0.7"), IP: "10.0.0.7", Ready: true, Serving: true}},
+		}, event.Address{UID: event.AddressUID("10.0.0.7"), IP: "10.0.0.7", Ready: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			slice := &discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{c.endpoint}}
@@ -76,18 +76,18 @@ func TestEndpoints(t *testing.T) {
 	pod := corev1.EndpointAddress{IP: "10.0.0.7", TargetRef: target("0")}
 	hand := corev1.EndpointAddress{IP: "192.0.2.1"}
 	podAddress := event.Address{UID: podUID, IP: "10.0.0.7"}
-	podReady := event.Address{UID: podUID, IP: "10.0.0.7", Ready: true, Serving: true}
+	podReady := event.Address{UID: podUID, IP: "10.0.0.7", Ready: true}
 	for _, c := range []struct {
 		name      string
 		endpoints corev1.Endpoints
 		want      event.Endpoints
 	}{
 		{"no addresses", corev1.Endpoints{Subsets: []corev1.EndpointSubset{{}}}, event.Endpoints{}},
-		{"ready and not ready, by a controller and by hand", corev1.Endpoints{
+		{"ready and not ready, by a controller and manually managed", corev1.Endpoints{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}},
 			Subsets:    []corev1.EndpointSubset{{NotReadyAddresses: []corev1.EndpointAddress{pod}, Addresses: []corev1.EndpointAddress{hand}}},
 		}, event.Endpoints{ManagedBy: "endpoint-controller", Addresses: []event.Address{
-			{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}, podAddress,
+			{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true}, podAddress,
 		}}},
 		{"not ready on one port and ready on another is ready", corev1.Endpoints{Subsets: []corev1.EndpointSubset{
 			{NotReadyAddresses: []corev1.EndpointAddress{pod}}, {Addresses: []corev1.EndpointAddress{pod}},

@@ -13,8 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// BenchmarkObject reads objects of the size that real clusters have; typed is the API's own decoder,
-// which leaves the reading still to be done.
+// BenchmarkObject reads objects as large as in real clusters. For comparison, typed is the API's own decoder.
 func BenchmarkObject(b *testing.B) {
 	for kind, object := range map[event.Kind]typed{event.KindPod: realPod(), event.KindEndpointSlice: realSlice(100)} {
 		data, err := object.Marshal()

@@ -1,6 +1,10 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // Fields of Container.
 const (
@@ -11,8 +15,8 @@ const (
 	containerRestartPolicy = 24
 )
 
-// containers makes the containers that count for readiness: of the init containers
-// only the sidecars (pkg/kubelet/status, GenerateContainersReadyCondition).
+// containers reads the containers that count for readiness: all ordinary ones, and of the init containers only the sidecars
+// (pkg/kubelet/status, GenerateContainersReadyCondition).
 func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	number := r.count(spec, specContainers)
 	if number == 0 {
@@ -33,85 +37,66 @@ func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	}
 }
 
+// container reads a container of the spec and its status, which is in the list with the number statuses.
 func (r *Reader) container(spec, status []byte, statuses int32) event.Container {
-	var slim event.Container
-	var name []byte
-	m := r.message(spec)
-	for m.next() {
-		switch m.number {
-		case containerName:
-			name = m.bytes
-		case containerImage:
-			slim.Image = m.text()
-		}
-	}
-	slim.Name = r.text(name)
-	m = r.message(status)
+	var name, image []byte
+	r.take(spec, into{containerName, &name}, into{containerImage, &image})
+	container := event.Container{Name: r.text(name), Image: r.text(image)}
+	m := r.message(status)
 	for m.next() {
 		if int32(m.number) == statuses && string(r.field(m.bytes, 1)) == string(name) {
-			r.containerStatus(m.bytes, &slim)
+			r.containerStatus(m.bytes, &container)
 			break
 		}
 	}
-	return slim
+	return container
 }
 
-func (r *Reader) containerStatus(data []byte, slim *event.Container) {
+func (r *Reader) containerStatus(data []byte, container *event.Container) {
 	// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
-	slim.State = "waiting"
+	container.State = "waiting"
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 2:
-			r.containerState(m.bytes, slim)
+			r.containerState(m.bytes, container)
 		case 3:
 			if last := r.field(m.bytes, 3); last != nil {
-				ended := r.termination(last)
-				slim.LastReason, slim.LastExitCode = ended.Reason, ended.ExitCode
+				container.LastExitCode, _ = r.terminated(last)
 			}
 		case 4:
-			slim.Ready = m.bool()
+			container.Ready = m.bool()
 		case 5:
-			slim.Restarts = m.int32()
+			container.Restarts = m.int32()
 		case 8:
-			slim.ID = m.text()
+			container.ID = m.text()
 		}
 	}
 }
 
-// containerState reads the one that is set; of several, which the API forbids, running goes
-// before terminated, and that before waiting.
-func (r *Reader) containerState(data []byte, slim *event.Container) {
-	waiting, running, terminated := r.field(data, 1), r.field(data, 2), r.field(data, 3)
+// containerState reads the state. The API allows only one; of several, running comes before terminated, then waiting.
+func (r *Reader) containerState(data []byte, container *event.Container) {
+	var running, terminated []byte
+	r.take(data, into{2, &running}, into{3, &terminated})
 	switch {
 	case running != nil:
-		slim.State = "running"
-		m := r.message(running)
-		for m.next() {
-			if m.number == 1 {
-				slim.Started = m.seconds()
-			}
-		}
+		container.State, container.Started = "running", r.seconds(r.field(running, 1))
 	case terminated != nil:
-		ended := r.termination(terminated)
-		slim.State, slim.Started, slim.Reason, slim.ExitCode = "terminated", ended.Started, ended.Reason, ended.ExitCode
-	case waiting != nil:
-		slim.Reason = r.text(r.field(waiting, 1))
+		container.State = "terminated"
+		container.ExitCode, container.Started = r.terminated(terminated)
 	}
 }
 
-// termination reads a ContainerStateTerminated.
-func (r *Reader) termination(data []byte) (ended event.Container) {
+// terminated reads a ContainerStateTerminated.
+func (r *Reader) terminated(data []byte) (exitCode int32, started time.Time) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 1:
-			ended.ExitCode = m.int32()
-		case 3:
-			ended.Reason = m.text()
+			exitCode = m.int32()
 		case 5:
-			ended.Started = m.seconds()
+			started = m.seconds()
 		}
 	}
-	return ended
+	return exitCode, started
 }

@@ -1,66 +1,48 @@
 package decode
 
-import (
-	"bytes"
-	"fmt"
-)
+import "bytes"
 
-// prefix is before every document that is protobuf (apimachinery, runtime/serializer/protobuf).
-var prefix = []byte("k8s\x00")
+// protobufPrefix begins every protobuf document (apimachinery, runtime/serializer/protobuf).
+var protobufPrefix = []byte("k8s\x00")
 
-// Document is what an API server answers: an object, or a list, with its kind (runtime.Unknown).
+// Document is an answer of the API server: an object or a list, with its kind (runtime.Unknown).
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
-	// Object is the object's own message. A document of JSON has it only if its kind is one that is watched.
+	// Object is the message of the object. A JSON document has it only if the kind is watched.
 	Object []byte
 }
 
-// Document opens a document, which is protobuf or else JSON. Of protobuf it copies nothing.
+// Document reads a document, which is protobuf or JSON. The Document of protobuf refers to data.
 func (r *Reader) Document(data []byte) (Document, error) {
-	if !bytes.HasPrefix(data, prefix) {
+	if !bytes.HasPrefix(data, protobufPrefix) {
 		return fromJSON(data)
 	}
 	r.err = nil
-	var d Document
-	m := r.message(data[len(prefix):])
-	for m.next() {
-		switch m.number {
-		case 1:
-			d.Kind = r.text(r.field(m.bytes, 2))
-		case 2:
-			d.Object = m.bytes
-		}
-	}
-	return d, r.failed("open a document")
+	var typeMeta, object []byte
+	r.take(data[len(protobufPrefix):], into{1, &typeMeta}, into{2, &object})
+	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.failed("read a document")
 }
 
-// WatchEvent is an event of a watch: what happened, and the document (metav1.WatchEvent).
-func (r *Reader) WatchEvent(data []byte) (what string, document []byte, err error) {
+// WatchEvent reads an event of a watch: its type, and the document, which refers to data (metav1.WatchEvent).
+func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			what = m.text()
-		case 2:
-			document = r.field(m.bytes, 1)
-		}
-	}
-	return what, document, r.failed("read an event of a watch")
+	var name, raw []byte
+	r.take(data, into{1, &name}, into{2, &raw})
+	return r.text(name), r.field(raw, 1), r.failed("read an event of a watch")
 }
 
 // List is one page of a list.
 type List struct {
 	// Version is the list's resourceVersion.
 	Version string
-	// Continue asks for the next page; empty at the end.
+	// Continue is the token for the next page, empty on the last page.
 	Continue string
-	// Items are the objects' messages.
+	// Items are the messages of the objects.
 	Items [][]byte
 }
 
-// List reads the message of a list. It copies nothing.
+// List reads the message of a list. The items refer to data.
 func (r *Reader) List(data []byte) (List, error) {
 	r.err = nil
 	var list List
@@ -75,11 +57,4 @@ func (r *Reader) List(data []byte) (List, error) {
 		}
 	}
 	return list, r.failed("read a list")
-}
-
-func (r *Reader) failed(doing string) error {
-	if r.err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, r.err)
 }

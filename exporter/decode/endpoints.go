@@ -3,119 +3,96 @@ package decode
 import "github.com/kubeflap/kubeflap/exporter/event"
 
 const (
-	// labelManagedBy is on what the endpoints controller of v1.33 or later has written
-	// (pkg/controller/endpoint, LabelManagedBy).
+	// labelManagedBy is on the Endpoints that the endpoints controller of v1.33 or later wrote (pkg/controller/endpoint,
+	// LabelManagedBy).
 	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	// overCapacity is corev1.EndpointsOverCapacity.
 	overCapacity = "endpoints.kubernetes.io/over-capacity"
 )
 
-func (r *Reader) endpoints(data, meta []byte, slim event.Meta) *event.Endpoints {
+// Fields of Endpoints and EndpointSubset.
+const (
+	endpointsSubsets = 2
+	subsetReady      = 1
+	subsetNotReady   = 2
+)
+
+func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoints {
 	return &event.Endpoints{
-		Meta:      slim,
-		ManagedBy: r.text(r.entry(meta, metaLabels, labelManagedBy)),
-		// The v1.21 controller wrote "warning" and left nothing out
-		// (pkg/controller/endpoint, setOverCapacityAnnotation).
-		Truncated: string(r.entry(meta, metaAnnotations, overCapacity)) == "truncated",
-		Writer:    r.writer(meta, "", subsetsPath),
+		Meta:      meta,
+		ManagedBy: r.text(r.entry(metaData, metaLabels, labelManagedBy)),
+		// The v1.21 controller wrote "warning" and left no address out (pkg/controller/endpoint, setOverCapacityAnnotation).
+		Truncated: string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
+		Writer:    r.writer(metaData, "", subsetsPath),
 		Addresses: r.subsets(data),
 	}
 }
 
-// Fields of EndpointSubset.
-const (
-	subsetReady    = 1
-	subsetNotReady = 2
-)
-
-// subsets makes one address of all places in which the subsets have it: it is in
-// several when its ports are not those of its neighbours (pods with named ports), or when
-// somebody wrote it as ready on one port and not ready on another. Such an address is
-// in rotation still, so it is ready if it is ready anywhere.
+// subsets returns each address once. Several subsets have it if its ports differ from those of the other addresses (pods with
+// named ports), or if somebody wrote it as ready on one port and not ready on another. Such an address still gets traffic, so
+// it is ready if it is ready in any subset.
 func (r *Reader) subsets(data []byte) []event.Address {
 	number := 0
 	m := r.message(data)
 	for m.next() {
-		if m.number == 2 {
+		if m.number == endpointsSubsets {
 			number += r.count(m.bytes, subsetReady) + r.count(m.bytes, subsetNotReady)
 		}
 	}
 	if number == 0 {
 		return nil
 	}
-	all := merged{addresses: make([]event.Address, 0, number), places: r.emptyPlaces()}
+	r.clearPlaces()
+	all := make([]event.Address, 0, number)
 	m = r.message(data)
 	for m.next() {
-		if m.number == 2 {
-			r.subset(m.bytes, &all)
+		if m.number == endpointsSubsets {
+			all = r.subset(all, m.bytes, subsetReady)
+			all = r.subset(all, m.bytes, subsetNotReady)
 		}
 	}
-	return all.addresses
+	return all
 }
 
-// subset adds the ready ones first, wherever they stand.
-func (r *Reader) subset(data []byte, all *merged) {
-	for _, number := range [...]int32{subsetReady, subsetNotReady} {
-		m := r.message(data)
-		for m.next() {
-			if int32(m.number) == number {
-				all.add(r.subsetAddress(m.bytes), number == subsetReady)
-			}
+// subset adds the ready addresses of a subset, or those that are not ready.
+func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.Address {
+	m := r.message(data)
+	for m.next() {
+		if int32(m.number) != number {
+			continue
+		}
+		var ip, targetRef, node []byte
+		r.take(m.bytes, into{1, &ip}, into{2, &targetRef}, into{4, &node})
+		address := r.address(ip, targetRef, node)
+		place, found := r.places[address.UID]
+		if !found {
+			place = len(all)
+			r.places[address.UID] = place
+			all = append(all, address)
+		}
+		if number == subsetReady {
+			all[place].Ready = true
 		}
 	}
+	return all
 }
 
-// merged are addresses, each once.
-type merged struct {
-	addresses []event.Address
-	places    map[event.UID]int
-}
+// maxPlaces is how many addresses a controller writes into Endpoints at most. The memory for more is not kept.
+const maxPlaces = 1000
 
-// manyPlaces are more addresses than a controller writes into Endpoints: memory for them is not kept.
-const manyPlaces = 1000
-
-// emptyPlaces is the memory of the Endpoints that were read before: most Services have few addresses, and a map for
-// each of their events would be as much garbage as the addresses themselves.
-func (r *Reader) emptyPlaces() map[event.UID]int {
-	if r.places == nil || len(r.places) > manyPlaces {
+// clearPlaces reuses the memory of the last Endpoints. Most Services have few addresses, and a new map for each event would be
+// as much garbage as the addresses themselves.
+func (r *Reader) clearPlaces() {
+	if r.places == nil || len(r.places) > maxPlaces {
 		r.places = map[event.UID]int{}
 	}
 	clear(r.places)
-	return r.places
 }
 
-func (all *merged) add(address event.Address, ready bool) {
-	place, found := all.places[address.UID]
-	if !found {
-		place = len(all.addresses)
-		all.places[address.UID] = place
-		all.addresses = append(all.addresses, address)
-	}
-	if ready {
-		all.addresses[place].Ready, all.addresses[place].Serving = true, true
-	}
-}
-
-func (r *Reader) subsetAddress(data []byte) event.Address {
-	var ip, target, node []byte
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			ip = m.bytes
-		case 2:
-			target = m.bytes
-		case 4:
-			node = m.bytes
-		}
-	}
-	return r.address(ip, target, node)
-}
-
-// address is one whose target is nil if it has none, and empty if that says nothing.
-func (r *Reader) address(ip, target, node []byte) event.Address {
-	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: target == nil}
-	if uid := r.field(target, 4); len(uid) > 0 {
+// address makes an Address that is not ready. The targetRef is nil if it is absent, and empty if it has no fields.
+func (r *Reader) address(ip, targetRef, node []byte) event.Address {
+	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
+	if uid := r.field(targetRef, 4); len(uid) > 0 {
 		address.UID = event.ParseUID(uid)
 	} else {
 		address.UID = event.AddressUID(address.IP)

@@ -8,16 +8,24 @@ const (
 	labelSliceManagedBy = "endpointslice.kubernetes.io/managed-by"
 )
 
-// sliceEndpoints is the field of EndpointSlice.
-const sliceEndpoints = 2
+// Fields of EndpointSlice and Endpoint.
+const (
+	sliceEndpoints      = 2
+	endpointAddresses   = 1
+	endpointConditions  = 2
+	endpointTargetRef   = 4
+	endpointNodeName    = 6
+	conditionReady      = 1
+	conditionTerminates = 3
+)
 
-func (r *Reader) endpointSlice(data, meta []byte, slim event.Meta) *event.EndpointSlice {
+func (r *Reader) endpointSlice(data, metaData []byte, meta event.Meta) *event.EndpointSlice {
 	return &event.EndpointSlice{
-		Meta:      slim,
-		Service:   r.text(r.entry(meta, metaLabels, labelService)),
-		Owner:     r.owningService(meta),
-		ManagedBy: r.text(r.entry(meta, metaLabels, labelSliceManagedBy)),
-		Writer:    r.writer(meta, "", endpointsPath),
+		Meta:      meta,
+		Service:   r.text(r.entry(metaData, metaLabels, labelService)),
+		Owner:     r.owningService(metaData),
+		ManagedBy: r.text(r.entry(metaData, metaLabels, labelSliceManagedBy)),
+		Writer:    r.writer(metaData, "", endpointsPath),
 		Addresses: r.sliceAddresses(data),
 	}
 }
@@ -33,65 +41,54 @@ func (r *Reader) sliceAddresses(data []byte) []event.Address {
 		if m.number != sliceEndpoints {
 			continue
 		}
-		// The API wants at least one address; without any there is nothing to reach.
-		if address, any := r.sliceAddress(m.bytes); any {
+		// The API requires an address.
+		if address, found := r.sliceAddress(m.bytes); found {
 			addresses = append(addresses, address)
 		}
 	}
 	return addresses
 }
 
-// sliceAddress makes one address of an endpoint, also if it lists several: the API
-// calls them fungible, and consumers such as kube-proxy use the first alone.
-func (r *Reader) sliceAddress(data []byte) (address event.Address, any bool) {
-	var ip, conditions, target, node []byte
+// sliceAddress returns the first address of an endpoint. The API calls several addresses fungible, and consumers such as
+// kube-proxy use only the first one.
+func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
+	var ip, conditions, targetRef, node []byte
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
-		case 1:
-			if !any {
-				ip, any = m.bytes, true
+		case endpointAddresses:
+			if !found {
+				ip, found = m.bytes, true
 			}
-		case 2:
+		case endpointConditions:
 			conditions = m.bytes
-		case 4:
-			target = m.bytes
-		case 6:
+		case endpointTargetRef:
+			targetRef = m.bytes
+		case endpointNodeName:
 			node = m.bytes
 		}
 	}
-	if !any {
+	if !found {
 		return address, false
 	}
-	address = r.address(ip, target, node)
-	r.endpointConditions(conditions, &address)
-	return address, true
-}
-
-// endpointConditions reads what is not set as discovery/v1 documents it (EndpointConditions).
-func (r *Reader) endpointConditions(data []byte, address *event.Address) {
-	address.Ready = true
-	serving := false
-	m := r.message(data)
+	address = r.address(ip, targetRef, node)
+	address.Ready = true // if the condition is not set (discovery/v1, EndpointConditions)
+	m = r.message(conditions)
 	for m.next() {
 		switch m.number {
-		case 1:
+		case conditionReady:
 			address.Ready = m.bool()
-		case 2:
-			address.Serving, serving = m.bool(), true
-		case 3:
+		case conditionTerminates:
 			address.Terminating = m.bool()
 		}
 	}
-	if !serving {
-		address.Serving = address.Ready
-	}
+	return address, true
 }
 
-// owningService is zero for a mirrored slice: that is owned by its Endpoints
+// owningService returns the UID of the owning Service, zero for a mirrored slice, which the Endpoints own
 // (pkg/controller/endpointslicemirroring, newEndpointSlice).
-func (r *Reader) owningService(meta []byte) event.UID {
-	m := r.message(meta)
+func (r *Reader) owningService(metaData []byte) event.UID {
+	m := r.message(metaData)
 	for m.next() {
 		if m.number == metaOwners {
 			if o := r.owner(m.bytes); string(o.kind) == "Service" && string(o.apiVersion) == "v1" {

@@ -9,21 +9,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A proxy or a server that does not speak protobuf answers in JSON. Of that, the fields that are read
-// are turned into protobuf first, so that there is one reader. It is rare, so it need not be fast.
+// This file converts JSON to protobuf, so that there is one reader. Some proxies and servers answer in JSON. They are rare, so
+// the conversion need not be fast.
 
-// table is a message: the names that its fields have in JSON, their numbers, and how each is written.
-// What it does not list nobody reads.
+// table lists the fields of a message that are read: their names in JSON, their numbers, and how to convert them.
 type table []struct {
-	name   string
-	number protowire.Number
-	write  form
+	name    string
+	number  protowire.Number
+	convert converter
 }
 
-// form appends a field. The path is where its value, which is JSON, was found.
-type form func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
+// converter appends a field to a message. The path says where the JSON value was found.
+type converter func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
 
-// documents are the kinds that are watched, and their lists.
+// documents are the watched kinds and their lists.
 var documents = map[string]table{
 	"Node": nodeTable, "NodeList": listOf(nodeTable),
 	"Lease": leaseTable, "LeaseList": listOf(leaseTable),
@@ -35,8 +34,8 @@ var documents = map[string]table{
 
 func listOf(object table) table {
 	return table{
-		{"metadata", 1, table{{"resourceVersion", 2, text}, {"continue", 3, text}}.write},
-		{"items", 2, each(object.write)},
+		{"metadata", 1, table{{"resourceVersion", 2, text}, {"continue", 3, text}}.convert},
+		{"items", 2, each(object.convert)},
 	}
 }
 
@@ -50,25 +49,25 @@ var metaTable = table{
 	{"annotations", metaAnnotations, pairs},
 	{"ownerReferences", metaOwners, each(table{
 		{"kind", 1, text}, {"name", 3, text}, {"uid", 4, text}, {"apiVersion", 5, text}, {"controller", 6, boolean},
-	}.write)},
+	}.convert)},
 	{"managedFields", metaManagedFields, each(table{
 		{"manager", 1, text}, {"time", 4, timestamp}, {"fieldsV1", 7, fieldsV1}, {"subresource", 8, text},
-	}.write)},
+	}.convert)},
 }
 
 var nodeTable = table{
-	{"metadata", metadata, metaTable.write},
-	{"spec", spec, table{
+	{"metadata", objectMeta, metaTable.convert},
+	{"spec", objectSpec, table{
 		{"unschedulable", 4, boolean},
-		{"taints", 5, each(table{{"key", 1, text}, {"effect", 3, text}}.write)},
-	}.write},
-	{"status", status, table{
-		{"conditions", 4, each(conditionTable.write)},
-		{"nodeInfo", 7, table{{"bootID", 3, text}, {"kubeletVersion", 7, text}}.write},
-	}.write},
+		{"taints", 5, each(table{{"key", 1, text}, {"effect", 3, text}}.convert)},
+	}.convert},
+	{"status", objectStatus, table{
+		{"conditions", 4, each(conditionTable.convert)},
+		{"nodeInfo", 7, table{{"bootID", 3, text}, {"kubeletVersion", 7, text}}.convert},
+	}.convert},
 }
 
-// conditionTable is a node's or a pod's; a pod has no heartbeats.
+// conditionTable is for nodes and pods. Pods have no heartbeats.
 var conditionTable = table{
 	{"type", 1, text},
 	{"status", 2, text},
@@ -79,38 +78,38 @@ var conditionTable = table{
 }
 
 var leaseTable = table{
-	{"metadata", metadata, metaTable.write},
-	{"spec", spec, table{{"leaseDurationSeconds", 2, integer}, {"renewTime", 4, timestamp}}.write},
+	{"metadata", objectMeta, metaTable.convert},
+	{"spec", objectSpec, table{{"leaseDurationSeconds", 2, integer}, {"renewTime", 4, timestamp}}.convert},
 }
 
 var serviceTable = table{
-	{"metadata", metadata, metaTable.write},
-	{"spec", spec, table{
-		{"selector", 2, pairs}, {"clusterIP", 3, text}, {"type", 4, text}, {"publishNotReadyAddresses", 13, boolean},
-	}.write},
+	{"metadata", objectMeta, metaTable.convert},
+	{"spec", objectSpec, table{
+		{"selector", 2, pairs}, {"type", 4, text}, {"publishNotReadyAddresses", 13, boolean},
+	}.convert},
 }
 
-// targetTable is an ObjectReference.
+// targetTable is that of an ObjectReference.
 var targetTable = table{{"uid", 4, text}}
 
 var endpointSliceTable = table{
-	{"metadata", metadata, metaTable.write},
+	{"metadata", objectMeta, metaTable.convert},
 	{"endpoints", sliceEndpoints, each(table{
 		{"addresses", 1, each(text)},
-		{"conditions", 2, table{{"ready", 1, boolean}, {"serving", 2, boolean}, {"terminating", 3, boolean}}.write},
-		{"targetRef", 4, targetTable.write},
+		{"conditions", 2, table{{"ready", 1, boolean}, {"terminating", 3, boolean}}.convert},
+		{"targetRef", 4, targetTable.convert},
 		{"nodeName", 6, text},
-	}.write)},
+	}.convert)},
 }
 
-var subsetAddressTable = table{{"ip", 1, text}, {"targetRef", 2, targetTable.write}, {"nodeName", 4, text}}
+var subsetAddressTable = table{{"ip", 1, text}, {"targetRef", 2, targetTable.convert}, {"nodeName", 4, text}}
 
 var endpointsTable = table{
-	{"metadata", metadata, metaTable.write},
-	{"subsets", 2, each(table{
-		{"addresses", subsetReady, each(subsetAddressTable.write)},
-		{"notReadyAddresses", subsetNotReady, each(subsetAddressTable.write)},
-	}.write)},
+	{"metadata", objectMeta, metaTable.convert},
+	{"subsets", endpointsSubsets, each(table{
+		{"addresses", subsetReady, each(subsetAddressTable.convert)},
+		{"notReadyAddresses", subsetNotReady, each(subsetAddressTable.convert)},
+	}.convert)},
 }
 
 var containerTable = table{
@@ -122,41 +121,37 @@ var containerTable = table{
 }
 
 var containerStateTable = table{
-	{"waiting", 1, table{{"reason", 1, text}}.write},
-	{"running", 2, table{{"startedAt", 1, timestamp}}.write},
-	{"terminated", 3, table{{"exitCode", 1, integer}, {"reason", 3, text}, {"startedAt", 5, timestamp}}.write},
+	{"running", 2, table{{"startedAt", 1, timestamp}}.convert},
+	{"terminated", 3, table{{"exitCode", 1, integer}, {"startedAt", 5, timestamp}}.convert},
 }
 
 var containerStatusTable = table{
 	{"name", 1, text},
-	{"state", 2, containerStateTable.write},
-	{"lastState", 3, containerStateTable.write},
+	{"state", 2, containerStateTable.convert},
+	{"lastState", 3, containerStateTable.convert},
 	{"ready", 4, boolean},
 	{"restartCount", 5, integer},
 	{"containerID", 8, text},
 }
 
 var podTable = table{
-	{"metadata", metadata, metaTable.write},
-	{"spec", spec, table{
-		{"containers", specContainers, each(containerTable.write)},
+	{"metadata", objectMeta, metaTable.convert},
+	{"spec", objectSpec, table{
+		{"containers", specContainers, each(containerTable.convert)},
 		{"nodeName", specNodeName, text},
-		{"hostNetwork", specHostNetwork, boolean},
-		{"initContainers", specInitContainers, each(containerTable.write)},
-		{"readinessGates", specReadinessGates, each(table{{"conditionType", 1, text}}.write)},
-	}.write},
-	{"status", status, table{
+		{"initContainers", specInitContainers, each(containerTable.convert)},
+		{"readinessGates", specReadinessGates, each(table{{"conditionType", 1, text}}.convert)},
+	}.convert},
+	{"status", objectStatus, table{
 		{"phase", statusPhase, text},
-		{"conditions", statusConditions, each(conditionTable.write)},
+		{"conditions", statusConditions, each(conditionTable.convert)},
 		{"reason", statusReason, text},
-		{"podIP", statusPodIP, text},
-		{"containerStatuses", statusContainerStatuses, each(containerStatusTable.write)},
-		{"initContainerStatuses", statusInitContainerStatuses, each(containerStatusTable.write)},
-		{"podIPs", statusPodIPs, each(table{{"ip", 1, text}}.write)},
-	}.write},
+		{"containerStatuses", statusContainerStatuses, each(containerStatusTable.convert)},
+		{"initContainerStatuses", statusInitContainerStatuses, each(containerStatusTable.convert)},
+	}.convert},
 }
 
-// fromJSON makes the document of an object or a list that is watched. Of all else it has the kind alone, if it has one.
+// fromJSON converts the document of a watched object or list. It returns only the kind of another document, if that has one.
 func fromJSON(data []byte) (Document, error) {
 	var fields map[string]json.RawMessage
 	var d Document
@@ -169,13 +164,12 @@ func fromJSON(data []byte) (Document, error) {
 	}
 	var err error
 	if d.Object, err = t.message(d.Kind, data); err != nil {
-		return Document{}, fmt.Errorf("open a document: %w", err)
+		return Document{}, fmt.Errorf("read a document: %w", err)
 	}
 	return d, nil
 }
 
-// message makes the message of an object of JSON. As the API's own decoder does, it tells
-// capital letters from small ones, and takes null for what is not there.
+// message converts an object. Like the API's own decoder, it distinguishes upper and lower case, and treats null as absent.
 func (t table) message(path string, object []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
@@ -188,20 +182,20 @@ func (t table) message(path string, object []byte) ([]byte, error) {
 			continue
 		}
 		var err error
-		if message, err = f.write(message, f.number, path+"."+f.name, value); err != nil {
+		if message, err = f.convert(message, f.number, path+"."+f.name, value); err != nil {
 			return nil, err
 		}
 	}
 	return message, nil
 }
 
-func (t table) write(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
+func (t table) convert(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	message, err := t.message(path, value)
 	return appendBytes(to, number, message), err
 }
 
-// each writes a list. In one, null is an element that is empty.
-func each(write form) form {
+// each converts a list. A null in it is an empty element.
+func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage
 		if json.Unmarshal(value, &elements) != nil {
@@ -209,7 +203,7 @@ func each(write form) form {
 		}
 		for i, element := range elements {
 			var err error
-			if to, err = write(to, number, fmt.Sprintf("%s[%d]", path, i), element); err != nil {
+			if to, err = convert(to, number, fmt.Sprintf("%s[%d]", path, i), element); err != nil {
 				return nil, err
 			}
 		}
@@ -241,7 +235,7 @@ func integer(to []byte, number protowire.Number, path string, value []byte) ([]b
 	return appendVarint(to, number, uint64(n)), nil
 }
 
-// timestamp writes a metav1.Time or a metav1.MicroTime, which differ in how much of the fraction is read.
+// timestamp converts a metav1.Time or a metav1.MicroTime. They differ in how much of the fraction is read.
 func timestamp(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -255,7 +249,7 @@ func timestamp(to []byte, number protowire.Number, path string, value []byte) ([
 	return appendBytes(to, number, appendVarint(message, 2, uint64(t.Nanosecond()))), nil
 }
 
-// pairs writes a map of strings.
+// pairs converts a map of strings.
 func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var all map[string]string
 	if json.Unmarshal(value, &all) != nil {
@@ -268,7 +262,7 @@ func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byt
 	return to, nil
 }
 
-// fieldsV1 stays JSON in protobuf too. API servers write it without spaces, and so it is read.
+// fieldsV1 is JSON in protobuf, too. API servers write it without spaces, as member expects.
 func fieldsV1(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	if json.Compact(&raw, value) != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// named are the kinds that are watched, by the API's names.
+// named has the watched kinds by the API's names.
 var named = map[schema.GroupVersionKind]event.Kind{
 	corev1.SchemeGroupVersion.WithKind("Node"):               event.KindNode,
 	coordinationv1.SchemeGroupVersion.WithKind("Lease"):      event.KindLease,
@@ -29,7 +29,7 @@ var named = map[schema.GroupVersionKind]event.Kind{
 	corev1.SchemeGroupVersion.WithKind("Endpoints"):          event.KindEndpoints,
 }
 
-// apiTypes are the API's own.
+// apiTypes has the API's own types.
 func apiTypes(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -50,7 +50,7 @@ func create(t testing.TB, types *runtime.Scheme, name schema.GroupVersionKind) r
 	return object
 }
 
-// opened is all that is read of a document: of an object, or of a list and what is in it.
+// opened is all that is read of a document: one object, or a list and its objects.
 type opened struct {
 	version, next string
 	objects       []Object
@@ -91,7 +91,7 @@ func mustOpen(t *testing.T, document Document, err error) opened {
 	return all
 }
 
-// checkBothForms reads an object as JSON and as protobuf. Its kind is the given one.
+// checkBothForms compares an object that is read from JSON with the same from protobuf.
 func checkBothForms(t *testing.T, kind string, text []byte, object runtime.Object) {
 	t.Helper()
 	message, err := object.(protobuf).Marshal()
@@ -138,8 +138,8 @@ func TestJSONSaysWhatProtobufSays(t *testing.T) {
 	}
 }
 
-// A proxy may lay it out in its own way.
-func TestJSONThatIsLaidOut(t *testing.T) {
+// A proxy may indent the JSON.
+func TestIndentedJSON(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletAlone)}},
 		Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}},
@@ -183,7 +183,7 @@ func TestJSONThatIsWrong(t *testing.T) {
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":"yesterday"}}`, "Pod.metadata.deletionTimestamp: want a time"},
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":""}}`, "Pod.metadata.deletionTimestamp: want a time"},
 		{`{"kind":"Pod","metadata":{"deletionTimestamp":1}}`, "Pod.metadata.deletionTimestamp: want a time"},
-		{`{"kind":"Pod","spec":{"hostNetwork":"true"}}`, "Pod.spec.hostNetwork: want true or false"},
+		{`{"kind":"Node","spec":{"unschedulable":"true"}}`, "Node.spec.unschedulable: want true or false"},
 		{`{"kind":"Pod","spec":{"containers":{}}}`, "Pod.spec.containers: want a list"},
 		{`{"kind":"Pod","spec":{"containers":[{"args":["a",{}]}]}}`, "Pod.spec.containers[0].args[1]: want a string"},
 		{`{"kind":"Lease","spec":{"leaseDurationSeconds":1.5}}`, "Lease.spec.leaseDurationSeconds: want an integer of 32 bits"},
@@ -192,7 +192,7 @@ func TestJSONThatIsWrong(t *testing.T) {
 		{`{"kind":"NodeList","items":[{},{"status":{"conditions":[{"status":true}]}}]}`, "NodeList.items[1].status.conditions[0].status: want a string"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if _, err := (&Reader{}).Document([]byte(c.text)); err == nil || err.Error() != "open a document: "+c.want {
+			if _, err := (&Reader{}).Document([]byte(c.text)); err == nil || err.Error() != "read a document: "+c.want {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -217,10 +217,10 @@ func TestWhatIsNoDocumentOfOurs(t *testing.T) {
 	}
 }
 
-// FuzzJSON reads what no API server would send: what the API's own decoder can read says
-// the same in both forms, and all else is an object or an error, and no panic.
+// FuzzJSON reads JSON that no API server sends. If the API's own decoder can read it, JSON and protobuf give the same. All
+// other input gives an object or an error, and no panic.
 func FuzzJSON(f *testing.F) {
-	// They are small, as large ones are tried slowly: all that the API can hold is in TestJSONSaysWhatProtobufSays.
+	// The seeds are small, because fuzzing large ones is slow. TestJSONSaysWhatProtobufSays has large ones.
 	for _, text := range []string{
 		`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"c"},"items":[{"spec":{"nodeName":"a"}},null]}`,
 		`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","deletionTimestamp":"2026-07-01T12:00:00.9+02:00","labels":{"component":null}}}`,
@@ -237,7 +237,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	types := apiTypes(f)
-	// It refuses names that it does not know, and names that are there twice, of which it makes something of both.
+	// It refuses unknown names and duplicate names. Of duplicates it would otherwise merge the values.
 	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, types, types, serializer.SerializerOptions{Strict: true})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		document, failed := (&Reader{}).Document(text)

@@ -3,15 +3,15 @@ package decode
 import "github.com/kubeflap/kubeflap/exporter/event"
 
 func (r *Reader) lease(data []byte, meta event.Meta) *event.Lease {
-	slim := &event.Lease{Meta: meta}
-	m := r.message(r.field(data, spec))
+	lease := &event.Lease{Meta: meta}
+	m := r.message(r.field(data, objectSpec))
 	for m.next() {
 		switch m.number {
 		case 2:
-			slim.DurationSeconds = m.int32()
+			lease.DurationSeconds = m.int32()
 		case 4:
-			slim.Renew = m.micros()
+			lease.Renew = r.micros(m.bytes)
 		}
 	}
-	return slim
+	return lease
 }

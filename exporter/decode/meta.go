@@ -2,11 +2,11 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// Fields of every object: its metadata, and most have a spec and a status.
+// Fields of every object. Most have a spec and a status.
 const (
-	metadata = 1
-	spec     = 2
-	status   = 3
+	objectMeta   = 1
+	objectSpec   = 2
+	objectStatus = 3
 )
 
 // Fields of ObjectMeta.
@@ -22,31 +22,29 @@ const (
 	metaManagedFields   = 17
 )
 
-// initialEventsEnd is the annotation of the bookmark that ends a streamed list
-// (metav1, InitialEventsAnnotationKey).
+// initialEventsEnd is the annotation of the bookmark that ends a streamed list (metav1, InitialEventsAnnotationKey).
 const initialEventsEnd = "k8s.io/initial-events-end"
 
-func (r *Reader) meta(data []byte, o *Object) event.Meta {
-	var slim event.Meta
+// meta reads ObjectMeta, and whether it is that of the bookmark which ends a streamed list.
+func (r *Reader) meta(data []byte) (meta event.Meta, endsList bool) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case metaName:
-			slim.Name = m.text()
+			meta.Name = m.text()
 		case metaNamespace:
-			slim.Namespace = m.text()
+			meta.Namespace = m.text()
 		case metaUID:
-			slim.UID = event.ParseUID(m.bytes)
+			meta.UID = event.ParseUID(m.bytes)
 		case metaResourceVersion:
-			o.Version = string(m.bytes)
-			slim.Version = o.Version
+			meta.Version = string(m.bytes)
 		case metaAnnotations:
 			if key, value := r.pair(m.bytes); string(key) == initialEventsEnd {
-				o.InitialEventsEnd = string(value) == "true"
+				endsList = string(value) == "true"
 			}
 		}
 	}
-	return slim
+	return meta, endsList
 }
 
 // owner is an OwnerReference.
@@ -57,18 +55,10 @@ type owner struct {
 
 func (r *Reader) owner(data []byte) owner {
 	var o owner
+	r.take(data, into{1, &o.kind}, into{3, &o.name}, into{4, &o.uid}, into{5, &o.apiVersion})
 	m := r.message(data)
 	for m.next() {
-		switch m.number {
-		case 1:
-			o.kind = m.bytes
-		case 3:
-			o.name = m.bytes
-		case 4:
-			o.uid = m.bytes
-		case 5:
-			o.apiVersion = m.bytes
-		case 6:
+		if m.number == 6 {
 			o.controller = m.bool()
 		}
 	}

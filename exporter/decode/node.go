@@ -3,76 +3,53 @@ package decode
 import "github.com/kubeflap/kubeflap/exporter/event"
 
 func (r *Reader) node(data []byte, meta event.Meta) *event.Node {
-	slim := &event.Node{Meta: meta}
+	node := &event.Node{Meta: meta}
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
-		case spec:
-			r.nodeSpec(m.bytes, slim)
-		case status:
-			r.nodeStatus(m.bytes, slim)
+		case objectSpec:
+			r.nodeSpec(m.bytes, node)
+		case objectStatus:
+			r.nodeStatus(m.bytes, node)
 		}
 	}
-	return slim
+	return node
 }
 
-func (r *Reader) nodeSpec(data []byte, slim *event.Node) {
+func (r *Reader) nodeSpec(data []byte, node *event.Node) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 4:
-			slim.Unschedulable = m.bool()
+			node.Unschedulable = m.bool()
 		case 5:
-			slim.Taints = append(slim.Taints, r.taint(m.bytes))
+			var key, effect []byte
+			r.take(m.bytes, into{1, &key}, into{3, &effect})
+			node.Taints = append(node.Taints, event.Taint{Key: r.text(key), Effect: r.text(effect)})
 		}
 	}
 }
 
-func (r *Reader) taint(data []byte) event.Taint {
-	var slim event.Taint
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			slim.Key = m.text()
-		case 3:
-			slim.Effect = m.text()
-		}
-	}
-	return slim
-}
-
-func (r *Reader) nodeStatus(data []byte, slim *event.Node) {
+func (r *Reader) nodeStatus(data []byte, node *event.Node) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case 4:
-			if slim.Ready == nil && string(r.field(m.bytes, 1)) == "Ready" {
-				slim.Ready = r.nodeCondition(m.bytes)
+			if node.Ready == nil && string(r.field(m.bytes, 1)) == "Ready" {
+				node.Ready = r.nodeCondition(m.bytes)
 			}
 		case 7:
-			slim.BootID = r.text(r.field(m.bytes, 3))
-			slim.KubeletVersion = r.text(r.field(m.bytes, 7))
+			node.BootID = r.text(r.field(m.bytes, 3))
+			node.KubeletVersion = r.text(r.field(m.bytes, 7))
 		}
 	}
 }
 
 func (r *Reader) nodeCondition(data []byte) *event.Condition {
-	slim := &event.Condition{}
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 2:
-			slim.Status = statusOf(m.bytes)
-		case 3:
-			slim.Heartbeat = m.seconds()
-		case 4:
-			slim.Transition = m.seconds()
-		case 5:
-			slim.Reason = m.text()
-		case 6:
-			slim.Message = m.text()
-		}
+	var status, heartbeat, transition, reason, message []byte
+	r.take(data, into{2, &status}, into{3, &heartbeat}, into{4, &transition}, into{5, &reason}, into{6, &message})
+	return &event.Condition{
+		Status: event.ParseStatus(string(status)), Reason: r.text(reason), Message: r.text(message),
+		Heartbeat: r.seconds(heartbeat), Transition: r.seconds(transition),
 	}
-	return slim
 }

@@ -1,16 +1,11 @@
 package decode
 
-import (
-	"time"
-
-	"github.com/kubeflap/kubeflap/exporter/event"
-)
+import "github.com/kubeflap/kubeflap/exporter/event"
 
 // Fields of PodSpec.
 const (
 	specContainers     = 2
 	specNodeName       = 10
-	specHostNetwork    = 11
 	specInitContainers = 20
 	specReadinessGates = 28
 )
@@ -20,28 +15,26 @@ const (
 	statusPhase                 = 1
 	statusConditions            = 2
 	statusReason                = 4
-	statusPodIP                 = 6
 	statusContainerStatuses     = 8
 	statusInitContainerStatuses = 10
-	statusPodIPs                = 12
 )
 
-func (r *Reader) pod(data, meta []byte, slim event.Meta) *event.Pod {
-	pod := &event.Pod{Meta: slim}
-	podSpec, podStatus := r.field(data, spec), r.field(data, status)
-	r.podMeta(meta, pod)
-	r.podStatus(podStatus, pod)
-	r.podConditions(meta, pod)
-	r.podSpec(podSpec, pod) // whose readiness gates are looked up among the conditions
-	r.containers(podSpec, podStatus, pod)
-	if string(r.entry(meta, metaLabels, "component")) == controllerManagerName {
-		pod.ControllerManager = r.controllerManager(podSpec)
+func (r *Reader) pod(data, metaData []byte, meta event.Meta) *event.Pod {
+	pod := &event.Pod{Meta: meta}
+	spec, status := r.field(data, objectSpec), r.field(data, objectStatus)
+	r.podMeta(metaData, pod)
+	r.podStatus(status, pod)
+	r.podConditions(metaData, pod)
+	r.podSpec(spec, pod) // after the conditions, which decide about the readiness gates
+	r.containers(spec, status, pod)
+	if string(r.entry(metaData, metaLabels, "component")) == controllerManagerName {
+		pod.ControllerManager = r.controllerManager(spec)
 	}
 	return pod
 }
 
-func (r *Reader) podMeta(meta []byte, pod *event.Pod) {
-	m := r.message(meta)
+func (r *Reader) podMeta(metaData []byte, pod *event.Pod) {
+	m := r.message(metaData)
 	for m.next() {
 		switch m.number {
 		case metaDeletion:
@@ -54,8 +47,10 @@ func (r *Reader) podMeta(meta []byte, pod *event.Pod) {
 	}
 }
 
+// podCondition is a PodCondition.
+type podCondition struct{ kind, status, transition, reason, message []byte }
+
 func (r *Reader) podStatus(data []byte, pod *event.Pod) {
-	var old []byte
 	r.conditions = r.conditions[:0]
 	m := r.message(data)
 	for m.next() {
@@ -64,56 +59,28 @@ func (r *Reader) podStatus(data []byte, pod *event.Pod) {
 			pod.Phase = m.text()
 		case statusReason:
 			pod.Reason = m.text()
-		case statusPodIP:
-			old = m.bytes
-		case statusPodIPs:
-			pod.IPs = append(pod.IPs, r.text(r.field(m.bytes, 1)))
 		case statusConditions:
-			r.conditions = append(r.conditions, r.condition(m.bytes))
+			r.conditions = append(r.conditions, r.podCondition(m.bytes))
 		}
-	}
-	if len(pod.IPs) == 0 && len(old) > 0 {
-		pod.IPs = []string{r.text(old)}
 	}
 }
 
-// condition is a PodCondition.
-type condition struct {
-	kind, status, reason, message []byte
-	transition                    time.Time
-}
-
-func (r *Reader) condition(data []byte) condition {
-	var c condition
-	m := r.message(data)
-	for m.next() {
-		switch m.number {
-		case 1:
-			c.kind = m.bytes
-		case 2:
-			c.status = m.bytes
-		case 4:
-			c.transition = m.seconds()
-		case 5:
-			c.reason = m.bytes
-		case 6:
-			c.message = m.bytes
-		}
-	}
+func (r *Reader) podCondition(data []byte) (c podCondition) {
+	r.take(data, into{1, &c.kind}, into{2, &c.status}, into{4, &c.transition}, into{5, &c.reason}, into{6, &c.message})
 	return c
 }
 
-func (r *Reader) podConditions(meta []byte, pod *event.Pod) {
+func (r *Reader) podConditions(metaData []byte, pod *event.Pod) {
 	for i := range r.conditions {
 		c := &r.conditions[i]
 		switch string(c.kind) {
 		case "Ready":
 			pod.Ready = &event.Condition{
-				Status: statusOf(c.status), Reason: r.text(c.reason), Message: r.text(c.message),
-				Transition: c.transition, Writer: r.writer(meta, "status", readyStatusPath),
+				Status: event.ParseStatus(string(c.status)), Reason: r.text(c.reason), Message: r.text(c.message),
+				Transition: r.seconds(c.transition), Writer: r.writer(metaData, "status", readyStatusPath),
 			}
 		case "ContainersReady":
-			pod.ContainersReady = statusOf(c.status)
+			pod.ContainersReady = event.ParseStatus(string(c.status))
 		case "DisruptionTarget":
 			if string(c.status) == "True" {
 				pod.Disruption = r.text(c.reason)
@@ -128,8 +95,6 @@ func (r *Reader) podSpec(data []byte, pod *event.Pod) {
 		switch m.number {
 		case specNodeName:
 			pod.Node = m.text()
-		case specHostNetwork:
-			pod.HostNetwork = m.bool()
 		case specReadinessGates:
 			pod.Gates++
 			if gate := r.field(m.bytes, 1); !r.isTrue(gate) {
@@ -139,7 +104,7 @@ func (r *Reader) podSpec(data []byte, pod *event.Pod) {
 	}
 }
 
-// isTrue looks at the first condition of the kind.
+// isTrue looks at the first condition of a kind.
 func (r *Reader) isTrue(kind []byte) bool {
 	for i := range r.conditions {
 		if string(r.conditions[i].kind) == string(kind) {

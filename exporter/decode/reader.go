@@ -4,41 +4,43 @@ import (
 	"fmt"
 	"hash/maphash"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Reader reads objects, one after the other: it is for one goroutine. The zero value is ready.
+// Reader reads objects, for one goroutine. The zero value is ready.
 type Reader struct {
-	// recent are strings that were read before: names of nodes, namespaces and images, reasons
-	// and the like come again and again, and the same pod comes at each of its changes.
+	// recent holds strings that were read before. Names of nodes, namespaces and images, reasons and the like occur again and
+	// again, and each change of a pod repeats its strings.
 	recent []string
-	// err is what was wrong with the object that is being read.
+	// err is the error in the object that is being read.
 	err error
-	// conditions are a pod's, kept for their space.
-	conditions []condition
-	// places are where the addresses of Endpoints stand, kept for their space.
+	// conditions are those of a pod. The memory is reused.
+	conditions []podCondition
+	// places are the indices of the addresses of an Endpoints object. The memory is reused.
 	places map[event.UID]int
 }
 
 const (
-	// recents is how many strings are kept for another time, and longest how long they may be.
-	recents = 2048
-	longest = 128
+	// maxRecent is how many strings are kept, maxLength how long they may be in bytes.
+	maxRecent = 2048
+	maxLength = 128
 )
 
 var seed = maphash.MakeSeed()
 
 func (r *Reader) message(data []byte) message { return message{reader: r, rest: data} }
 
-// text makes a string, or gives the same one that it gave lately.
+// text returns b as a string, if possible one that it has returned before.
 func (r *Reader) text(b []byte) string {
-	if len(b) == 0 || len(b) > longest {
+	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
 	}
 	if r.recent == nil {
-		r.recent = make([]string, recents)
+		r.recent = make([]string, maxRecent)
 	}
-	recent := &r.recent[maphash.Bytes(seed, b)%recents]
+	recent := &r.recent[maphash.Bytes(seed, b)%maxRecent]
 	if *recent != string(b) {
 		*recent = string(b)
 	}
@@ -47,35 +49,110 @@ func (r *Reader) text(b []byte) string {
 
 // Object is what is read of an API object.
 type Object struct {
-	// Slim is the object.
 	Slim event.Object
-	// Version is its resourceVersion.
-	Version string
-	// InitialEventsEnd: a bookmark that ends a list that came as a stream (metav1, InitialEventsAnnotationKey).
+	// InitialEventsEnd: the object is that of the bookmark which ends a streamed list (metav1, InitialEventsAnnotationKey).
 	InitialEventsEnd bool
 }
 
-// Object reads an object of a kind. The bytes may be reused after it.
+// Object reads an object of a kind. It keeps no reference to data.
 func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	r.err = nil
-	var o Object
-	meta := r.field(data, metadata)
-	slim := r.meta(meta, &o)
+	metaData := r.field(data, objectMeta)
+	meta, endsList := r.meta(metaData)
+	var slim event.Object
 	switch kind {
 	case event.KindNode:
-		o.Slim = r.node(data, slim)
+		slim = r.node(data, meta)
 	case event.KindLease:
-		o.Slim = r.lease(data, slim)
+		slim = r.lease(data, meta)
 	case event.KindPod:
-		o.Slim = r.pod(data, meta, slim)
+		slim = r.pod(data, metaData, meta)
 	case event.KindService:
-		o.Slim = r.service(data, slim)
+		slim = r.service(data, meta)
 	case event.KindEndpointSlice:
-		o.Slim = r.endpointSlice(data, meta, slim)
+		slim = r.endpointSlice(data, metaData, meta)
 	case event.KindEndpoints:
-		o.Slim = r.endpoints(data, meta, slim)
+		slim = r.endpoints(data, metaData, meta)
 	default:
-		return Object{}, fmt.Errorf("read %s: no such kind is watched", kind)
+		return Object{}, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
-	return o, r.failed("read " + kind.String())
+	return Object{Slim: slim, InitialEventsEnd: endsList}, r.failed("read " + kind.String())
+}
+
+// failed returns the error of what was read last.
+func (r *Reader) failed(doing string) error {
+	if r.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, r.err)
+}
+
+// into says where Reader.take puts a field.
+type into struct {
+	number protowire.Number
+	value  *[]byte
+}
+
+// take reads some fields of a message. A field that is absent becomes nil. If a field occurs several times, the last one counts.
+func (r *Reader) take(data []byte, targets ...into) {
+	m := r.message(data)
+	for m.next() {
+		for i := range targets {
+			if targets[i].number == m.number {
+				*targets[i].value = m.bytes
+				break
+			}
+		}
+	}
+}
+
+// field returns the value of a field, nil if it is absent.
+func (r *Reader) field(data []byte, number protowire.Number) []byte {
+	var value []byte
+	m := r.message(data)
+	for m.next() {
+		if m.number == number {
+			value = m.bytes
+		}
+	}
+	return value
+}
+
+// count returns how often a field occurs.
+func (r *Reader) count(data []byte, number protowire.Number) int {
+	n := 0
+	m := r.message(data)
+	for m.next() {
+		if m.number == number {
+			n++
+		}
+	}
+	return n
+}
+
+// entry returns the value of a key in a field that is a map of strings.
+func (r *Reader) entry(data []byte, number protowire.Number, key string) []byte {
+	m := r.message(data)
+	for m.next() {
+		if m.number == number {
+			if k, value := r.pair(m.bytes); string(k) == key {
+				return value
+			}
+		}
+	}
+	return nil
+}
+
+// pair reads one entry of a map of strings.
+func (r *Reader) pair(data []byte) (key, value []byte) {
+	m := r.message(data)
+	for m.next() {
+		switch m.number {
+		case 1:
+			key = m.bytes
+		case 2:
+			value = m.bytes
+		}
+	}
+	return key, value
 }

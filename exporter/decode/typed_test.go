@@ -13,8 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// What follows reads the same out of the API's own types, so that the numbers of the fields
-// can be held against them.
+// These functions make the same slim objects from the API's own types, so that tests can compare them.
 
 func slimNode(node *corev1.Node) *event.Node {
 	slim := &event.Node{
@@ -55,7 +54,6 @@ func slimService(service *corev1.Service) *event.Service {
 		Meta:            slimMeta(&service.ObjectMeta),
 		Type:            string(service.Spec.Type),
 		Selector:        service.Spec.Selector,
-		Headless:        service.Spec.ClusterIP == corev1.ClusterIPNone,
 		PublishNotReady: service.Spec.PublishNotReadyAddresses,
 	}
 }
@@ -67,8 +65,6 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 		Phase:             string(pod.Status.Phase),
 		Reason:            pod.Status.Reason,
 		Gates:             len(pod.Spec.ReadinessGates),
-		IPs:               podIPs(&pod.Status),
-		HostNetwork:       pod.Spec.HostNetwork,
 		Containers:        slimContainers(pod),
 		ControllerManager: controllerManager(pod),
 	}
@@ -115,22 +111,6 @@ func isTrue(conditions []corev1.PodCondition, conditionType corev1.PodConditionT
 	return false
 }
 
-func podIPs(status *corev1.PodStatus) []string {
-	if len(status.PodIPs) == 0 {
-		if status.PodIP == "" {
-			return nil
-		}
-		return []string{status.PodIP}
-	}
-	ips := make([]string, len(status.PodIPs))
-	for i := range status.PodIPs {
-		ips[i] = status.PodIPs[i].IP
-	}
-	return ips
-}
-
-// slimContainers makes the containers that count for readiness: of the init containers
-// only the sidecars (pkg/kubelet/status, GenerateContainersReadyCondition).
 func slimContainers(pod *corev1.Pod) []event.Container {
 	if len(pod.Spec.Containers) == 0 {
 		return nil
@@ -165,15 +145,13 @@ func addStatus(slim *event.Container, status *corev1.ContainerStatus) {
 		slim.State, slim.Started = "running", utc(state.Running.StartedAt)
 	case state.Terminated != nil:
 		slim.State, slim.Started = "terminated", utc(state.Terminated.StartedAt)
-		slim.Reason, slim.ExitCode = state.Terminated.Reason, state.Terminated.ExitCode
-	case state.Waiting != nil:
-		slim.State, slim.Reason = "waiting", state.Waiting.Reason
+		slim.ExitCode = state.Terminated.ExitCode
 	default:
 		// ContainerState: "If none of them is specified, the default one is ContainerStateWaiting."
 		slim.State = "waiting"
 	}
 	if last := status.LastTerminationState.Terminated; last != nil {
-		slim.LastReason, slim.LastExitCode = last.Reason, last.ExitCode
+		slim.LastExitCode = last.ExitCode
 	}
 }
 
@@ -181,18 +159,12 @@ func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
 	return &event.Endpoints{
 		Meta:      slimMeta(&endpoints.ObjectMeta),
 		ManagedBy: endpoints.Labels[labelManagedBy],
-		// The v1.21 controller wrote "warning" and left nothing out
-		// (pkg/controller/endpoint, setOverCapacityAnnotation).
 		Truncated: endpoints.Annotations[corev1.EndpointsOverCapacity] == "truncated",
 		Writer:    subsetsWriter(endpoints.ManagedFields),
 		Addresses: subsetAddresses(endpoints.Subsets),
 	}
 }
 
-// subsetAddresses makes one address of all places in which the subsets have it: it is in
-// several when its ports are not those of its neighbours (pods with named ports), or when
-// somebody wrote it as ready on one port and not ready on another. Such an address is
-// in rotation still, so it is ready if it is ready anywhere.
 func subsetAddresses(subsets []corev1.EndpointSubset) []event.Address {
 	number := 0
 	for i := range subsets {
@@ -216,8 +188,7 @@ func subsetAddresses(subsets []corev1.EndpointSubset) []event.Address {
 	}
 	for i := range subsets {
 		for j := range subsets[i].Addresses {
-			address := add(&subsets[i].Addresses[j])
-			address.Ready, address.Serving = true, true
+			add(&subsets[i].Addresses[j]).Ready = true
 		}
 		for j := range subsets[i].NotReadyAddresses {
 			add(&subsets[i].NotReadyAddresses[j])
@@ -238,7 +209,6 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))
 	}
 	for i := range slice.Endpoints {
-		// The API wants at least one address; without any there is nothing to reach.
 		if endpoint := &slice.Endpoints[i]; len(endpoint.Addresses) > 0 {
 			slim.Addresses = append(slim.Addresses, sliceAddress(endpoint))
 		}
@@ -246,14 +216,10 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 	return slim
 }
 
-// sliceAddress makes one address of an endpoint, also if it lists several: the API
-// calls them fungible, and consumers such as kube-proxy use the first alone.
 func sliceAddress(endpoint *discoveryv1.Endpoint) event.Address {
 	address := newAddress(endpoint.Addresses[0], endpoint.TargetRef)
 	address.Node = or(endpoint.NodeName, "")
-	// What is not set is read as discovery/v1 documents it (EndpointConditions).
 	address.Ready = or(endpoint.Conditions.Ready, true)
-	address.Serving = or(endpoint.Conditions.Serving, address.Ready)
 	address.Terminating = or(endpoint.Conditions.Terminating, false)
 	return address
 }
@@ -268,8 +234,6 @@ func newAddress(ip string, target *corev1.ObjectReference) event.Address {
 	return address
 }
 
-// owningService is zero for a mirrored slice: that is owned by its Endpoints
-// (pkg/controller/endpointslicemirroring, newEndpointSlice).
 func owningService(owners []metav1.OwnerReference) event.UID {
 	for i := range owners {
 		if owners[i].Kind == "Service" && owners[i].APIVersion == "v1" {
@@ -279,7 +243,7 @@ func owningService(owners []metav1.OwnerReference) event.UID {
 	return event.UID{}
 }
 
-// or is the value that the pointer points to, or else the given one.
+// or returns the value that the pointer points to, or otherwise if it is nil.
 func or[T any](pointer *T, otherwise T) T {
 	if pointer == nil {
 		return otherwise
@@ -287,9 +251,6 @@ func or[T any](pointer *T, otherwise T) T {
 	return *pointer
 }
 
-// controllerManager reads the settings of a kube-controller-manager out of its pod,
-// which has this label where kubeadm or one of its likes made it (cmd/kubeadm,
-// ComponentPod). It is nil for all other pods.
 func controllerManager(pod *corev1.Pod) *event.ControllerManager {
 	if pod.Labels["component"] != controllerManagerName {
 		return nil
@@ -319,27 +280,19 @@ func slimMeta(object *metav1.ObjectMeta) event.Meta {
 	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, Version: object.ResourceVersion}
 }
 
-// utc makes times comparable: the API's decoders give them in the local zone.
+// utc makes times comparable: the API's decoders return them in the local zone.
 func utc(t metav1.Time) time.Time { return t.Time.UTC() }
 
-// readyWriter is the manager that last wrote the status of the Ready condition. Who
-// updates a field takes it from its owner, so there is one; if several own it
-// together (server-side apply), it is the latest. Empty if unknown: old servers
-// do not say which entries are of the status subresource.
 func readyWriter(entries []metav1.ManagedFieldsEntry) string {
 	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool {
 		return entry.Subresource == "status" && owns(entry.FieldsV1.GetRawBytes(), readyStatusPath)
 	})
 }
 
-// subsetsWriter is the manager that last wrote an Endpoints' subsets: they are one
-// field, an atomic list.
 func subsetsWriter(entries []metav1.ManagedFieldsEntry) string {
 	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), subsetsPath) })
 }
 
-// endpointsWriter is the manager that last wrote a slice's endpoints: they are one
-// field, an atomic list.
 func endpointsWriter(entries []metav1.ManagedFieldsEntry) string {
 	return writer(entries, func(entry *metav1.ManagedFieldsEntry) bool { return owns(entry.FieldsV1.GetRawBytes(), endpointsPath) })
 }

@@ -1,28 +1,25 @@
-// Package event holds what kubeflap knows of a cluster at one moment: an Event
-// says that an object appeared, changed or went, or that a watch broke, and when
-// that was seen. The objects are slim: only what readiness and its causes need.
+// Package event defines what kubeflap sees of a cluster. An Event says that an object appeared, changed or was deleted, or that
+// a watch broke, and when kubeflap saw that. The objects are slim: they have only the fields that explain readiness.
 package event
 
 import "time"
 
-// Event is one thing that happened on the watch of one resource.
+// Event is an event on the watch of a resource.
 type Event struct {
-	// Seen is when kubeflap received it, by kubeflap's own clock.
+	// Seen is when kubeflap received the event, by its own clock.
 	Seen time.Time
 	Kind Kind
 	Type Type
-	// Object is the state after the event, for Deleted the last state. It is nil
-	// for the types that speak of a watch and not of an object.
+	// Object is the state after the event, for Deleted the last state. It is nil for the types that are about a watch.
 	Object Object
 	// Reason says why a watch is Down or Unavailable, or a direct read failed.
-	Reason string
+	Reason Reason
 }
 
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. Cluster is no resource: its one object says what the
-// API server is.
+// The watched resources. KindCluster is not a resource: it has one object, which describes the API server.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -33,7 +30,7 @@ const (
 	KindCluster
 )
 
-// Kinds lists the watched resources, in the order in which they are reported.
+// Kinds returns the watched resources in the order of reports.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
@@ -41,14 +38,14 @@ func Kinds() []Kind {
 // NumKinds is one more than the highest Kind, for arrays indexed by Kind.
 const NumKinds = int(KindCluster) + 1
 
-// String is the resource's name in the API and in the label `resource`.
+// String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
 
 // Type is what happened.
 type Type uint8
 
-// The types of Event. A list arrives as Listing, one Listed for each object (if it breaks off it begins anew), and
-// Synced; what an earlier list or watch had shown and this list has not, is gone.
+// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. If the list breaks off, it begins again
+// with Listing. An object that was known before and is not in the list was deleted.
 const (
 	Added Type = iota + 1
 	Modified
@@ -58,23 +55,23 @@ const (
 	Listing
 	Listed
 	Synced
-	// Up: the watch goes on from where it was; nothing was lost in between.
+	// Up: the watch continues where it was. No event was lost in between.
 	Up
 	// Down: the watch broke.
 	Down
 	// Unavailable: the resource cannot be watched (absent or forbidden).
 	Unavailable
-	// Asking: kubeflap begins to read some Leases directly, because the watch has shown no heartbeat for long.
+	// Asking: kubeflap begins to read some Leases directly, because the watch has not shown a heartbeat for long.
 	Asking
-	// Read: a Lease as the API server has it now, read from etcd and not from the watch.
+	// Read: a Lease as it is in etcd, read directly.
 	Read
-	// Answered: the API server answered. Without a Reason all Leases were read; else they could not be, and that is why.
+	// Answered: the API server answered. If there is no Reason, all Leases were read. Otherwise Reason says why not.
 	Answered
-	// Unanswered: nothing answered, neither for the Leases nor for /readyz. Reason says why.
+	// Unanswered: neither the Leases nor /readyz were answered. Reason says why.
 	Unanswered
 )
 
-// String is the type's name in the label `type` and in recordings.
+// String returns the type's name in the label `type` and in recordings.
 func (t Type) String() string { return textOf(typeTexts[:], t) }
 
 // HasObject reports whether events of this type carry an object.
@@ -82,16 +79,15 @@ func (t Type) HasObject() bool {
 	return t == Added || t == Modified || t == Deleted || t == Listed || t == Read
 }
 
-// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice,
-// *Endpoints or *Cluster.
+// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints or *Cluster.
 type Object interface {
-	// Kind is the resource that the object is of.
+	// Kind returns the resource of the object.
 	Kind() Kind
-	// Metadata is the object's identity.
+	// Metadata returns the object's identity.
 	Metadata() *Meta
 }
 
-// New makes an empty object of a kind, to be decoded into; nil if there is no such kind.
+// New makes an empty object of a kind, nil if the kind is unknown.
 func New(k Kind) Object {
 	switch k {
 	case KindNode:

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Moment is a time as its distance from a beginning, in nanoseconds and one more: 0 is no time. It takes a third of a time.Time, where
-// many are kept, and like that it does not heed a clock that is set.
+// Moment is a time: its distance from a beginning in nanoseconds, plus one, so that 0 is no time. It needs a third of the memory of
+// a time.Time. Like that, it does not change when the clock is set.
 type Moment int64
 
-// MomentOf is t as its distance from begin, at most 292 years.
+// MomentOf converts t, relative to begin. The distance is limited to 292 years.
 func MomentOf(t, begin time.Time) Moment {
 	if t.IsZero() {
 		return 0
@@ -17,7 +17,7 @@ func MomentOf(t, begin time.Time) Moment {
 	return Moment(min(t.Sub(begin), math.MaxInt64-1)) + 1
 }
 
-// Time is the time of a Moment whose distance is from begin.
+// Time converts m back. The begin must be the one given to MomentOf.
 func (m Moment) Time(begin time.Time) time.Time {
 	if m == 0 {
 		return time.Time{}

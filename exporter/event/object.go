@@ -7,15 +7,14 @@ type Meta struct {
 	UID       UID    `json:"uid,omitzero"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Version is the resourceVersion: which write of the object this is. It is the same for everybody who watches.
+	// Version is the resourceVersion, which identifies the write of the object. It is the same for all clients.
 	Version string `json:"resourceVersion,omitempty"`
 }
 
 // Metadata returns the object's identity.
 func (m *Meta) Metadata() *Meta { return m }
 
-// Status is the status of a condition. The zero value is unknown, as the API
-// conventions have it for an absent condition.
+// Status is the status of a condition. The zero value is unknown, which is what an absent condition means (API conventions).
 type Status uint8
 
 // The statuses of a condition.
@@ -25,10 +24,10 @@ const (
 	StatusFalse
 )
 
-// String is the status as the label `status` has it.
+// String returns the value of the label `status`.
 func (s Status) String() string { return textOf(statusTexts[:], s) }
 
-// ParseStatus turns a condition's status into a Status; anything the API does not define is unknown.
+// ParseStatus converts a condition's status. Any text that the API does not define is unknown.
 func ParseStatus(s string) Status {
 	switch s {
 	case "True":
@@ -52,7 +51,7 @@ type Condition struct {
 	Writer string `json:"writer,omitempty"`
 }
 
-// Node is a Node: its Ready condition and what explains a change of it.
+// Node is a Node: its Ready condition and the fields that explain a change.
 type Node struct {
 	Meta
 	// Ready is nil while the node has no Ready condition.
@@ -72,21 +71,20 @@ type Taint struct {
 	Effect string `json:"effect"`
 }
 
-// Lease is a Lease in the namespace kube-node-lease: a node's heartbeat. Its
-// name is the node's.
+// Lease is a Lease in the namespace kube-node-lease: a node's heartbeat. It has the node's name.
 type Lease struct {
 	Meta
 	// Renew is renewTime, by the node's clock, to the microsecond; zero if unset.
 	Renew time.Time `json:"renew,omitzero"`
-	// DurationSeconds is leaseDurationSeconds: the kubelet renews at a quarter of it
-	// (pkg/kubelet, nodeLeaseRenewIntervalFraction).
+	// DurationSeconds is leaseDurationSeconds. The kubelet renews after a quarter of that time (pkg/kubelet,
+	// nodeLeaseRenewIntervalFraction).
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 }
 
 // Kind is KindLease.
 func (*Lease) Kind() Kind { return KindLease }
 
-// Pod is a Pod: its readiness and what explains a change of it.
+// Pod is a Pod: its readiness and the fields that explain a change.
 type Pod struct {
 	Meta
 	Node string `json:"node,omitempty"`
@@ -104,11 +102,9 @@ type Pod struct {
 	// Gates is the number of readiness gates.
 	Gates int `json:"gates,omitempty"`
 	// Owner is the controlling owner: "ReplicaSet/web-5d4".
-	Owner       string   `json:"owner,omitempty"`
-	IPs         []string `json:"ips,omitempty"`
-	HostNetwork bool     `json:"hostNetwork,omitempty"`
-	// Containers are the containers that count for readiness: the ordinary ones
-	// and the sidecars (init containers with restartPolicy Always).
+	Owner string `json:"owner,omitempty"`
+	// Containers are those that count for readiness: the ordinary ones and the sidecars (init containers with restartPolicy
+	// Always).
 	Containers []Container `json:"containers,omitempty"`
 	// ControllerManager is set on the pod of a kube-controller-manager.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
@@ -117,7 +113,7 @@ type Pod struct {
 // Kind is KindPod.
 func (*Pod) Kind() Kind { return KindPod }
 
-// Container is a container of a pod: its image as the spec wants it, and its status.
+// Container is a container of a pod: its image according to the spec, and its status.
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
@@ -125,18 +121,15 @@ type Container struct {
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// State is running, waiting or terminated; empty while there is no status.
-	State string `json:"state,omitempty"`
-	// Reason is the waiting or terminated state's (CrashLoopBackOff, OOMKilled, ...).
-	Reason   string    `json:"reason,omitempty"`
+	// State is running, waiting or terminated. It is empty while there is no status.
+	State    string    `json:"state,omitempty"`
 	ExitCode int32     `json:"exitCode,omitempty"`
 	Started  time.Time `json:"started,omitzero"`
-	// LastReason and LastExitCode are of the container before this one, if it ended.
-	LastReason   string `json:"lastReason,omitempty"`
-	LastExitCode int32  `json:"lastExitCode,omitempty"`
+	// LastExitCode is that of the container before this one, if it ended.
+	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
-// ControllerManager is what a kube-controller-manager's pod tells of its settings.
+// ControllerManager has the settings in the pod of a kube-controller-manager.
 type ControllerManager struct {
 	// GracePeriod is --node-monitor-grace-period; 0 if the flag is not set.
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
@@ -149,9 +142,8 @@ type Service struct {
 	Meta
 	// Type is ClusterIP, NodePort, LoadBalancer or ExternalName.
 	Type string `json:"type,omitempty"`
-	// Selector is empty for a Service whose addresses are not made from pods.
+	// Selector is empty if no controller makes the addresses from pods.
 	Selector        map[string]string `json:"selector,omitempty"`
-	Headless        bool              `json:"headless,omitempty"`
 	PublishNotReady bool              `json:"publishNotReady,omitempty"`
 }
 
@@ -180,7 +172,7 @@ type Endpoints struct {
 	Meta
 	// ManagedBy is the label endpoints.kubernetes.io/managed-by (v1.33 and later).
 	ManagedBy string `json:"managedBy,omitempty"`
-	// Truncated: the controller left out what is over 1,000 addresses.
+	// Truncated: there are more than 1,000 addresses, and the controller left out the rest.
 	Truncated bool `json:"truncated,omitempty"`
 	// Writer is the field manager that last wrote the subsets.
 	Writer    string    `json:"writer,omitempty"`
@@ -190,21 +182,20 @@ type Endpoints struct {
 // Kind is KindEndpoints.
 func (*Endpoints) Kind() Kind { return KindEndpoints }
 
-// Address is one address of a Service, as a slice or an Endpoints object has it.
+// Address is an address of a Service in a slice or in Endpoints.
 type Address struct {
-	// UID is that of the target (targetRef), or made from IP where there is none.
+	// UID is that of the target (targetRef), or made from IP if there is none.
 	UID UID `json:"uid"`
 	// IP is the address: an IP, or a host name in a slice of type FQDN.
 	IP   string `json:"ip"`
 	Node string `json:"node,omitempty"`
-	// ByHand: the address has no targetRef, so no controller derived it from a pod.
+	// ByHand: the address is manually managed. It has no targetRef, so no controller made it from a pod.
 	ByHand      bool `json:"byHand,omitempty"`
 	Ready       bool `json:"ready,omitempty"`
-	Serving     bool `json:"serving,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
 }
 
-// Cluster is what there is to know of the API server.
+// Cluster describes the API server.
 type Cluster struct {
 	Meta
 	// Version is its version: "v1.36.3".

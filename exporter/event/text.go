@@ -30,29 +30,29 @@ func parseText[T ~uint8](texts []string, what string, text []byte, value *T) err
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no %s", text, what)
+	return fmt.Errorf("unknown %s %q", what, text)
 }
 
-// MarshalText writes the kind as recordings hold it.
+// MarshalText writes the kind as in a recording.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the result of MarshalText. It fails for any other text.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return parseText(kindTexts[:], "kind", text, k)
 }
 
-// MarshalText writes the type as recordings hold it.
+// MarshalText writes the type as in a recording.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the result of MarshalText. It fails for any other text.
 func (t *Type) UnmarshalText(text []byte) error {
 	return parseText(typeTexts[:], "event type", text, t)
 }
 
-// MarshalText writes the status as recordings hold it.
+// MarshalText writes the status as in a recording.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the result of MarshalText. It fails for any other text.
 func (s *Status) UnmarshalText(text []byte) error {
 	return parseText(statusTexts[:], "status", text, s)
 }

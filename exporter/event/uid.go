@@ -6,12 +6,11 @@ import (
 	"errors"
 )
 
-// UID identifies an object, or an address of a Service. It is the object's
-// metadata.uid in 16 bytes where that is a UUID, as every API server makes them,
-// and otherwise a hash of it.
+// UID identifies an object, or an address of a Service. It is the object's metadata.uid if that is a UUID, as API servers make
+// them, or else a hash of it.
 type UID [16]byte
 
-// ParseUID turns a metadata.uid into a UID; the empty string into the zero UID.
+// ParseUID converts a metadata.uid. The empty string gives the zero UID.
 func ParseUID[T string | []byte](s T) UID {
 	if len(s) == 0 {
 		return UID{}
@@ -22,10 +21,10 @@ func ParseUID[T string | []byte](s T) UID {
 	return hashUID(string(s))
 }
 
-// AddressUID identifies an address that names no target, by its IP or host name.
+// AddressUID returns the UID of an address without a target, made from its IP or host name.
 func AddressUID(address string) UID { return hashUID("address/" + address) }
 
-// IsZero reports whether there is no UID.
+// IsZero reports whether the UID is absent.
 func (u UID) IsZero() bool { return u == UID{} }
 
 // String writes the UID in the form of a UUID.
@@ -43,7 +42,7 @@ func (u UID) String() string {
 // MarshalText writes the UID in the form of a UUID.
 func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the result of MarshalText. It fails for any other text.
 func (u *UID) UnmarshalText(text []byte) error {
 	uid, ok := parseUUID(text)
 	if !ok {
@@ -53,8 +52,7 @@ func (u *UID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseUUID accepts lower case only: an upper-case spelling is another string,
-// and so another object, to the API server.
+// parseUUID accepts lower case only: to the API server, a UUID in upper case is another string and so another object.
 func parseUUID[T string | []byte](s T) (UID, bool) {
 	var uid UID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -88,4 +86,13 @@ func hexDigit(c byte) int {
 func hashUID(s string) UID {
 	sum := sha256.Sum256([]byte(s))
 	return UID(sum[:16])
+}
+
+// Hash shortens a text that is only ever compared (FNV-1a).
+func Hash(s string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(s) {
+		hash = (hash ^ uint64(s[i])) * 1099511628211
+	}
+	return hash
 }

@@ -16,18 +16,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// size is a cluster's.
+// size is the size of a cluster.
 type size struct{ nodes, services int }
 
 func sizes() map[string]size {
 	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}, "large": {5000, 10000}}
 }
 
-// cluster is a tracker that holds a cluster of a size, each Service with 15 addresses, and a handler of its metrics in a format.
-func cluster(s size, format expfmt.FormatType) (*track.Tracker, http.Handler) {
-	c := NewCollector()
+// cluster returns a tracker with a cluster of a size, each Service with 15 addresses, and the page of its metrics.
+func cluster(s size) (*track.Tracker, *Page) {
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	c.Read(tracker, time.Now)
+	c := NewCollector(tracker, time.Now)
 	list := func(kind event.Kind, n int, object func(int) event.Object) {
 		feed(c, tracker)(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
 		for i := range n {
@@ -45,15 +44,19 @@ func cluster(s size, format expfmt.FormatType) (*track.Tracker, http.Handler) {
 	list(event.KindEndpointSlice, s.services, benchSlice)
 	page := NewPage(prometheus.NewRegistry())
 	page.Add(c, "")
-	return tracker, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return tracker, page
+}
+
+func scrapeHandler(page *Page, format expfmt.FormatType) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		scrape, err := page.Scrape()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		defer scrape.Done()
-		_ = scrape.Write(w, expfmt.NewFormat(format)) // the reader has gone away
-	})
+		_ = scrape.Write(w, expfmt.NewFormat(format)) // the client is gone
+	}
 }
 
 func meta(kind string, i int) event.Meta {
@@ -74,14 +77,37 @@ func benchSlice(i int) event.Object {
 }
 
 func BenchmarkScrape(b *testing.B) {
+	benchmark(b, scrapeHandler)
+}
+
+// The same metrics through client_golang's registry and expfmt.
+func BenchmarkLibrary(b *testing.B) {
+	benchmark(b, func(page *Page, format expfmt.FormatType) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			families, err := page.Gather()
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			encoder := expfmt.NewEncoder(w, expfmt.NewFormat(format))
+			for _, family := range families {
+				_ = encoder.Encode(family) // the client is gone
+			}
+		}
+	})
+}
+
+func benchmark(b *testing.B, handler func(*Page, expfmt.FormatType) http.HandlerFunc) {
+	b.Helper()
 	for format, kind := range map[string]expfmt.FormatType{"text": expfmt.TypeTextPlain, "protobuf": expfmt.TypeProtoDelim} {
 		for name, s := range sizes() {
 			b.Run(format+"/"+name, func(b *testing.B) {
-				_, handler := cluster(s, kind)
+				_, page := cluster(s)
+				handle := handler(page, kind)
 				b.ReportAllocs()
 				for b.Loop() {
 					response := counted{httptest.NewRecorder(), new(int64)}
-					handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+					handle(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 					b.SetBytes(*response.bytes)
 				}
 			})
@@ -89,7 +115,7 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// counted forgets what is written, but for how much it was.
+// counted keeps only the number of bytes written.
 type counted struct {
 	http.ResponseWriter
 	bytes *int64
@@ -100,13 +126,12 @@ func (c counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// From an event received to the end of a scrape that shows it, while 500 events
-// a second come in.
+// BenchmarkEventToMetrics measures the time from an event until the end of a scrape with it, at 500 events a second.
 func BenchmarkEventToMetrics(b *testing.B) {
 	for name, s := range sizes() {
 		b.Run(name, func(b *testing.B) {
-			tracker, handler := cluster(s, expfmt.TypeTextPlain)
-			server := httptest.NewServer(handler)
+			tracker, page := cluster(s)
+			server := httptest.NewServer(scrapeHandler(page, expfmt.TypeTextPlain))
 			defer server.Close()
 			stop := make(chan struct{})
 			defer close(stop)
@@ -139,7 +164,7 @@ func fetch(b *testing.B, url string) {
 	}
 }
 
-// renew renews a node's Lease every 2 ms, each in its turn.
+// renew renews the Lease of one node after the other, every 2 ms.
 func renew(tracker *track.Tracker, nodes int, stop <-chan struct{}) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

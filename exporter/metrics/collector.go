@@ -1,62 +1,70 @@
 package metrics
 
 import (
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Collector reads the tracker at each scrape. Its histograms are fed by Observe.
+// Collector reads the tracker at each scrape. Observe fills its histograms.
 type Collector struct {
 	tracker *track.Tracker
 	now     func() time.Time
 
-	nodes    *nodeMetrics
-	services *serviceMetrics
-	pods     *podMetrics
-	watches  *watchMetrics
-	consumer *consumerMetrics
-	parts    []part
+	nodes     *nodeMetrics
+	services  *serviceMetrics
+	consumers *consumerMetrics
+	pods      *podMetrics
+	watches   *watchMetrics
+	groups    []group
 }
 
-// NewCollector makes a Collector that must be given its tracker by Read before it
-// is scraped: the tracker reports to it, so it comes first.
-func NewCollector() *Collector {
+// group is the metrics of one kind of object. collect adds their series to a scrape.
+type group struct {
+	metrics Catalogue
+	collect func(*scrape, *snapshot)
+}
+
+// NewCollector returns a collector that reads the tracker as of now().
+func NewCollector(tracker *track.Tracker, now func() time.Time) *Collector {
 	c := &Collector{
-		nodes: newNodeMetrics(), services: newServiceMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
-		consumer: newConsumerMetrics(),
+		tracker: tracker, now: now,
+		nodes: newNodeMetrics(), services: newServiceMetrics(), consumers: newConsumerMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 	}
-	c.parts = []part{
+	c.groups = []group{
 		{c.nodes.catalogue(), c.nodes.collect},
 		{c.services.catalogue(), c.services.collect},
-		{c.consumer.catalogue(), c.consumer.collect},
+		{c.consumers.catalogue(), c.consumers.collect},
 		{c.pods.catalogue(), c.pods.collect},
 		{c.watches.catalogue(), c.watches.collect},
 	}
-	c.Catalogue().place()
+	for i, m := range c.catalogue() {
+		m.index = i
+	}
 	return c
 }
 
-// Read makes the collector read the tracker, as of now().
-func (c *Collector) Read(tracker *track.Tracker, now func() time.Time) {
-	c.tracker, c.now = tracker, now
-}
+// Declared returns every metric of a cluster, in the order of the reference.
+func Declared() Catalogue { return NewCollector(nil, nil).catalogue() }
 
-// Catalogue lists the metrics, in the order of the reference.
-func (c *Collector) Catalogue() Catalogue {
+func (c *Collector) catalogue() Catalogue {
 	var all Catalogue
-	for _, part := range c.parts {
-		all = append(all, part.metrics...)
+	for _, g := range c.groups {
+		all = append(all, g.metrics...)
 	}
 	return all
 }
 
-// Observe feeds the durations of a transition into the histograms.
+// Observe adds the durations of a transition to the histograms.
 func (c *Collector) Observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.HeartbeatSeen:
@@ -77,95 +85,78 @@ func (c *Collector) Observe(x transition.Transition) {
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, m := range c.Catalogue() {
-		ch <- m.desc
-	}
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) { c.describe(ch, nil) }
+
+// Collect implements prometheus.Collector, for readers that need a registry. A scrape does without one.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch, nil) }
+
+// selection is some metrics of a collector, by name.
+type selection struct {
+	collector *Collector
+	names     []string
 }
 
-// Collect implements prometheus.Collector, for the few who want the metrics in a registry.
-func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	var f facts
-	c.look(&f)
-	s := &scrape{registry: ch, metric: everyMetric}
-	for _, part := range c.parts {
-		part.collect(s, &f)
-	}
-	for _, h := range c.histograms() {
-		h.series.Collect(ch)
-	}
-}
-
-// chosen are some metrics of a collector.
-type chosen struct {
-	of     *Collector
-	chosen func(*Metric) bool
-}
-
-// Only gives the metrics of these names, for a registry: there a series takes hundreds of bytes, and a cluster has many.
-func (c *Collector) Only(names []string) prometheus.Collector {
-	return &chosen{c, func(m *Metric) bool { return slices.Contains(names, m.Name) }}
-}
+// Only returns a collector of the metrics with these names. In a registry each series takes hundreds of bytes, and a cluster has many.
+func (c *Collector) Only(names []string) prometheus.Collector { return selection{c, names} }
 
 // Describe implements prometheus.Collector.
-func (c *chosen) Describe(ch chan<- *prometheus.Desc) {
-	for _, m := range c.of.Catalogue() {
-		if c.chosen(m) {
+func (s selection) Describe(ch chan<- *prometheus.Desc) { s.collector.describe(ch, s.names) }
+
+// Collect implements prometheus.Collector.
+func (s selection) Collect(ch chan<- prometheus.Metric) { s.collector.collect(ch, s.names) }
+
+// describe sends the descriptions of the metrics with these names, or of all.
+func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
+	for _, m := range c.catalogue() {
+		if m.in(names) {
 			ch <- m.desc
 		}
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (c *chosen) Collect(ch chan<- prometheus.Metric) {
-	var f facts
-	c.of.look(&f)
-	s := &scrape{registry: ch}
-	for _, part := range c.of.parts {
-		for _, m := range part.metrics {
-			if s.metric = m.place; c.chosen(m) {
-				part.collect(s, &f)
-			}
-		}
+// collect sends the series of the metrics with these names, or of all.
+func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
+	var now snapshot
+	c.snapshot(&now)
+	s := &scrape{registry: ch, metric: everyMetric}
+	for _, m := range c.catalogue() {
+		s.selected = append(s.selected, m.in(names))
 	}
-	for _, h := range c.of.histograms() {
-		if c.chosen(h.metric) {
+	for _, g := range c.groups {
+		g.collect(s, &now)
+	}
+	for _, h := range c.histograms() {
+		if h.metric.in(names) {
 			h.series.Collect(ch)
 		}
 	}
 }
 
-// facts is what was copied out of the tracker, which is not to wait until it is written.
-type facts struct {
-	grace      track.Grace
-	source     string
-	nodes      []track.Node
-	services   []track.Service
-	namespaces []track.Namespace
-	watches    []track.Watch
-	tenants    []track.Tenant
-	wrong      []track.Misreported
+// snapshot is a copy of the tracker's numbers: the tracker must not wait until they are written.
+type snapshot struct {
+	grace       nodes.Grace
+	source      string
+	nodes       []nodes.Node
+	services    []endpoints.Service
+	consumers   []consumers.Namespace
+	namespaces  []pods.Namespace
+	misreported []pods.Misreported
+	watches     []watches.Watch
 }
 
-// look copies the facts out of the tracker, as of now, into the memory of earlier ones.
-func (c *Collector) look(f *facts) {
+// snapshot copies the tracker's numbers as of now. It reuses the memory of an earlier snapshot.
+func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
-	f.grace, f.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
-	f.nodes = c.tracker.Nodes(now, f.nodes[:0])
-	f.services = c.tracker.Services(now, f.services[:0])
-	f.namespaces = c.tracker.Namespaces(now, f.namespaces[:0])
-	f.watches = c.tracker.Watches(now, f.watches[:0])
-	f.tenants = c.tracker.Tenants(now, f.tenants[:0])
-	f.wrong = c.tracker.Misreported(now, f.wrong[:0])
+	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
+	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
+	s.services = c.tracker.Services(now, s.services[:0])
+	s.consumers = c.tracker.Consumers(now, s.consumers[:0])
+	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
+	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
+	s.watches = c.tracker.Watches(now, s.watches[:0])
 }
 
-// part is the metrics of one kind of thing, and takes their series into a scrape.
-type part struct {
-	metrics Catalogue
-	collect func(*scrape, *facts)
-}
-
-// observed is a histogram, which counts by itself.
+// observed is a histogram that Observe fills.
 type observed struct {
 	metric *Metric
 	series *prometheus.HistogramVec

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// A counter that goes down is a reset to Prometheus, which adds all that it shows afterwards. So none may, however often and at whatever
-// moments it is read: every 10 ms for the first second and more after a watch breaks or works again, and ten times a second after all else.
+// Prometheus takes a counter that goes down for a reset and counts its value again. The test reads all counters ten times a second, and
+// every 10 ms after a watch breaks or works again.
 func TestNoCounterEverGoesDown(t *testing.T) {
 	recordings, err := filepath.Glob("../recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
@@ -47,7 +47,7 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 	}
 }
 
-// withBreaks lets the watches of a recording break for moments, and for longer.
+// withBreaks adds short and long breaks of watches to a recording.
 func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool) {
 	return func(yield func(event.Event, error) bool) {
 		n := 0
@@ -68,7 +68,7 @@ func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool)
 	}
 }
 
-// counterReader reads every counter of a tracker, and remembers it.
+// counterReader reads every counter of a tracker and remembers its value.
 type counterReader struct {
 	tracker   *track.Tracker
 	collector *Collector
@@ -80,9 +80,9 @@ type counterReader struct {
 }
 
 func newCounterReader() *counterReader {
-	r := &counterReader{collector: NewCollector(), seen: map[string]float64{}, step: time.Second}
+	r := &counterReader{seen: map[string]float64{}, step: time.Second}
 	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	r.collector.Read(r.tracker, func() time.Time { return r.asOf })
+	r.collector = NewCollector(r.tracker, func() time.Time { return r.asOf })
 	return r
 }
 
@@ -111,7 +111,7 @@ func (r *counterReader) read(t *testing.T, asOf time.Time) {
 	}
 }
 
-// countedBy is a counter's value, or the number of what a histogram observed.
+// countedBy returns the value of a counter or the count of a histogram.
 func countedBy(m *dto.Metric) (value float64, counts bool) {
 	switch {
 	case m.Counter != nil:

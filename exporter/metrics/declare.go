@@ -1,5 +1,7 @@
-// Package metrics declares every metric of kubeflap once and reads its values
-// out of the tracker at each scrape. It decides nothing.
+// Package metrics declares every metric of kubeflap and writes /metrics. It decides nothing.
+//
+// It writes gauges and counters without client_golang's registry and expfmt: as text, a scrape of 1,000 nodes and 2,000 Services takes
+// 2.1 ms and leaves 63 kB of garbage instead of 107 ms and 32 MB (BenchmarkScrape and BenchmarkLibrary).
 package metrics
 
 import (
@@ -11,8 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Stability says how much a metric may change: a stable one keeps its name,
-// labels and meaning within a major version.
+// Stability says how much a metric may change. A stable one keeps its name, labels and meaning within a major version.
 type Stability string
 
 // The stabilities.
@@ -24,53 +25,44 @@ const (
 // Metric is the declaration of one metric.
 type Metric struct {
 	Name      string
-	Type      string
+	Type      dto.MetricType
 	Labels    []string
 	Help      string
 	Stability Stability
-	// Series says for what there is a series, and when.
+	// Series says which objects have a series, and when.
 	Series string
 
-	desc   *prometheus.Desc
-	family dto.MetricType
-	// place is the metric's among all, in the order of their names.
-	place int
+	desc *prometheus.Desc
+	// index is the metric's position in the catalogue.
+	index int
 }
 
 // Catalogue is all metrics, in the order of the reference.
 type Catalogue []*Metric
 
-// place gives each metric its place.
-func (c Catalogue) place() {
-	byName := slices.Clone(c)
-	slices.SortFunc(byName, func(a, b *Metric) int { return strings.Compare(a.Name, b.Name) })
-	for i, m := range byName {
-		m.place = i
-	}
-}
-
 const (
-	perNode        = "each Node"
-	perService     = "each Service"
-	perResource    = "each watched resource"
-	perNamespace   = "each namespace with pods, and for an hour after its last"
-	whileTold      = "each Node while Leases can be watched; of a new one it counts from when it is seen"
-	withByHand     = "each Service that has or had hand-written addresses"
-	always         = "always"
-	onceKnown      = "once it is known"
-	ofUnavailables = "each resource that cannot be watched"
+	perNode           = "each Node"
+	perService        = "each Service"
+	perResource       = "each watched resource"
+	perPodNamespace   = "each namespace with pods, and for an hour after its last"
+	perNamespace      = "each window and namespace with Services, and for an hour after its last"
+	whileLeasesKnown  = "each Node while Leases can be watched; a new Node counts from when it is first seen"
+	ifManuallyManaged = "each Service that has or had manually managed addresses"
+	always            = "always"
+	onceKnown         = "once it is known"
+	perUnavailable    = "each resource that cannot be watched"
 )
 
 func gauge(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "gauge", Help: help, Series: series, Labels: labels, family: dto.MetricType_GAUGE})
+	return declare(Metric{Name: name, Type: dto.MetricType_GAUGE, Help: help, Series: series, Labels: labels})
 }
 
 func counter(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "counter", Help: help, Series: series, Labels: labels, family: dto.MetricType_COUNTER})
+	return declare(Metric{Name: name, Type: dto.MetricType_COUNTER, Help: help, Series: series, Labels: labels})
 }
 
 func histogram(name, help, series string, labels ...string) *Metric {
-	return declare(Metric{Name: name, Type: "histogram", Help: help, Series: series, Labels: labels, family: dto.MetricType_HISTOGRAM})
+	return declare(Metric{Name: name, Type: dto.MetricType_HISTOGRAM, Help: help, Series: series, Labels: labels})
 }
 
 func declare(m Metric) *Metric {
@@ -79,13 +71,19 @@ func declare(m Metric) *Metric {
 	return &m
 }
 
-// experimental marks a metric that is not in the contract.
+// experimental marks a metric that may change within a major version.
 func (m *Metric) experimental() *Metric {
 	m.Stability = Experimental
 	return m
 }
 
-// vec makes a histogram of a declaration, native and classic.
+// in reports whether the metric is one of names, or names is nil.
+func (m *Metric) in(names []string) bool { return names == nil || slices.Contains(names, m.Name) }
+
+// typeText is the type as the text formats write it.
+func (m *Metric) typeText() string { return strings.ToLower(m.Type.String()) }
+
+// vec returns the declared histogram, native and classic.
 func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: m.Name, Help: m.Help, Buckets: buckets,

@@ -36,7 +36,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// played is the collector of a recording that was played to its end.
+// played returns the collector of a recording at its end.
 func played(t *testing.T, path string) *Collector {
 	t.Helper()
 	reader, err := recording.Open(path)
@@ -44,10 +44,9 @@ func played(t *testing.T, path string) *Collector {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	c := NewCollector()
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	clock := recording.NewClock(0)
-	c.Read(tracker, clock.Now)
+	c := NewCollector(tracker, clock.Now)
 	if err := recording.Play(t.Context(), reader.Events(), clock, feed(c, tracker)); err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +72,13 @@ func exposition(t *testing.T, c prometheus.Collector) string {
 
 // The story has some of everything: late and missed heartbeats, a node lost and back, flips,
 // churn, a bounce, an outage, a reset, a conflict, an in-place update with its silent restart, a blind watch, an
-// unavailable resource. Its exposition is the manual by example.
+// unavailable resource. Its exposition documents every metric by example.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 	golden(t, "testdata/story.prom", exposition(t, played(t, "testdata/story.jsonl")))
 }
 
 func TestMetricReferenceIsFresh(t *testing.T) {
-	golden(t, "../../docs/metrics.md", NewCollector().Catalogue().Reference())
+	golden(t, "../../docs/metrics.md", Declared().Reference())
 }
 
 func TestEveryDeclaredMetricOccursInTheStory(t *testing.T) {
@@ -93,7 +92,7 @@ func TestEveryDeclaredMetricOccursInTheStory(t *testing.T) {
 	for _, family := range gathered {
 		families[family.GetName()] = true
 	}
-	for _, m := range NewCollector().Catalogue() {
+	for _, m := range Declared() {
 		if !families[m.Name] {
 			t.Errorf("%s has no series in the story", m.Name)
 		}
@@ -151,7 +150,7 @@ func TestCountersCarryTheTimeAtWhichTheirObjectWasFirstSeen(t *testing.T) {
 	}
 }
 
-// feed applies events to a tracker, and hands what it finds to a collector.
+// feed applies events to a tracker and passes the transitions to a collector.
 func feed(c *Collector, tracker *track.Tracker) func(event.Event) {
 	return func(e event.Event) {
 		for _, x := range tracker.Apply(e) {

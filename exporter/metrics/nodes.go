@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
 type nodeMetrics struct {
@@ -17,7 +17,7 @@ type nodeMetrics struct {
 	intervals, unreadyDurations                                *prometheus.HistogramVec
 }
 
-// intervalBuckets are close around the 10 s of a healthy kubelet's Lease and
+// intervalBuckets are dense around the 10 s of a healthy kubelet's Lease and
 // around the usual grace periods.
 func intervalBuckets() []float64 {
 	return []float64{1, 5, 9.5, 10.5, 11, 12, 15, 20, 25, 30, 40, 50, 60, 90, 120, 300}
@@ -30,30 +30,30 @@ func durationBuckets() []float64 {
 func newNodeMetrics() *nodeMetrics {
 	m := &nodeMetrics{
 		heartbeatAge: gauge("kubeflap_node_heartbeat_age_seconds",
-			"Time since kubeflap saw the node's last heartbeat: its Lease renewed or its status reported.", whileTold, "node"),
+			"Time since kubeflap saw the node's last heartbeat: a renewed Lease or a reported status.", whileLeasesKnown, "node"),
 		interval: histogram("kubeflap_node_heartbeat_interval_seconds",
 			"Time between consecutive heartbeats of a node, over all nodes.", always),
 		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
-			"Longest time between heartbeats of the node in the last 10 minutes, the running one included.", whileTold, "node"),
+			"Longest time between heartbeats of the node in the last 10 minutes, including the time since the last one.", whileLeasesKnown, "node"),
 		heartbeats: counter("kubeflap_node_heartbeats_total",
-			"Heartbeats of the node that the node controller counts as such.", perNode, "node"),
+			"Heartbeats of the node, as the node controller counts them.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
-			"Times that the node's next heartbeat was out for more than half of the grace period.", perNode, "node"),
+			"Times no heartbeat of the node arrived for more than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
-			"Times that the node's next heartbeat was out for more than the grace period.", perNode, "node"),
+			"Times no heartbeat of the node arrived for more than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
-			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, and how kubeflap knows it.", onceKnown, "source"),
+			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by how kubeflap knows it.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
 		transitions: counter("kubeflap_node_ready_transitions_total",
-			"Changes of the node's Ready condition to the status.", perNode, "node", "status"),
+			"Changes of the node's Ready condition, by the new status.", perNode, "node", "status"),
 		unready: counter("kubeflap_node_unready_seconds_total",
-			"Time during which the node was not Ready, a running episode included.", perNode, "node"),
+			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Length of a node's stay in a status other than Ready, of those that ended and were seen from beginning to end; a node's start is none.", "each status but true", "status"),
+			"Length of the periods in which a node was not Ready, by status. Only periods that kubeflap saw from start to end count; a new node's first start does not.", "each status but true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Smallest time of the last 10 minutes from a Lease's renewTime to kubeflap seeing it: kubeflap's clock less the node's, plus the fastest delivery.",
+		"Smallest delay in the last 10 minutes from a Lease's renewTime until kubeflap saw the Lease: kubeflap's clock minus the node's, plus the fastest delivery.",
 		"each Node whose Lease was renewed in the last 10 minutes", "node")
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
@@ -70,18 +70,18 @@ func (m *nodeMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *nodeMetrics) collect(to *scrape, f *facts) {
-	if f.grace.Period > 0 {
-		to.about(time.Time{})
-		to.sample(m.grace, f.grace.Period.Seconds(), f.grace.Source)
+func (m *nodeMetrics) collect(to *scrape, now *snapshot) {
+	if now.grace.Period > 0 {
+		to.startObject(time.Time{})
+		to.sample(m.grace, now.grace.Period.Seconds(), string(now.grace.Source))
 	}
-	for i := range f.nodes {
-		m.collectNode(to, &f.nodes[i])
+	for i := range now.nodes {
+		m.collectNode(to, &now.nodes[i])
 	}
 }
 
-func (m *nodeMetrics) collectNode(to *scrape, n *track.Node) {
-	to.about(n.Created, "node", n.Name)
+func (m *nodeMetrics) collectNode(to *scrape, n *nodes.Node) {
+	to.startObject(n.Created, "node", n.Name)
 	if n.HeartbeatKnown {
 		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())
 		to.sample(m.intervalMax, n.LongestInterval.Seconds())

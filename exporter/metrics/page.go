@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,135 +12,99 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// ClusterLabel tells apart several clusters on one page, as Prometheus users do.
+// ClusterLabel is the label with the name of the cluster, if a page has several.
 const ClusterLabel = "cluster"
 
-// Page is what /metrics shows: the metrics of one or more clusters, and those of the process.
+// Page has the metrics of one or more clusters and those of the process.
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// library has the same metrics of the clusters, for formats that are left to it.
-	library *prometheus.Registry
-	// heads are what stands before the series of each metric, by its place and encoding.
+	// histograms has those of the clusters, and library all their metrics, for the formats that client_golang writes.
+	histograms, library *prometheus.Registry
+	// heads are what precedes the series of a metric, by its index and encoding.
 	heads [][numEncodings][]byte
-	// idle is a scrape that is over, whose memory the next one uses.
+	// idle is the memory of the last scrape, for the next one.
 	idle atomic.Pointer[Scrape]
 }
 
-// named is a cluster's collector and its name.
+// named is a cluster's collector and the value of ClusterLabel.
 type named struct {
 	name string
 	*Collector
 }
 
-// NewPage makes a page that shows what is known of the process, and no cluster yet.
+// NewPage returns a page with the metrics of the process and no cluster yet.
 func NewPage(process prometheus.Gatherer) *Page {
-	return &Page{process: process, library: prometheus.NewRegistry()}
+	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
-// Add adds a cluster before the page is shown. Its name is in the label ClusterLabel; empty, if it is the only one.
+// Add adds a cluster before the first scrape. Its name becomes the label ClusterLabel; leave it empty for the only cluster.
 func (p *Page) Add(c *Collector, name string) {
-	registry := prometheus.Registerer(p.library)
+	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {
-		registry = prometheus.WrapRegistererWith(prometheus.Labels{ClusterLabel: name}, registry)
+		labels := prometheus.Labels{ClusterLabel: name}
+		library, histograms = prometheus.WrapRegistererWith(labels, library), prometheus.WrapRegistererWith(labels, histograms)
 	}
-	registry.MustRegister(c)
+	library.MustRegister(c)
+	for _, h := range c.histograms() {
+		histograms.MustRegister(h.series)
+	}
 	p.clusters = append(p.clusters, named{name, c})
-	all := c.Catalogue()
+	all := c.catalogue()
 	p.heads = make([][numEncodings][]byte, len(all))
 	for _, m := range all {
-		p.heads[m.place] = [numEncodings][]byte{plainText: head(m, plainText), openMetrics: head(m, openMetrics), protobuf: description(m)}
+		p.heads[m.index] = [numEncodings][]byte{plainText: head(m, plainText), openMetrics: head(m, openMetrics), protobuf: description(m)}
 	}
 }
 
-// Gather implements prometheus.Gatherer. It takes many times as long as a Scrape.
+// Gather implements prometheus.Gatherer, for the formats that Scrape cannot write.
 func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	return prometheus.Gatherers{p.library, p.process}.Gather()
 }
 
-// Scrape is all metrics as of one moment.
+// Scrape has all metrics of one moment.
 type Scrape struct {
 	page *Page
-	// facts are those of each cluster.
-	facts []facts
-	// others are histograms and what is known of the process: the library writes them.
+	// snapshots are those of each cluster.
+	snapshots []snapshot
+	// others are the histograms and the metrics of the process. The library writes them.
 	others []*dto.MetricFamily
 	series scrape
 }
 
-// piece is how much is written at once, but for the end.
+// piece is how many bytes are written at once.
 const piece = 64 << 10
 
-// Scrape reads all metrics. Done must be called once they are written.
+// Scrape reads all metrics. Call Done when they are written.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
-		s = &Scrape{page: p, facts: make([]facts, len(p.clusters)), series: scrape{out: bufio.NewWriterSize(nil, piece)}}
-	}
-	var err error
-	if s.others, err = p.process.Gather(); err != nil {
-		return nil, err
+		s = &Scrape{page: p, snapshots: make([]snapshot, len(p.clusters)), series: scrape{out: bufio.NewWriterSize(nil, piece)}}
 	}
 	for i, c := range p.clusters {
-		c.look(&s.facts[i])
+		c.snapshot(&s.snapshots[i])
 	}
-	histograms, err := p.histograms()
+	// The snapshots may have added to the histograms.
+	histograms, err := p.histograms.Gather()
+	if err != nil {
+		return nil, fmt.Errorf("read the histograms: %w", err)
+	}
+	process, err := p.process.Gather()
 	if err != nil {
 		return nil, err
 	}
-	s.others = append(histograms, s.others...)
+	s.others = slices.Concat(histograms, process)
 	return s, nil
 }
 
-// Done gives the memory of a scrape to the next one.
+// Done passes the memory of the scrape to the next one.
 func (s *Scrape) Done() {
 	s.others = nil
 	s.series.out.Reset(nil)
 	s.page.idle.Store(s)
 }
 
-// histograms are those of all clusters.
-func (p *Page) histograms() ([]*dto.MetricFamily, error) {
-	var families []*dto.MetricFamily
-	for i, c := range p.clusters {
-		for j, h := range c.histograms() {
-			if i == 0 {
-				families = append(families, &dto.MetricFamily{Name: &h.metric.Name, Help: &h.metric.Help, Type: h.metric.family.Enum()})
-			}
-			if err := addHistogram(families[j], h.series, c.name); err != nil {
-				return nil, fmt.Errorf("read %s: %w", h.metric.Name, err)
-			}
-		}
-	}
-	return families, nil
-}
-
-// addHistogram adds the series of a histogram to a family, with the name of its cluster if it has one.
-func addHistogram(to *dto.MetricFamily, h *prometheus.HistogramVec, cluster string) error {
-	ch := make(chan prometheus.Metric)
-	go func() {
-		h.Collect(ch)
-		close(ch)
-	}()
-	var failed error
-	before := len(to.Metric)
-	for series := range ch {
-		m := &dto.Metric{}
-		if err := series.Write(m); err != nil {
-			failed = err
-		}
-		if cluster != "" {
-			m.Label = append(m.Label, &dto.LabelPair{Name: new(ClusterLabel), Value: &cluster})
-		}
-		to.Metric = append(to.Metric, m)
-	}
-	slices.SortFunc(to.Metric[before:], func(a, b *dto.Metric) int { // they come in any order
-		return slices.CompareFunc(a.GetLabel(), b.GetLabel(), func(x, y *dto.LabelPair) int { return strings.Compare(x.GetValue(), y.GetValue()) })
-	})
-	return failed
-}
-
-// Write writes the metrics in a format that CanScrape: first the clusters', then those of the process.
+// Write writes the metrics in a format that CanScrape accepts, those of the process last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	s.series.encoding, _ = encodingOf(format)
 	s.series.out.Reset(w)
@@ -159,12 +122,12 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	return nil
 }
 
-// writeOthers lets the library write what is left to it, and what ends the format.
+// writeOthers lets the library write the other metrics and the end of the format.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
 	library := expfmt.NewEncoder(s.series.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
-			continue // it would be refused
+			continue // the library refuses an empty family
 		}
 		if err := library.Encode(f); err != nil {
 			return fmt.Errorf("write %s: %w", f.GetName(), err)
@@ -178,18 +141,18 @@ func (s *Scrape) writeOthers(format expfmt.Format) error {
 	return nil
 }
 
-// writeSeries writes all but histograms, metric by metric.
+// writeSeries writes gauges and counters, metric by metric.
 func (s *Scrape) writeSeries() error {
-	for i, part := range s.page.clusters[0].parts {
+	for i, g := range s.page.clusters[0].groups {
 		x := &s.series
-		x.part()
-		for _, m := range part.metrics {
-			x.begin(m, s.page.heads[m.place][x.encoding])
+		x.startGroup()
+		for _, m := range g.metrics {
+			x.startMetric(m, s.page.heads[m.index][x.encoding])
 			for j, c := range s.page.clusters {
 				x.cluster = c.name
-				c.parts[i].collect(x, &s.facts[j])
+				c.groups[i].collect(x, &s.snapshots[j])
 			}
-			if err := x.end(); err != nil {
+			if err := x.endMetric(); err != nil {
 				return fmt.Errorf("write %s: %w", m.Name, err)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
 type podMetrics struct {
@@ -19,21 +19,21 @@ type podMetrics struct {
 func newPodMetrics() *podMetrics {
 	m := &podMetrics{
 		unready: counter("kubeflap_pods_unready_total",
-			"Times that a pod's Ready left True, whatever the cause; counted at once, before the cause is known.", perNamespace, "namespace"),
+			"Times the Ready condition of a pod stopped being True. Counted at once, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
-			"Changes of pods' Ready to the status, after a pod's first Ready, by cause; of one to true the cause of what the pod recovers from.",
+			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the loss before it.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
 		stale: histogram("kubeflap_pod_stale_ready_seconds",
-			"Time from an in-place change of a container's image, or from a container's end, to the pod's Ready turning from True.", always),
+			"Time from an image change in place, or from the end of a container, until the pod's Ready was no longer True.", always),
 		inPlaceUpdates: counter("kubeflap_pod_inplace_updates_total",
-			"Updates that changed a container's image in a running pod.", perNamespace, "namespace"),
+			"Updates that changed a container's image in a running pod.", perPodNamespace, "namespace"),
 		ungatedUpdates: counter("kubeflap_pod_inplace_updates_ungated_total",
-			"In-place updates of pods without a readiness gate: nothing took them out of rotation first.", perNamespace, "namespace").experimental(),
+			"In-place updates of pods without a readiness gate: nothing took the pod out of rotation first.", perPodNamespace, "namespace").experimental(),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
-			"Containers that restarted while their pod's Ready stayed True.", perNamespace, "namespace"),
+			"Containers that restarted while their pod's Ready stayed True.", perPodNamespace, "namespace"),
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
-		"Pods whose Ready says what is not so: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (the node's heartbeat is out for longer than the grace period).",
+		"Pods whose Ready condition is wrong: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (no heartbeat of the node for longer than the grace period).",
 		"each namespace and kind that has such pods", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()
@@ -44,18 +44,18 @@ func (m *podMetrics) catalogue() Catalogue {
 	return Catalogue{m.unready, m.transitions, m.inPlaceUpdates, m.ungatedUpdates, m.silentRestarts, m.stale, m.misreported}
 }
 
-func (m *podMetrics) collect(to *scrape, f *facts) {
-	for i := range f.namespaces {
-		m.collectNamespace(to, &f.namespaces[i])
+func (m *podMetrics) collect(to *scrape, now *snapshot) {
+	for i := range now.namespaces {
+		m.collectNamespace(to, &now.namespaces[i])
 	}
-	for _, w := range f.wrong {
-		to.about(time.Time{}, "namespace", w.Namespace)
-		to.sample(m.misreported, float64(w.Pods), w.Kind)
+	for _, w := range now.misreported {
+		to.startObject(time.Time{}, "namespace", w.Namespace)
+		to.sample(m.misreported, float64(w.Pods), string(w.Kind))
 	}
 }
 
-func (m *podMetrics) collectNamespace(to *scrape, n *track.Namespace) {
-	to.about(time.Time{}, "namespace", n.Name)
+func (m *podMetrics) collectNamespace(to *scrape, n *pods.Namespace) {
+	to.startObject(time.Time{}, "namespace", n.Name)
 	to.sample(m.unready, float64(n.Unready))
 	to.sample(m.inPlaceUpdates, float64(n.InPlaceUpdates))
 	to.sample(m.ungatedUpdates, float64(n.UngatedUpdates))

@@ -10,73 +10,84 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scrape takes in the series of one metric, object by object, and writes them as they are sent: a large cluster has
-// a hundred thousand series, and what lies between the tracker and the bytes would be made for each of them. The objects are gone
-// through once for each of their metrics, since a format has all series of one together. Nothing is checked or
-// sorted: the declarations are.
+// scrape writes the series of one metric at a time, straight to bytes: a large cluster has a hundred thousand series, and nothing is
+// allocated for one. A format has all series of a metric together, so the collect function of a group runs once for each of its metrics.
+// Nothing is validated or sorted: the declarations are valid, and the tracker's order is stable.
 type scrape struct {
 	encoding encoding
-	// metric is the place of the one whose series are taken in; those of others are left out.
+	// metric is the index of the metric to write; samples of others are ignored.
 	metric int
-	// written is what describes it, and its series, as far as they are not sent; begun: it has one.
-	written []byte
-	begun   bool
-	// out gathers what is sent: the network and gzip get large pieces.
+	// buffer has the metric's head and its series that are not sent yet. hasSeries says that there is a series.
+	buffer    []byte
+	hasSeries bool
+	// out passes large pieces on to the network and gzip.
 	out *bufio.Writer
-	// registry gets the series of all metrics instead, if there is one.
+	// registry receives the series instead, of the metrics that are selected by their index.
 	registry chan<- prometheus.Metric
+	selected []bool
 
-	// cluster is the name of the one that is read, empty if there is but one.
+	// cluster is the value of ClusterLabel, empty if there is only one cluster.
 	cluster string
 	object  object
-	// labels are the objects' first labels as they are sent, one after the other, and ends where they end: all metrics of
-	// a part go through the same objects, so they are written for the first one. turn is the object's place among them.
+	// labels has the encoded labels of the group's objects, one after the other, and ends where each ends. All metrics of a group have
+	// the same objects in the same order, so only the first metric encodes them. next is the index of the next object.
 	labels []byte
 	ends   []int
-	turn   int
-	// scratch is memory for a message.
+	next   int
+	// scratch is memory for a protobuf message.
 	scratch []byte
 }
 
-// object is what has series: the time at which its counters were 0, and its first labels.
+// object is what the next samples are about: a node, a Service, ...
 type object struct {
+	// created is when its counters were 0, zero if that is not known.
 	created time.Time
-	// written are the labels as they are sent.
-	written []byte
-	// labels are they by name and value in turn, for a registry.
+	// encoded has its labels in the scrape's format.
+	encoded []byte
+	// labels has names and values in turn, for a registry.
 	labels []string
 }
 
-// about begins an object: labels are the first ones of its metrics, by name and value in turn.
-func (s *scrape) about(created time.Time, labels ...string) {
+// everyMetric is the index that stands for all metrics, for a registry.
+const everyMetric = -1
+
+// startGroup starts the metrics of another kind of objects.
+func (s *scrape) startGroup() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
+
+// startMetric starts a metric, which may have no series.
+func (s *scrape) startMetric(m *Metric, head []byte) {
+	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
+}
+
+// startObject starts the samples of an object. labels are the names and values, in turn, of the first labels of its metrics.
+func (s *scrape) startObject(created time.Time, labels ...string) {
 	s.object.created = created
 	if s.registry != nil {
 		s.object.labels = append(s.object.labels[:0], labels...)
 		return
 	}
-	if s.turn == len(s.ends) {
-		s.writeLabels(labels)
+	if s.next == len(s.ends) {
+		s.encodeLabels(labels)
 	}
 	begin := 0
-	if s.turn > 0 {
-		begin = s.ends[s.turn-1]
+	if s.next > 0 {
+		begin = s.ends[s.next-1]
 	}
-	s.object.written = s.labels[begin:s.ends[s.turn]]
-	s.turn++
+	s.object.encoded = s.labels[begin:s.ends[s.next]]
+	s.next++
 }
 
-// writeLabels writes the first labels of the next object.
-func (s *scrape) writeLabels(labels []string) {
+func (s *scrape) encodeLabels(labels []string) {
 	if s.cluster != "" {
-		s.writeLabel(ClusterLabel, s.cluster)
+		s.encodeLabel(ClusterLabel, s.cluster)
 	}
 	for i := 0; i < len(labels); i += 2 {
-		s.writeLabel(labels[i], labels[i+1])
+		s.encodeLabel(labels[i], labels[i+1])
 	}
 	s.ends = append(s.ends, len(s.labels))
 }
 
-func (s *scrape) writeLabel(name, value string) {
+func (s *scrape) encodeLabel(name, value string) {
 	if s.encoding == protobuf {
 		s.labels = appendPair(s.labels, name, value)
 	} else {
@@ -84,61 +95,51 @@ func (s *scrape) writeLabel(name, value string) {
 	}
 }
 
-// part begins the metrics of other objects.
-func (s *scrape) part() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
-
-// everyMetric is the place of all metrics, for a registry.
-const everyMetric = -1
-
-// sample adds a series of the object, whose other labels have these values. A counter carries the time at which it was 0.
-// Most are not of the metric that is taken in; that is told without a call.
+// sample adds a series of the object. labels are the values of the metric's last labels. Most samples are of another metric than the
+// scrape's, so this function is small enough to be inlined.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
-	if s.metric == m.place || s.metric == everyMetric {
-		s.take(m, value, labels)
+	if s.metric == m.index || s.metric == everyMetric {
+		s.add(m, value, labels)
 	}
 }
 
-func (s *scrape) take(m *Metric, value float64, labels []string) {
-	if s.registry != nil {
-		s.registry <- s.constant(m, value, labels)
-	} else {
+func (s *scrape) add(m *Metric, value float64, labels []string) {
+	switch {
+	case s.registry == nil:
 		s.write(m, value, labels)
+	case s.selected[m.index]:
+		s.registry <- s.constant(m, value, labels)
 	}
 }
 
 func (s *scrape) write(m *Metric, value float64, labels []string) {
-	s.begun = true
+	s.hasSeries = true
 	names := m.Labels[len(m.Labels)-len(labels):]
 	if s.encoding == protobuf {
 		s.writeMessage(m, value, names, labels)
 		return
 	}
 	s.writeLine(m.Name, value, names, labels)
-	if len(s.written) >= piece {
-		_, _ = s.out.Write(s.written) // an error stays
-		s.written = s.written[:0]
+	if len(s.buffer) >= piece {
+		_, _ = s.out.Write(s.buffer) // bufio.Writer keeps the error
+		s.buffer = s.buffer[:0]
 	}
 }
 
-// begin begins a metric, of which there may be no series.
-func (s *scrape) begin(m *Metric, head []byte) {
-	s.metric, s.written, s.begun, s.turn = m.place, append(s.written[:0], head...), false, 0
-}
-
-// end sends what is left of a metric. That of a message is all, since its length is sent first.
-func (s *scrape) end() error {
-	if !s.begun {
+// endMetric sends the rest of a metric. A protobuf message is sent whole, behind its length.
+func (s *scrape) endMetric() error {
+	if !s.hasSeries {
 		return nil
 	}
 	if s.encoding == protobuf {
-		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.written)))
-		_, _ = s.out.Write(s.scratch) // an error stays
+		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.buffer)))
+		_, _ = s.out.Write(s.scratch) // bufio.Writer keeps the error
 	}
-	_, err := s.out.Write(s.written)
+	_, err := s.out.Write(s.buffer)
 	return err
 }
 
-// constant is a series for a registry.
+// constant returns a series for a registry.
 func (s *scrape) constant(m *Metric, value float64, labels []string) prometheus.Metric {
 	var values []string
 	for i := 1; i < len(s.object.labels); i += 2 {
@@ -148,7 +149,7 @@ func (s *scrape) constant(m *Metric, value float64, labels []string) prometheus.
 	var series prometheus.Metric
 	var err error
 	switch {
-	case m.family == dto.MetricType_GAUGE:
+	case m.Type == dto.MetricType_GAUGE:
 		series, err = prometheus.NewConstMetric(m.desc, prometheus.GaugeValue, value, values...)
 	case s.object.created.IsZero():
 		series, err = prometheus.NewConstMetric(m.desc, prometheus.CounterValue, value, values...)

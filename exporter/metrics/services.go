@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 )
 
 type serviceMetrics struct {
@@ -27,37 +27,37 @@ func propagationBuckets() []float64 {
 func newServiceMetrics() *serviceMetrics {
 	m := &serviceMetrics{
 		addresses: gauge("kubeflap_service_addresses",
-			"Distinct addresses of the Service by state: ready, not_ready, terminating.", perService, "namespace", "service", "state"),
+			"Distinct addresses of the Service, by state: ready, not_ready, terminating.", perService, "namespace", "service", "state"),
 		flips: counter("kubeflap_service_address_flips_total",
-			"Changes of readiness, to ready or not_ready, of addresses that stayed in the Service.", perService, "namespace", "service", "to"),
+			"Readiness changes, to ready or not_ready, of addresses that stayed in the Service.", perService, "namespace", "service", "to"),
 		churn: counter("kubeflap_service_address_churn_total",
-			"Addresses added to and removed from the Service; one that turns terminating is removed then.", perService, "namespace", "service", "change"),
+			"Addresses added to or removed from the Service. An address that becomes terminating counts as removed.", perService, "namespace", "service", "change"),
 		bounces: counter("kubeflap_service_address_bounces_total",
-			"Addresses that left rotation and were ready again within the bounce window.", perService, "namespace", "service"),
+			"Addresses that were lost and ready again within the bounce window.", perService, "namespace", "service"),
 		outages: counter("kubeflap_service_outages_total",
-			"Times that the Service lost its last ready address.", perService, "namespace", "service"),
+			"Times the Service lost its last ready address.", perService, "namespace", "service"),
 		outageTime: counter("kubeflap_service_outage_seconds_total",
-			"Time in outages of the Service, a running one included.", perService, "namespace", "service"),
+			"Time in outages of the Service, including an ongoing one.", perService, "namespace", "service"),
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
-			"Length of a Service's outage, of those that ended and were seen from beginning to end.", "each cause that ended one", "cause"),
+			"Length of the outages of Services that kubeflap saw from start to end.", "each cause of an outage that ended", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
-			"Times that the Service's hand-written addresses went from one or more to none, by whether it had a selector then.", withByHand, "namespace", "service", "selector"),
+			"Times all manually managed addresses of the Service were removed, by whether it had a selector.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
-			"1 while the Service has a selector and hand-written Endpoints, or had them wiped and no pod has matched since.", withByHand, "namespace", "service"),
+			"1 while the Service has a selector and manually managed Endpoints, or had them removed and no pod has matched since.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",
-			"1, with the Service's type, whether it has a selector, and the resource its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
+			"1, with the Service's type, whether it has a selector, and the resource that its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
 	m.lost = counter("kubeflap_service_addresses_lost_total",
-		"Ready addresses that the Service lost (not ready or removed), whatever the cause; counted at once, before the cause is known.", perService, "namespace", "service")
+		"Ready addresses that the Service lost (not ready or removed). Counted at once, before the cause is known.", perService, "namespace", "service")
 	m.losses = counter("kubeflap_service_address_losses_total",
 		"Ready addresses that the Service lost (not ready or removed), by cause.", "each Service and cause once it occurred", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"When the Service lost a ready address last, in seconds since the epoch, and by which cause.", "each Service that ever lost one", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address, with the cause.", "each Service that ever lost one", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
-		"Time from a pod's change of Ready to that of its address, both as seen; events that come within 20 ms of one another may be seen together.", always, "to")
+		"Time from a pod's readiness change to the change of its address, both as kubeflap sees them. Events within 20 ms may be seen together.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
-		"Addresses on whose readiness Endpoints, EndpointSlices and the pods have disagreed for more than 10 s.",
+		"Addresses whose readiness differs between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"each Service that has such addresses", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
@@ -72,14 +72,14 @@ func (m *serviceMetrics) catalogue() Catalogue {
 	}
 }
 
-func (m *serviceMetrics) collect(to *scrape, f *facts) {
-	for i := range f.services {
-		m.collectService(to, &f.services[i], f.source)
+func (m *serviceMetrics) collect(to *scrape, now *snapshot) {
+	for i := range now.services {
+		m.collectService(to, &now.services[i], now.source)
 	}
 }
 
-func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source string) {
-	to.about(s.Created, "namespace", s.Namespace, "service", s.Name)
+func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source string) {
+	to.startObject(s.Created, "namespace", s.Namespace, "service", s.Name)
 	to.sample(m.addresses, float64(s.Ready), "ready")
 	to.sample(m.addresses, float64(s.NotReady), "not_ready")
 	to.sample(m.addresses, float64(s.Terminating), "terminating")
@@ -92,18 +92,18 @@ func (m *serviceMetrics) collectService(to *scrape, s *track.Service, source str
 	to.sample(m.outages, float64(s.Outages))
 	to.sample(m.outageTime, s.OutageTime.Seconds())
 	to.sample(m.info, 1, s.Type, strconv.FormatBool(s.Selector), source)
-	if s.ByHand {
-		m.collectByHand(to, s)
+	if s.Manual {
+		m.collectManual(to, s)
 	}
 	if !s.LastLoss.IsZero() {
 		m.collectLosses(to, s)
 	}
-	if s.Disputed > 0 {
-		to.sample(m.divergence, float64(s.Disputed))
+	if s.Diverging > 0 {
+		to.sample(m.divergence, float64(s.Diverging))
 	}
 }
 
-func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
+func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 	to.sample(m.lastLoss, seconds(s.LastLoss), s.LastCause.String())
 	for why, n := range s.Losses {
 		if n > 0 {
@@ -112,8 +112,8 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *track.Service) {
 	}
 }
 
-// collectByHand gives a series for the Service as it is, and for as it was when it has been reset.
-func (m *serviceMetrics) collectByHand(to *scrape, s *track.Service) {
+// collectManual adds a series for the Service's present selector, and one for each past reset with the other.
+func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	if s.Selector || s.ResetsWithSelector > 0 {
 		to.sample(m.resets, float64(s.ResetsWithSelector), "true")

@@ -9,41 +9,38 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// openTotal is what OpenMetrics leaves out of a counter's name where the metric is described.
-const openTotal = "_total"
-
 var (
 	textHelp = strings.NewReplacer("\\", `\\`, "\n", `\n`)
 	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// head is the lines that stand before the series of a metric.
+// head is the HELP and TYPE lines of a metric. OpenMetrics names a counter without _total there.
 func head(m *Metric, format encoding) []byte {
 	name, help := m.Name, textHelp.Replace(m.Help)
 	if format == openMetrics {
 		help = quoted.Replace(m.Help)
-		if m.family == dto.MetricType_COUNTER {
-			name = strings.TrimSuffix(name, openTotal)
+		if m.Type == dto.MetricType_COUNTER {
+			name = strings.TrimSuffix(name, "_total")
 		}
 	}
-	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + m.Type + "\n")
+	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + m.typeText() + "\n")
 }
 
 // writeLine writes a series of the object.
 func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 	o := &s.object
-	b := s.written
+	b := s.buffer
 	b = append(b, name...)
-	if len(o.written)+len(labels) > 0 {
+	if len(o.encoded)+len(labels) > 0 {
 		b = append(b, '{')
-		b = append(b, o.written...)
+		b = append(b, o.encoded...)
 		for i, label := range labels {
 			b = appendLabel(b, names[i], label)
 		}
-		b[len(b)-1] = '}' // it was a comma
+		b[len(b)-1] = '}' // in place of the last comma
 	}
 	b = append(b, ' ')
-	s.written = append(appendNumber(b, value, s.encoding == openMetrics), '\n')
+	s.buffer = append(appendNumber(b, value, s.encoding == openMetrics), '\n')
 }
 
 // appendLabel appends a label and a comma.
@@ -57,7 +54,7 @@ func appendLabel(b []byte, name, value string) []byte {
 	return append(b, `",`...)
 }
 
-// mustQuote is strings.ContainsAny, which takes several times as long for texts as short as labels.
+// mustQuote does what strings.ContainsAny does, in a fraction of the time for texts as short as labels.
 func mustQuote(value string) bool {
 	for i := range len(value) {
 		if c := value[i]; c == '\\' || c == '\n' || c == '"' {
@@ -67,10 +64,10 @@ func mustQuote(value string) bool {
 	return false
 }
 
-// wholeNumbers up to this are written without a point or an exponent; all of them are exact.
-const wholeNumbers = 1 << 53
+// maxInteger bounds the whole numbers that are written without a point or an exponent. Below it a float64 is exact.
+const maxInteger = 1 << 53
 
-// appendNumber appends a number; OpenMetrics wants it to look like one that need not be whole.
+// appendNumber appends a number. In OpenMetrics it gets a point or an exponent, which marks a float.
 func appendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):
@@ -79,7 +76,7 @@ func appendNumber(b []byte, value float64, open bool) []byte {
 		return append(b, "+Inf"...)
 	case math.IsInf(value, -1):
 		return append(b, "-Inf"...)
-	case value == math.Trunc(value) && math.Abs(value) < wholeNumbers:
+	case value == math.Trunc(value) && math.Abs(value) < maxInteger:
 		b = strconv.AppendInt(b, int64(value), 10)
 		if open {
 			b = append(b, ".0"...)

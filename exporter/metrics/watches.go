@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 type watchMetrics struct {
@@ -16,17 +16,17 @@ func newWatchMetrics() *watchMetrics {
 		events: counter("kubeflap_watch_events_total",
 			"Events received from the watch of the resource.", perResource, "resource", "type"),
 		relists: counter("kubeflap_watch_relists_total",
-			"Times that the resource was listed again because its watch could not go on.", perResource, "resource"),
+			"Times the resource was listed again because its watch could not be resumed.", perResource, "resource"),
 		errors: counter("kubeflap_watch_errors_total",
-			"Failures to list or watch the resource.", perResource, "resource"),
+			"Failed lists and watches of the resource.", perResource, "resource"),
 		synced: gauge("kubeflap_watch_synced",
-			"1 once the resource has been listed, 0 before and while it is unavailable.", perResource, "resource"),
+			"1 once the resource is listed, 0 before and while it is unavailable.", perResource, "resource"),
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
-			"When the last event or bookmark of the resource was received, in seconds since the epoch.", "each watched resource once it is synced", "resource"),
+			"Unix time of the last event or bookmark of the resource.", "each watched resource once it is synced", "resource"),
 		blind: counter("kubeflap_watch_blind_seconds_total",
-			"Time without a working watch of the resource since it was first synced; what is shorter than a second and loses nothing is not counted.", perResource, "resource"),
+			"Time without a working watch of the resource since it was first synced. A break shorter than a second that loses no event does not count.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
-			"1 while the resource cannot be watched because it is absent or forbidden; what needs it is not known.", ofUnavailables, "resource", "reason").experimental(),
+			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need it are missing.", perUnavailable, "resource", "reason").experimental(),
 	}
 }
 
@@ -34,14 +34,14 @@ func (m *watchMetrics) catalogue() Catalogue {
 	return Catalogue{m.events, m.relists, m.errors, m.synced, m.lastEvent, m.blind, m.unavailable}
 }
 
-func (m *watchMetrics) collect(to *scrape, f *facts) {
-	for i := range f.watches {
-		m.collectWatch(to, &f.watches[i])
+func (m *watchMetrics) collect(to *scrape, now *snapshot) {
+	for i := range now.watches {
+		m.collectWatch(to, &now.watches[i])
 	}
 }
 
-func (m *watchMetrics) collectWatch(to *scrape, w *track.Watch) {
-	to.about(time.Time{}, "resource", w.Resource.String())
+func (m *watchMetrics) collectWatch(to *scrape, w *watches.Watch) {
+	to.startObject(time.Time{}, "resource", w.Resource.String())
 	for _, t := range []event.Type{event.Added, event.Modified, event.Deleted, event.Bookmark} {
 		to.sample(m.events, float64(w.Events[t]), t.String())
 	}
@@ -53,7 +53,7 @@ func (m *watchMetrics) collectWatch(to *scrape, w *track.Watch) {
 		to.sample(m.lastEvent, seconds(w.LastEvent))
 	}
 	if w.Unavailable != "" {
-		to.sample(m.unavailable, 1, w.Unavailable)
+		to.sample(m.unavailable, 1, string(w.Unavailable))
 	}
 }
 

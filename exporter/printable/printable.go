@@ -1,5 +1,5 @@
-// Package printable makes texts that hold names from a cluster, or from a stranger's recording, safe to look at: what a
-// terminal or a browser would obey instead of showing is escaped.
+// Package printable makes names from a cluster or a recording safe to show. It escapes control characters, which a terminal or
+// a browser would obey.
 package printable
 
 import (
@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Line is a text on one line: line breaks are escaped as well, so that no name can feign a line of its own.
+// Line escapes a text for one line. Line breaks are escaped as well, so that no name can fake a line.
 func Line(s string) string { return escape(s, "") }
 
-// Text is a text of several lines.
+// Text escapes a text of several lines.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// escape writes what cannot be printed as Go does, \x1b or \u202e, but for the characters in keep.
+// escape replaces characters that cannot be printed by Go escapes such as \x1b or \u202e, except those in keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

@@ -10,11 +10,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Anonymiser replaces what tells whose cluster it is: names, addresses, UIDs,
-// images, labels, free text. One thing has one pseudonym all through, numbered by
-// first sight, so that a recording keeps its shape and the fold its answers. What
-// stays is times, numbers, and words out of closed lists of Kubernetes' own.
-// It may be used by several goroutines at once.
+// Anonymiser replaces everything that identifies a cluster: names, addresses, UIDs, images, labels and free text. Each name has
+// the same pseudonym throughout, numbered by first appearance. So a recording keeps its structure, and a replay gives the same
+// results. Times, numbers, and Kubernetes' own words (anonymise_words.go) stay. Several goroutines may use an Anonymiser.
 type Anonymiser struct {
 	mu         sync.Mutex
 	pseudonyms map[realName]string
@@ -22,8 +20,7 @@ type Anonymiser struct {
 	uids       map[event.UID]event.UID
 }
 
-// realName is one name of one sort of thing. Names are told apart by namespace,
-// because the same name in two namespaces is two objects.
+// realName is a name that is replaced. The same name in two namespaces is two objects.
 type realName struct{ noun, namespace, text string }
 
 // NewAnonymiser makes an Anonymiser for one recording.
@@ -35,8 +32,7 @@ func NewAnonymiser() *Anonymiser {
 	}
 }
 
-// Header returns the header of the recording to be written. The title goes: it is
-// free text. Who asks for an anonymised recording can give it a new one.
+// Header returns the header of the anonymised recording. It has no title, because that is free text.
 func (a *Anonymiser) Header(header Header) Header {
 	header.Title = ""
 	header.Kubernetes = release(header.Kubernetes)
@@ -44,14 +40,15 @@ func (a *Anonymiser) Header(header Header) Header {
 	return header
 }
 
-// Event returns the event with a copy of its object under pseudonyms. The event's
-// own object is not changed: the live fold may hold it.
+// Event returns the event with an anonymised copy of its object. It does not change the object itself, which the tracker may
+// hold.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	ev.Reason = knownOr(isWatchReason, ev.Reason)
-	// An object of a type that is not listed here stays out, and the Writer then
-	// refuses the event: better no recording than one with names in it.
+	if ev.Reason != "" && !ev.Reason.Known() {
+		ev.Reason = other
+	}
+	// An object of an unknown type is left out. Then the Writer refuses the event.
 	object := ev.Object
 	ev.Object = nil
 	switch o := object.(type) {
@@ -73,7 +70,7 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym is "noun-7" for the seventh thing of its sort, and stays empty for no name.
+// pseudonym returns "noun-7" for the seventh name with this noun, and an empty text for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
@@ -113,8 +110,8 @@ func (a *Anonymiser) containerName(namespace, original string) string {
 	return a.pseudonym(realName{"container", namespace, original})
 }
 
-// ownerName keeps the kind before the slash if it is Kubernetes' own: that of a
-// custom resource can be a product's name. A Node owns its static pods.
+// ownerName keeps the kind before the slash if it is Kubernetes' own: the kind of a custom resource may be the name of a
+// product. A Node owns its static pods.
 func (a *Anonymiser) ownerName(namespace, original string) string {
 	kind, owner, ok := strings.Cut(original, "/")
 	switch {
@@ -135,7 +132,7 @@ func (a *Anonymiser) managerName(original string) string {
 	case isKubernetesManager(original):
 		return original
 	case strings.HasPrefix(original, "kubectl-"):
-		return "kubectl" // a plugin's name can be anybody's
+		return "kubectl" // the name of a plugin is arbitrary
 	}
 	return a.pseudonym(realName{"manager", "", original})
 }
@@ -147,7 +144,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each returns the list with every entry replaced.
+// each returns a copy of the list with each entry replaced.
 func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {
@@ -156,7 +153,7 @@ func each[T any](list []T, replace func(T) T) []T {
 	return replaced
 }
 
-// selector goes through the keys in order, so that one recording always gives one result.
+// selector replaces the keys in order, so that the same recording always gives the same result.
 func (a *Anonymiser) selector(original map[string]string) map[string]string {
 	if original == nil {
 		return nil
@@ -168,15 +165,14 @@ func (a *Anonymiser) selector(original map[string]string) map[string]string {
 	return replaced
 }
 
-// message keeps what is known to come from Kubernetes itself, with the names of
-// containers in it replaced.
+// message keeps a message that Kubernetes itself writes, with the names of containers replaced, and drops any other.
 func (a *Anonymiser) message(namespace, original string) string {
 	if isKubernetesMessage(original) {
 		return original
 	}
 	parts := strings.Split(original, ", ")
 	for i, part := range parts {
-		// The words of pkg/kubelet/status/generate.go, GenerateContainersReadyCondition.
+		// The words are those of pkg/kubelet/status, GenerateContainersReadyCondition.
 		words, list, ok := strings.Cut(part, ": [")
 		names, closed := strings.CutSuffix(list, "]")
 		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {

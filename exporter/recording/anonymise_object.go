@@ -7,8 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The objects come in by value: what is not replaced below is copied with them,
-// and what is shared after that copy (pointers, lists, maps) is made anew.
+// The objects are passed by value, so fields that are not replaced are copied. Pointers, lists and maps are replaced by new ones.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
@@ -23,7 +22,7 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 	return &n
 }
 
-// lease has the node's name: the fold joins them by it.
+// lease keeps the name equal to the node's.
 func (a *Anonymiser) lease(l event.Lease) *event.Lease {
 	l.Meta = event.Meta{UID: a.uid(l.UID), Namespace: a.namespaceName(l.Namespace), Name: a.nodeName(l.Name)}
 	return &l
@@ -39,13 +38,11 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 	p.Disruption = reason(p.Disruption)
 	p.GatesNotReady = each(p.GatesNotReady, func(gate string) string { return a.pseudonym(realName{"gate", "", gate}) })
 	p.Owner = a.ownerName(namespace, p.Owner)
-	p.IPs = each(p.IPs, a.ip)
 	p.Containers = each(p.Containers, func(c event.Container) event.Container {
 		c.Name = a.containerName(namespace, c.Name)
 		c.Image = a.pseudonym(realName{"image", "", c.Image})
 		c.ID = a.pseudonym(realName{"id", "", c.ID})
 		c.State = knownOr(isContainerState, c.State)
-		c.Reason, c.LastReason = reason(c.Reason), reason(c.LastReason)
 		return c
 	})
 	if p.ControllerManager != nil {
@@ -95,7 +92,7 @@ func (a *Anonymiser) meta(noun string, m event.Meta) event.Meta {
 	}
 }
 
-// serviceMeta is for a Service and for its Endpoints, which has the same name.
+// serviceMeta is for a Service and its Endpoints, which have the same name.
 func (a *Anonymiser) serviceMeta(m event.Meta) event.Meta {
 	return event.Meta{
 		UID:       a.uid(m.UID),
@@ -115,8 +112,7 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address keeps its identity: with a target it is the target's UID, without one
-// the UID made from the IP, and each stays so.
+// address keeps the origin of the UID: that of the target, or made from the IP if there is no target.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
@@ -129,8 +125,8 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	return replaced
 }
 
-// ip replaces an IPv4 address by one of 10.0.0.0/8, an IPv6 address by one of
-// fd00::/8, both counted up, and anything else as a host name.
+// ip replaces IPv4 addresses by those of 10.0.0.0/8 and IPv6 addresses by those of fd00::/8, in order. Any other text is replaced
+// as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
@@ -161,7 +157,7 @@ func (a *Anonymiser) uid(original event.UID) event.UID {
 	if known, ok := a.uids[original]; ok {
 		return known
 	}
-	made := event.UID{6: 0x40, 8: 0x80} // the marks of a random UUID
+	made := event.UID{6: 0x40, 8: 0x80} // version and variant of a random UUID
 	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
 	a.uids[original] = made
 	return made

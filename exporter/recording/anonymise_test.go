@@ -13,8 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// disguises are the forms in which a real name could slip through, because something
-// of the form is known or kept.
+// disguises are the forms in which a real name could survive, because a part of the form is known or kept.
 var disguises = []string{
 	"%s", "ReplicaSet/%s", "Node/%s", "%s/web", "Acme%s/web",
 	"v1.36.3-%s", "v%s", "1.2.%s",
@@ -29,7 +28,7 @@ func TestNoRealNameSurvives(t *testing.T) {
 		random := filler{Rand: rand.New(rand.NewPCG(5, 6)), full: true, zone: time.UTC}
 		var planted []string
 		random.text = func() string {
-			const letters = "ghijklmnopqrstuvwxyz" // no hexadecimal digits: a UID does not hold one by chance
+			const letters = "ghijklmnopqrstuvwxyz" // no hexadecimal digits, so that no UID contains a name by chance
 			name := make([]byte, 12)
 			for i := range name {
 				name[i] = letters[random.IntN(len(letters))]
@@ -82,7 +81,7 @@ func encoded(t *testing.T, ev event.Event) string {
 	return string(text)
 }
 
-// TestAllButNamesStays blanks names on both sides; what is left must be equal.
+// TestAllButNamesStays removes the names on both sides. The rest must be equal.
 func TestAllButNamesStays(t *testing.T) {
 	random := filler{Rand: rand.New(rand.NewPCG(9, 10)), full: true, zone: time.UTC}
 	random.text = func() string { return fmt.Sprint("name-", random.Int()) }
@@ -126,12 +125,12 @@ func blank(v reflect.Value) {
 		for i := range v.Len() {
 			blank(v.Index(i))
 		}
-	case reflect.Map: // of as many names as before
+	case reflect.Map: // only its size is compared
 		v.Set(reflect.ValueOf(map[string]string{fmt.Sprint(v.Len()): ""}))
 	}
 }
 
-// pods is a cluster in small: a node, its Lease, a pod, its Service and addresses.
+// pods is a small cluster: a node, its Lease, a pod, its Service and addresses.
 func pods() []event.Object {
 	pod, service := event.ParseUID("6f9619ff-8b86-4011-b42d-00cf4fc964ff"), event.ParseUID("0d5c2a50-8b86-4011-b42d-00cf4fc964ff")
 	meta := func(name string) event.Meta { return event.Meta{Namespace: "shop", Name: name} }
@@ -153,9 +152,9 @@ func pods() []event.Object {
 				Status: event.StatusFalse, Reason: "ContainersNotReady", Writer: "acme-operator",
 				Message: "containers with unknown status: [bell], containers with unready status: [drawer bell]",
 			},
-			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4", IPs: []string{"192.0.2.7", "2001:db8::7", "192.0.2.8"},
+			GatesNotReady: []string{"acme.example/lb"}, Owner: "ReplicaSet/till-5d4",
 			Containers: []event.Container{
-				{Name: "drawer", Image: "acme/drawer:1", ID: "containerd://d1", State: "waiting", Reason: "CrashLoopBackOff", LastReason: "OOMKilled"},
+				{Name: "drawer", Image: "acme/drawer:1", ID: "containerd://d1", State: "waiting"},
 				{Name: "bell", Image: "acme/drawer:1"},
 			},
 			ControllerManager: &event.ControllerManager{Version: "v1.33.4"},
@@ -188,7 +187,7 @@ func TestPseudonymsKeepTheShape(t *testing.T) {
 	host := event.AddressUID("host-1").String()
 	want := `{"name":"node-1","ready":{"status":"false","reason":"KubeletNotReady","writer":"kubelet"},"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoExecute"},{"key":"taint-1","effect":"NoSchedule"}],"kubeletVersion":"v1.33.4","bootID":"boot-1"}
 {"namespace":"kube-node-lease","name":"node-1","durationSeconds":40}
-{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","ips":["10.0.0.1","fd00::1","10.0.0.2"],"containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting","reason":"CrashLoopBackOff","lastReason":"OOMKilled"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
+{"uid":"00000000-0000-4000-8000-000000000001","namespace":"namespace-1","name":"pod-1","node":"node-1","phase":"Running","reason":"Other","ready":{"status":"false","reason":"ContainersNotReady","message":"containers with unknown status: [container-1], containers with unready status: [container-2 container-1]","writer":"manager-1"},"gatesNotReady":["gate-1"],"owner":"ReplicaSet/replicaset-1","containers":[{"name":"container-2","image":"image-1","id":"id-1","state":"waiting"},{"name":"container-1","image":"image-1"}],"controllerManager":{"version":"v1.33.4"}}
 {"uid":"00000000-0000-4000-8000-000000000002","namespace":"namespace-1","name":"service-1","type":"ClusterIP","selector":{"key-1":"value-1","key-2":"value-2"}}
 {"namespace":"namespace-1","name":"slice-1","service":"service-1","owner":"00000000-0000-4000-8000-000000000002","managedBy":"endpointslice-controller.k8s.io","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true},{"uid":"` + hand + `","ip":"10.0.0.1","byHand":true},{"uid":"` + host + `","ip":"host-1","byHand":true}]}
 {"namespace":"namespace-1","name":"service-1","writer":"kubectl-edit","addresses":[{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","node":"node-1","ready":true}]}
@@ -259,7 +258,7 @@ func TestHeaderIsAnonymisedToo(t *testing.T) {
 }
 
 func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
-	for text, want := range map[string]string{"": "", "connection lost": "connection lost", "dial tcp 192.0.2.1:6443: refused": "Other"} {
+	for text, want := range map[event.Reason]event.Reason{"": "", "connection lost": "connection lost", "etcd not ready": "etcd not ready", "log not ready": "Other", "dial tcp 192.0.2.1:6443: refused": "Other"} {
 		ev := NewAnonymiser().Event(event.Event{Seen: noon, Kind: event.KindPod, Type: event.Down, Reason: text})
 		if ev.Reason != want {
 			t.Errorf("%q became %q", text, ev.Reason)

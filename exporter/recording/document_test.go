@@ -16,11 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of docs/recording-format.md")
 
-// row is a line of a table: its cells but for the last, which says what it means
-// and is written by hand.
+// row is a line of a table without its last cell. That is the meaning, which the document keeps.
 type row []string
 
-// tables are those of the document, by the comment that stands over each.
+// tables returns the tables of the document, by the comment above each.
 func tables() map[string][]row {
 	tables := map[string][]row{
 		"fields of the header": {
@@ -95,14 +94,14 @@ func typeName(of reflect.Type) string {
 	return of.Kind().String()
 }
 
-// TestDocumentHasTheFieldsOfTheCode keeps the tables in step with the structs.
+// TestDocumentHasTheFieldsOfTheCode compares the tables with the structs.
 func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 	const path = "../../docs/recording-format.md"
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A table's comment, its two lines of heading, its rows.
+	// The comment of a table, the two lines of its heading, and its rows.
 	table := regexp.MustCompile(`<!-- (.+) -->\n((?:\|.*\n){2})((?:\|.*\n)*)<!-- end -->`)
 	want := tables()
 	after := table.ReplaceAllStringFunc(string(before), func(text string) string {
@@ -123,13 +122,12 @@ func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 	if !*update {
 		t.Fatalf("%s does not have the fields of the code; go test ./exporter/recording -run TestDocument -update", path)
 	}
-	if err := os.WriteFile(path, []byte(after), 0o644); err != nil { //nolint:gosec // a document is for all to read
+	if err := os.WriteFile(path, []byte(after), 0o644); err != nil { //nolint:gosec // everybody may read the document
 		t.Fatal(err)
 	}
 }
 
-// rewritten has the rows as the code wants them, each with the meaning that the
-// document gives it.
+// rewritten returns the rows of the code with the meanings of the document.
 func rewritten(t *testing.T, table string, rows []row) string {
 	t.Helper()
 	meanings := map[string]string{}
@@ -150,7 +148,7 @@ func rewritten(t *testing.T, table string, rows []row) string {
 	return b.String()
 }
 
-// TestExamplesOfTheDocumentAreRead replays what the document shows.
+// TestExamplesOfTheDocumentAreRead reads the examples of the document.
 func TestExamplesOfTheDocumentAreRead(t *testing.T) {
 	text, err := os.ReadFile("../../docs/recording-format.md")
 	if err != nil {

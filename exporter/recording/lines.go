@@ -12,14 +12,14 @@ import (
 // lines splits a recording, compressed or not, into lines.
 type lines struct {
 	in *bufio.Reader
-	// number is that of the line returned last, or of the one that cannot be read.
+	// number is that of the last line, or of the one that cannot be read.
 	number int
-	// cut is set when the last line has no newline: if it is broken too, its end is missing.
-	cut bool
-	buf []byte
+	// unended: the last line has no newline. If it is not valid JSON, the recording was cut short.
+	unended bool
+	buf     []byte
 }
 
-// newLines tells by the first bytes whether in is compressed: a name may lie.
+// newLines checks the first bytes to see whether the recording is compressed, because the file may have any name.
 func newLines(in io.Reader) (*lines, error) {
 	const size = 64 << 10
 	buffered := bufio.NewReaderSize(in, size)
@@ -37,7 +37,7 @@ func newLines(in io.Reader) (*lines, error) {
 	return &lines{in: bufio.NewReaderSize(unzipped, size)}, nil
 }
 
-// next returns the next line; it is valid until the following call.
+// next returns the next line. It is valid until the following call.
 func (l *lines) next() ([]byte, error) {
 	l.number++
 	l.buf = l.buf[:0]
@@ -60,7 +60,7 @@ func (l *lines) next() ([]byte, error) {
 		case len(l.buf) == 0:
 			return nil, io.EOF
 		}
-		l.cut = true
+		l.unended = true
 		return l.buf, nil
 	}
 }

@@ -11,14 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Play hands the events to apply at their pace, as the clock has it: each is due
-// as long after the first one as it was seen after it, divided by the speed. An
-// event that was seen before its predecessor (the clock of the recorder was set
-// back) is due at once. Play ends with the events, with their first error, or
-// with the context.
+// Play calls apply for each event at its time. The time since the first event is that of the recording, divided by the clock's
+// speed. An event that was seen before its predecessor is due at once: the recorder's clock was set back. Play returns after the
+// last event, at the first error, or when the context ends.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
-		return fmt.Errorf("speed %v: it must be above 0, or 0 for at once", clock.speed)
+		return fmt.Errorf("speed %v: it must be above 0, or 0 to replay at once", clock.speed)
 	}
 	defer clock.stop()
 	for ev, err := range events {
@@ -28,8 +26,7 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 		if err := sleep(ctx, clock.wait(ev.Seen)); err != nil {
 			return err
 		}
-		// The clock goes first: a reader that shares a lock with apply, and looks
-		// at the clock under it, never asks for a time before the last event.
+		// The clock goes first. So a reader that holds apply's lock never sees a time before the last event.
 		clock.reach(ev.Seen)
 		apply(ev)
 	}
@@ -50,25 +47,24 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Clock tells the time in a replay. It is of the recording's time, never runs
-// backwards, is never before the last event applied, and never beyond the next:
-// so a reader gets the answers that it would have got when it was recorded, and
-// after the end it stays at the last event. It serves one call of Play.
+// Clock is the clock of a replay. It shows the recording's time, never runs backwards, and stays between the last applied event
+// and the next one. So a reader gets the answers of the time of the recording. After the end, the clock stays at the last
+// event. A Clock is for one call of Play.
 type Clock struct {
 	speed float64
 
 	mu sync.Mutex
-	// first is when the first event was seen, started when it was played.
+	// first is when the first event was seen, started is when it was played.
 	first, started time.Time
-	// low is the last event applied, high the one that is waited for.
+	// low is the time of the last applied event, high that of the next one.
 	low, high time.Time
 }
 
-// NewClock makes the clock of a replay: speed 1 is the pace of the recording, 60 is
-// a minute a second, 0 or infinity is at once.
+// NewClock makes the clock of a replay. Speed 1 is the pace of the recording, 60 is a minute per second, and 0 or infinity is at
+// once.
 func NewClock(speed float64) *Clock { return &Clock{speed: speed} }
 
-// Now is the time in the replay, and the zero time before its first event.
+// Now returns the time in the replay, the zero time before its first event.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +114,7 @@ func (c *Clock) reach(seen time.Time) {
 	c.high = c.low
 }
 
-// stop holds the clock where it is: no event will follow.
+// stop stops the clock: no event will follow.
 func (c *Clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +122,7 @@ func (c *Clock) stop() {
 	c.high = c.low
 }
 
-// duration is a time.Duration of that many nanoseconds, or the nearest there is:
-// a slow replay of a long recording overflows one.
+// duration converts nanoseconds to the nearest time.Duration. A slow replay of a long recording would overflow it.
 func duration(nanoseconds float64) time.Duration {
 	switch {
 	case nanoseconds >= math.MaxInt64:

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// at makes a recording of events at these seconds after noon.
+// at makes a recording with events at these seconds after noon.
 func at(seconds ...float64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for _, s := range seconds {
@@ -25,7 +25,7 @@ func at(seconds ...float64) iter.Seq2[event.Event, error] {
 	}
 }
 
-// sinceNoon is a time of the recording in seconds.
+// sinceNoon returns a time of the recording in seconds.
 func sinceNoon(t time.Time) float64 { return t.Sub(noon).Seconds() }
 
 func TestEventsAreDueAtTheirPace(t *testing.T) {
@@ -84,7 +84,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 					t.Errorf("while the event of %v is applied it is only %v", ev.Seen, now)
 				}
 				if sinceNoon(ev.Seen) == 150 {
-					time.Sleep(2 * time.Second) // a slow fold
+					time.Sleep(2 * time.Second) // a slow tracker
 				}
 			})
 		}()
@@ -92,7 +92,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 			{0, 100},
 			{1, 110},
 			{4.9, 149},
-			{6, 150}, // the fold is still at this event: no later time has an answer yet
+			{6, 150}, // the tracker is still at this event
 			{7.5, 175},
 			{9.9, 199},
 			{10.1, 200},
@@ -112,7 +112,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 	})
 }
 
-// began is when the replay did, and now if it has not.
+// began returns when the replay began, or now if it has not.
 func began(c *Clock) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func TestClockDoesNotPassAnEventThatIsLate(t *testing.T) {
 		clock := NewClock(1)
 		clock.wait(noon)
 		clock.wait(noon.Add(time.Second))
-		time.Sleep(time.Hour) // and nobody applies it
+		time.Sleep(time.Hour) // nothing is applied
 		if now := sinceNoon(clock.Now()); now != 1 {
 			t.Errorf("it is %v, want 1", now)
 		}

@@ -10,12 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// filler fills objects field by field by reflection, so that a field that is added
-// to package event is tested here without anybody thinking of it.
+// filler fills objects by reflection, so that a new field of package event is tested automatically.
 type filler struct {
 	*rand.Rand
 	text func() string
-	// full fills every field, and never leaves one empty by chance.
+	// full fills every field. Otherwise some stay empty by chance.
 	full bool
 	zone *time.Location
 }
@@ -66,7 +65,7 @@ func (f filler) fill(v reflect.Value) {
 func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 	ev := event.Event{Seen: time.Unix(17e8+f.Int64N(3e8), f.Int64N(1e9)).In(f.zone), Kind: kind, Type: eventType}
 	if !eventType.HasObject() {
-		ev.Reason = f.text()
+		ev.Reason = event.Reason(f.text())
 		return ev
 	}
 	ev.Object = event.New(kind)
@@ -77,7 +76,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 	return ev
 }
 
-// everything has an event of each kind and type.
+// everything returns an event of each kind and type.
 func (f filler) everything() []event.Event {
 	var events []event.Event
 	for _, kind := range append(event.Kinds(), event.KindCluster) {

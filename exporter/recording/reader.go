@@ -12,22 +12,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// ErrCutShort says that a recording ends in the middle: who made it was killed,
-// or a copy is incomplete. All that came before is good.
+// ErrCutShort says that a recording ends in the middle: the recorder was killed, or the copy is incomplete. All events before
+// the end are good.
 var ErrCutShort = errors.New("the recording is cut short here")
 
-// Reader reads a recording, event by event.
+// Reader reads the events of a recording.
 type Reader struct {
 	name   string
-	file   io.Closer // nil where the caller owns what is read from
+	file   io.Closer // nil if the caller closes it
 	lines  *lines
 	header Header
 	span   span
-	// err is what ended the recording: io.EOF or the damage.
+	// err is io.EOF or the damage that ended the recording.
 	err error
 }
 
-// Open opens the recording in a file, compressed or not, and reads its header.
+// Open opens a file, compressed or not, and reads the header of its recording.
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -42,8 +42,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the header of the recording in in, compressed or not. The name
-// is for the errors.
+// NewReader reads the header of a recording, compressed or not. The name is for the errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {
@@ -63,12 +62,11 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// Header returns the first line.
+// Header returns the header of the recording.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event, and io.EOF after the last. Any other error names
-// the file, the line and what is wrong with it; every event before it is good,
-// and nothing can be read behind it.
+// Next returns the next event, and io.EOF after the last one. Any other error names the file, the line and the fault. Every
+// event before it is good, and nothing can be read after it.
 func (r *Reader) Next() (event.Event, error) {
 	if r.err != nil {
 		return event.Event{}, r.err
@@ -96,7 +94,7 @@ func (r *Reader) next() (event.Event, error) {
 		if err == nil {
 			err = r.span.admit(ev.Seen)
 		}
-		if err != nil && r.lines.cut && !json.Valid(text) {
+		if err != nil && r.lines.unended && !json.Valid(text) {
 			err = ErrCutShort
 		}
 		if err != nil {
@@ -106,7 +104,7 @@ func (r *Reader) next() (event.Event, error) {
 	}
 }
 
-// Events returns the events that Next would; damage comes last, as an error.
+// Events returns the remaining events. If the recording is damaged, the last pair has the error.
 func (r *Reader) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for {

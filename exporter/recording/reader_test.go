@@ -25,7 +25,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// drain reads all there is, and the error that ended it.
+// drain counts the events, and returns the error that ended the recording.
 func drain(in io.Reader) (int, error) {
 	r, err := NewReader(in, "test.jsonl")
 	if err != nil {
@@ -49,8 +49,8 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		want       string
 	}{
 		{"an empty file", "", 0, `recording test.jsonl is empty`},
-		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
-		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is no recording of kubeflap: the first line is not its header`},
+		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
+		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
 		{"a version to come", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 2, and this kubeflap reads version 1 only`},
 		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads version 1 only`},
 		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
@@ -58,8 +58,8 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
 		{"a line that is no object", goodHeader + "[]\n", 0, `recording test.jsonl, line 2: want a JSON object, not array`},
 		{"a cut line", goodHeader + goodEvent + goodEvent[:50], 1, `recording test.jsonl, line 3: the recording is cut short here`},
-		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: "plods" is no kind`},
-		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: "vanished" is no event type`},
+		{"an unknown kind", goodHeader + strings.Replace(goodEvent, "pods", "plods", 1), 0, `recording test.jsonl, line 2: unknown kind "plods"`},
+		{"an unknown type", goodHeader + strings.Replace(goodEvent, "added", "vanished", 1), 0, `recording test.jsonl, line 2: unknown event type "vanished"`},
 		{"no kind", goodHeader + strings.Replace(goodEvent, "kind", "kin", 1), 0, `recording test.jsonl, line 2: kind is missing`},
 		{"no type", goodHeader + strings.Replace(goodEvent, "type", "typ", 1), 0, `recording test.jsonl, line 2: type is missing`},
 		{"no time", goodHeader + strings.Replace(goodEvent, "seen", "see", 1), 0, `recording test.jsonl, line 2: seen is missing`},
@@ -106,6 +106,35 @@ func TestWhatAReaderTolerates(t *testing.T) {
 	}
 }
 
+// Recordings of earlier kubeflap versions hold fields that no version ever used. They are dropped, so that an anonymised copy
+// cannot leak them.
+func TestFormerFieldsAreDropped(t *testing.T) {
+	const former = goodHeader +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web","ips":["192.0.2.7"],"hostNetwork":true,` +
+		`"containers":[{"name":"app","reason":"CrashLoopBackOff","lastReason":"OOMKilled","exitCode":137}]}}` + "\n" +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"web","headless":true}}` + "\n" +
+		`{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"web","addresses":[` +
+		`{"uid":"6f9619ff-8b86-4011-b42d-00cf4fc964ff","ip":"192.0.2.7","ready":true,"serving":true}]}}` + "\n"
+	r, err := NewReader(strings.NewReader(former), "former")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anonymiser := NewAnonymiser()
+	events := read(t, r)
+	for i := range events {
+		events[i] = anonymiser.Event(events[i])
+	}
+	const want = `{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"pod-1","containers":[{"name":"container-1","exitCode":137}]}}
+{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"service-1"}}
+{"seen":"2026-03-01T12:00:00Z","kind":"endpointslices","type":"added","object":{"name":"slice-1","addresses":[` +
+		`{"uid":"00000000-0000-4000-8000-000000000001","ip":"10.0.0.1","ready":true}]}}
+`
+	_, got, _ := strings.Cut(write(t, events...).String(), "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // endless is a line without end.
 type endless struct{}
 
@@ -123,7 +152,7 @@ func TestLineWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-// The clock of the recorder can be set back, by any time.
+// The recorder's clock can be set back by any time.
 func TestSeenMayRunBack(t *testing.T) {
 	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2035", 1)
 	if events, err := drain(strings.NewReader(text)); events != 3 || err != nil {
@@ -159,8 +188,8 @@ func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
 	}
 }
 
-// FuzzReader asserts that no input makes a Reader panic, that an error is one short
-// line, and that what was read can be written and is then read as the same.
+// FuzzReader asserts that no input makes a Reader panic, that each error is one short line, and that each event can be written
+// and read again unchanged.
 func FuzzReader(f *testing.F) {
 	random := filler{Rand: rand.New(rand.NewPCG(3, 4)), full: true, zone: time.UTC, text: func() string { return "text" }}
 	for _, ev := range random.everything() {

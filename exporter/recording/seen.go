@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// maxSpan is how much later than the first event of a recording another one can have been seen. What is later was seen by a clock
-// that is wrong, or by nobody: times that far apart would overflow a duration, and make counters that no cluster has.
+// maxSpan is how long after the first event of a recording an event can have been seen. A later time is a fault: such times
+// would overflow a duration, and give counters that no cluster has.
 const maxSpan = 10 * 366 * 24 * time.Hour
 
-// span is the time that a recording is of.
+// span checks the times of a recording.
 type span struct{ first time.Time }
 
-// admit refuses what was seen long after the first event. That an event was seen before it is no fault.
+// admit refuses a time long after the first event. A time before the first event is allowed.
 func (s *span) admit(seen time.Time) error {
 	if s.first.IsZero() {
 		s.first = seen
@@ -23,7 +23,7 @@ func (s *span) admit(seen time.Time) error {
 	return nil
 }
 
-// checkSeen refuses times at which there was no Kubernetes, or will be none.
+// checkSeen refuses times before 1970 and from 2200 on.
 func checkSeen(seen time.Time) error {
 	switch {
 	case seen.IsZero():

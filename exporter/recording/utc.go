@@ -7,9 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// inUTC returns the object with its times in UTC, so that a recording does not
-// depend on the zone in which it was made. The object itself is not changed: the
-// live fold may hold it.
+// inUTC returns the object with its times in UTC, so that recordings do not depend on a time zone. It does not change the object
+// itself, which the tracker may hold.
 func inUTC(object event.Object) event.Object {
 	switch o := object.(type) {
 	case *event.Node:
@@ -42,8 +41,8 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 	return &c
 }
 
-// utc is the time in UTC. At either end of the calendar a zone leads over it, which can be asked for of the API server, but cannot be
-// written: then it is the end.
+// utc returns the time in UTC. The API server accepts times that are outside of the years 0 to 9999 in UTC because of their
+// zone. Those cannot be written, so they become the first or the last second of the calendar.
 func utc(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Year() > 9999:

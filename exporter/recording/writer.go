@@ -14,29 +14,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// flushEvery bounds what a kill -9 takes from a compressed recording. Flushing
-// each line instead would cost more bytes than the compression saves.
+// flushEvery is how much time of a compressed recording is lost if the process is killed. Flushing each line would cost more
+// bytes than the compression saves.
 const flushEvery = time.Second
 
 // Writer writes a recording. It may be used by several goroutines at once.
 type Writer struct {
 	name string
-	file io.Closer // nil where the caller owns what is written to
+	file io.Closer // nil if the caller closes it
 	gzip *gzip.Writer
 
 	mu   sync.Mutex
 	out  io.Writer
 	span span
-	// flush is set while lines wait in the compressor.
+	// flush is set while lines are in the compressor.
 	flush *time.Timer
-	// err is the first failure. After it nothing is written: what follows a
-	// broken line could not be read.
+	// err is the first failure. Nothing is written after it, because nobody could read what follows a broken line.
 	err    error
 	closed bool
 }
 
-// Create begins a recording in a new file, compressed if the name ends in .gz.
-// It refuses to replace a file that exists.
+// Create begins a recording in a new file, compressed if the name ends in .gz. It fails with fs.ErrExist if the file exists.
 func Create(path string, header Header) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -51,13 +49,13 @@ func Create(path string, header Header) (*Writer, error) {
 		w.out = w.gzip
 	}
 	if err := w.begin(header); err != nil {
-		_, _ = w.Close(), os.Remove(path) // the file is no recording, and in the way of the next try
+		_, _ = w.Close(), os.Remove(path) // so that the next attempt can create it
 		return nil, err
 	}
 	return w, nil
 }
 
-// NewWriter begins a recording, not compressed, on out, which stays open at Close.
+// NewWriter begins a recording on out, without compression. Close does not close out.
 func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	w := &Writer{name: "stream", out: out}
 	if err := w.begin(header); err != nil {
@@ -66,8 +64,7 @@ func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	return w, nil
 }
 
-// begin also flushes, so that a recording is one from its first moment, with or
-// without events.
+// begin writes the header and flushes it, so that the file is a valid recording even without events.
 func (w *Writer) begin(header Header) error {
 	text, err := encodeHeader(header)
 	if err != nil {
@@ -80,8 +77,7 @@ func (w *Writer) begin(header Header) error {
 	return w.err
 }
 
-// Write adds an event. A plain recording has it when Write returns, a compressed
-// one within a second.
+// Write adds an event. It is in the file when Write returns, or within a second if the file is compressed.
 func (w *Writer) Write(ev event.Event) error {
 	text, err := encodeEvent(ev)
 	if err != nil {
@@ -126,8 +122,7 @@ func (w *Writer) fail(err error) {
 	w.err = fmt.Errorf("write recording %s: %w", w.name, cause(err))
 }
 
-// Close completes the recording. It returns the first error that any write met,
-// the ones between two calls of Write included.
+// Close completes the recording. It returns the first error of any write, including those between two calls of Write.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +148,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// cause takes the path out of a file error, which the words around it have already.
+// cause removes the path from a file error, because the caller names it.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -103,7 +103,7 @@ func TestKilledRecorderLosesASecondAtMost(t *testing.T) {
 			}
 			time.Sleep(flushEvery)
 			synctest.Wait()
-			r, err := Open(path) // as it is now: nobody closed it
+			r, err := Open(path) // before it is closed
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestWriterRefusesWhatNoReaderTakes(t *testing.T) {
 	}
 }
 
-// disk takes so many writes and is then full.
+// disk is full after this many writes.
 type disk int
 
 var errFull = errors.New("no space left on device")
@@ -214,7 +214,7 @@ func TestFailureToWriteLasts(t *testing.T) {
 		if err := w.Write(lease(2)); !errors.Is(err, errFull) {
 			t.Errorf("got error %v", err)
 		}
-		space = 1 // there is space again, but half a line may be on the disk
+		space = 1 // there is space again, but the last line may be incomplete
 	}
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("close: got error %v", err)

@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-func (s *story) breaks(reason string, kinds ...event.Kind) *story {
+func (s *story) breaks(reason event.Reason, kinds ...event.Kind) *story {
 	for _, k := range kinds {
 		s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Down, Reason: reason})
 	}
@@ -36,7 +38,7 @@ func TestBreakOfADeadConnectionBeganWithItsLastSignOfLife(t *testing.T) {
 
 func TestBreakThatLosesNothingIsNoBlindness(t *testing.T) {
 	s := newStory(t, grace40).starts()
-	s.at(300).breaks(ended, event.KindPod)
+	s.at(300).breaks("ended", event.KindPod)
 	s.at(300.1).watch(event.Up, event.KindPod)
 	equal(t, "blind", s.blind(event.KindPod), 0)
 }
@@ -51,10 +53,11 @@ func TestWhatABrokenWatchDeliversLateHasNoLength(t *testing.T) {
 	equal(t, "turned not ready", s.node("node-1").TurnedNotReady, 1)
 	equal(t, "outages", s.service("web").Outages, 1)
 	equal(t, "bounces: it was away for 30 s at most", s.service("web").Bounces, 1)
-	for _, x := range s.findings {
-		if x.Complete && (x.Kind == OutageEnded || x.Kind == NodeReadyChanged && x.From != "true") {
-			t.Errorf("called complete: %s", x)
-		}
+	for _, x := range of[transition.OutageEnded](s) {
+		equal(t, "complete", x.Complete, false)
+	}
+	for _, x := range of[transition.NodeReadyChanged](s) {
+		equal(t, "complete, not from Ready", x.Complete && x.From != ready, false)
 	}
 }
 
@@ -73,9 +76,9 @@ func TestStartOfANodeIsNoEpisode(t *testing.T) {
 	s.at(20).modified(aNode("node-2", notReady, 20))
 	s.at(25).modified(aNode("node-2", ready, 25))
 	var complete []float64
-	for _, x := range s.findings {
-		if x.Kind == NodeReadyChanged && x.Complete && x.From != "true" {
-			complete = append(complete, seconds(x.Duration))
+	for _, x := range of[transition.NodeReadyChanged](s) {
+		if x.Complete && x.From != ready {
+			complete = append(complete, seconds(x.Lasted))
 		}
 	}
 	if len(complete) != 1 || complete[0] != 5 {
@@ -97,14 +100,14 @@ func TestServiceThatIsDeletedIsNoOutage(t *testing.T) {
 	s.at(10).deleted(slice("a", "web", "web-1"))
 	s.at(10.001).deleted(aService("web", true))
 	s.at(12)
-	equal(t, "reported outages", s.count(OutageStarted), 0)
+	equal(t, "reported outages", count[transition.OutageStarted](s), 0)
 }
 
 func TestAddressesOfANewServiceDoNotFollowPodsThatTurnedBeforeIt(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", notReady, running("app:1", 0)))
 	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
 	s.at(20).added(aService("web", true), slice("a", "web", "web-1"))
-	equal(t, "propagations", s.count(AddressFollowedPod), 0)
+	equal(t, "propagations", count[transition.AddressFollowedPod](s), 0)
 }
 
 func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
@@ -113,20 +116,5 @@ func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
 	pending := controllerManager("n", "v1.36.3", 2e9)
 	pending.Phase = "Pending"
 	s := newStory(t, Settings{}).added(server("v1.36.3"), elsewhere, pending)
-	equal(t, "source", s.GracePeriod().Source, SourceDefault)
-}
-
-func TestPodThatStaysForgetsTheServicesThatHeldIt(t *testing.T) {
-	s := newStory(t, grace40).starts(aPod("web-1", ready))
-	for i := range 5 {
-		o, x := aService("web", true), slice("a", "web", "web-1")
-		o.UID = id(string(rune('a' + i)))
-		x.Owner = o.UID
-		s.at(float64(10*i+10)).added(o, x)
-		s.at(float64(10*i+15)).deleted(o, x)
-	}
-	s.at(100)
-	if l := s.pods[id("pod/web-1")].services; l != nil && l.rest != nil {
-		t.Error("it remembers more than one Service")
-	}
+	equal(t, "source", s.GracePeriod().Source, nodes.SourceDefault)
 }

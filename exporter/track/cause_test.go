@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // unready is the pod web-1 with Ready False for a reason, changed by the functions.
@@ -20,9 +22,9 @@ func unready(reason string, change ...func(*event.Pod)) *event.Pod {
 	return p
 }
 
-func container1(state, reason string, restarts int32) func(*event.Pod) {
+func container1(state, _ string, restarts int32) func(*event.Pod) {
 	return func(p *event.Pod) {
-		p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].Restarts = state, reason, restarts
+		p.Containers[0].State, p.Containers[0].Restarts = state, restarts
 		p.Containers[0].Ready = false
 	}
 }
@@ -48,64 +50,64 @@ func webStory(t *testing.T) *story {
 		slice("a", "web", "web-1", "web-2"))
 }
 
-func (s *story) losses(cause Cause) uint32 { return s.service("web").Losses[cause] }
+func (s *story) losses(why cause.Cause) uint32 { return s.service("web").Losses[why] }
 
 func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 	cases := []struct {
 		name   string
 		events func(*story)
-		want   Cause
+		want   cause.Cause
 	}{
 		{
 			"marked by the node controller: no reason, the containers ready",
-			func(s *story) { s.modified(unknownSince("node-1", 10), unready("", containersReady)) }, CauseNodeHeartbeatLost,
+			func(s *story) { s.modified(unknownSince("node-1", 10), unready("", containersReady)) }, cause.NodeHeartbeatLost,
 		},
 		{
 			"marked by the node controller, whose write of the node is seen 1.5 s later",
 			func(s *story) {
 				s.modified(unready("", containersReady)).at(11.5).modified(unknownSince("node-1", 10))
-			}, CauseNodeHeartbeatLost,
+			}, cause.NodeHeartbeatLost,
 		},
 		{
 			"marked by the node controller and back, before the node is seen to turn",
 			func(s *story) {
 				s.modified(unready("", containersReady)).at(10.5).modified(aPod("web-1", ready, running("app:1", 0)))
 				s.at(11.5).modified(unknownSince("node-1", 10)).modified(unready("", containersReady))
-			}, CauseNodeHeartbeatLost,
+			}, cause.NodeHeartbeatLost,
 		},
 		{
 			"marked by the node controller, which is seen when the node is back already",
 			func(s *story) {
 				s.modified(unknownSince("node-1", 10)).at(10.5).modified(aNode("node-1", ready, 10))
 				s.at(11.5).modified(unready("", containersReady))
-			}, CauseNodeHeartbeatLost,
+			}, cause.NodeHeartbeatLost,
 		},
 		{
 			"marked by the node controller because the kubelet says that it is not ready",
-			func(s *story) { s.modified(aNode("node-1", notReady, 10), unready("", containersReady)) }, CauseNodeNotReady,
+			func(s *story) { s.modified(aNode("node-1", notReady, 10), unready("", containersReady)) }, cause.NodeNotReady,
 		},
 		{
 			"marked by the node controller, and the node stays Ready as far as is seen",
-			func(s *story) { s.modified(unready("", containersReady)).at(30) }, CauseUnknown,
+			func(s *story) { s.modified(unready("", containersReady)).at(30) }, cause.Unknown,
 		},
 		{
 			"a probe fails: the same container runs on",
-			func(s *story) { s.modified(unready("ContainersNotReady")) }, CauseProbeFailed,
+			func(s *story) { s.modified(unready("ContainersNotReady")) }, cause.ProbeFailed,
 		},
 		{
 			"a crash: the container is terminated",
-			func(s *story) { s.modified(unready("ContainersNotReady", container1("terminated", "Error", 0))) }, CauseContainerExit,
+			func(s *story) { s.modified(unready("ContainersNotReady", container1("terminated", "Error", 0))) }, cause.ContainerExit,
 		},
 		{
 			"a crash loop: the container waits",
 			func(s *story) {
 				s.modified(unready("ContainersNotReady", container1("waiting", "CrashLoopBackOff", 3)))
 			},
-			CauseContainerExit,
+			cause.ContainerExit,
 		},
 		{
 			"a crash that was quicker than the kubelet's report: another container runs",
-			func(s *story) { s.modified(unready("ContainersNotReady", container1("running", "", 1))) }, CauseContainerExit,
+			func(s *story) { s.modified(unready("ContainersNotReady", container1("running", "", 1))) }, cause.ContainerExit,
 		},
 		{
 			"a restarted container is ready for a moment, until it is probed anew",
@@ -114,7 +116,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
 					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(11)
 				}))
-			}, CauseContainerExit,
+			}, cause.ContainerExit,
 		},
 		{
 			"a probe fails some time after a restart",
@@ -123,7 +125,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 				s.modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) {
 					p.Containers[0].Started, p.Ready.Transition = clock(10), clock(26)
 				}))
-			}, CauseProbeFailed,
+			}, cause.ProbeFailed,
 		},
 		{
 			"an image was changed in place a minute ago",
@@ -131,7 +133,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 				s.modified(aPod("web-1", ready, running("app:2", 0)))
 				s.at(70).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
 			},
-			CauseInPlaceUpdate,
+			cause.InPlaceUpdate,
 		},
 		{
 			"an image was changed in place, and a gate takes the pod out",
@@ -139,7 +141,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 				s.modified(aPod("web-1", ready, running("app:2", 0)))
 				s.at(12).modified(unready("ReadinessGatesNotReady", containersReady, func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
 			},
-			CauseInPlaceUpdate,
+			cause.InPlaceUpdate,
 		},
 		{
 			"an image was changed in place long ago",
@@ -147,65 +149,65 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 				s.modified(aPod("web-1", ready, running("app:2", 0)))
 				s.at(300).modified(unready("ContainersNotReady", func(p *event.Pod) { p.Containers[0].Image = "app:2" }))
 			},
-			CauseProbeFailed,
+			cause.ProbeFailed,
 		},
 		{
 			"a readiness gate",
-			func(s *story) { s.modified(unready("ReadinessGatesNotReady", containersReady)) }, CauseReadinessGate,
+			func(s *story) { s.modified(unready("ReadinessGatesNotReady", containersReady)) }, cause.ReadinessGate,
 		},
 		{
 			"evicted by the kubelet",
 			func(s *story) {
 				s.modified(unready("PodFailed", phase("Failed", "Evicted"), disrupted("TerminationByKubelet")))
 			},
-			CausePodEvicted,
+			cause.PodEvicted,
 		},
 		{
 			"being killed by the kubelet, which says so only by the reason of Ready",
-			func(s *story) { s.modified(unready("PodFailed")) }, CausePodEvicted,
+			func(s *story) { s.modified(unready("PodFailed")) }, cause.PodEvicted,
 		},
 		{
 			"drained",
 			func(s *story) {
 				s.modified(unready("ContainersNotReady", deleting, disrupted("EvictionByEvictionAPI")))
-			}, CausePodEvicted,
+			}, cause.PodEvicted,
 		},
 		{
 			"deleted",
-			func(s *story) { s.modified(unready("ContainersNotReady", deleting)) }, CausePodDeleted,
+			func(s *story) { s.modified(unready("ContainersNotReady", deleting)) }, cause.PodDeleted,
 		},
 		{
 			"completed",
-			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""))) }, CausePodCompleted,
+			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""))) }, cause.PodCompleted,
 		},
 		{
 			"preempted, and its containers ended well when they were told to stop",
 			func(s *story) {
 				s.modified(unready("PodCompleted", phase("Succeeded", ""), disrupted("TerminationByKubelet")))
-			}, CausePodEvicted,
+			}, cause.PodEvicted,
 		},
 		{
 			"deleted, and its containers ended well when they were told to stop",
-			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""), deleting)) }, CausePodDeleted,
+			func(s *story) { s.modified(unready("PodCompleted", phase("Succeeded", ""), deleting)) }, cause.PodDeleted,
 		},
 		{
 			"the kubelet says that its node is not ready",
 			func(s *story) {
 				s.modified(aNode("node-1", notReady, 9)).modified(unready("ContainersNotReady"))
 			},
-			CauseNodeNotReady,
+			cause.NodeNotReady,
 		},
 		{
 			"a kubelet before v1.35 restarted: Lease and status off their beat, and the pod not ready",
-			func(s *story) { s.kubeletRestarts("v1.34.1").modified(unready("ContainersNotReady")) }, CauseKubeletRestart,
+			func(s *story) { s.kubeletRestarts("v1.34.1").modified(unready("ContainersNotReady")) }, cause.KubeletRestart,
 		},
 		{
 			"a kubelet from v1.35 on restarted: that takes no readiness any more",
-			func(s *story) { s.kubeletRestarts("v1.35.0").modified(unready("ContainersNotReady")) }, CauseProbeFailed,
+			func(s *story) { s.kubeletRestarts("v1.35.0").modified(unready("ContainersNotReady")) }, cause.ProbeFailed,
 		},
 		{
 			"no evidence",
-			func(s *story) { s.modified(unready("SomethingElse")) }, CauseUnknown,
+			func(s *story) { s.modified(unready("SomethingElse")) }, cause.Unknown,
 		},
 	}
 	for _, c := range cases {
@@ -236,14 +238,14 @@ func (s *story) kubeletRestarts(version string) *story {
 func TestCauseOfARecoveryIsWhatThePodRecoversFrom(t *testing.T) {
 	s := webStory(t).at(10).modified(unready("ContainersNotReady"))
 	s.at(20).modified(aPod("web-1", ready, running("app:1", 0)))
-	equal(t, "to true", s.inShop().Transitions[ready][CauseProbeFailed], 1)
+	equal(t, "to true", s.inShop().Transitions[ready][cause.ProbeFailed], 1)
 }
 
 func TestPodsFirstReadyIsNoTransition(t *testing.T) {
 	s := webStory(t)
 	s.at(10).added(aPod("web-3", notReady, running("app:1", 0)))
 	s.at(12).modified(aPod("web-3", ready, running("app:1", 0)))
-	equal(t, "transitions", s.inShop().Transitions, [3][numCauses]uint64{})
+	equal(t, "transitions", s.inShop().Transitions, [3][cause.Count]uint64{})
 }
 
 func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
@@ -253,12 +255,12 @@ func TestCauseOfAFlapThatIsOverWhenTheSliceShowsIt(t *testing.T) {
 		name  string
 		after float64
 		slice *event.EndpointSlice
-		want  Cause
+		want  cause.Cause
 	}{
-		{"within a second", 0.5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
-		{"late, as of a slow controller", 5, slice("a", "web", "-web-1", "web-2"), CauseContainerExit},
-		{"long after: that was something else", 20, slice("a", "web", "-web-1", "web-2"), CauseUnknown},
-		{"removed: the flap of a pod does not do that", 0.5, slice("a", "web", "web-2"), CauseUnknown},
+		{"within a second", 0.5, slice("a", "web", "-web-1", "web-2"), cause.ContainerExit},
+		{"late, as of a slow controller", 5, slice("a", "web", "-web-1", "web-2"), cause.ContainerExit},
+		{"long after: that was something else", 20, slice("a", "web", "-web-1", "web-2"), cause.Unknown},
+		{"removed: the flap of a pod does not do that", 0.5, slice("a", "web", "web-2"), cause.Unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := webStory(t).at(10).modified(crash).modified(back)
@@ -279,7 +281,7 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 	cases := []struct {
 		name   string
 		events func(*story)
-		want   Cause
+		want   cause.Cause
 	}{
 		{
 			"its pod is deleted and stays Ready",
@@ -288,7 +290,7 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 				deleting(p)
 				s.modified(p).modified(slice("a", "web", "~web-1", "web-2"))
 			},
-			CausePodDeleted,
+			cause.PodDeleted,
 		},
 		{
 			"its pod is evicted by a taint",
@@ -298,38 +300,38 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 				p.Disruption = "DeletionByTaintManager"
 				s.modified(p).modified(slice("a", "web", "~web-1", "web-2"))
 			},
-			CausePodEvicted,
+			cause.PodEvicted,
 		},
 		{
 			"its pod failed for good",
 			func(s *story) {
 				s.modified(unready("PodFailed", phase("Failed", ""))).modified(slice("a", "web", "web-2"))
-			}, CauseContainerExit,
+			}, cause.ContainerExit,
 		},
 		{
 			"its pod is gone before its address is",
 			func(s *story) {
 				s.deleted(aPod("web-1", ready)).at(11).modified(slice("a", "web", "web-2"))
 			},
-			CausePodDeleted,
+			cause.PodDeleted,
 		},
 		{
 			"the selector chooses other pods",
-			func(s *story) { s.modified(other, slice("a", "web", "web-2")) }, CauseServiceChanged,
+			func(s *story) { s.modified(other, slice("a", "web", "web-2")) }, cause.ServiceChanged,
 		},
 		{
 			"someone edited the slice",
-			func(s *story) { s.modified(written).at(11).modified(edited) }, CauseManualWrite,
+			func(s *story) { s.modified(written).at(11).modified(edited) }, cause.ManualWrite,
 		},
 		{
 			"someone deleted the slice, and the controller made it anew",
 			func(s *story) {
 				s.deleted(slice("a", "web", "web-1", "web-2")).at(10.2).added(slice("b", "web", "web-1", "web-2"))
-			}, CauseManualWrite,
+			}, cause.ManualWrite,
 		},
 		{
 			"the controller took it out and nothing says why",
-			func(s *story) { s.modified(slice("a", "web", "web-2")) }, CauseUnknown,
+			func(s *story) { s.modified(slice("a", "web", "web-2")) }, cause.Unknown,
 		},
 	}
 	for _, c := range cases {
@@ -347,15 +349,15 @@ func TestCauseOfAnAddressThatIsRemoved(t *testing.T) {
 func TestLossWaitsForItsEvidence(t *testing.T) {
 	t.Run("the pod's event comes after the address's", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
-		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		equal(t, "losses before the evidence", s.service("web").Losses, [cause.Count]uint32{})
 		s.at(10.3).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
-		equal(t, "losses with it", s.losses(CauseContainerExit), 1)
+		equal(t, "losses with it", s.losses(cause.ContainerExit), 1)
 	})
 	t.Run("a probe failed: the node may still be why", func(t *testing.T) {
 		s := webStory(t).at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
-		equal(t, "losses before the evidence", s.service("web").Losses, [numCauses]uint32{})
+		equal(t, "losses before the evidence", s.service("web").Losses, [cause.Count]uint32{})
 		s.at(13)
-		equal(t, "losses after three seconds", s.losses(CauseProbeFailed), 1)
+		equal(t, "losses after three seconds", s.losses(cause.ProbeFailed), 1)
 	})
 	t.Run("the Service's event comes after the address's", func(t *testing.T) {
 		other := aService("web", true)
@@ -363,12 +365,12 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "web-2"))
 		s.at(10.3).modified(other)
 		s.at(11.1)
-		equal(t, "losses", s.losses(CauseServiceChanged), 1)
+		equal(t, "losses", s.losses(cause.ServiceChanged), 1)
 	})
 	t.Run("the pod is Ready as far as is seen: its watch is behind", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 		s.at(24.9).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
-		equal(t, "losses", s.losses(CauseContainerExit), 1)
+		equal(t, "losses", s.losses(cause.ContainerExit), 1)
 	})
 	t.Run("a probe failed and works again, and both are seen late", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
@@ -376,32 +378,30 @@ func TestLossWaitsForItsEvidence(t *testing.T) {
 		s.at(11.5).modified(unready("ContainersNotReady"))
 		s.at(12.3).modified(aPod("web-1", ready, running("app:1", 0)))
 		s.Advance(clock(15))
-		equal(t, "losses", s.losses(CauseProbeFailed), 1)
+		equal(t, "losses", s.losses(cause.ProbeFailed), 1)
 	})
 	t.Run("no evidence comes", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 		s.at(24.9)
-		equal(t, "losses while it waits", s.losses(CauseUnknown), 0)
+		equal(t, "losses while it waits", s.losses(cause.Unknown), 0)
 		s.at(25)
-		equal(t, "losses after 15 s", s.losses(CauseUnknown), 1)
+		equal(t, "losses after 15 s", s.losses(cause.Unknown), 1)
 	})
 	t.Run("the pod was never seen: nothing is known to be on its way", func(t *testing.T) {
 		s := webStory(t).modified(slice("a", "web", "web-1", "web-2", "elsewhere"))
 		s.at(10).modified(slice("a", "web", "web-1", "web-2", "-elsewhere"))
 		s.at(11)
-		equal(t, "losses after a second", s.losses(CauseUnknown), 1)
+		equal(t, "losses after a second", s.losses(cause.Unknown), 1)
 	})
 }
 
 func TestCauseOfAnOutage(t *testing.T) {
-	ended := func(s *story) Finding {
-		for _, x := range s.findings {
-			if x.Kind == OutageEnded {
-				return x
-			}
+	ended := func(s *story) transition.OutageEnded {
+		for _, x := range of[transition.OutageEnded](s) {
+			return x
 		}
 		t.Fatal("no outage ended")
-		return Finding{}
+		return transition.OutageEnded{}
 	}
 	both := func(s *story) {
 		s.at(10).modified(unready("ContainersNotReady"))
@@ -416,19 +416,19 @@ func TestCauseOfAnOutage(t *testing.T) {
 		s.modified(unknownSince("node-1", 11))
 		s.at(11.1).modified(slice("a", "web", "-web-1", "-web-2"))
 		s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
-		equal(t, "cause", ended(s).Cause, CauseNodeHeartbeatLost)
-		equal(t, "duration", seconds(ended(s).Duration), 8.9)
+		equal(t, "cause", ended(s).Cause, cause.NodeHeartbeatLost)
+		equal(t, "duration", seconds(ended(s).Lasted), 8.9)
 	})
 	t.Run("it is over before its cause is known", func(t *testing.T) {
 		s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "-web-2"))
 		s.at(10.2).modified(slice("a", "web", "-web-1", "web-2"))
-		equal(t, "reported before", s.count(OutageEnded), 0)
+		equal(t, "reported before", count[transition.OutageEnded](s), 0)
 		crash := container1("terminated", "Error", 0)
 		second := unready("ContainersNotReady", crash)
 		second.Meta = aPod("web-2", ready).Meta
 		s.at(10.3).modified(unready("ContainersNotReady", crash), second)
-		equal(t, "cause", ended(s).Cause, CauseContainerExit)
-		equal(t, "duration", ended(s).Duration, 200*time.Millisecond)
+		equal(t, "cause", ended(s).Cause, cause.ContainerExit)
+		equal(t, "duration", ended(s).Lasted, 200*time.Millisecond)
 	})
 }
 
@@ -439,10 +439,8 @@ func TestOutagesThatFollowEachOtherBeforeTheirCausesAreKnownAreReportedEach(t *t
 	s.at(10.4).modified(slice("a", "web", "web-1", "-web-2"))
 	s.Advance(clock(26))
 	var lasted []time.Duration
-	for _, x := range s.findings {
-		if x.Kind == OutageEnded {
-			lasted = append(lasted, x.Duration)
-		}
+	for _, x := range of[transition.OutageEnded](s) {
+		lasted = append(lasted, x.Lasted)
 	}
 	if len(lasted) != 2 || lasted[0] != 200*time.Millisecond || lasted[1] != 100*time.Millisecond {
 		t.Errorf("outages of %v, want 200 ms and 100 ms", lasted)
@@ -460,21 +458,23 @@ func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *te
 	s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
 	s.Advance(clock(40))
 	var told []string
-	for _, x := range s.findings {
-		if x.Kind == OutageStarted || x.Kind == OutageEnded {
-			told = append(told, x.Time.Sub(zero).String()+" "+x.Cause.String())
+	for _, x := range s.transitions() {
+		switch x.(type) {
+		case transition.OutageStarted, transition.OutageEnded:
+			told = append(told, x.When().Sub(zero).String()+" "+x.Fields().Cause.String())
 		}
 	}
 	equal(t, "outages", strings.Join(told, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
-	equal(t, "left to be told", s.services[serviceKey{"shop", "web"}].untold.isEmpty(), true)
+	s.Settle()
+	equal(t, "outages that were still to be reported", count[transition.OutageStarted](s)+count[transition.OutageEnded](s), len(told))
 }
 
 func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
-	for selector, want := range map[bool]Cause{true: CauseEndpointsReset, false: CauseManualWrite} {
+	for selector, want := range map[bool]cause.Cause{true: cause.EndpointsReset, false: cause.ManualWrite} {
 		s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
 		s.starts(aService("web", selector), handWritten("web", "192.0.2.1"))
 		s.at(10).modified(handWritten("web"))
-		if want == CauseManualWrite {
+		if want == cause.ManualWrite {
 			s.at(11) // a selector that was added could still be shown
 		}
 		equal(t, "losses by "+want.String(), s.losses(want), 1)
@@ -483,10 +483,8 @@ func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
 
 func TestReadyThatIsStale(t *testing.T) {
 	stale := func(s *story) (all []float64) {
-		for _, x := range s.findings {
-			if x.Kind == PodReadyWasStale {
-				all = append(all, seconds(x.Duration))
-			}
+		for _, x := range of[transition.PodReadyWasStale](s) {
+			all = append(all, seconds(x.Stale))
 		}
 		return all
 	}
@@ -514,7 +512,8 @@ func TestAddressFollowsItsPod(t *testing.T) {
 func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	s := webStory(t).at(10).deleted(aPod("web-1", ready))
 	s.at(60).deleted(aPod("web-2", ready))
-	equal(t, "remembered", len(s.departed), 1)
+	equal(t, "web-1", s.pods.Named(id("pod/web-1")).Name, "")
+	equal(t, "web-2", s.pods.Named(id("pod/web-2")).Name, "web-2")
 }
 
 // The slices' watch, or their controller, is behind by more than a loss waits for its evidence: the pod still waits for its node by then, and has
@@ -533,7 +532,7 @@ func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t
 			asked(lost).modified(slice("a", "web", "-web-1", "web-2"))
 			asked(14.6).modified(aPod("web-1", ready, running("app:1", 0)))
 			asked(15.6).modified(slice("a", "web", "web-1", "web-2"))
-			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(CauseProbeFailed), 1)
+			equal(t, fmt.Sprintf("lost at %v s, asked every %s: by its probe", lost, every), asked(40).losses(cause.ProbeFailed), 1)
 		}
 	}
 }

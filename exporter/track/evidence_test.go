@@ -4,17 +4,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Evidence that is late, contradicts itself, or looks like that of another cause.
 
-func (s *story) onlyLoss(t *testing.T, want Cause) {
+func (s *story) onlyLoss(t *testing.T, want cause.Cause) {
 	t.Helper()
 	v := s.service("web")
 	for c, n := range v.Losses {
-		if Cause(c) != want && n > 0 {
-			t.Errorf("%d losses by %s, want %s", n, Cause(c), want)
+		if cause.Cause(c) != want && n > 0 {
+			t.Errorf("%d losses by %s, want %s", n, cause.Cause(c), want)
 		}
 	}
 	if v.Losses[want] == 0 {
@@ -42,7 +44,7 @@ func TestSlowKubeletIsNoRestart(t *testing.T) {
 	s.at(52).modified(lease("node-1", 52))
 	s.at(70).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // A node is lost for the controller and comes back; 20 s later a probe fails.
@@ -59,7 +61,7 @@ func TestProbeAfterHeartbeatLoss(t *testing.T) {
 	s.at(60.1).modified(oldNode(60))
 	s.at(85).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // publishNotReadyAddresses is turned off while a pod has not been ready for a minute.
@@ -75,7 +77,7 @@ func TestPublishTurnedOff(t *testing.T) {
 	s.at(70).modified(aService("web", true))
 	s.at(70.1).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseServiceChanged)
+	s.onlyLoss(t, cause.ServiceChanged)
 }
 
 // Someone takes one of three addresses out of hand-written Endpoints of a Service with a selector: no controller does that.
@@ -85,14 +87,14 @@ func TestPartialHandEdit(t *testing.T) {
 	s.starts(aService("web", true), handWritten("web", "192.0.2.1", "192.0.2.2", "192.0.2.3"))
 	s.at(10).modified(handWritten("web", "192.0.2.1", "192.0.2.2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseManualWrite)
+	s.onlyLoss(t, cause.ManualWrite)
 }
 
 func handSlice(name string, ready bool, ips ...string) *event.EndpointSlice {
 	o := slice(name, "web")
 	o.Owner, o.ManagedBy = event.UID{}, "someone.example.com"
 	for _, ip := range ips {
-		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: ready, Serving: ready})
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: ready})
 	}
 	return o
 }
@@ -105,18 +107,16 @@ func TestHandMadeSliceOfServiceWithSelector(t *testing.T) {
 		s.added(handSlice("x", true, "192.0.2.1"))
 		s.at(10).modified(handSlice("x", false, "192.0.2.1"))
 		s.Advance(s.now.Add(lagWait))
-		s.onlyLoss(t, CauseManualWrite)
+		s.onlyLoss(t, cause.ManualWrite)
 	})
 	t.Run("deleted", func(t *testing.T) {
 		s := webStory(t)
 		s.added(handSlice("x", true, "192.0.2.1"))
 		s.at(10).deleted(handSlice("x", true, "192.0.2.1"))
 		s.Advance(s.now.Add(lagWait))
-		s.onlyLoss(t, CauseManualWrite)
-		for _, x := range s.findings {
-			if x.Kind == EndpointsReset && x.Selector {
-				t.Errorf("finding: %s", x)
-			}
+		s.onlyLoss(t, cause.ManualWrite)
+		for _, x := range of[transition.EndpointsReset](s) {
+			equal(t, "by the selector", x.BySelector, false)
 		}
 	})
 }
@@ -125,17 +125,17 @@ func TestHandMadeSliceOfServiceWithSelector(t *testing.T) {
 
 func TestSelectorAddedAfterWipeSeen(t *testing.T) {
 	m := slice("m", "web")
-	m.ManagedBy = mirroringController
+	m.ManagedBy = "endpointslicemirroring-controller.k8s.io"
 	full := slice("m", "web")
-	full.ManagedBy = mirroringController
-	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}}
+	full.ManagedBy = "endpointslicemirroring-controller.k8s.io"
+	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true}}
 	s := newStory(t, Settings{BounceWindow: time.Minute})
 	s.starts(aService("web", false), handWritten("web", "192.0.2.1"), full)
 	s.at(10).deleted(full)
 	s.at(10.02).modified(handWritten("web"))
 	s.at(10.05).modified(aService("web", true))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseEndpointsReset)
+	s.onlyLoss(t, cause.EndpointsReset)
 }
 
 // The watch of pods breaks while a pod is not ready; it recovers unseen, and is then deleted.
@@ -151,8 +151,8 @@ func TestPodWatchBroken(t *testing.T) {
 	s.at(30.5).lists(event.KindPod, p, aPod("web-2", ready, running("app:1", 0)))
 	s.Advance(s.now.Add(lagWait))
 	v := s.service("web")
-	equal(t, "probe_failed", v.Losses[CauseProbeFailed], 1)
-	equal(t, "pod_deleted", v.Losses[CausePodDeleted], 1)
+	equal(t, "probe_failed", v.Losses[cause.ProbeFailed], 1)
+	equal(t, "pod_deleted", v.Losses[cause.PodDeleted], 1)
 }
 
 // The eviction was refused after DisruptionTarget was written (a webhook): the pod runs on, and its probe fails.
@@ -161,7 +161,7 @@ func TestEvictionRefused(t *testing.T) {
 	s := webStory(t).at(10).modified(aPodDisrupted())
 	s.at(60).modified(unready("ContainersNotReady", disrupted("EvictionByEvictionAPI"))).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 func aPodDisrupted() *event.Pod {
@@ -180,8 +180,8 @@ func TestCrashAfterInPlaceUpdateDone(t *testing.T) {
 	s.at(90).modified(unready("ContainersNotReady", container1("terminated", "OOMKilled", 1), img)).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
 	v := s.service("web")
-	equal(t, "inplace", v.Losses[CauseInPlaceUpdate], 1)
-	equal(t, "exit", v.Losses[CauseContainerExit], 1)
+	equal(t, "inplace", v.Losses[cause.InPlaceUpdate], 1)
+	equal(t, "exit", v.Losses[cause.ContainerExit], 1)
 }
 
 // A pod is relabelled out of the Service; it was the last of its slice, which the controller deletes.
@@ -192,7 +192,7 @@ func TestRelabelledLastOfSlice(t *testing.T) {
 	s.at(10).modified(aPod("web-3", ready, running("app:1", 0)))
 	s.at(10.1).deleted(slice("b", "web", "web-3"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseUnknown)
+	s.onlyLoss(t, cause.Unknown)
 }
 
 // A pod whose deadline passed (activeDeadlineSeconds): the kubelet kills it; PodFailed while it runs.
@@ -203,7 +203,7 @@ func TestNodeNotReadyLongAgo(t *testing.T) {
 	s := webStory(t).at(10).modified(aNode("node-1", notReady, 10))
 	s.at(3610).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // One container of two crashed and is back, the pod is ready; a second later (by the kubelet's clock) nothing; LTT restored to long ago.
@@ -215,7 +215,7 @@ func TestSidecarRestartThenProbe(t *testing.T) {
 		p.Containers[0].Started, p.Ready.Transition = clock(3), clock(-5000)
 	})).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // Deleted by hand, and during the grace period the kubelet evicts.
@@ -226,8 +226,8 @@ func TestDeletedThenEvicted(t *testing.T) {
 	s := webStory(t).at(10).modified(p).modified(slice("a", "web", "~web-1", "web-2"))
 	s.at(15).modified(unready("PodFailed", phase("Failed", "Evicted"), deleting, disrupted("TerminationByKubelet")))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CausePodDeleted)
-	equal(t, "transitions by deleted", s.inShop().Transitions[notReady][CausePodDeleted], 1)
+	s.onlyLoss(t, cause.PodDeleted)
+	equal(t, "transitions by deleted", s.inShop().Transitions[notReady][cause.PodDeleted], 1)
 }
 
 // A pod marked by the node controller stays so; its Service's slice is then seen; then it is deleted.
@@ -238,7 +238,7 @@ func TestNodeLostSliceBeforeAll(t *testing.T) {
 	s.at(50.1).modified(unready("", containersReady))
 	s.at(50.4).modified(unknownSince("node-1", 50))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseNodeHeartbeatLost)
+	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
 // The node is lost, the taint manager evicts after tolerationSeconds: one loss, by heartbeat.
@@ -249,7 +249,7 @@ func TestNodeLostThenEvicted(t *testing.T) {
 	s.at(350).modified(unready("", containersReady, deleting, disrupted("DeletionByTaintManager"))).modified(slice("a", "web", "~web-1", "web-2"))
 	s.at(351).deleted(unready("", containersReady, deleting)).modified(slice("a", "web", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseNodeHeartbeatLost)
+	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
 // Node deleted (scale-down of the cluster): the slice controller drops the pods of a missing node before pod GC deletes them.
@@ -260,7 +260,7 @@ func TestLiveness(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].ID = "new" })).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseContainerExit)
+	s.onlyLoss(t, cause.ContainerExit)
 }
 
 // A gate goes False and the pod is deleted 200 ms later (a controller that drains first): the loss is the gate's.
@@ -272,7 +272,7 @@ func TestGateThenDelete(t *testing.T) {
 	s.at(10.2).modified(unready("ReadinessGatesNotReady", containersReady, deleting))
 	s.at(10.3).modified(slice("a", "web", "~web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseReadinessGate)
+	s.onlyLoss(t, cause.ReadinessGate)
 }
 
 // The same with the slices' watch behind by 300 ms.
@@ -284,7 +284,7 @@ func TestGateThenDeleteSliceLate(t *testing.T) {
 	s.at(10.3).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(10.31).modified(slice("a", "web", "~web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseReadinessGate)
+	s.onlyLoss(t, cause.ReadinessGate)
 }
 
 // A pod fails its probe and is back within 100 ms; the slices' events come after both of the pod's.
@@ -296,7 +296,7 @@ func TestQuickFlapSliceLate(t *testing.T) {
 	s.at(10.15).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(10.2).modified(slice("a", "web", "web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // The Service changes its port (not its choice) and at the same time nothing; selector changes and a pod crashes 3 s later.
@@ -307,7 +307,7 @@ func TestSelectorChangedWhileCrash(t *testing.T) {
 	s := webStory(t).at(10).modified(other)
 	s.at(12).modified(unready("ContainersNotReady", container1("terminated", "Error", 0))).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseContainerExit)
+	s.onlyLoss(t, cause.ContainerExit)
 }
 
 // A selector is changed; the controller is slow (throttled): the addresses go 8 s later.
@@ -318,7 +318,7 @@ func TestSelectorSlowController(t *testing.T) {
 	s := webStory(t).at(10).modified(other)
 	s.at(18).modified(slice("a", "web"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseServiceChanged)
+	s.onlyLoss(t, cause.ServiceChanged)
 }
 
 // Outage cause when two addresses of different causes go in one write: stable?
@@ -331,7 +331,7 @@ func TestJobTTL(t *testing.T) {
 	s.at(10.1).modified(unready("PodCompleted", phase("Succeeded", ""), deleting)).deleted(unready("PodCompleted", phase("Succeeded", ""), deleting))
 	s.at(10.2).modified(slice("a", "web", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CausePodCompleted)
+	s.onlyLoss(t, cause.PodCompleted)
 }
 
 // One container of a Never pod ended well, the other runs on: not completed yet.
@@ -344,7 +344,7 @@ func TestRelistAll(t *testing.T) {
 	s.at(40).lists(event.KindEndpointSlice, slice("a", "web", "-web-1", "web-2"))
 	s.at(40.5).lists(event.KindPod, unready("ContainersNotReady", container1("waiting", "CrashLoopBackOff", 3)), aPod("web-2", ready, running("app:1", 0)))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseContainerExit)
+	s.onlyLoss(t, cause.ContainerExit)
 }
 
 // The pods' list takes 3 s longer than that of the slices (a large cluster).
@@ -364,7 +364,7 @@ func TestEndpointsDeleted(t *testing.T) {
 	s.at(10).deleted(eps("web-1", "web-2"))
 	s.at(10.02).added(eps("web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseManualWrite)
+	s.onlyLoss(t, cause.ManualWrite)
 }
 
 // A stranger writes the slice again and again: the first seen writer was he.
@@ -380,7 +380,7 @@ func TestKubeletRestartPodFirst(t *testing.T) {
 	s.at(15.1).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(15.3).modified(lease("node-1", 15.3))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseKubeletRestart)
+	s.onlyLoss(t, cause.KubeletRestart)
 }
 
 // Two restarts within a minute of one pod watch; a loss with the departed pod's name reused.
@@ -393,7 +393,7 @@ func TestScaleToZeroAndUp(t *testing.T) {
 	s.at(15).added(aPod("web-3", notReady)).modified(slice("a", "web", "-web-3"))
 	s.at(16).modified(aPod("web-3", ready)).modified(slice("a", "web", "web-3"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CausePodDeleted)
+	s.onlyLoss(t, cause.PodDeleted)
 	equal(t, "outages", s.service("web").Outages, 1)
 }
 
@@ -413,25 +413,25 @@ func TestPlaceholderHasNoWriter(t *testing.T) {
 	// Much later the controller takes one out for what kubeflap cannot tell, e.g. its pod's labels changed.
 	s.at(600).modified(aPod("web-1", ready)).modified(w("kube-controller-manager", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseUnknown)
+	s.onlyLoss(t, cause.Unknown)
 }
 
 // Namespace deletion: Endpoints and mirrored slices go before the Service does.
 
 func TestNamespaceDeleted(t *testing.T) {
 	full := slice("m", "web")
-	full.ManagedBy, full.Owner = mirroringController, event.UID{}
-	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true, Serving: true}}
+	full.ManagedBy, full.Owner = "endpointslicemirroring-controller.k8s.io", event.UID{}
+	full.Addresses = []event.Address{{UID: event.AddressUID("192.0.2.1"), IP: "192.0.2.1", ByHand: true, Ready: true}}
 	s := newStory(t, Settings{BounceWindow: time.Minute})
 	s.starts(aService("web", false), handWritten("web", "192.0.2.1"), full)
 	s.at(10).deleted(handWritten("web", "192.0.2.1"))
 	s.at(10.01).deleted(full)
 	s.at(10.1).deleted(aService("web", false))
 	s.Advance(s.now.Add(lagWait))
-	for _, x := range s.findings {
-		switch x.Kind {
-		case OutageStarted, AddressRemoved:
-			t.Errorf("finding: %s", x)
+	for _, x := range s.transitions() {
+		switch x.(type) {
+		case transition.OutageStarted, transition.AddressLost, transition.AddressRemoved:
+			t.Errorf("found: %s", x)
 		}
 	}
 }
@@ -443,7 +443,7 @@ func TestNodeNotReadyPodFirst(t *testing.T) {
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(10.1).modified(aNode("node-1", notReady, 10)).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseNodeNotReady)
+	s.onlyLoss(t, cause.NodeNotReady)
 }
 
 // An image is changed in place; the pod's own kubelet reports the restart, and much later (100 s) the node's heartbeat is lost.
@@ -453,7 +453,7 @@ func TestInPlaceThenNodeLost(t *testing.T) {
 	s.at(60).modified(unknownSince("node-1", 60))
 	s.modified(unready("", containersReady, func(p *event.Pod) { p.Containers[0].Image = "app:2" })).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseNodeHeartbeatLost)
+	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
 // An image is changed in place; then a gate that has nothing to do with it, 100 s after the new container was ready.
@@ -471,7 +471,7 @@ func TestEvictedPublished(t *testing.T) {
 	s.at(300).modified(unready("PodFailed", phase("Failed", "Evicted"), disrupted("TerminationByKubelet")))
 	s.at(300.1).modified(slice("a", "web", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CausePodEvicted)
+	s.onlyLoss(t, cause.PodEvicted)
 }
 
 // publishNotReadyAddresses, the pod not ready for long; then the selector changes.
@@ -486,7 +486,7 @@ func TestPublishedReselected(t *testing.T) {
 	s.at(10).modified(unready("ContainersNotReady"))
 	s.at(300).modified(other).modified(slice("a", "web"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseServiceChanged)
+	s.onlyLoss(t, cause.ServiceChanged)
 }
 
 // A pod in two Services, one of which publishes: the probe fails; only one loses.
@@ -498,8 +498,8 @@ func TestTwoServices(t *testing.T) {
 	s.at(10.2).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
 	s.at(10.4).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseContainerExit)
-	equal(t, "of two", s.service("two").Losses[CauseContainerExit], 1)
+	s.onlyLoss(t, cause.ContainerExit)
+	equal(t, "of two", s.service("two").Losses[cause.ContainerExit], 1)
 }
 
 // Lease watch down, then renewals come in late: no kubelet restart.
@@ -513,7 +513,7 @@ func TestLeaseWatchBreak(t *testing.T) {
 	s.at(50.2).modified(lease("node-1", 50.2))
 	s.at(55).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }
 
 // The node's clock is stepped by 3 s (NTP) just when the 5-minute status is posted.
@@ -526,5 +526,5 @@ func TestClockStep(t *testing.T) {
 	s.at(20.1).modified(lease("node-1", 23.1))
 	s.at(40).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
-	s.onlyLoss(t, CauseProbeFailed)
+	s.onlyLoss(t, cause.ProbeFailed)
 }

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 )
 
 // FuzzApply feeds the fold with whatever events the bytes make, in no sensible order.
@@ -23,11 +26,11 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := &dice{data: data, now: zero}
-		fold := newReporting(Settings{
+		fold := New(Settings{
 			GracePeriod:   time.Duration(d.roll(3)) * 20 * time.Second,
 			BounceWindow:  time.Duration(d.roll(3)) * time.Minute,
 			AddressSource: []event.Kind{0, event.KindEndpointSlice, event.KindEndpoints}[d.roll(3)],
-		}, func(x Finding) { _ = x.String() })
+		})
 		fold.Advance(zero)
 		w := &warden{t: t, fold: fold, seen: map[string]reading{}}
 		for n := 0; n < 200 && len(d.data) > 0; n++ {
@@ -63,7 +66,7 @@ func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{
 		Seen: d.now.Add(-time.Duration(d.roll(4)) * time.Second), Kind: event.Kind(d.roll(event.NumKinds)), Type: event.Type(d.roll(int(event.Unanswered) + 2)),
-		Reason: []string{"", "timeout", silent, ended}[d.roll(4)],
+		Reason: []event.Reason{"", "timeout", "silent", "ended"}[d.roll(4)],
 	}
 	if d.roll(50) == 49 {
 		e.Seen = time.Time{}
@@ -97,7 +100,7 @@ func (d *dice) fill(o event.Object) {
 		}
 	case *event.EndpointSlice:
 		o.Service, o.Owner = d.name(), d.uid()
-		o.ManagedBy = []string{"", mirroringController}[d.roll(2)]
+		o.ManagedBy = []string{"", "endpointslicemirroring-controller.k8s.io"}[d.roll(2)]
 		o.Addresses = d.addresses()
 	case *event.Endpoints:
 		o.Truncated = d.roll(8) == 0
@@ -145,7 +148,7 @@ func (d *dice) condition() *event.Condition {
 		return nil
 	}
 	return &event.Condition{
-		Status: event.Status(d.roll(3)), Reason: []string{"", reasonUnknown, reasonNeverUpdated}[d.roll(3)],
+		Status: event.Status(d.roll(3)), Reason: []string{"", "NodeStatusUnknown", "NodeStatusNeverUpdated"}[d.roll(3)],
 		Heartbeat: d.time(), Transition: d.time(),
 	}
 }
@@ -177,7 +180,7 @@ type reading struct {
 
 func (w *warden) look(now time.Time) {
 	for _, n := range w.fold.Nodes(now, nil) {
-		w.grows("node "+n.Name, n.Created, count(n.Heartbeats, n.LateHeartbeats, n.MissedHeartbeats,
+		w.grows("node "+n.Name, n.Created, flat(n.Heartbeats, n.LateHeartbeats, n.MissedHeartbeats,
 			n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown, n.Unready))
 		w.positive("node "+n.Name, n.LongestInterval)
 		if n.HeartbeatKnown {
@@ -185,19 +188,19 @@ func (w *warden) look(now time.Time) {
 		}
 	}
 	for _, s := range w.fold.Services(now, nil) {
-		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, count(s.TurnedReady, s.TurnedNotReady, s.Added, s.Removed,
+		w.grows("Service "+s.Namespace+"/"+s.Name, s.Created, flat(s.TurnedReady, s.TurnedNotReady, s.Added, s.Removed,
 			s.Bounces, s.Outages, s.OutageTime, s.ResetsWithSelector, s.ResetsSelectorless, s.Lost, s.Losses, s.LastLoss))
 		w.sums(s)
 	}
 	w.forgetGone(now)
 	for _, n := range w.fold.Namespaces(now, nil) {
-		w.grows("namespace "+n.Name, zero, count(n.InPlaceUpdates, n.UngatedUpdates, n.SilentRestarts, n.Unready, n.Transitions[0], n.Transitions[1], n.Transitions[2]))
+		w.grows("namespace "+n.Name, zero, flat(n.InPlaceUpdates, n.UngatedUpdates, n.SilentRestarts, n.Unready, n.Transitions[0], n.Transitions[1], n.Transitions[2]))
 	}
-	for _, x := range w.fold.Tenants(now, nil) {
-		w.grows("consumers in "+x.Namespace, zero, count(x.Updates, x.Bounces))
+	for _, x := range w.fold.Consumers(now, nil) {
+		w.grows("consumers in "+x.Name, zero, flat(x.Updates, x.Bounces))
 	}
 	for _, v := range w.fold.Watches(now, nil) {
-		w.grows("watch "+v.Resource.String(), zero, count(v.Relists, v.Errors, v.Blind, v.Events[event.Added], v.Events[event.Modified]))
+		w.grows("watch "+v.Resource.String(), zero, flat(v.Relists, v.Errors, v.Blind, v.Events[event.Added], v.Events[event.Modified]))
 	}
 	w.fold.LeasesToRead(now)
 	w.fold.LeasesBehind(now)
@@ -212,15 +215,15 @@ func (w *warden) forgetGone(now time.Time) {
 	for _, n := range w.fold.Namespaces(now, nil) {
 		there["namespace "+n.Name] = true
 	}
-	for _, x := range w.fold.Tenants(now, nil) {
-		there["consumers in "+x.Namespace] = true
+	for _, x := range w.fold.Consumers(now, nil) {
+		there["consumers in "+x.Name] = true
 	}
 	maps.DeleteFunc(w.seen, func(what string, _ reading) bool {
 		return (strings.HasPrefix(what, "namespace ") || strings.HasPrefix(what, "consumers in ")) && !there[what]
 	})
 }
 
-func count(values ...any) []float64 {
+func flat(values ...any) []float64 {
 	var all []float64
 	for _, v := range values {
 		switch v := v.(type) {
@@ -230,15 +233,15 @@ func count(values ...any) []float64 {
 			all = append(all, v.Seconds())
 		case time.Time:
 			all = append(all, max(v.Sub(zero).Seconds(), 0))
-		case [numCauses]uint32:
+		case [cause.Count]uint32:
 			for _, n := range v {
 				all = append(all, float64(n))
 			}
-		case [numCauses]uint64:
+		case [cause.Count]uint64:
 			for _, n := range v {
 				all = append(all, float64(n))
 			}
-		case [NumWindows]uint64:
+		case [consumers.NumWindows]uint64:
 			for _, n := range v {
 				all = append(all, float64(n))
 			}
@@ -269,18 +272,9 @@ func (w *warden) positive(what string, d time.Duration) {
 }
 
 // sums compares the numbers by state with the addresses that the Service has.
-func (w *warden) sums(v Service) {
+func (w *warden) sums(v endpoints.Service) {
 	w.t.Helper()
-	s := w.fold.services[serviceKey{v.Namespace, v.Name}]
-	if got := v.Ready + v.NotReady + v.Terminating; got != len(s.addresses.list) {
-		w.t.Fatalf("Service %s/%s: %d addresses by state, %d in all", v.Namespace, v.Name, got, len(s.addresses.list))
-	}
-	for i := range s.addresses.list {
-		if s.addresses.list[i].state() == stateNone {
-			w.t.Fatalf("Service %s/%s holds an address that has no state", v.Namespace, v.Name)
-		}
-	}
-	if v.Ready < 0 || v.NotReady < 0 || v.Terminating < 0 || s.byHand.endpoints < 0 || s.byHand.slices < 0 || s.managed < 0 {
+	if v.Ready < 0 || v.NotReady < 0 || v.Terminating < 0 {
 		w.t.Fatalf("Service %s/%s has fewer addresses than none: %+v", v.Namespace, v.Name, v)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
 func server(version string) *event.Cluster { return &event.Cluster{Version: version} }
@@ -22,32 +23,32 @@ func TestGracePeriod(t *testing.T) {
 		name    string
 		flag    time.Duration
 		objects []event.Object
-		want    Grace
+		want    nodes.Grace
 	}{
-		{"nothing is known", 0, nil, Grace{}},
-		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, Grace{50 * s, SourceDefault}},
-		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, Grace{40 * s, SourceDefault}},
-		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, Grace{50 * s, SourceDefault}},
-		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, Grace{40 * s, SourceDefault}},
+		{"nothing is known", 0, nil, nodes.Grace{}},
+		{"a server of v1.32 or later has 50 s", 0, []event.Object{server("v1.32.0")}, nodes.Grace{Period: 50 * s, Source: nodes.SourceDefault}},
+		{"an older one has 40 s", 0, []event.Object{server("v1.31.14+k3s1")}, nodes.Grace{Period: 40 * s, Source: nodes.SourceDefault}},
+		{"a version that says nothing gets today's", 0, []event.Object{server("weird")}, nodes.Grace{Period: 50 * s, Source: nodes.SourceDefault}},
+		{"a minor with a plus", 0, []event.Object{server("v1.27+.3-eks")}, nodes.Grace{Period: 40 * s, Source: nodes.SourceDefault}},
 		{
 			"the controller manager's flag beats the version", 0,
 			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
-			Grace{10 * s, SourceControllerManager},
+			nodes.Grace{Period: 10 * s, Source: nodes.SourceControllerManager},
 		},
 		{
 			"without the flag its image's version decides", 0,
 			[]event.Object{server("v1.32.1"), controllerManager("m", "v1.31.9", 0)},
-			Grace{40 * s, SourceControllerManager},
+			nodes.Grace{Period: 40 * s, Source: nodes.SourceControllerManager},
 		},
 		{
 			"of several managers the tightest counts", 0,
 			[]event.Object{controllerManager("a", "", 60*s), controllerManager("b", "", 20*s)},
-			Grace{20 * s, SourceControllerManager},
+			nodes.Grace{Period: 20 * s, Source: nodes.SourceControllerManager},
 		},
 		{
 			"kubeflap's own flag beats everything", 90 * s,
 			[]event.Object{server("v1.36.3"), controllerManager("m", "v1.36.3", 10*s)},
-			Grace{90 * s, SourceFlag},
+			nodes.Grace{Period: 90 * s, Source: nodes.SourceFlag},
 		},
 	}
 	for _, c := range cases {
@@ -61,7 +62,7 @@ func TestGracePeriod(t *testing.T) {
 func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
 	m := controllerManager("m", "v1.36.3", 10*time.Second)
 	s := newStory(t, Settings{}).added(server("v1.36.3"), m).deleted(m)
-	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+	equal(t, "grace", s.GracePeriod(), nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault})
 }
 
 // observed is the grace period after a node was found lost so many seconds after its last heartbeat, one time after the other.
@@ -87,19 +88,19 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 	for _, c := range []struct {
 		what  string
 		after []float64
-		want  Grace
+		want  nodes.Grace
 	}{
-		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, Grace{50 * time.Second, SourceDefault}},
-		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, Grace{50 * time.Second, SourceDefault}},
-		{"two as well", []float64{24.4, 27.5}, Grace{50 * time.Second, SourceDefault}},
-		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, Grace{24 * time.Second, SourceObserved}},
-		{"three that do not agree are none", []float64{45, 12, 28}, Grace{50 * time.Second, SourceDefault}},
-		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, Grace{50 * time.Second, SourceDefault}},
-		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, Grace{50 * time.Second, SourceDefault}},
-		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, Grace{24 * time.Second, SourceObserved}},
-		{"one after 130 s may be a restart of the manager", []float64{130}, Grace{50 * time.Second, SourceDefault}},
-		{"three are not", []float64{130, 125, 128}, Grace{125 * time.Second, SourceObserved}},
-		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, Grace{10 * time.Second, SourceObserved}},
+		{"Unknown 57 s after the last heartbeat agrees with 50 s", []float64{57}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"one after 24 s may be a controller manager that is behind", []float64{24.4}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"two as well", []float64{24.4, 27.5}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"three that agree are a grace period", []float64{27.5, 24.4, 30}, nodes.Grace{Period: 24 * time.Second, Source: nodes.SourceObserved}},
+		{"three that do not agree are none", []float64{45, 12, 28}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"soon after a heartbeat: no grace period can be so short", []float64{8, 8, 8, 8}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"at once", []float64{0.1, 0.2, 0.1, 0.1}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"one that is odd among three that agree changes nothing", []float64{24.4, 27.5, 8, 30}, nodes.Grace{Period: 24 * time.Second, Source: nodes.SourceObserved}},
+		{"one after 130 s may be a restart of the manager", []float64{130}, nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}},
+		{"three are not", []float64{130, 125, 128}, nodes.Grace{Period: 125 * time.Second, Source: nodes.SourceObserved}},
+		{"a period of 10 s, as short as the heartbeat", []float64{11, 14, 10.2}, nodes.Grace{Period: 10 * time.Second, Source: nodes.SourceObserved}},
 	} {
 		equal(t, c.what, observed(t, "v1.36.3", c.after...).GracePeriod(), c.want)
 	}
@@ -107,13 +108,13 @@ func TestGracePeriodIsObservedWhereWhatIsSeenAgainAndAgainContradictsTheDefault(
 
 func TestAnObservedGracePeriodIsUnlearned(t *testing.T) {
 	s := observed(t, "v1.36.3", 24.4, 27.5, 30)
-	equal(t, "learned", s.GracePeriod(), Grace{24 * time.Second, SourceObserved})
+	equal(t, "learned", s.GracePeriod(), nodes.Grace{Period: 24 * time.Second, Source: nodes.SourceObserved})
 	at := s.now.Add(45 * time.Second).Sub(zero).Seconds()
 	s.at(at).modified(lease("node-1", at))
-	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+	equal(t, "a node was silent for 45 s and stayed Ready", s.GracePeriod(), nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault})
 
 	s = observed(t, "v1.36.3", 24.4, 27.5, 30, 58, 57, 55)
-	equal(t, "it was changed back", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+	equal(t, "it was changed back", s.GracePeriod(), nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault})
 }
 
 func TestAnOddUnknownMakesNoHeartbeatLate(t *testing.T) {
@@ -148,7 +149,7 @@ func TestNodesLostTogetherAreOneObservation(t *testing.T) {
 	s.at(10).modified(lease("a", 10), lease("b", 10), lease("c", 10))
 	s.at(130).modified(unknownSince("a", 130), unknownSince("b", 130))
 	s.at(130.1).modified(unknownSince("c", 130.1))
-	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+	equal(t, "grace", s.GracePeriod(), nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault})
 }
 
 func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T) {
@@ -159,18 +160,18 @@ func TestUnknownThatABrokenWatchOfNodesDeliversLateMeasuresNothing(t *testing.T)
 		s.at(at+120).watch(event.Up, event.KindNode).modified(unknownSince("node-1", at+55))
 		s.at(at + 130).modified(aNode("node-1", ready, at+130))
 	}
-	equal(t, "grace", s.GracePeriod(), Grace{50 * time.Second, SourceDefault})
+	equal(t, "grace", s.GracePeriod(), nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault})
 }
 
 func TestUnknownMeasuresNothingUnlessTheLastHeartbeatWasSeenToBeTheLast(t *testing.T) {
-	quick := func(before func(*story)) Grace {
+	quick := func(before func(*story)) nodes.Grace {
 		s := newStory(t, Settings{}).added(server("v1.36.3"))
 		s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
 		before(s)
 		s.modified(unknownSince("node-1", 60))
 		return s.GracePeriod()
 	}
-	byDefault := Grace{50 * time.Second, SourceDefault}
+	byDefault := nodes.Grace{Period: 50 * time.Second, Source: nodes.SourceDefault}
 	equal(t, "it was told of by the first list", quick(func(s *story) { s.at(20) }), byDefault)
 	equal(t, "the watch of Leases is broken", quick(func(s *story) {
 		s.at(10).modified(lease("node-1", 10)).watch(event.Down, event.KindLease)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -37,7 +39,7 @@ func TestFirstListTakesTheAgeFromRenewTimeButNeverANegativeOne(t *testing.T) {
 	equal(t, "heartbeats", s.node("slow").Heartbeats, 0)
 	// The interval that began before is no measured one.
 	s.at(3).modified(lease("slow", 3))
-	equal(t, "measured intervals", s.count(HeartbeatSeen), 0)
+	equal(t, "measured intervals", count[transition.HeartbeatSeen](s), 0)
 }
 
 func TestHeartbeatCountsAsLateAtTheMomentItIsLate(t *testing.T) {
@@ -56,9 +58,10 @@ func TestHeartbeatCountsAsLateAtTheMomentItIsLate(t *testing.T) {
 	equal(t, "missed after it came at last", n.MissedHeartbeats, 1)
 	equal(t, "longest interval", seconds(n.LongestInterval), 65)
 	var at []time.Time
-	for _, x := range s.findings {
-		if x.Kind == HeartbeatLate || x.Kind == HeartbeatMissed {
-			at = append(at, x.Time)
+	for _, x := range s.transitions() {
+		switch x.(type) {
+		case transition.HeartbeatLate, transition.HeartbeatMissed:
+			at = append(at, x.When())
 		}
 	}
 	if len(at) != 2 || !at[0].Equal(clock(30)) || !at[1].Equal(clock(50)) {
@@ -67,7 +70,7 @@ func TestHeartbeatCountsAsLateAtTheMomentItIsLate(t *testing.T) {
 }
 
 func TestLateHeartbeatsAreTheSameHoweverOftenTheFoldIsAsked(t *testing.T) {
-	play := func(step float64) Node {
+	play := func(step float64) nodes.Node {
 		s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 		next := 0.0
 		for _, renewed := range []float64{10, 35, 36, 80, 200} {
@@ -135,22 +138,22 @@ func TestRenewalsThatABrokenWatchDeliversAllAtOnceAreNoIntervals(t *testing.T) {
 	s.at(45).watch(event.Up, event.KindLease).modified(lease("node-1", 20), lease("node-1", 30), lease("node-1", 40))
 	s.at(50).modified(lease("node-1", 50))
 	equal(t, "heartbeats", s.node("node-1").Heartbeats, 5)
-	equal(t, "measured intervals so far", s.count(HeartbeatSeen), 0)
+	equal(t, "measured intervals so far", count[transition.HeartbeatSeen](s), 0)
 	s.at(60).modified(lease("node-1", 60))
-	equal(t, "measured intervals once it is live again", s.count(HeartbeatSeen), 1)
+	equal(t, "measured intervals once it is live again", count[transition.HeartbeatSeen](s), 1)
 	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 10)
 }
 
 func TestWatchThatEndsInOrderIsNoBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
-	s.Apply(event.Event{Seen: clock(12), Kind: event.KindLease, Type: event.Down, Reason: ended})
+	s.Apply(event.Event{Seen: clock(12), Kind: event.KindLease, Type: event.Down, Reason: "ended"})
 	s.at(12.05).watch(event.Up, event.KindLease)
 	s.at(35).modified(lease("node-1", 35))
 	equal(t, "late", s.node("node-1").LateHeartbeats, 1)
 	equal(t, "longest interval", seconds(s.node("node-1").LongestInterval), 25)
 	equal(t, "errors", s.Watches(s.now, nil)[1].Errors, 0)
-	equal(t, "reported breaks", s.count(WatchBroke), 0)
+	equal(t, "reported breaks", count[transition.WatchBroke](s), 0)
 }
 
 func TestLongestIntervalIsForgottenAfterTenMinutes(t *testing.T) {
@@ -198,7 +201,7 @@ func TestHeartbeatsBeforeANodeIsThereAreNotItsOwn(t *testing.T) {
 	for _, at := range []float64{10, 20, 30, 70} {
 		s.at(at).modified(lease("node-1", at))
 	}
-	equal(t, "intervals of a node that is not there", s.count(HeartbeatSeen), 0)
+	equal(t, "intervals of a node that is not there", count[transition.HeartbeatSeen](s), 0)
 	again := aNode("node-1", ready, 75)
 	again.UID = id("another")
 	s.at(75).added(again)
@@ -272,7 +275,7 @@ func TestNodeThatJoinsWhileTheWatchOfNodesIsBrokenIsNotLate(t *testing.T) {
 func TestLeaseThatARelistLacksLeavesNothingBehind(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).lists(event.KindLease).deleted(aNode("node-1", ready, 0))
-	equal(t, "records", len(s.nodes), 0)
+	equal(t, "records", kept(s.nodes, "nodes"), 0)
 }
 
 func TestLongestIntervalIsForgottenAlsoWhileNothingIsSeen(t *testing.T) {
@@ -284,29 +287,10 @@ func TestLongestIntervalIsForgottenAlsoWhileNothingIsSeen(t *testing.T) {
 	equal(t, "longest: what was seen of the running one", seconds(s.node("node-1").LongestInterval), 2)
 }
 
-func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
-	var w window
-	for i := range 1000 {
-		w.add(clock(float64(10*i)), time.Hour-time.Duration(i)*time.Second)
-	}
-	equal(t, "samples of ten minutes", len(w.samples), 61)
-}
-
-func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
-	s := newStory(t, grace40).starts()
-	s.watch(event.Unavailable, event.KindLease)
-	for i := range 100 {
-		s.at(float64(10 * i)).added(aNode("node-1", ready, 0))
-		s.at(float64(10*i + 5)).deleted(aNode("node-1", ready, 0))
-	}
-	equal(t, "marks", len(s.beats.marks), 0)
-}
-
 // What is taken from a node's clock is from then on by kubeflap's: no set clock moves it.
 func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
 	now := time.Now()
-	var late []Finding
-	f := newReporting(grace40, func(x Finding) { late = append(late, x) })
+	f := New(grace40)
 	listed := func(o event.Object) {
 		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Listed, Object: o})
 		f.Apply(event.Event{Seen: now, Kind: o.Kind(), Type: event.Synced})
@@ -315,8 +299,8 @@ func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
 	l.Renew = now.Round(0).Add(-5 * time.Second)
 	listed(aNode("node-1", ready, 0))
 	listed(l)
-	f.Advance(now.Add(20 * time.Second))
-	if len(late) != 1 || !late[0].Time.Equal(now.Add(15*time.Second)) || late[0].Time == late[0].Time.Round(0) {
+	late := f.Advance(now.Add(20 * time.Second))
+	if len(late) != 1 || !late[0].When().Equal(now.Add(15*time.Second)) || late[0].When() == late[0].When().Round(0) {
 		t.Errorf("findings %v, want one at 15 s, with a monotonic reading", late)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -19,12 +20,12 @@ func TestAWatchIsKnownToLagWhenItShowsAWriteAfterALaterOne(t *testing.T) {
 		s.at(float64(at)).modified(version(1000+at, lease("node-1", float64(at))))
 	}
 	s.at(39.1).modified(version(1039, aPod("web-1", ready, running("app:1", 0))))
-	equal(t, "pods, in order", s.lags.behind(event.KindPod, s.now), false)
+	equal(t, "pods, in order", s.watches.Lagging(event.KindPod, s.now), false)
 	s.at(39.2).modified(version(1038, aNode("node-1", ready, -100)))
-	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.lags.behind(event.KindNode, s.now), false)
+	equal(t, "nodes, a write that was a second old when a later one was seen 0.2 s ago", s.watches.Lagging(event.KindNode, s.now), false)
 	s.at(39.6).modified(version(1037, aNode("node-1", ready, -100)))
-	equal(t, "nodes, 1.6 s behind", s.lags.behind(event.KindNode, s.now), true)
-	equal(t, "long after", s.lags.behind(event.KindNode, clock(400)), false)
+	equal(t, "nodes, 1.6 s behind", s.watches.Lagging(event.KindNode, s.now), true)
+	equal(t, "long after", s.watches.Lagging(event.KindNode, clock(400)), false)
 }
 
 func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {
@@ -39,25 +40,6 @@ func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {
 		s.Advance(clock(60))
 		return s
 	}
-	equal(t, "known to lag", story(true).losses(CauseNodeNotReady), 1)
-	equal(t, "not known to", story(false).losses(CauseProbeFailed), 1)
-}
-
-func TestVersionsThatAreNoNumbersSayNothing(t *testing.T) {
-	var g lags
-	for _, text := range []string{"", "abc", "-1", "99999999999999999999999"} {
-		g.note(event.KindNode, text, zero)
-	}
-	equal(t, "versions", len(g.seen), 0)
-}
-
-// As when etcd was restored from a backup.
-func TestVersionsThatGoBackAreNoLagForEver(t *testing.T) {
-	var g lags
-	g.note(event.KindLease, "5000", zero)
-	g.note(event.KindNode, "100", clock(1))
-	equal(t, "at once", g.behind(event.KindNode, clock(1)), true)
-	g.note(event.KindLease, "101", clock(20))
-	g.note(event.KindPod, "102", clock(21))
-	equal(t, "a watch that follows them", g.behind(event.KindPod, clock(21)), false)
+	equal(t, "known to lag", story(true).losses(cause.NodeNotReady), 1)
+	equal(t, "not known to", story(false).losses(cause.ProbeFailed), 1)
 }

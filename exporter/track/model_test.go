@@ -11,7 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // naive is what the fold is to mean, in the most obvious form: it keeps the objects as
@@ -29,7 +34,7 @@ type naive struct {
 	services     map[event.UID]*tally
 	nodes        map[event.UID]*nodeTally
 	pulses       map[string]*pulse
-	spaces       map[string]*Namespace
+	spaces       map[string]*pods.Namespace
 	// emptied is when a namespace had its last pod.
 	emptied map[string]time.Time
 	// lit is when the watch of Leases worked; the last one goes on if it has no end.
@@ -59,7 +64,7 @@ func newNaive(source event.Kind) *naive {
 		source: cmp.Or(source, event.KindEndpointSlice), forced: source != 0,
 		objects: map[event.Kind]objects{}, listing: map[event.Kind]objects{}, synced: map[event.Kind]bool{},
 		services: map[event.UID]*tally{}, nodes: map[event.UID]*nodeTally{},
-		pulses: map[string]*pulse{}, spaces: map[string]*Namespace{}, emptied: map[string]time.Time{},
+		pulses: map[string]*pulse{}, spaces: map[string]*pods.Namespace{}, emptied: map[string]time.Time{},
 		dark: map[event.Kind]span{}, before: map[event.Kind]span{},
 	}
 	for _, k := range event.Kinds() {
@@ -390,16 +395,16 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	t.wiped = t.wiped && derived == 0
 }
 
-func (m *naive) readServices() []Service {
-	var all []Service
+func (m *naive) readServices() []endpoints.Service {
+	var all []endpoints.Service
 	for id, o := range m.objects[event.KindService] {
 		s, t := o.(*event.Service), m.services[id]
-		v := Service{
+		v := endpoints.Service{
 			Namespace: s.Namespace, Name: s.Name, Created: t.created, Type: s.Type, Selector: len(s.Selector) > 0,
 			Ready: number(t.states, "ready"), NotReady: number(t.states, "not ready"), Terminating: number(t.states, "terminating"),
 			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
 			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
-			ByHand: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
+			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 || t.wiped),
 		}
 		if !t.outageSince.IsZero() {
@@ -663,12 +668,12 @@ func (m *naive) longest(p *pulse) time.Duration {
 	return longest
 }
 
-func (m *naive) readNodes() []Node {
-	var all []Node
+func (m *naive) readNodes() []nodes.Node {
+	var all []nodes.Node
 	for id, o := range m.objects[event.KindNode] {
 		n := o.(*event.Node)
 		t, p := m.nodes[id], m.pulses[n.Name]
-		v := Node{
+		v := nodes.Node{
 			Name: n.Name, Created: t.created, Ready: statusOf(n).Status, Unready: t.unready,
 			HeartbeatKnown: len(p.beats) > 0, LongestInterval: m.longest(p), Heartbeats: uint64(len(p.beats)),
 			LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
@@ -694,11 +699,11 @@ func (m *naive) podsChanged(before, after objects, h how) {
 	for id, o := range after {
 		p := o.(*event.Pod)
 		if m.spaces[p.Namespace] == nil || m.isForgotten(p.Namespace) {
-			m.spaces[p.Namespace] = &Namespace{Name: p.Namespace}
+			m.spaces[p.Namespace] = &pods.Namespace{Name: p.Namespace}
 		}
 		old, known := before[id].(*event.Pod)
 		if known && h == byWatch {
-			m.spaces[p.Namespace].compare(old, p)
+			compareContainers(m.spaces[p.Namespace], old, p)
 		}
 		if known && old.Ready.Status == event.StatusTrue && p.Ready.Status != event.StatusTrue {
 			m.spaces[p.Namespace].Unready++
@@ -721,7 +726,7 @@ func (m *naive) isForgotten(name string) bool {
 	return empty && m.now.Sub(since) > time.Hour
 }
 
-func (n *Namespace) compare(old, p *event.Pod) {
+func compareContainers(n *pods.Namespace, old, p *event.Pod) {
 	updated := false
 	for _, c := range p.Containers {
 		for _, was := range old.Containers {
@@ -742,8 +747,8 @@ func (n *Namespace) compare(old, p *event.Pod) {
 	}
 }
 
-func (m *naive) readNamespaces() []Namespace {
-	var all []Namespace
+func (m *naive) readNamespaces() []pods.Namespace {
+	var all []pods.Namespace
 	for name, n := range m.spaces {
 		if !m.isForgotten(name) {
 			all = append(all, *n)
@@ -1183,26 +1188,26 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 			c.same(step, "nodes", linesOf(withoutClocks(f.Nodes(c.now, nil))), linesOf(m.readNodes()))
 		}
 		if step%3 == 0 { // more may have changed since the last question
-			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, c.now))
+			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, m))
 		}
 	}
 }
 
-func readyOnLost(all []Misreported) []string {
-	return linesOf(slices.DeleteFunc(all, func(m Misreported) bool { return m.Kind != ReadyOnLostNode }))
+func readyOnLost(all []pods.Misreported) []string {
+	return linesOf(slices.DeleteFunc(all, func(m pods.Misreported) bool { return m.Kind != pods.ReadyOnLostNode }))
 }
 
-// recountReadyOnLost goes over all pods, whom the fold keeps up with.
-func recountReadyOnLost(f *Tracker, t time.Time) []string {
-	counts := map[string]int{}
-	for _, p := range f.pods {
-		if n := f.nodes[p.node.Value()]; n != nil && n.exists && p.ready == event.StatusTrue && f.lost(n, t) {
-			counts[p.namespace.name]++
+// recountReadyOnLost goes over all pods, of which the tracker only keeps a count.
+func recountReadyOnLost(f *Tracker, m *naive) []string {
+	counts, lost := map[string]int{}, f.nodes.Lost(m.now)
+	for _, o := range m.objects[event.KindPod] {
+		if p := o.(*event.Pod); lost[p.Node] && p.Ready != nil && p.Ready.Status == ready {
+			counts[p.Namespace]++
 		}
 	}
-	var all []Misreported
-	for name, pods := range counts {
-		all = append(all, Misreported{name, ReadyOnLostNode, pods})
+	var all []pods.Misreported
+	for name, n := range counts {
+		all = append(all, pods.Misreported{Namespace: name, Kind: pods.ReadyOnLostNode, Pods: n})
 	}
 	return linesOf(all)
 }
@@ -1230,42 +1235,42 @@ func (c *cluster) same(step int, what string, got, want []string) {
 }
 
 // The model knows no causes: they have stories of their own.
-func withoutCauses(all []Service) []Service {
+func withoutCauses(all []endpoints.Service) []endpoints.Service {
 	for i := range all {
-		all[i].Losses, all[i].LastLoss, all[i].LastCause = [numCauses]uint32{}, time.Time{}, CauseUnknown
-		all[i].Disputed = 0
+		all[i].Losses, all[i].LastLoss, all[i].LastCause = [cause.Count]uint32{}, time.Time{}, cause.Unknown
+		all[i].Diverging = 0
 	}
 	return all
 }
 
-func withoutTransitions(all []Namespace) []Namespace {
+func withoutTransitions(all []pods.Namespace) []pods.Namespace {
 	for i := range all {
-		all[i].Transitions = [3][numCauses]uint64{}
+		all[i].Transitions = [3][cause.Count]uint64{}
 	}
 	return all
 }
 
 func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 	for seed := range uint64(4) {
-		var told [2][]Finding
-		var folds [2]func(event.Event)
-		for i := range folds {
-			f := newReporting(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow}, func(x Finding) { told[i] = append(told[i], x) })
-			folds[i] = func(e event.Event) { f.Apply(e) }
+		var told [2][]transition.Transition
+		var trackers [2]func(event.Event)
+		for i := range trackers {
+			f := New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow})
+			trackers[i] = func(e event.Event) { told[i] = append(told[i], f.Apply(e)...) }
 		}
-		c := newCluster(t, seed, 0, folds[0], folds[1])
+		c := newCluster(t, seed, 0, trackers[0], trackers[1])
 		for range 2000 {
 			c.something()
 		}
 		for i := range told[0] {
 			if i >= len(told[1]) || told[0][i] != told[1][i] {
-				t.Fatalf("seed %d: finding %d is %s, and again %s", seed, i, told[0][i], told[1][i])
+				t.Fatalf("seed %d: transition %d is %s, and again %s", seed, i, told[0][i], told[1][i])
 			}
 		}
 	}
 }
 
-func withoutClocks(all []Node) []Node {
+func withoutClocks(all []nodes.Node) []nodes.Node {
 	for i := range all {
 		all[i].ClockOffset, all[i].ClockKnown = 0, false
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestNodeNotReadyForLessThanASecondIsCounted(t *testing.T) {
@@ -36,10 +38,8 @@ func TestFirstListIsABaseline(t *testing.T) {
 	equal(t, "transitions", n.TurnedNotReady+n.TurnedReady+n.TurnedUnknown, 0)
 	s.at(10).modified(aNode("node-1", ready, 10))
 	equal(t, "unready since it was seen", seconds(s.node("node-1").Unready), 10)
-	for _, x := range s.findings {
-		if x.Kind == NodeReadyChanged && x.Complete {
-			t.Errorf("an episode whose beginning was not seen is called complete: %s", x)
-		}
+	for _, x := range of[transition.NodeReadyChanged](s) {
+		equal(t, "complete, though its beginning was not seen", x.Complete, false)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestAbsentReadyConditionIsUnknown(t *testing.T) {
 	s := newStory(t, grace40).starts()
 	s.added(fresh)
 	never := aNode("node-1", unknown, 60)
-	never.Ready.Reason = reasonNeverUpdated
+	never.Ready.Reason = "NodeStatusNeverUpdated"
 	s.at(60).modified(never)
 	equal(t, "turned unknown", s.node("node-1").TurnedUnknown, 0)
 	equal(t, "heartbeats", s.node("node-1").Heartbeats, 0)
@@ -92,7 +92,7 @@ func TestDeletedNodeLeavesNothingBehind(t *testing.T) {
 	s.at(11).deleted(aNode("node-1", notReady, 10))
 	equal(t, "nodes", len(s.Nodes(s.now, nil)), 0)
 	s.deleted(lease("node-1", 0))
-	equal(t, "records", len(s.nodes), 0)
+	equal(t, "records", kept(s.nodes, "nodes"), 0)
 }
 
 func TestNodeCreatedAgainUnderItsNameStartsAtZero(t *testing.T) {
@@ -120,7 +120,7 @@ func TestFirstReadyConditionThatOnlyARelistShowsIsNoPair(t *testing.T) {
 	fresh := aNode("node-1", unknown, 0)
 	fresh.Ready = nil
 	never := aNode("node-1", unknown, 60)
-	never.Ready.Reason = reasonNeverUpdated
+	never.Ready.Reason = "NodeStatusNeverUpdated"
 	s := newStory(t, grace40).starts(fresh)
 	s.at(50).watch(event.Down, event.KindNode)
 	s.at(70).lists(event.KindNode, never)
@@ -133,21 +133,22 @@ func TestEpisodeWhoseBeginningOnlyARelistShowsIsNotComplete(t *testing.T) {
 	s.at(10).watch(event.Down, event.KindNode)
 	s.at(60).lists(event.KindNode, aNode("node-1", notReady, 12))
 	s.at(61).modified(aNode("node-1", ready, 61))
-	last := s.findings[len(s.findings)-1]
-	equal(t, "kind", last.Kind, NodeReadyChanged)
+	all := s.transitions()
+	last, ok := all[len(all)-1].(transition.NodeReadyChanged)
+	equal(t, "a change of Ready", ok, true)
 	equal(t, "complete", last.Complete, false)
 }
 
 func TestDeletionOfAnUnknownNodeLeavesNothingBehind(t *testing.T) {
 	s := newStory(t, grace40).starts().deleted(aNode("node-1", ready, 0))
-	equal(t, "records", len(s.nodes), 0)
+	equal(t, "records", kept(s.nodes, "nodes"), 0)
 }
 
 func TestReadyConditionThatAppearsMakesTheLeaseThatSteppedBackCount(t *testing.T) {
 	bare := aNode("node-1", unknown, 0)
 	bare.Ready = nil
 	never := unknownSince("node-1", 60)
-	never.Ready.Reason = reasonNeverUpdated
+	never.Ready.Reason = "NodeStatusNeverUpdated"
 	s := newStory(t, grace40).starts(bare, lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10-3600))
 	s.at(60).modified(never)
@@ -156,7 +157,7 @@ func TestReadyConditionThatAppearsMakesTheLeaseThatSteppedBackCount(t *testing.T
 }
 
 func TestWatchesAreCountedAndToldOfWhileTheyAreBroken(t *testing.T) {
-	nodes := func(s *story) Watch { return s.Watches(s.now, nil)[0] }
+	nodes := func(s *story) watches.Watch { return s.Watches(s.now, nil)[0] }
 	s := newStory(t, grace40)
 	equal(t, "synced before the first list", s.Synced(), false)
 	s.starts()

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestBlindSecondsNeverGoDown(t *testing.T) {
@@ -13,11 +15,11 @@ func TestBlindSecondsNeverGoDown(t *testing.T) {
 	s.at(10).breaks("connection refused", event.KindPod)
 	s.at(130).watch(event.Up, event.KindPod)
 	equal(t, "a break of two minutes", s.blind(event.KindPod), 120)
-	s.at(200).breaks(ended, event.KindPod)
+	s.at(200).breaks("ended", event.KindPod)
 	equal(t, "while a short break runs", s.at(200.09).blind(event.KindPod), 120)
 	s.at(200.1).watch(event.Up, event.KindPod)
 	equal(t, "after it", s.blind(event.KindPod), 120)
-	s.at(300).breaks(ended, event.KindPod)
+	s.at(300).breaks("ended", event.KindPod)
 	equal(t, "a break is shown from a second on", s.at(301.5).blind(event.KindPod), 121.5)
 }
 
@@ -46,8 +48,8 @@ func TestTheNewestLossByTimeIsTheLast(t *testing.T) {
 	s.at(10.8).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
 	s.at(30)
 	equal(t, "the last loss, when the one before it has its cause", s.service("web").LastLoss, clock(10.4))
-	equal(t, "and its cause", s.service("web").LastCause, CausePodDeleted)
-	equal(t, "the cause of the other", s.losses(CauseContainerExit), 1)
+	equal(t, "and its cause", s.service("web").LastCause, cause.PodDeleted)
+	equal(t, "the cause of the other", s.losses(cause.ContainerExit), 1)
 }
 
 func TestLossesAreCountedAtOnceAndByCauseWhenItIsKnown(t *testing.T) {
@@ -56,7 +58,7 @@ func TestLossesAreCountedAtOnceAndByCauseWhenItIsKnown(t *testing.T) {
 	s.at(10).modified(slice("a", "web", "-web-1", "web-2"))
 	equal(t, "at once", s.service("web").Lost, 1)
 	s.at(10.5).modified(unready("ContainersNotReady", container1("terminated", "Error", 0)))
-	equal(t, "by cause", s.losses(CauseContainerExit), 1)
+	equal(t, "by cause", s.losses(cause.ContainerExit), 1)
 	equal(t, "once", s.service("web").Lost, 1)
 }
 
@@ -79,10 +81,9 @@ func TestConsumersOfANamespaceOutliveItsLastServiceByAnHour(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
 	s.at(10).modified(slice("a", "web", "-web-1"))
 	s.at(20).deleted(aService("web", true), slice("a", "web", "-web-1"))
-	equal(t, "updates", s.at(30).tenant().Updates[0], 1)
+	equal(t, "updates", s.at(30).inNamespace().Updates[0], 1)
 	s.at(20 + 3601)
-	equal(t, "namespaces an hour later", len(s.Tenants(s.now, nil)), 0)
-	equal(t, "what is kept of them", len(s.tenants), 0)
+	equal(t, "namespaces an hour later", len(s.Consumers(s.now, nil)), 0)
 }
 
 func TestStaleReadyIsOnlyTheTimeInWhichReadyStoodAndWasNotTrue(t *testing.T) {
@@ -93,10 +94,8 @@ func TestStaleReadyIsOnlyTheTimeInWhichReadyStoodAndWasNotTrue(t *testing.T) {
 	s.at(34).modified(updated(ready)) // not ready for 20 s, and again without a new container
 	s.at(37).modified(updated(notReady))
 	var stale []float64
-	for _, x := range s.findings {
-		if x.Kind == PodReadyWasStale {
-			stale = append(stale, seconds(x.Duration))
-		}
+	for _, x := range of[transition.PodReadyWasStale](s) {
+		stale = append(stale, seconds(x.Stale))
 	}
 	equal(t, "stale for", fmt.Sprint(stale), "[4 3]")
 
@@ -105,7 +104,7 @@ func TestStaleReadyIsOnlyTheTimeInWhichReadyStoodAndWasNotTrue(t *testing.T) {
 	s.at(14).modified(aPod("web-1", notReady, running("app:2", 1)))
 	s.at(34).modified(aPod("web-1", ready, running("app:2", 1)))
 	s.at(40).modified(aPod("web-1", notReady, running("app:2", 1)))
-	equal(t, "stale times, when the new container had served", s.count(PodReadyWasStale), 1)
+	equal(t, "stale times, when the new container had served", count[transition.PodReadyWasStale](s), 1)
 }
 
 func TestPodsThatAreGoneAreForgottenWithoutAnotherDeletion(t *testing.T) {
@@ -116,7 +115,7 @@ func TestPodsThatAreGoneAreForgottenWithoutAnotherDeletion(t *testing.T) {
 	}
 	s.at(100)
 	s.Advance(s.now)
-	equal(t, "remembered", len(s.departed), 0)
+	equal(t, "remembered", kept(s.pods, "departed"), 0)
 }
 
 func TestNewestLossIsTheSameInWhateverOrderEqualOnesAreSettled(t *testing.T) {
@@ -135,6 +134,6 @@ func TestNewestLossIsTheSameInWhateverOrderEqualOnesAreSettled(t *testing.T) {
 			s.now = s.now.Add(100 * time.Millisecond)
 			s.modified(p)
 		}
-		equal(t, "the last cause", s.service("web").LastCause, CauseContainerExit)
+		equal(t, "the last cause", s.service("web").LastCause, cause.ContainerExit)
 	}
 }

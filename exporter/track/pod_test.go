@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func running(image string, restarts int32) event.Container {
 	return event.Container{Name: "app", Image: image, Restarts: restarts, State: "running", Ready: true}
 }
 
-func (s *story) inShop() Namespace {
+func (s *story) inShop() pods.Namespace {
 	s.t.Helper()
 	for _, n := range s.Namespaces(s.now, nil) {
 		if n.Name == "shop" {
@@ -18,15 +20,15 @@ func (s *story) inShop() Namespace {
 		}
 	}
 	s.t.Fatal("nothing is counted of the namespace shop")
-	return Namespace{}
+	return pods.Namespace{}
 }
 
 func TestInPlaceUpdateOfAReadyPodThatRestartsSilently(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
-	equal(t, "at the start", s.inShop(), Namespace{Name: "shop"})
+	equal(t, "at the start", s.inShop(), pods.Namespace{Name: "shop"})
 	s.at(10).modified(aPod("web-1", ready, running("app:2", 0)))
 	s.at(12).modified(aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "both counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
+	equal(t, "both counted", s.inShop(), pods.Namespace{Name: "shop", InPlaceUpdates: 1, UngatedUpdates: 1, SilentRestarts: 1})
 }
 
 func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
@@ -34,7 +36,7 @@ func TestInPlaceUpdateOfAPodWithAReadinessGateIsNotUngated(t *testing.T) {
 	before.Gates, after.Gates = 1, 1
 	s := newStory(t, grace40).starts(before)
 	s.at(10).modified(after)
-	equal(t, "counted", s.inShop(), Namespace{Name: "shop", InPlaceUpdates: 1})
+	equal(t, "counted", s.inShop(), pods.Namespace{Name: "shop", InPlaceUpdates: 1})
 }
 
 func TestRestartThatReadyShowsIsNotSilent(t *testing.T) {
@@ -59,16 +61,16 @@ func TestPodsGoAndTheirNamespaceWithThem(t *testing.T) {
 	s.at(20).lists(event.KindPod)
 	s.at(40 + 3600)
 	equal(t, "namespaces", len(s.Namespaces(s.now, nil)), 0)
-	equal(t, "pods", len(s.pods), 0)
+	equal(t, "pods", kept(s.pods, "pods"), 0)
 }
 
 func TestRelistOfPodsProvesNothing(t *testing.T) {
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0)))
 	s.at(10).watch(event.Down, event.KindPod)
 	s.at(60).lists(event.KindPod, aPod("web-1", ready, running("app:2", 1)))
-	equal(t, "counted", s.inShop(), Namespace{Name: "shop"})
+	equal(t, "counted", s.inShop(), pods.Namespace{Name: "shop"})
 	s.at(61).modified(aPod("web-1", ready, running("app:2", 2)))
-	equal(t, "counted from then on", s.inShop(), Namespace{Name: "shop", SilentRestarts: 1})
+	equal(t, "counted from then on", s.inShop(), pods.Namespace{Name: "shop", SilentRestarts: 1})
 }
 
 func TestRestartThatEndsNotReadyIsNotSilent(t *testing.T) {
@@ -81,7 +83,7 @@ func TestContainersAreToldApartByTheirNames(t *testing.T) {
 	sidecar := event.Container{Name: "sidecar", Image: "proxy:7", Restarts: 3}
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 0), sidecar))
 	s.at(10).modified(aPod("web-1", ready, sidecar, running("app:1", 0)))
-	equal(t, "in another order", s.inShop(), Namespace{Name: "shop"})
+	equal(t, "in another order", s.inShop(), pods.Namespace{Name: "shop"})
 }
 
 func TestRestartsThatFallAreNoRestart(t *testing.T) {
@@ -100,8 +102,9 @@ func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
 			s := newStory(t, grace40).starts(before)
 			s.at(10).modified(after).at(20).modified(before)
 			for i, want := range []string{owner, later} {
-				x := s.findings[len(s.findings)-2+i]
-				equal(t, "pod of "+owner+", then of "+later, x.Pod, "web-5d4f-abcde")
+				all := of[transition.PodReadyChanged](s)
+				x := all[len(all)-2+i]
+				equal(t, "pod of "+owner+", then of "+later, x.Name, "web-5d4f-abcde")
 				equal(t, "its owner", x.Owner, want)
 			}
 		}

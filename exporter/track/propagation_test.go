@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // propagations are the measurements of addresses that followed their pods.
 func (s *story) propagations() (all []string) {
-	for _, x := range s.findings {
-		if x.Kind == AddressFollowedPod {
-			all = append(all, x.To+" "+x.Duration.String())
-		}
+	for _, x := range of[transition.AddressFollowedPod](s) {
+		all = append(all, transition.Readiness(x.Ready)+" "+x.Delay.String())
 	}
 	return all
 }
@@ -61,5 +60,5 @@ func TestAddressThatIsSeenAheadOfItsPod(t *testing.T) {
 func TestAddressesAheadAreForgotten(t *testing.T) {
 	s := webStory(t).at(10).modified(slice("a", "web", "-web-1", "web-2"))
 	s.at(20).modified(slice("a", "web", "-web-1", "-web-2"))
-	equal(t, "remembered", len(s.aheads), 1)
+	equal(t, "remembered", kept(s.endpoints, "propagation.pending"), 1)
 }

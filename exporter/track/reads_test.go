@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // reads tells of a direct read of Leases that were renewed at these seconds.
-func (s *story) reads(reason string, leases ...event.Object) *story {
+func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
 	s.watch(event.Asking, event.KindLease)
 	s.is(event.Read, leases...)
 	s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
@@ -52,10 +53,8 @@ func TestNodesWhoseLeasesAreReadToBeOldAreSilent(t *testing.T) {
 	s.reads("", lease("a", 9), lease("b", 10), lease("c", 11))
 	equal(t, "late then", s.at(39.8).lates(), 3)
 	var times []float64
-	for _, x := range s.findings {
-		if x.Kind == HeartbeatLate {
-			times = append(times, x.Time.Sub(zero).Seconds())
-		}
+	for _, x := range of[transition.HeartbeatLate](s) {
+		times = append(times, x.Time.Sub(zero).Seconds())
 	}
 	if len(times) != 3 || times[0] != 29 || times[1] != 30 || times[2] != 31 {
 		t.Errorf("late at %v, want the moments at which they were", times)
@@ -72,12 +71,12 @@ func TestAWatchThatDoesNotShowWhatAReadDoesIsBehindAndNothingIsLate(t *testing.T
 	equal(t, "behind at once: the watch may be a moment late", s.LeasesBehind(clock(30)), false)
 	equal(t, "behind", s.LeasesBehind(clock(31.7)), true)
 	equal(t, "late", s.at(60).lates(), 0)
-	s.breaks(silent, event.KindLease)
+	s.breaks("silent", event.KindLease)
 	equal(t, "behind, once it is open anew", s.LeasesBehind(clock(60.1)), false)
 	s.at(61).watch(event.Up, event.KindLease).modified(lease("a", 59), lease("b", 60), lease("c", 61))
 	equal(t, "late afterwards", s.at(70).lates(), 0)
 	equal(t, "blind since its last sign of life", s.blind(event.KindLease), 50)
-	equal(t, "findings of heartbeats", s.count(HeartbeatLate)+s.count(HeartbeatMissed), 0)
+	equal(t, "findings of heartbeats", count[transition.HeartbeatLate](s)+count[transition.HeartbeatMissed](s), 0)
 }
 
 func TestAReadThatIsAMomentAheadOfTheWatchMeansNothing(t *testing.T) {
@@ -94,7 +93,7 @@ func TestNothingIsLateThatAWatchShowsLateWhichAReadHasShownToBeBehind(t *testing
 	equal(t, "behind", s.LeasesBehind(s.now), false)
 	s.at(31.4).modified(lease("b", 30), lease("c", 31))
 	s.at(45).modified(lease("b", 40))
-	equal(t, "intervals measured of what came in late", s.count(HeartbeatSeen), 0)
+	equal(t, "intervals measured of what came in late", count[transition.HeartbeatSeen](s), 0)
 	equal(t, "late, when it could have been seen", s.at(52.5).lates(), 2)
 }
 
@@ -123,8 +122,8 @@ func TestOneNodeThatIsLateIsKnownByTheOthersThatAreNot(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
-	for reason, late := range map[string]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
+	for reason, late := range map[event.Reason]uint64{"throttled": 0, "unreadable answer": 0, "absent": 0, "server error": 1, "timeout": 1, "forbidden": 1} {
 		s := threeNodes(t).at(29.6).reads(reason)
-		equal(t, "late after "+reason, s.at(29.7).lates(), late)
+		equal(t, "late after "+string(reason), s.at(29.7).lates(), late)
 	}
 }

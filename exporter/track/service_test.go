@@ -1,11 +1,11 @@
 package track
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func TestAddressThatStaysAndChangesItsReadinessFlips(t *testing.T) {
@@ -114,7 +114,7 @@ func TestBounceIsWithinItsWindow(t *testing.T) {
 	equal(t, "back at the end of the window", s.service("web").Bounces, 1)
 	s.at(40.1).modified(slice("a", "web", "web-1", "web-2", "web-3"))
 	equal(t, "back after it, having been removed", s.service("web").Bounces, 1)
-	equal(t, "remembered leavers", len(s.services[serviceKey{"shop", "web"}].left), 0)
+	equal(t, "remembered leavers", kept(s.endpoints, "services.of.any.left"), 0)
 }
 
 func TestRemovedAddressThatComesBackBounces(t *testing.T) {
@@ -204,7 +204,7 @@ func TestServiceCreatedAgainStartsAtZeroInEveryOrderOfEvents(t *testing.T) {
 			equal(t, "added", v.Added, 1)
 			equal(t, "ready", v.Ready, 1)
 			s.deleted(second, fresh)
-			equal(t, "Services left behind", len(s.services)+len(s.others)+len(s.slices), 0)
+			equal(t, "Services left behind", kept(s.endpoints, "services.of")+kept(s.endpoints, "services.others")+kept(s.endpoints, "slices"), 0)
 		})
 	}
 }
@@ -251,7 +251,7 @@ func TestTruncatedEndpointsTellNothingByWhatTheyLeaveOut(t *testing.T) {
 	equal(t, "turned not ready: it stayed in view", v.TurnedNotReady, 1)
 	s.at(12).modified(truncated("web-2"))
 	equal(t, "churn after what is not ready is left out", s.service("web").Removed, 0)
-	equal(t, "reported as left out", s.count(AddressLeftOut), 1)
+	equal(t, "reported as left out", count[transition.AddressLeftOut](s), 1)
 	equal(t, "bounces", v.Bounces, 0)
 }
 
@@ -261,7 +261,7 @@ func TestRewriteThatChangesNoReadinessCountsNothingAndAllocatesNothing(t *testin
 	before := s.service("web")
 	equal(t, "allocations", testing.AllocsPerRun(100, func() { s.Apply(again) }), 0)
 	equal(t, "the Service", s.service("web"), before)
-	equal(t, "findings", len(s.findings), 0)
+	equal(t, "findings", len(s.transitions()), 0)
 }
 
 func TestServiceSeenLastHasAllThatCameBeforeIt(t *testing.T) {
@@ -364,7 +364,7 @@ func TestWhatHappenedBeforeAServiceWasThereIsNotItsOwn(t *testing.T) {
 	}
 	s := newStory(t, grace40).starts(unowned("db-1"), handWritten("db", "192.0.2.1"))
 	s.at(10).modified(unowned("-db-1"), handWritten("db"))
-	equal(t, "findings about a Service that is not there", len(s.findings), 0)
+	equal(t, "findings about a Service that is not there", len(s.transitions()), 0)
 	s.at(100).added(aService("db", false))
 	s.at(101)
 	v := s.service("db")
@@ -380,7 +380,7 @@ func TestSlicesLeftOfADeletedServiceAreNoNewsOfItsSuccessor(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("b", "web", "web-2"), left)
 	s.at(10).deleted(left)
 	equal(t, "ready", s.service("web").Ready, 1)
-	equal(t, "findings", len(s.findings), 0)
+	equal(t, "findings", len(s.transitions()), 0)
 }
 
 func TestSliceThatIsGivenToAnotherServiceIsALossForTheFirst(t *testing.T) {
@@ -416,16 +416,16 @@ func TestServiceThatAListShowsReplacedIsReportedAsRemoved(t *testing.T) {
 	second.UID = id("second")
 	s := newStory(t, grace40).starts(aService("web", true))
 	s.at(10).lists(event.KindService, second)
-	equal(t, "removed", s.count(ServiceRemoved), 1)
+	equal(t, "removed", count[transition.ServiceRemoved](s), 1)
 	s.at(20).deleted(second)
-	equal(t, "removed in the end", s.count(ServiceRemoved), 2)
+	equal(t, "removed in the end", count[transition.ServiceRemoved](s), 2)
 }
 
 func TestServiceThatARelistLacksIsGone(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), aService("api", true))
 	s.at(10).lists(event.KindService, aService("api", true))
 	equal(t, "Services", len(s.Services(s.now, nil)), 1)
-	equal(t, "Services left behind", len(s.services), 1)
+	equal(t, "Services left behind", kept(s.endpoints, "services.of"), 1)
 }
 
 func TestAddressThatASliceHasTwiceIsOne(t *testing.T) {
@@ -442,7 +442,7 @@ func TestSliceThatSpeaksForNoServiceAnyMoreIsALoss(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
 	s.at(10).modified(unlabelled)
 	equal(t, "removed", s.service("web").Removed, 1)
-	equal(t, "slices", len(s.slices), 0)
+	equal(t, "slices", kept(s.endpoints, "slices"), 0)
 }
 
 func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
@@ -450,7 +450,7 @@ func TestSliceOfAServiceThatNeverCameLeavesNothingBehind(t *testing.T) {
 	fresh.Owner = id("second")
 	s := newStory(t, grace40).starts(aService("web", true))
 	s.at(10).added(fresh).deleted(fresh, aService("web", true))
-	equal(t, "Services left behind", len(s.services)+len(s.others)+len(s.slices), 0)
+	equal(t, "Services left behind", kept(s.endpoints, "services.of")+kept(s.endpoints, "services.others")+kept(s.endpoints, "slices"), 0)
 }
 
 func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
@@ -459,23 +459,21 @@ func TestAddressesThatLeftLongAgoAreForgotten(t *testing.T) {
 	s.at(10).modified(slice("a", "web", "web-2", "web-3"))
 	s.at(20).modified(slice("a", "web", "web-3"))
 	s.at(45).modified(slice("a", "web"))
-	web := s.services[serviceKey{"shop", "web"}]
-	equal(t, "remembered leavers", len(web.left), 2)
+	equal(t, "remembered leavers", kept(s.endpoints, "services.of.any.left"), 2)
 	s.at(76)
 	s.Advance(s.now)
-	equal(t, "without another change of the Service", web.left == nil, true)
+	equal(t, "without another change of the Service", kept(s.endpoints, "services.of.any.left"), 0)
 }
 
 func TestAddressesThatLeftAServiceThatNeverCameAreForgotten(t *testing.T) {
 	s := newStory(t, Settings{BounceWindow: 30 * time.Second}).starts(slice("a", "web", "web-1", "web-2"))
 	s.at(10).modified(slice("a", "web", "web-2"))
-	web := s.others[ownedKey{serviceKey{"shop", "web"}, id("service/web")}]
-	equal(t, "remembered leavers", len(web.left), 1)
-	equal(t, "gathered", web.consumers != nil, true)
+	equal(t, "remembered leavers", kept(s.endpoints, "services.others.any.left"), 1)
+	equal(t, "batches", kept(s.endpoints, "services.others.any.consumers.of"), 1)
 	s.at(75)
 	s.Advance(s.now)
-	equal(t, "remembered later", web.left == nil, true)
-	equal(t, "gathered later", web.consumers == nil, true)
+	equal(t, "remembered later", kept(s.endpoints, "services.others.any.left"), 0)
+	equal(t, "batches later", kept(s.endpoints, "services.others.any.consumers.of"), 0)
 }
 
 func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {
@@ -490,12 +488,11 @@ func TestSourceThatIsSetStaysWhetherOrNotThereAreSlices(t *testing.T) {
 func TestFindingsNameTheAddressWhoeverCameFirst(t *testing.T) {
 	mirror := func(addresses ...event.Address) *event.EndpointSlice {
 		o := slice("mirror", "db")
-		o.Owner, o.ManagedBy, o.Addresses = event.UID{}, mirroringController, addresses
+		o.Owner, o.ManagedBy, o.Addresses = event.UID{}, "endpointslicemirroring-controller.k8s.io", addresses
 		return o
 	}
 	s := newStory(t, grace40)
 	s.lists(event.KindEndpointSlice, mirror(handWritten("db", "192.0.2.1").Addresses...)).lists(event.KindService, aService("db", false))
 	s.at(10).modified(mirror()).Advance(clock(11))
-	i := slices.IndexFunc(s.findings, func(x Finding) bool { return x.Kind == AddressRemoved })
-	equal(t, "its address", s.findings[i].IP.String(), "192.0.2.1")
+	equal(t, "its address", of[transition.AddressLost](s)[0].IP.String(), "192.0.2.1")
 }

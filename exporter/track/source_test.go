@@ -15,7 +15,7 @@ func endpointsOf(service string, addresses ...string) *event.Endpoints {
 	return o
 }
 
-func (s *story) unavailable(reason string, k event.Kind) *story {
+func (s *story) unavailable(reason event.Reason, k event.Kind) *story {
 	s.Apply(event.Event{Seen: s.now, Kind: k, Type: event.Unavailable, Reason: reason})
 	return s
 }

@@ -2,18 +2,24 @@ package track
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // story feeds a fold with events at exact times. It starts at zero.
 type story struct {
 	*Tracker
-	t        *testing.T
-	now      time.Time
-	findings []Finding
+	t     *testing.T
+	now   time.Time
+	found []transition.Transition
 }
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -23,8 +29,17 @@ func newStory(t *testing.T, settings Settings) *story {
 	if settings.BounceWindow == 0 {
 		settings.BounceWindow = 2 * time.Minute
 	}
-	s.Tracker = newReporting(settings, func(x Finding) { s.findings = append(s.findings, x) })
+	s.Tracker = New(settings)
 	return s
+}
+
+// Apply, Advance and Settle keep what was found.
+func (s *story) Apply(e event.Event) { s.found = append(s.found, s.Tracker.Apply(e)...) }
+func (s *story) Advance(t time.Time) { s.found = append(s.found, s.Tracker.Advance(t)...) }
+func (s *story) Settle()             { s.found = append(s.found, s.Tracker.Settle()...) }
+func (s *story) transitions() []transition.Transition {
+	s.Advance(time.Time{}) // a question may have found some
+	return s.found
 }
 
 // at sets the time of what follows, in seconds since the start.
@@ -72,7 +87,7 @@ func (s *story) starts(objects ...event.Object) *story {
 	return s
 }
 
-func (s *story) node(name string) Node {
+func (s *story) node(name string) nodes.Node {
 	s.t.Helper()
 	for _, n := range s.Nodes(s.now, nil) {
 		if n.Name == name {
@@ -80,10 +95,10 @@ func (s *story) node(name string) Node {
 		}
 	}
 	s.t.Fatalf("there is no node %s", name)
-	return Node{}
+	return nodes.Node{}
 }
 
-func (s *story) service(name string) Service {
+func (s *story) service(name string) endpoints.Service {
 	s.t.Helper()
 	for _, v := range s.Services(s.now, nil) {
 		if v.Name == name {
@@ -91,19 +106,20 @@ func (s *story) service(name string) Service {
 		}
 	}
 	s.t.Fatalf("there is no Service %s", name)
-	return Service{}
+	return endpoints.Service{}
 }
 
-// count counts the findings of a kind.
-func (s *story) count(k FindingKind) int {
-	n := 0
-	for _, x := range s.findings {
-		if x.Kind == k {
-			n++
+// of are the transitions of a type.
+func of[T transition.Transition](s *story) (all []T) {
+	for _, x := range s.transitions() {
+		if x, ok := x.(T); ok {
+			all = append(all, x)
 		}
 	}
-	return n
+	return all
 }
+
+func count[T transition.Transition](s *story) int { return len(of[T](s)) }
 
 func equal[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
@@ -136,7 +152,7 @@ func aNode(name string, status event.Status, since float64) *event.Node {
 
 func unknownSince(name string, since float64) *event.Node {
 	n := aNode(name, event.StatusUnknown, since)
-	n.Ready.Reason = reasonUnknown
+	n.Ready.Reason = "NodeStatusUnknown"
 	return n
 }
 
@@ -162,10 +178,10 @@ func slice(name, service string, addresses ...string) *event.EndpointSlice {
 }
 
 func addressOf(text string, i int) event.Address {
-	a := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true, Serving: true}
+	a := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true}
 	switch text[0] {
 	case '-':
-		a.Ready, a.Serving, text = false, false, text[1:]
+		a.Ready, text = false, text[1:]
 	case '~':
 		a.Ready, a.Terminating, text = false, true, text[1:]
 	}
@@ -177,7 +193,7 @@ func addressOf(text string, i int) event.Address {
 func handWritten(service string, ips ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/" + service), Namespace: "shop", Name: service}}
 	for _, ip := range ips {
-		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true, Serving: true})
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true})
 	}
 	return o
 }
@@ -187,4 +203,31 @@ func aPod(name string, ready event.Status, containers ...event.Container) *event
 		Meta: event.Meta{UID: id("pod/" + name), Namespace: "shop", Name: name}, Phase: "Running", Node: "node-1",
 		Ready: &event.Condition{Status: ready}, Containers: containers,
 	}
+}
+
+// The waiting times that most stories let pass.
+const (
+	nodeWait = 3 * time.Second
+	lagWait  = watches.LagWait
+)
+
+// kept is how many entries a part of the tracker keeps in a field, such as "services.of"; "any" is some entry of a map.
+func kept(part any, field string) int {
+	v := reflect.ValueOf(part).Elem()
+	for _, name := range strings.Split(field, ".") {
+		if name != "any" {
+			v = v.FieldByName(name)
+			continue
+		}
+		entries := v.MapRange()
+		entries.Next()
+		v = entries.Value().Elem()
+	}
+	if v.Kind() != reflect.Pointer {
+		return v.Len()
+	}
+	if v.IsNil() {
+		return 0
+	}
+	return 1
 }

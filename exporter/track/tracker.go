@@ -1,27 +1,29 @@
-// Package flap folds the events of a cluster into what readers ask for: which
-// nodes, pods and Service addresses lost readiness, how often and how long.
+// Package track folds the events of a cluster into what readers ask for: which
+// nodes, pods and Service addresses lost readiness, how often, how long and why.
 //
-// The fold reads no clock: time comes in with the events and the questions, so
+// The tracker reads no clock: time comes with the events and the questions, so
 // the same events give the same answers live and replayed, at any speed.
 package track
 
 import (
-	"bytes"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Settings are what the operator decides.
 type Settings struct {
 	// GracePeriod is the node monitor grace period if it is known beforehand;
-	// 0 lets the fold find it out.
+	// 0 lets the tracker find it.
 	GracePeriod time.Duration
-	// BounceWindow is how soon an address must be back for a bounce.
+	// BounceWindow is how soon an address must be ready again for a bounce.
 	BounceWindow time.Duration
 	// AddressSource is the resource that address states are read from, KindEndpointSlice or
 	// KindEndpoints; 0 takes EndpointSlices where the cluster has them, else Endpoints.
@@ -30,225 +32,192 @@ type Settings struct {
 
 // Tracker is the state of a cluster's readiness. It is safe for concurrent use.
 type Tracker struct {
-	mu       sync.Mutex
-	settings Settings
-	report   func(Finding)
-	found    []transition.Transition
+	mu sync.Mutex
+	// found are the transitions that are not returned yet: a question may find some as well.
+	found transition.List
 
-	// begin is the time of the first event. now is that of the newest event or question: the fold's time never goes back.
-	begin time.Time
-	now   time.Time
-	// version is the resourceVersion of the object of the event that is folded in, empty if it has none.
-	version string
-	watches [event.NumKinds]watch
-	lags    lags
-	source  event.Kind
-
-	grace graceFinder
-	beats heartbeatWatch
-	nodes map[string]*node
-
-	services map[serviceKey]*service
-	// others are Services known only by slices that name them as their owner: not
-	// seen yet, or replaced by another of their name.
-	others    map[ownedKey]*service
-	slices    map[event.UID]*holder
-	endpoints map[event.UID]*holder
-	// pasts are the Services as they were before the list of slices that is coming in.
-	pasts []*past
-	// scratch is memory for sorting, to be used again.
-	scratch struct{ before, after []placed }
-
-	pods       map[event.UID]*pod
-	namespaces map[string]*namespace
-
-	// losses wait for their cause.
-	losses lossQueue
-	// turns are the pods that are not Ready and whose cause waits for their node, by UID, turnsOn they by node; probeTurns and markTurns are
-	// they by their tentative cause, in the order in which they happened.
-	turns                 map[event.UID]*turn
-	turnsOn               map[string]map[event.UID]*turn
-	probeTurns, markTurns queue[*turn]
-	// aheads are changes of addresses whose pods were not seen to turn yet, for a moment.
-	aheads []ahead
-	// departed are pods that are gone, for a while.
-	departed   map[event.UID]departure
-	departures queue[departed]
-	// emptiedNamespaces and emptiedTenants are those whose last pod or Service went, in this order.
-	emptiedNamespaces queue[emptied[*namespace]]
-	emptiedTenants    queue[emptied[*tenant]]
-	// stuck are pods that are not Ready though their containers are, and since when.
-	stuck map[event.UID]time.Time
-	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
-	onLost map[string]map[string]int
-
-	// gathering are the Services with an open window, by window, in the order in which they close.
-	gathering [NumWindows]queue[*service]
-	// turnsForgotten is when the consumers last forgot what is too old to bounce.
-	turnsForgotten time.Time
-	tenants        map[string]*tenant
-	// order is that in which readers get what has a name.
-	order order
-	// doubts are the Services to be compared, in the order in which they changed.
-	doubts queue[doubt]
+	watches   *watches.Watches
+	nodes     *nodes.Nodes
+	pods      *pods.Pods
+	losses    *losses.Losses
+	endpoints *endpoints.Endpoints
 }
 
-// New makes an empty fold. report is called for each Finding, in order, while
-// the fold is locked: it must be quick and must not call the fold; nil drops them.
-func New(settings Settings) *Tracker { return newReporting(settings, nil) }
-
-func newReporting(settings Settings, also func(Finding)) *Tracker {
-	f := &Tracker{
-		settings:   settings,
-		source:     settings.AddressSource,
-		grace:      newGraceFinder(settings.GracePeriod),
-		nodes:      map[string]*node{},
-		services:   map[serviceKey]*service{},
-		others:     map[ownedKey]*service{},
-		slices:     map[event.UID]*holder{},
-		endpoints:  map[event.UID]*holder{},
-		pods:       map[event.UID]*pod{},
-		namespaces: map[string]*namespace{},
-		departed:   map[event.UID]departure{},
-		turns:      map[event.UID]*turn{},
-		turnsOn:    map[string]map[event.UID]*turn{},
-		lags:       lags{seen: make([]seenVersion, 0, lagBuckets)},
-		losses:     lossQueue{of: map[event.UID]*loss{}},
-		stuck:      map[event.UID]time.Time{},
-		onLost:     map[string]map[string]int{},
-		tenants:    map[string]*tenant{},
-	}
-	if f.source == 0 {
-		f.source = event.KindEndpointSlice
-	}
-	f.report = func(x Finding) {
-		f.found = append(f.found, transitionOf(x))
-		if also != nil {
-			also(x)
-		}
-	}
-	f.graceChanged()
-	return f
+// New makes an empty tracker.
+func New(settings Settings) *Tracker {
+	t := &Tracker{watches: watches.New()}
+	t.nodes = nodes.New(settings.GracePeriod, t.watches, &t.found)
+	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.Turn) { t.losses.PodResolved(w) })
+	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
+	t.endpoints = endpoints.New(endpoints.Settings{BounceWindow: settings.BounceWindow, Source: settings.AddressSource},
+		t.watches, &t.found, t.pods, t.losses)
+	return t
 }
 
-func (f *Tracker) take() []transition.Transition {
-	found := f.found
-	f.found = nil
-	return found
+// Apply takes in one event. It returns the transitions found since the last call, in order.
+func (t *Tracker) Apply(e event.Event) []transition.Transition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// The watches deliver side by side: an event may arrive behind a later one.
+	if now := t.watches.Now(); e.Seen.Before(now) {
+		e.Seen = now
+	}
+	t.advance(e.Seen)
+	t.watches.Count(e)
+	if e.Type.HasObject() {
+		t.applyObject(e)
+	} else {
+		t.applyWatch(e)
+	}
+	return t.found.Take()
 }
 
-// Apply folds one event in.
-func (f *Tracker) Apply(e event.Event) []transition.Transition {
-	return f.applied(e)
-}
-
-func (f *Tracker) applied(e event.Event) (found []transition.Transition) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	defer func() { found = f.take() }()
-	// Six watches deliver side by side: an event may come in behind a later one.
-	if e.Seen.Before(f.now) {
-		e.Seen = f.now
-	}
-	if f.begin.IsZero() {
-		f.begin = e.Seen
-	}
-	f.advance(e.Seen)
-	f.countEvent(e)
-	f.version = ""
-	if !e.Type.HasObject() {
-		f.applyWatch(e)
-		return nil
-	}
-	if e.Object != nil {
-		f.version = e.Object.Metadata().Version
-	}
-	if e.Type <= event.Deleted {
-		f.lags.note(e.Kind, f.version, e.Seen)
-	}
+func (t *Tracker) applyObject(e event.Event) {
 	switch o := e.Object.(type) {
 	case *event.Node:
-		f.applyNode(e, o)
+		if turned := t.nodes.Apply(e, o); turned {
+			t.pods.NodeTurned(o.Name)
+		}
 	case *event.Lease:
-		f.applyLease(e, o)
+		t.nodes.ApplyLease(e, o)
 	case *event.Pod:
-		f.applyPod(e, o)
+		t.applyPod(e, o)
 	case *event.Service:
-		f.applyService(e, o)
+		t.endpoints.ApplyService(e, o)
 	case *event.EndpointSlice:
-		f.applySlice(e, o)
+		t.endpoints.ApplySlice(e, o)
 	case *event.Endpoints:
-		f.applyEndpoints(e, o)
+		t.endpoints.ApplyEndpoints(e, o)
 	case *event.Cluster:
-		f.grace.version = o.Version
-		f.graceChanged()
+		t.nodes.ServerVersion(o.Version)
 	}
-	return nil
 }
 
-// Advance lets time pass up to t without an event: what becomes late by the
-// mere passing of time is counted and reported.
-func (f *Tracker) Advance(t time.Time) []transition.Transition {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.advance(t)
-	return f.take()
-}
-
-func (f *Tracker) advance(t time.Time) {
-	if t.Before(f.now) {
+func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
+	if e.Type == event.Deleted {
+		t.deletePod(o.UID, o)
 		return
 	}
-	f.settleOverdue(t)
-	f.now = t
-	f.countLate(t)
-	f.forgetDeparted(t)
-	f.forgetEmptied(t)
-	f.closeWindows(t)
-	f.compareDoubted(t)
+	t.nodes.ApplyControllerManager(o)
+	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// first reports whether e is of the first list of its resource: what that
-// shows is the baseline, not a change.
-func (f *Tracker) first(e event.Event) bool {
-	return e.Type == event.Listed && !f.watches[e.Kind].synced
+// deletePod takes in that a pod is gone, with its last state if that was seen.
+func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
+	if c, ok := t.pods.Delete(id, last); ok {
+		t.endpoints.PodChanged(id, c, t.watches.Now())
+		t.nodes.ForgetControllerManager(id)
+	}
 }
 
-// sweep forgets the objects of a kind that its newest list did not show.
-func (f *Tracker) sweep(e event.Event) {
+// applyWatch takes in an event about a watch.
+func (t *Tracker) applyWatch(e event.Event) {
+	switch e.Type {
+	case event.Listing:
+		t.watches.Listing(e.Kind)
+		if e.Kind == event.KindEndpointSlice {
+			t.endpoints.ListingSlices()
+		}
+	case event.Synced:
+		t.sweep(e)
+		t.watches.Synced(e)
+		t.endpoints.CompareAll(e.Seen)
+		t.watchWorks(e)
+		t.endpoints.ChooseSource()
+	case event.Up:
+		t.watchWorks(e)
+		t.endpoints.ChooseSource()
+	case event.Down:
+		t.watchBroke(e)
+	case event.Asking, event.Answered, event.Unanswered:
+		t.nodes.ApplyRead(e)
+	case event.Unavailable:
+		t.watches.Unavailable(e)
+		t.endpoints.ChooseSource()
+	}
+}
+
+func (t *Tracker) watchBroke(e event.Event) {
+	if !t.watches.Broke(e) {
+		return
+	}
+	if e.Kind == event.KindLease {
+		t.nodes.LeaseWatchBroke()
+	}
+	if e.Reason != event.ReasonEnded {
+		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason})
+	}
+}
+
+func (t *Tracker) watchWorks(e event.Event) {
+	blind := t.watches.Works(e)
+	if blind == 0 {
+		return
+	}
+	if e.Kind == event.KindLease {
+		t.nodes.LeaseWatchWorks(e.Seen)
+	}
+	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
+}
+
+// sweep drops the objects of a resource that its newest list did not show.
+func (t *Tracker) sweep(e event.Event) {
 	switch e.Kind {
 	case event.KindNode:
-		f.sweepNodes(e)
+		t.nodes.Sweep()
 	case event.KindLease:
-		f.sweepLeases()
+		t.nodes.SweepLeases()
 	case event.KindPod:
-		sweepMap(f.pods, f.generation(e), func(p *pod) uint32 { return p.generation }, f.forgetPod)
-	case event.KindService:
-		f.sweepServices(e)
-	case event.KindEndpointSlice:
-		sweepMap(f.slices, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.slices, id) })
-		f.compareWithPast(e)
-	case event.KindEndpoints:
-		sweepMap(f.endpoints, f.generation(e), generationOfHolder, func(id event.UID) { f.dropHolder(e, f.endpoints, id) })
-	}
-}
-
-func (f *Tracker) moment(t time.Time) event.Moment { return event.MomentOf(t, f.begin) }
-
-func (f *Tracker) time(m event.Moment) time.Time { return m.Time(f.begin) }
-
-func (f *Tracker) generation(e event.Event) uint32 { return f.watches[e.Kind].generation }
-
-// sweepMap calls drop for each entry that is of an older generation, in the order
-// of their UIDs: the same events give the same findings, in the same order.
-func sweepMap[V any](m map[event.UID]V, generation uint32, of func(V) uint32, drop func(event.UID)) {
-	for _, id := range sortedIDs(m) {
-		if of(m[id]) != generation {
-			drop(id)
+		for _, id := range t.pods.Unlisted() {
+			t.deletePod(id, nil)
 		}
+	default:
+		t.endpoints.Sweep(e)
 	}
 }
 
-func sortedIDs[V any](m map[event.UID]V) []event.UID {
-	return slices.SortedFunc(maps.Keys(m), func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+// Advance lets time pass up to a time without an event: heartbeats become late, and waiting causes are settled. It returns the
+// transitions found since the last call, in order.
+func (t *Tracker) Advance(to time.Time) []transition.Transition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.advance(to)
+	return t.found.Take()
+}
+
+func (t *Tracker) advance(to time.Time) {
+	if to.Before(t.watches.Now()) {
+		return
+	}
+	t.settleDue(to)
+	t.watches.Pass(to)
+	t.nodes.CountLate(to)
+	t.pods.Forget()
+	t.endpoints.Pass()
+}
+
+// settleDue settles the causes that have waited long enough, in order of time. A pod's cause may decide a loss, so any other
+// order would make causes depend on how often somebody asks.
+func (t *Tracker) settleDue(to time.Time) {
+	for {
+		due, settle := t.pods.Due(to)
+		if lossDue, settleLoss := t.losses.Due(to); settleLoss != nil && (settle == nil || lossDue.Before(due)) {
+			due, settle = lossDue, settleLoss
+		}
+		if settle == nil {
+			return
+		}
+		t.watches.Pass(due)
+		settle()
+	}
+}
+
+// Settle gives all that still waits its most likely cause: no more evidence will come. It returns the transitions found since the
+// last call, in order.
+func (t *Tracker) Settle() []transition.Transition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pods.ResolveAll()
+	t.losses.SettleAll()
+	return t.found.Take()
 }

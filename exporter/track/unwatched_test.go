@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 // told says of watches what is not watched, since when, and why.
-func told(watches []Watch) string {
+func told(unwatched []watches.Watch) string {
 	var all []string
-	for _, w := range watches {
+	for _, w := range unwatched {
 		since := "the start"
 		if !w.Since.IsZero() {
 			since = fmt.Sprint(w.Since.Sub(zero).Seconds())

@@ -35,7 +35,7 @@ func (a Address) sentence(format string, args ...any) string {
 	return s + fmt.Sprintf(format, args...)
 }
 
-// AddressAdded: an address came to the Service.
+// AddressAdded means that an address came to the Service.
 type AddressAdded struct {
 	At
 	Address
@@ -44,7 +44,7 @@ type AddressAdded struct {
 
 func (x AddressAdded) String() string { return x.sentence(" added") }
 
-// AddressReady: an address of the Service became ready.
+// AddressReady means that an address of the Service became ready.
 type AddressReady struct {
 	At
 	Address
@@ -52,7 +52,7 @@ type AddressReady struct {
 
 func (x AddressReady) String() string { return x.sentence(" is ready") }
 
-// AddressLost: the Service lost a ready address.
+// AddressLost means that the Service lost a ready address.
 type AddressLost struct {
 	At
 	Address
@@ -77,7 +77,7 @@ func (x AddressLost) String() string {
 	return x.sentence(" is not ready%s", because(x.Cause))
 }
 
-// AddressRemoved: an address that was not ready left the Service.
+// AddressRemoved means that an address that was not ready left the Service.
 type AddressRemoved struct {
 	At
 	Address
@@ -85,7 +85,7 @@ type AddressRemoved struct {
 
 func (x AddressRemoved) String() string { return x.sentence(" removed") }
 
-// AddressBounced: an address is ready again soon after the Service lost it.
+// AddressBounced means that an address is ready again soon after the Service lost it.
 type AddressBounced struct {
 	At
 	Address
@@ -97,7 +97,7 @@ func (x AddressBounced) String() string {
 	return x.sentence(" is back in rotation after %s", round(x.Away))
 }
 
-// AddressLeftOut: truncated Endpoints no longer show an address that was not ready: it may
+// AddressLeftOut means that truncated Endpoints no longer show an address that was not ready: it may
 // have left the Service or not.
 type AddressLeftOut struct {
 	At
@@ -108,7 +108,7 @@ func (x AddressLeftOut) String() string {
 	return x.sentence(" is not in the Endpoints any more, which leave addresses out")
 }
 
-// AddressFollowedPod: an address changed its readiness after its pod did.
+// AddressFollowedPod means that an address changed its readiness after its pod did.
 type AddressFollowedPod struct {
 	At
 	Address
@@ -129,7 +129,7 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
-// ConsumerBounced: a consumer that batches endpoint updates would have put an address back and taken it out again.
+// ConsumerBounced means that a consumer that batches endpoint updates would have put an address back and taken it out again.
 type ConsumerBounced struct {
 	At
 	Address

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// HeartbeatSeen: a heartbeat of the node arrived.
+// HeartbeatSeen means that a heartbeat of the node arrived.
 type HeartbeatSeen struct {
 	At
 	Node string
@@ -22,7 +22,7 @@ func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
 }
 
-// HeartbeatLate: no heartbeat arrived for half of the grace period.
+// HeartbeatLate means that no heartbeat arrived for half of the grace period.
 type HeartbeatLate struct {
 	At
 	Node string
@@ -37,7 +37,7 @@ func (x HeartbeatLate) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, half of the grace period", x.Node, round(x.Silence))
 }
 
-// HeartbeatMissed: no heartbeat arrived for the whole grace period.
+// HeartbeatMissed means that no heartbeat arrived for the whole grace period.
 type HeartbeatMissed struct {
 	At
 	Node string
@@ -61,7 +61,7 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
 }
 
-// NodeReadyChanged: the node's Ready condition changed.
+// NodeReadyChanged means that the node's Ready condition changed.
 type NodeReadyChanged struct {
 	At
 	Node     string
@@ -90,7 +90,7 @@ func (x NodeReadyChanged) String() string {
 	return s
 }
 
-// NodeReadyMissed: a list shows that the node's Ready left Status and came back while the watch was broken.
+// NodeReadyMissed means that a list shows that the node's Ready left Status and came back while the watch was broken.
 type NodeReadyMissed struct {
 	At
 	Node    string
@@ -105,7 +105,7 @@ func (x NodeReadyMissed) String() string {
 	return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.Status)
 }
 
-// NodeRemoved: the Node was deleted.
+// NodeRemoved means that the Node was deleted.
 type NodeRemoved struct {
 	At
 	Node string

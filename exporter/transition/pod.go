@@ -18,7 +18,7 @@ type Pod struct {
 // Fields are the names for a structured log line.
 func (p Pod) Fields() Fields { return Fields{Namespace: p.Namespace, Pod: p.Name, Node: p.Node} }
 
-// PodReadyChanged: the pod's Ready condition changed.
+// PodReadyChanged means that the pod's Ready condition changed.
 type PodReadyChanged struct {
 	At
 	Pod
@@ -42,7 +42,7 @@ func (x PodReadyChanged) String() string {
 	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, because(x.Cause))
 }
 
-// PodReadyWasStale: the pod's Ready was still True after its container was to be replaced, or had exited.
+// PodReadyWasStale means that the pod's Ready was still True after its container was to be replaced, or had exited.
 type PodReadyWasStale struct {
 	At
 	Pod
@@ -54,7 +54,7 @@ func (x PodReadyWasStale) String() string {
 	return fmt.Sprintf("pod %s/%s: Ready was True for %s after its container was replaced or ended", x.Namespace, x.Name, round(x.Stale))
 }
 
-// PodUpdatedInPlace: the image of a container in a running pod changed.
+// PodUpdatedInPlace means that the image of a container in a running pod changed.
 type PodUpdatedInPlace struct {
 	At
 	Pod
@@ -64,7 +64,7 @@ func (x PodUpdatedInPlace) String() string {
 	return fmt.Sprintf("pod %s/%s: image changed in place", x.Namespace, x.Name)
 }
 
-// PodRestartedSilently: a container restarted and the pod's Ready stayed True.
+// PodRestartedSilently means that a container restarted and the pod's Ready stayed True.
 type PodRestartedSilently struct {
 	At
 	Pod

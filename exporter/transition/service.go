@@ -15,7 +15,7 @@ func (s Service) Fields() Fields { return Fields{Namespace: s.Namespace, Service
 
 func (s Service) String() string { return "service " + s.Namespace + "/" + s.Name }
 
-// OutageStarted: the Service lost its last ready address.
+// OutageStarted means that the Service lost its last ready address.
 type OutageStarted struct {
 	At
 	Service
@@ -34,7 +34,7 @@ func (x OutageStarted) String() string {
 	return x.Service.String() + ": no ready address left" + because(x.Cause)
 }
 
-// OutageEnded: the Service has a ready address again.
+// OutageEnded means that the Service has a ready address again.
 type OutageEnded struct {
 	At
 	Service
@@ -56,7 +56,7 @@ func (x OutageEnded) String() string {
 	return fmt.Sprintf("%s: has a ready address again after %s without any%s", x.Service, round(x.Lasted), because(x.Cause))
 }
 
-// EndpointsReset: all manually managed addresses of the Service were removed.
+// EndpointsReset means that all manually managed addresses of the Service were removed.
 type EndpointsReset struct {
 	At
 	Service
@@ -74,7 +74,7 @@ func (x EndpointsReset) String() string {
 	return s
 }
 
-// EndpointsRewritten: the addresses that were removed from a Service with a selector are there again.
+// EndpointsRewritten means that the addresses that were removed from a Service with a selector are there again.
 type EndpointsRewritten struct {
 	At
 	Service
@@ -85,7 +85,7 @@ func (x EndpointsRewritten) String() string {
 	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
 }
 
-// SelectorConflict: the Service has a selector and manually managed addresses.
+// SelectorConflict means that the Service has a selector and manually managed addresses.
 type SelectorConflict struct {
 	At
 	Service
@@ -97,7 +97,7 @@ func (x SelectorConflict) String() string {
 	return fmt.Sprintf("%s: manually managed addresses (%d) and a selector: the endpoints controller will remove them", x.Service, x.Count)
 }
 
-// SelectorConflictEnded: the Service has no selector any more, or no manually managed addresses.
+// SelectorConflictEnded means that the Service has no selector any more, or no manually managed addresses.
 type SelectorConflictEnded struct {
 	At
 	Service
@@ -107,7 +107,7 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
-// ServiceRemoved: the Service was deleted.
+// ServiceRemoved means that the Service was deleted.
 type ServiceRemoved struct {
 	At
 	Service

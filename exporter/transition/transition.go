@@ -48,3 +48,16 @@ func round(d time.Duration) time.Duration {
 	}
 	return d.Round(100 * time.Millisecond)
 }
+
+// List collects transitions in their order.
+type List struct{ found []Transition }
+
+// Add adds a transition.
+func (l *List) Add(x Transition) { l.found = append(l.found, x) }
+
+// Take returns the transitions that were added since the last call.
+func (l *List) Take() []Transition {
+	found := l.found
+	l.found = nil
+	return found
+}

@@ -7,11 +7,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// WatchBroke: the watch of a resource broke.
+// WatchBroke means that the watch of a resource broke.
 type WatchBroke struct {
 	At
 	Resource event.Kind
-	Reason   string
+	Reason   event.Reason
 }
 
 // Fields are the names for a structured log line.
@@ -21,7 +21,7 @@ func (x WatchBroke) String() string {
 	return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, x.Reason)
 }
 
-// WatchWorks: the watch of a resource works again.
+// WatchWorks means that the watch of a resource works again.
 type WatchWorks struct {
 	At
 	Resource event.Kind

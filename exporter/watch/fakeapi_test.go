@@ -16,50 +16,50 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI speaks as much of the API as a reflector needs, over pipes in memory, so
-// that it runs in a synctest bubble. Tests answer for it by its fields.
+// fakeAPI is an API server with as much of the API as a reflector needs. It serves over pipes in memory, so that it runs in a
+// synctest bubble. Tests set its answers in the fields.
 type fakeAPI struct {
 	pipes  chan net.Conn
 	closed chan struct{}
 	server *http.Server
 
 	lock sync.Mutex
-	// refuse maps "list pods" or "watch pods" to an HTTP status; "" is for all.
+	// refuse maps "list pods" or "watch pods" to an HTTP status. "" is for all requests.
 	refuse map[string]int
-	// noWatchList is what a server before v1.27 says to sendInitialEvents.
+	// noWatchList: sendInitialEvents is refused, as by a server before v1.27.
 	noWatchList bool
-	// down: nobody listens.
+	// down: connections are refused.
 	down  bool
 	conns []net.Conn
-	// during are events that happen while a list comes in as a stream, by resource. The next such list
-	// of the resource that breaksOff names ends before its end, and what happened in it does not happen again.
+	// during are events in the middle of a streamed list, by resource. The next streamed list of the resource breaksOff ends
+	// early, and the next one has no events.
 	during    map[string][]string
 	breaksOff string
-	// first is what each watch that goes on from a version gets first, by resource.
+	// first is the first line of each watch that begins at a version, by resource.
 	first map[string]string
-	// pagesExpire: all pages but the first get a 410.
+	// pagesExpire: all pages except the first are answered with 410.
 	pagesExpire bool
-	// expired: what is watched from a version gets a 410.
+	// expired: each watch that begins at a version gets an event with 410.
 	expired bool
-	// odd are the resources that are not watched as they should be.
+	// odd are the faults of watches, by resource.
 	odd map[string]odd
-	// pages are what answers instead of the API, by "list pods"; "" is for all.
+	// pages are answers of something else than the API, by "list pods". "" is for all requests.
 	pages map[string]page200
-	// leases are what a single one is answered with, by name; readyz is the body of /readyz, with 500 if it is not empty.
+	// leases are the answers to direct reads, by name. readyz is the body of /readyz, with status 500 if it is not empty.
 	leases map[string]fakeLease
 	readyz string
-	// objects are in the lists.
+	// objects are the lists, by resource.
 	objects map[string][]string
-	// streams are the last opened watches.
+	// streams are the last opened watches, by resource.
 	streams map[string]*fakeStream
-	// progressed are the resources whose lists were asked for since their watch was opened.
+	// progressed are the resources that were listed since their watch was opened.
 	progressed map[string]bool
-	// requests are the queries, by "list pods"; paths are where they went, by resource.
+	// requests are the queries, by "list pods". paths are the last paths, by resource.
 	requests map[string][]string
 	paths    map[string]string
 }
 
-// fakeStream is one watch, preflights aside.
+// fakeStream is a watch, but not one of a preflight.
 type fakeStream struct {
 	lines chan string
 	end   chan struct{}
@@ -106,7 +106,7 @@ func (f *fakeAPI) config() *rest.Config {
 		case f.pipes <- theirs:
 			f.set(func() { f.conns = append(f.conns, theirs) })
 			return ours, nil
-		case <-f.closed: // a transport may dial on when nobody waits for it any more
+		case <-f.closed: // a transport may still dial when nobody waits for the connection
 			return nil, refusedConnection()
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -114,7 +114,7 @@ func (f *fakeAPI) config() *rest.Config {
 	}}
 }
 
-// crash breaks all connections and lets no new ones in.
+// crash breaks all connections and refuses new ones.
 func (f *fakeAPI) crash() {
 	f.set(func() {
 		f.down = true
@@ -124,7 +124,7 @@ func (f *fakeAPI) crash() {
 	})
 }
 
-// set changes how the server answers.
+// set changes the answers.
 func (f *fakeAPI) set(change func()) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -226,7 +226,7 @@ func status(code int, reason metav1.StatusReason, message string) *metav1.Status
 	}
 }
 
-// list answers in pages of one object, or with all of them.
+// list answers with a page of one object, or with all objects.
 func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()

@@ -10,27 +10,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// odd is what is not as it should be with the watches of a resource.
+// odd are the faults of the watches of a resource.
 type odd struct {
-	// mute: no bookmarks. unmoved: none until the resource is listed after the watch was opened, as with a quiet
-	// resource whose watch cache is not told that the rest of etcd moves on.
+	// mute: no bookmarks. unmoved: no bookmarks until the resource is listed, as for a quiet resource whose watch cache does not
+	// know the progress of etcd.
 	mute, unmoved bool
-	// endless: it is not ended when the time that was asked for is over.
+	// endless: the watch does not end after its timeout.
 	endless bool
-	// stalls: a list that comes in as a stream stops before its end.
+	// stalls: a streamed list stops before its end.
 	stalls bool
-	// holds: nothing is answered at all.
+	// holds: the request is not answered.
 	holds bool
-	// breaks: it ends after so long, with a last line.
+	// breaks: the watch ends after this time, with a last line.
 	breaks bool
 	after  time.Duration
 	last   string
 }
 
-// page200 is an answer of something that is not the API.
+// page200 is an answer of something else than the API.
 type page200 struct{ contentType, body string }
 
-// fakeLease is how the server answers for one Lease: with an HTTP status, or not at all.
+// fakeLease is the answer to a direct read: an HTTP status, or none.
 type fakeLease struct {
 	code int
 	hang bool
@@ -59,7 +59,7 @@ func writeLine(w http.ResponseWriter, line string) {
 	w.(http.Flusher).Flush()
 }
 
-// begin sends what comes at once, and reports whether the watch goes on.
+// begin sends the first lines, and reports whether the watch goes on.
 func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string, o odd) bool {
 	f.lock.Lock()
 	expired, objects, during, first := f.expired, f.objects[resource], f.during[resource], f.first[resource]
@@ -93,7 +93,7 @@ func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string,
 	return true
 }
 
-// goOn sends what the test wants, a bookmark each minute and one two seconds before the end, until the time that was asked for is over.
+// goOn sends the lines of the test, a bookmark each minute, and one two seconds before the timeout.
 func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, s *fakeStream, o odd) {
 	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
 	over, minute := time.NewTimer(time.Duration(seconds)*time.Second), time.NewTicker(time.Minute)
@@ -132,7 +132,7 @@ func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, 
 	}
 }
 
-// lease answers for one Lease.
+// lease answers the direct read of a Lease.
 func (f *fakeAPI) lease(w http.ResponseWriter, r *http.Request, name string) {
 	f.lock.Lock()
 	answer := f.leases[name]

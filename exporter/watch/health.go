@@ -9,136 +9,138 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// health says when the watch of one resource is down and up again, as events and, for
-// what is out of the ordinary, as one line in the log each. All calls come one after
-// the other, from the reflector.
+// health follows whether the watch of a resource works. It emits each change as an event, and logs each unusual reason once.
+// The reflector calls it sequentially.
 type health struct {
 	kind event.Kind
 	log  *slog.Logger
 	sink func(event.Event)
-	// revived is told how long the watch was down.
-	revived func(time.Duration)
+	// recovered is called with the time for which the watch was down.
+	recovered func(time.Duration)
 
-	// since is when the watch went down, zero while it is not.
-	since time.Time
-	// doubt is why the watch is not believed, empty while it is: it was silent, or ended as soon as it was open. That it
-	// is open again then says nothing, nor does a list: it is down until an event or a bookmark has come on it.
-	doubt string
+	// downSince is when the watch went down, zero while it works.
+	downSince time.Time
+	// suspect is why the watch is not trusted, empty while it is: it was silent, or it ended whenever it was opened. A suspect
+	// watch stays down, even if it is open and was listed again, until an event or a bookmark has come.
+	suspect event.Reason
 	// listed is when the resource was listed last, zero if it never was.
 	listed time.Time
-	// said are the causes that the log has told since it went down.
-	said []string
-	// refused is since when it is refused and nothing else, zero while it is not;
-	// withdraw ends the watch when that has lasted.
-	refused  time.Time
-	withdraw context.CancelFunc
+	// logged are the reasons that were logged since the watch went down.
+	logged []event.Reason
+	// refusedSince is since when every request has been refused, zero if that is not so. withdraw ends the reflector after
+	// withdrawnAfter.
+	refusedSince time.Time
+	withdraw     context.CancelFunc
 }
 
-// withdrawnAfter is how long a refusal has to last until a right is taken to be
-// withdrawn: servers that start refuse for a while what they will grant.
+// withdrawnAfter is how long a refusal must last before the permission counts as withdrawn. A server that has just started
+// refuses users whom it accepts later.
 const withdrawnAfter = time.Minute
 
-// down: a list or the opening of a watch failed, or a watch's stream ended; in good order if
-// there is no error. Servers end each watch after 5 to 10 minutes, as the reflector asks them to.
+// down is called when a list or the opening of a watch failed, and when a watch ended: in good order if there is no error.
+// Servers end each watch after 5 to 10 minutes, as the reflector asks.
 func (h *health) down(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		return // it was stopped, which is no fault
+		return // kubeflap stopped the watch
 	}
 	now := time.Now()
-	if h.since.IsZero() {
-		h.since = now
+	if h.downSince.IsZero() {
+		h.downSince = now
 	}
-	h.sink(event.Event{Seen: now, Kind: h.kind, Type: event.Down, Reason: causeOf(err)})
+	h.sink(event.Event{Seen: now, Kind: h.kind, Type: event.Down, Reason: reasonOf(err)})
 	h.warn(err)
 	h.noteRefusal(err, now)
 }
 
-// warn says each cause once.
+// warn logs each reason once.
 func (h *health) warn(err error) {
-	cause := causeOf(err)
-	if err == nil || slices.Contains(h.said, cause) {
+	reason := reasonOf(err)
+	if err == nil || slices.Contains(h.logged, reason) {
 		return
 	}
-	h.said = append(h.said, cause)
-	h.log.Warn("the watch fails, trying again", "cause", cause, "err", err)
+	h.logged = append(h.logged, reason)
+	h.log.Warn("the watch fails, trying again", "cause", reason, "err", err)
 }
 
 func (h *health) noteRefusal(err error, now time.Time) {
-	cause := causeOf(err)
-	// What was there once and is absent is a fault of the server's, or of a proxy: it is tried as often as any other.
-	refusal := cause == causeForbidden || cause == causeAbsent && h.listed.IsZero()
+	reason := reasonOf(err)
+	// If a listed resource becomes absent, the server or a proxy is at fault. Then it is retried as after any other fault.
+	refusal := reason == event.ReasonForbidden || reason == event.ReasonAbsent && h.listed.IsZero()
 	switch {
 	case !refusal:
-		h.refused = time.Time{}
-	case h.refused.IsZero():
-		h.refused = now
-	case now.Sub(h.refused) > withdrawnAfter:
+		h.refusedSince = time.Time{}
+	case h.refusedSince.IsZero():
+		h.refusedSince = now
+	case now.Sub(h.refusedSince) > withdrawnAfter:
 		h.withdraw()
 	}
 }
 
-func (h *health) isDown() bool { return !h.since.IsZero() }
+func (h *health) isDown() bool { return !h.downSince.IsZero() }
 
 func (h *health) downFor() time.Duration {
-	if h.since.IsZero() {
+	if h.downSince.IsZero() {
 		return 0
 	}
-	return time.Since(h.since)
+	return time.Since(h.downSince)
 }
 
-// behindFor is how long what is known of the resource has been getting old.
-func (h *health) behindFor() time.Duration { return min(h.downFor(), time.Since(h.listed)) }
+// staleFor is how old the last known state of the resource is.
+func (h *health) staleFor() time.Duration { return min(h.downFor(), time.Since(h.listed)) }
 
-// up: the watch goes on from where it was.
+// up is called when a watch continues where the last one was.
 func (h *health) up(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	h.emitUp()
+}
+
+func (h *health) emitUp() {
 	h.sink(event.Event{Seen: time.Now(), Kind: h.kind, Type: event.Up})
 	h.works()
 }
 
-// doubted: the watch is not to be believed any more, because of err.
-func (h *health) doubted(err error) { h.doubt = causeOf(err) }
+// markSuspect stops trusting the watch because of err.
+func (h *health) markSuspect(err error) { h.suspect = reasonOf(err) }
 
-func (h *health) isDoubted() bool { return h.doubt != "" }
+func (h *health) isSuspect() bool { return h.suspect != "" }
 
-// sign: an event or a bookmark has come on the watch, and is about to go on.
-func (h *health) sign() {
-	if !h.isDoubted() {
+// alive is called before an event or a bookmark of the watch is passed on.
+func (h *health) alive() {
+	if !h.isSuspect() {
 		return
 	}
-	h.doubt = ""
-	h.sink(event.Event{Seen: time.Now(), Kind: h.kind, Type: event.Up})
-	h.works()
+	h.suspect = ""
+	h.emitUp()
 }
 
-// believe: the watch has proved itself otherwise.
-func (h *health) believe(ctx context.Context) {
-	h.doubt = ""
+// trust is called when a suspect watch has turned out to work although nothing came.
+func (h *health) trust(ctx context.Context) {
+	h.suspect = ""
 	h.up(ctx)
 }
 
-// synced: a list is complete, and what listens takes that for a watch that works. If it is not believed, that is taken
-// back: the list was a sign of life of that moment.
+// synced is called after a list. Readers of the events take a complete list for a watch that works. If the watch is suspect,
+// another Down corrects that.
 func (h *health) synced() {
 	h.listed = time.Now()
-	if !h.isDoubted() {
+	if !h.isSuspect() {
 		h.works()
 		return
 	}
-	h.refused = time.Time{}
-	h.sink(event.Event{Seen: h.listed, Kind: h.kind, Type: event.Down, Reason: h.doubt})
+	h.refusedSince = time.Time{}
+	h.sink(event.Event{Seen: h.listed, Kind: h.kind, Type: event.Down, Reason: h.suspect})
 }
 
-// works: the watch works, after a list or because it goes on.
+// works is called when the watch works, after a list or because it continues.
 func (h *health) works() {
 	took := h.downFor()
-	if len(h.said) > 0 {
+	if len(h.logged) > 0 {
 		h.log.Info("the watch works again", "down", took.Round(time.Millisecond))
 	}
 	if h.isDown() {
-		h.revived(took)
+		h.recovered(took)
 	}
-	h.since, h.refused, h.said = time.Time{}, time.Time{}, nil
+	h.downSince, h.refusedSince, h.logged = time.Time{}, time.Time{}, nil
 }

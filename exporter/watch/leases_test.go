@@ -15,7 +15,7 @@ func TestReadLeases(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(f *fakeAPI)
-		// took is how long it may take.
+		// took is how long the read takes.
 		took time.Duration
 		want []string
 	}{
@@ -60,7 +60,7 @@ func TestReadLeases(t *testing.T) {
 				s.start()
 				s.want(event.KindLease, "listing", "synced")
 				if c.name == "nobody listens" {
-					s.stop() // the watches would say it too
+					s.stop() // otherwise the watches fail, too
 					if err := <-s.ran; err != nil {
 						t.Error(err)
 					}

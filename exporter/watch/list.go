@@ -7,52 +7,47 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// pageSize is what kubectl and client-go's pager use.
-const pageSize = 500
-
-// list is for servers without WatchList (before v1.32, and v1.33): there the reflector
-// falls back to it. It takes page by page, so that a cluster of any size fits.
+// list lists page by page, for servers without WatchList (before v1.32, and v1.33). The reflector falls back to it.
 //
-// Reflectors ask for resource version "0", which the server answers from its watch cache and
-// at once, whatever the limit; and with any other version the limit would make it
-// look for exactly that version. So the version is left out: etcd is read in pages, as
-// by kubectl, and the list is current and never older than what was seen before.
-// For one reader, once per relist, that is no burden (the reflector's warning,
-// WatchListPageSize, is of thousands of kubelets that relist together).
+// It leaves the resourceVersion out, so that etcd is read in pages, as by kubectl: the list is current, and its pages are
+// small. A reflector asks for version "0", which the watch cache answers without regard to the limit. With any other version,
+// the limit would make the server look for exactly that version. The reflector warns about such lists because thousands of
+// kubelets may relist at once (Reflector.WatchListPageSize). kubeflap is a single client.
 func (f *follower) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	// Servers give such a request a minute (apiserver, --request-timeout): what takes longer is not answered any more.
-	asking, cancel := context.WithTimeout(ctx, silence)
+	// Servers limit such a request to a minute (apiserver, --request-timeout).
+	limited, cancel := context.WithTimeout(ctx, maxSilence)
 	defer cancel()
-	list, err := pageOf(f.get(&options).Do(asking))
+	page, err := f.resource.List(limited, &options)
 	if err != nil {
-		// A page that has expired is not the end: the pager asks for the whole list then.
-		if options.Continue == "" || !isExpired(err) {
+		// If a later page has expired, the pager asks for the whole list instead.
+		if options.Continue == "" || !apiclient.IsExpired(err) {
 			f.health.down(ctx, err)
 		}
 		return nil, err
 	}
-	if f.large {
-		f.passOn(ctx, list, options.Continue == "")
+	if f.resource.Large {
+		f.passPage(ctx, page, options.Continue == "")
 	}
-	return list, nil
+	return page, nil
 }
 
-// passOn lets a page go on, and nothing of it stays. The reflector lists in a goroutine of its own, for which
-// it does not wait when the context ends (cache.Reflector, list): run does.
-func (f *follower) passOn(ctx context.Context, p *page, first bool) {
+// passPage passes on the objects of a page and empties it. The reflector lists in a goroutine of its own and does not wait for
+// that when the context ends (cache.Reflector, list). So run waits for passing.
+func (f *follower) passPage(ctx context.Context, page *apiclient.Page, first bool) {
 	f.passing <- struct{}{}
 	defer func() { <-f.passing }()
 	if ctx.Err() != nil {
 		return
 	}
 	if first {
-		f.store.say(event.Listing)
+		f.store.emit(event.Listing)
 	}
-	for _, i := range p.Items {
-		_ = f.store.pass(event.Listed, i)
+	for _, i := range page.Items {
+		f.store.pass(event.Listed, i)
 	}
-	p.Items = nil
+	page.Items = nil
 }

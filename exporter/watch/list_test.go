@@ -14,7 +14,7 @@ func threePods() []string {
 	return []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
 }
 
-// The first page has gone on when the second has expired: the list begins anew, in one piece.
+// The second page expires after the first was passed on: the list begins again, in one piece.
 func TestPagesThatExpire(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.noWatchList, s.api.pagesExpire = true, true
@@ -27,7 +27,7 @@ func TestPagesThatExpire(t *testing.T) {
 	})
 }
 
-// Who is told of events may close what they go to as soon as Run is over.
+// The receiver of the events may close its file when Run has returned.
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -43,10 +43,10 @@ func TestNothingComesAfterTheEnd(t *testing.T) {
 						return
 					}
 					s.stop()
-					time.Sleep(time.Minute) // it takes long to write it down
+					time.Sleep(time.Minute) // the receiver is slow
 					select {
 					case <-over:
-						t.Error("Run was over while an event was being told")
+						t.Error("Run returned while an event was passed on")
 					default:
 					}
 				}
@@ -75,8 +75,8 @@ func TestObjectOfAnotherKindIsNoEvent(t *testing.T) {
 	})
 }
 
-// An object that nobody can read: its resource is not watched, which is said once for the watch and once for the
-// list, and both are tried again without haste.
+// An object that cannot be read: its resource is not watched. That is logged once for the watch and once for the list. Both are
+// retried with a back-off.
 func TestObjectThatCannotBeRead(t *testing.T) {
 	const broken = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":5}}`
 	inBubble(t, func(t *testing.T, s *session) {
@@ -97,7 +97,7 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// What waited for the end of a list that broke off is in the next one.
+// Changes that waited for the end of a list which broke off are in the next list.
 func TestListThatBreaksOffAnywhere(t *testing.T) {
 	failure, err := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
 	if err != nil {
@@ -149,7 +149,7 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 	}
 }
 
-// The watch is stopped while what waited for the end of its list is being handed on.
+// The watch is stopped while the changes that waited for the end of its list are sent.
 func TestStopWhileAListIsCaughtUpWith(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.api.objects["pods"] = threePods()

@@ -21,16 +21,16 @@ func refusedConnection() error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// session is a watcher that runs against a fakeAPI in a bubble.
+// session is a Watcher and its fakeAPI in a bubble.
 type session struct {
 	t    *testing.T
 	api  *fakeAPI
 	stop context.CancelFunc
-	// namespace is the only one that is watched; empty for all.
+	// namespace is the watched namespace, empty for all.
 	namespace string
 	ran       chan error
 	watcher   *Watcher
-	// onEvent is called for each event, before it counts as taken.
+	// onEvent is called for each event before it is stored.
 	onEvent func(text string)
 
 	lock   sync.Mutex
@@ -38,7 +38,7 @@ type session struct {
 	log    bytes.Buffer
 }
 
-// inBubble runs a test with a fakeAPI. That all goroutines are gone at the end, synctest sees to.
+// inBubble runs a test with a fakeAPI. synctest fails if a goroutine is left at the end.
 func inBubble(t *testing.T, test func(t *testing.T, s *session)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func (s *session) start() {
 }
 
 func (s *session) sink(e event.Event) {
-	text := e.Type.String() + " " + e.Reason
+	text := e.Type.String() + " " + string(e.Reason)
 	if got, want := reflect.TypeOf(e.Object), reflect.TypeOf(event.New(e.Kind)); e.Type.HasObject() && got != want {
 		s.t.Errorf("%s came as %s", e.Kind, got)
 	}
@@ -77,14 +77,14 @@ func (s *session) sink(e event.Event) {
 	s.events[e.Kind] = append(s.events[e.Kind], text)
 }
 
-// Write takes the log.
+// Write stores the log.
 func (s *session) Write(text []byte) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.log.Write(text)
 }
 
-// want compares the events of a kind since the last time.
+// want compares the events of a kind since the last call.
 func (s *session) want(kind event.Kind, want ...string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -97,7 +97,7 @@ func (s *session) want(kind event.Kind, want ...string) {
 	s.events[kind] = nil
 }
 
-// wantLog counts the lines above debug level that contain a text.
+// wantLog expects a number of log lines of a level that contain a text.
 func (s *session) wantLog(times int, level, text string) {
 	s.t.Helper()
 	if count := s.logged(level, text); count != times {
@@ -105,7 +105,7 @@ func (s *session) wantLog(times int, level, text string) {
 	}
 }
 
-// logged counts the lines with a text.
+// logged counts the log lines of a level that contain a text.
 func (s *session) logged(level, text string) (count int) {
 	synctest.Wait()
 	s.lock.Lock()
@@ -118,7 +118,7 @@ func (s *session) logged(level, text string) (count int) {
 	return count
 }
 
-// wantSorted is for lists, whose objects come in any order.
+// wantSorted is like want, for two objects in any order.
 func (s *session) wantSorted(kind event.Kind, want ...string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -130,15 +130,14 @@ func (s *session) wantSorted(kind event.Kind, want ...string) {
 	s.want(kind, want...)
 }
 
-func (s *session) withdrawRights(d time.Duration) {
+func (s *session) withdrawPermission(d time.Duration) {
 	s.api.set(func() { s.api.refuse["watch pods"], s.api.refuse["list pods"] = 403, 403 })
 	close(s.api.stream("pods").end)
 	time.Sleep(d)
 	s.api.set(func() { clear(s.api.refuse) })
 }
 
-// unrepeat leaves one of events that say the same in a row: how often something is tried again is random. Bookmarks
-// come as time goes by.
+// unrepeat removes repeated events and bookmarks. The number of retries is random.
 func (s *session) unrepeat(kind event.Kind) {
 	synctest.Wait()
 	s.lock.Lock()

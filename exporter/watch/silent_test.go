@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// quietPods begins a session in which nothing comes on the watch of pods any more.
+// quietPods starts a session without further events of pods.
 func quietPods(s *session, o odd) {
 	s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
 	s.api.odd["pods"] = o
@@ -16,7 +16,7 @@ func quietPods(s *session, o odd) {
 	s.want(event.KindPod, "listing", "listed a", "synced")
 }
 
-func TestSilentWatchIsEndedAndHasToProveItself(t *testing.T) {
+func TestSilentWatchIsEndedAndSuspect(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
 		time.Sleep(89 * time.Second)
@@ -25,7 +25,7 @@ func TestSilentWatchIsEndedAndHasToProveItself(t *testing.T) {
 		s.want(event.KindPod, "down silent")
 		s.wantLog(1, "WARN", "cause=silent")
 		time.Sleep(30 * time.Second)
-		s.want(event.KindPod) // it is open again, which says nothing
+		s.want(event.KindPod) // it is open again, but nothing has come
 
 		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 		s.want(event.KindPod, "up", "bookmark")
@@ -45,7 +45,7 @@ func TestEventAfterASilentWatch(t *testing.T) {
 	})
 }
 
-// Events keep a watch alive, and silence is counted from the last of them.
+// The time of silence begins at the last event.
 func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
@@ -59,8 +59,8 @@ func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	})
 }
 
-// What is silent three times is listed anew, all the time; the list alone does not make the watch work.
-func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
+// After three silent watches the resource is listed again, repeatedly. The list alone does not make the watch work.
+func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 	for _, way := range []struct {
 		name        string
 		noWatchList bool
@@ -79,7 +79,7 @@ func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
 				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 				s.want(event.KindPod, "up", "bookmark")
 				s.wantLog(1, "INFO", "works again")
-				// A server that is behind has what is not older than the last version.
+				// A server that is behind also has a list that is not older than the last version.
 				for i, asked := range s.api.asked("watch pods") {
 					if i > 2 && strings.Contains(asked, "sendInitialEvents") && strings.Contains(asked, "resourceVersion=20") {
 						t.Errorf("the list was asked for with %s", asked)
@@ -90,7 +90,7 @@ func TestWatchThatStaysSilentIsListedAnew(t *testing.T) {
 	}
 }
 
-// A list that comes in as a stream and stops in the middle: the next is asked for in pages.
+// A streamed list stops in the middle: the next one is requested in pages.
 func TestListThatStallsInTheMiddle(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
@@ -105,7 +105,7 @@ func TestListThatStallsInTheMiddle(t *testing.T) {
 	})
 }
 
-// Nothing answers when the watch is to go on.
+// A watch is not answered when it is reopened.
 func TestWatchThatIsNotAnswered(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -116,7 +116,7 @@ func TestWatchThatIsNotAnswered(t *testing.T) {
 		s.want(event.KindPod, "down ended")
 		time.Sleep(2 * time.Second)
 		s.want(event.KindPod, "down silent")
-		time.Sleep(10 * time.Second) // it is tried once more, and held up again
+		time.Sleep(10 * time.Second) // the next attempt is not answered either
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(4 * time.Minute)
 		s.unrepeat(event.KindPod)
@@ -124,7 +124,7 @@ func TestWatchThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// A quiet resource: the server has no bookmark to send until it is asked how far etcd is.
+// A quiet resource: the server has no bookmark until a list makes it ask etcd for its progress.
 func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.api.noWatchList = true
@@ -141,7 +141,7 @@ func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
 	})
 }
 
-// A watch that the server should have ended is ended in good order.
+// A watch that the server does not end on time is ended in good order.
 func TestWatchThatIsNotEndedInTime(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{endless: true})
@@ -170,7 +170,7 @@ func TestReopen(t *testing.T) {
 		s.want(event.KindPod, "down silent")
 
 		time.Sleep(10 * time.Second)
-		s.watcher.Reopen(event.KindPod) // behind again, with nothing in between
+		s.watcher.Reopen(event.KindPod) // behind again, without an event in between
 		time.Sleep(5 * time.Second)
 		s.watcher.Reopen(event.KindPod)
 		time.Sleep(2 * time.Second)
@@ -194,7 +194,7 @@ func TestReopenWhatDoesNotRun(t *testing.T) {
 	})
 }
 
-// A list as a stream that is not answered: it is asked for in pages, and the watch has to prove itself.
+// A streamed list is not answered: it is requested in pages, and the watch stays suspect.
 func TestListThatIsNotAnswered(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
@@ -212,8 +212,8 @@ func TestListThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// How long it was down is told in full, whatever was listed in the meantime.
-func TestTimeOfSilenceIsTold(t *testing.T) {
+// The log has the whole time for which the watch was down, regardless of lists in between.
+func TestTimeOfSilenceIsLogged(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
 		time.Sleep(8 * time.Minute)
@@ -225,8 +225,8 @@ func TestTimeOfSilenceIsTold(t *testing.T) {
 	})
 }
 
-// A server that works again says so soon: a watch that has to prove itself is asked for so short a time that its last bookmark comes within seconds.
-func TestWatchThatWorksAgainProvesItselfWithinSeconds(t *testing.T) {
+// A suspect watch gets a short timeout, so that a server which works again sends its last bookmark within seconds.
+func TestWatchThatWorksAgainIsTrustedWithinSeconds(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.noWatchList = true
 		quietPods(s, odd{})
@@ -242,7 +242,7 @@ func TestWatchThatWorksAgainProvesItselfWithinSeconds(t *testing.T) {
 	})
 }
 
-// Where a server sends no bookmarks at all, that it ends watches when it should is the sign of life.
+// If a server sends no bookmarks at all, a watch that ends on time is the sign of life.
 func TestServerWithoutBookmarks(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true})
@@ -252,7 +252,7 @@ func TestServerWithoutBookmarks(t *testing.T) {
 		s.unrepeat(event.KindPod)
 		for _, e := range s.events[event.KindPod] {
 			if e == "down silent" || e == "listing" {
-				s.t.Errorf("it was not believed: %v", s.events[event.KindPod])
+				s.t.Errorf("it was not trusted: %v", s.events[event.KindPod])
 				break
 			}
 		}

@@ -12,74 +12,73 @@ import (
 )
 
 const (
-	// silence is how long a watch may bring nothing. Servers send each watch a bookmark about every minute (apiserver,
-	// cacher.defaultBookmarkFrequency; a reflector always asks for them), plus up to 3 s for the buckets and the timer
-	// that they go by; half a minute more is for a server that is slow.
+	// maxSilence is how long a watch may bring nothing. Servers send each watch a bookmark about every minute (apiserver,
+	// cacher.defaultBookmarkFrequency; a reflector always asks for them), plus up to 3 s for their buckets and timer. Half a
+	// minute more is for a slow server.
 	//
-	// A healthy server leaves bookmarks out in one case: it sends none that is not newer than where the watch began
-	// (cacheWatcher.process), and what is newest in a resource's watch cache moves only with the resource's own events, and
-	// with what etcd says of its progress: every 5 s if etcd was set up by kubeadm, but every 10 minutes by default, or when
-	// the watch cache asks. It asks before it answers a list that has to be current. So that is what a watch without a
-	// bookmark is helped by after nudgeAfter ticks, before the minute is over; from the first bookmark on they come each minute.
-	silence = 90 * time.Second
-	// ticks are the steps in which silence is counted.
-	ticks      = 6
-	nudgeAfter = 3
-	// overtime is how much longer a watch may go on than was asked for. Servers end it by their own clock
-	// (apiserver, handlers.serveWatchHandler), on time.
-	overtime = 30 * time.Second
-	// afterList is for how long a watch goes on after its list if it is to be ended. What ends within a second is listed anew
-	// (cache.VeryShortWatchError).
-	afterList = 1500 * time.Millisecond
+	// A server that works leaves bookmarks out in one case: no version is newer than the one the watch began with
+	// (cacheWatcher.process). The newest version of a resource's watch cache moves with the resource's own events and with
+	// progress notifications of etcd. Those come every 5 s if kubeadm set up etcd, by default every 10 minutes, or when the
+	// watch cache asks. It asks before it answers a list that must be current. So a watch without a bookmark requests such a
+	// list after quietTicks, before a minute is over. From the first bookmark on, they come each minute.
+	maxSilence = 90 * time.Second
+	// silenceTicks are the steps in which silence is counted.
+	silenceTicks = 6
+	quietTicks   = 3
+	// maxOverdue is how long a watch may outlast its timeout. Servers end a watch on time, by their own clock (apiserver,
+	// handlers.serveWatchHandler).
+	maxOverdue = 30 * time.Second
 )
 
-// stream is a watch that tells when and why it ended. The reflector calls Stop as soon as
-// it has seen the end (cache.Reflector, handleAnyWatch), from the same goroutine that hands
-// the events to the store: so the end is told in order, after the last event.
-// Why it ended stands in an event of type Error, which the reflector shows to nobody:
-// to see it the events have to be relayed.
+// stream is a watch that reports when and why it ended. The reflector calls Stop as soon as it has seen the end, in the
+// goroutine that passes the events to the store (cache.Reflector, handleAnyWatch). So the end is reported after the last
+// event. The reason for the end is in an event of type Error, which the reflector shows to nobody. So the stream relays all
+// events.
 type stream struct {
 	watch.Interface
 	out   chan watch.Event
 	done  chan struct{}
+	stop  sync.Once
 	first *watch.Event
-	ended func(error)
-	// behind is full when the watch is to be ended because it is behind.
+	// behind is full when the watch must end because it is behind.
 	behind chan struct{}
 
-	// opened is when the server answered; overdue fires if the server does not end the watch when it should.
+	// onEnd is called once, after the last event. onQuiet is called once, if nothing has come for long.
+	onEnd   func(error)
+	onQuiet func()
+	// onListed takes the objects of a large list that is streamed, nil when the list is complete. changes are the events that
+	// came in between.
+	onListed func(runtime.Object)
+	changes  []watch.Event
+
+	// opened is when the server answered. overdue fires if the server does not end the watch on time.
 	opened  time.Time
 	overdue *time.Timer
-	// tick counts quiet, the time in which nothing came. It counts only while the process runs: after it was stopped
-	// for minutes, what has come in the meantime is taken first. nudge is called once if it is quiet for long.
+	// tick counts quiet, the time in which nothing came. It counts only while the process runs: if the process was stopped for
+	// minutes, the events that came in the meantime are read first.
 	tick  *time.Ticker
 	quiet int
-	// trial: the watch is not believed. One that begins with a list is ended after that, for another that proves itself sooner.
-	trial bool
-	nudge func()
-	// initial: a list comes first, which is complete or not. bookmarked: the server sends bookmarks on this watch.
-	// fruitful: an event or a bookmark has come on it, after the list if there is one.
-	initial, complete, bookmarked, fruitful bool
 
-	// listed takes the objects of a large list that comes in as a stream, nil when it is complete; later is
-	// what happened in the meantime.
-	listed func(runtime.Object)
-	later  []watch.Event
-	stop   sync.Once
+	// probe: the watch is suspect. If it begins with a list, it ends soon after that, and the next one is a short probe.
+	probe bool
+	// listFirst: the watch begins with a list, which is listComplete or not.
+	listFirst, listComplete bool
+	// bookmarked: the server sends bookmarks. delivered: an event or a bookmark came, not counting the list.
+	bookmarked, delivered bool
 
 	lock  sync.Mutex
 	cause error
 }
 
 func newStream(raw watch.Interface, options *metav1.ListOptions) *stream {
-	asked := time.Duration(*options.TimeoutSeconds) * time.Second // by a reflector, always
+	timeout := time.Duration(*options.TimeoutSeconds) * time.Second // a reflector always sets it
 	return &stream{
 		Interface: raw, out: make(chan watch.Event), done: make(chan struct{}), behind: make(chan struct{}, 1),
-		opened: time.Now(), overdue: time.NewTimer(asked + overtime), tick: time.NewTicker(silence / ticks),
+		opened: time.Now(), overdue: time.NewTimer(timeout + maxOverdue), tick: time.NewTicker(maxSilence / silenceTicks),
 	}
 }
 
-// ResultChan gives the watch's events.
+// ResultChan returns the channel of the events.
 func (s *stream) ResultChan() <-chan watch.Event { return s.out }
 
 // Stop ends the watch.
@@ -87,16 +86,16 @@ func (s *stream) Stop() {
 	s.stop.Do(func() {
 		close(s.done)
 		s.Interface.Stop()
-		for range s.out { // until relay is over: the end is told last
+		for range s.out { // until relay has ended
 		}
 		s.lock.Lock()
 		cause := s.cause
 		s.lock.Unlock()
-		s.ended(cause)
+		s.onEnd(cause)
 	})
 }
 
-// discard ends a watch that nobody got.
+// discard ends a watch that was not handed to the reflector.
 func (s *stream) discard() {
 	s.Interface.Stop()
 	s.overdue.Stop()
@@ -111,17 +110,16 @@ func (s *stream) reopen() {
 	}
 }
 
-// look waits for a first event, but not for long, and returns an error if that, or the
-// lack of it, says that the watch does not work.
-func (s *stream) look(ctx context.Context, atMost time.Duration) error {
-	limit := time.NewTimer(atMost)
-	defer limit.Stop()
+// peek waits for the first event, up to a limit. It fails if the watch ended or the event is an error.
+func (s *stream) peek(ctx context.Context, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-limit.C:
+	case <-timer.C:
 	case first, open := <-s.Interface.ResultChan():
 		if !open {
-			return errNoAnswer
+			return errNoEvent
 		}
 		s.first = &first
 		if first.Type == watch.Error {
@@ -131,7 +129,7 @@ func (s *stream) look(ctx context.Context, atMost time.Duration) error {
 	return nil
 }
 
-// relay hands the events on until the watch ends or is stopped, or has to be ended.
+// relay relays the events until the watch ends, is stopped, or is silent, behind or overdue.
 func (s *stream) relay() {
 	defer close(s.out)
 	defer s.overdue.Stop()
@@ -146,7 +144,7 @@ func (s *stream) relay() {
 				return
 			}
 		case <-s.tick.C:
-			if s.quieter() {
+			if s.isSilent() {
 				s.note(errSilent)
 				return
 			}
@@ -154,8 +152,8 @@ func (s *stream) relay() {
 			s.note(errBehind)
 			return
 		case <-s.overdue.C:
-			if !s.fruitful && !(s.trial && s.complete) {
-				s.note(errSilent) // nor has the server ended it
+			if !s.delivered && !(s.probe && s.listComplete) {
+				s.note(errSilent) // the server should have ended it
 			}
 			return
 		case <-s.done:
@@ -164,66 +162,61 @@ func (s *stream) relay() {
 	}
 }
 
-// take hands an event on, and reports whether the watch goes on.
+// take relays an event, and reports whether the watch goes on.
 func (s *stream) take(e watch.Event) bool {
-	if s.listed == nil || !s.takes(e) {
-		if !s.hand(e) || endsList(e) && !s.catchUp() {
+	ends := endsInitialList(e)
+	if s.onListed == nil || !s.keep(e) {
+		if !s.send(e) || ends && !s.sendChanges() {
 			return false
 		}
 	}
-	s.fruitful = s.fruitful || e.Type != watch.Error && (!s.initial || s.complete)
-	if endsList(e) && s.trial {
-		s.overdue.Reset(afterList)
+	s.delivered = s.delivered || e.Type != watch.Error && (!s.listFirst || s.listComplete)
+	if ends && s.probe {
+		s.overdue.Reset(shortWatch)
 	}
-	s.complete = s.complete || endsList(e)
-	s.bookmarked = s.bookmarked || e.Type == watch.Bookmark && !endsList(e)
+	s.listComplete = s.listComplete || ends
+	s.bookmarked = s.bookmarked || e.Type == watch.Bookmark && !ends
 	s.quiet = 0
-	s.tick.Reset(silence / ticks)
+	s.tick.Reset(maxSilence / silenceTicks)
 	return true
 }
 
-// quieter counts the time in which nothing came, and reports whether it was too much.
-func (s *stream) quieter() bool {
+// isSilent counts the ticks in which nothing came, and reports whether there were too many.
+func (s *stream) isSilent() bool {
 	s.quiet++
-	if s.quiet == nudgeAfter && !s.bookmarked {
-		s.nudge()
+	if s.quiet == quietTicks && !s.bookmarked {
+		s.onQuiet()
 	}
-	return s.quiet >= ticks
+	return s.quiet >= silenceTicks
 }
 
-// takes keeps from the reflector what comes before the end of a large list: the objects go on at once, and what
-// happens to them waits until the list is complete. The reflector would gather them (cache.Reflector, watchList).
-func (s *stream) takes(e watch.Event) bool {
+// keep keeps an event of a large list from the reflector, which would store the whole list (cache.Reflector, watchList). An
+// object is passed on at once. A change waits until the list is complete.
+func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:
-		s.listed(e.Object)
+		s.onListed(e.Object)
 	case watch.Modified, watch.Deleted:
-		s.later = append(s.later, e)
+		s.changes = append(s.changes, e)
 	default:
 		return false
 	}
 	return true
 }
 
-// endsList reports whether e is the bookmark that ends a list that came in as a stream.
-func endsList(e watch.Event) bool {
-	bookmark, ok := e.Object.(*item)
-	return ok && e.Type == watch.Bookmark && bookmark.Annotations[metav1.InitialEventsAnnotationKey] == "true"
-}
-
-// catchUp hands on what happened while the list came in.
-func (s *stream) catchUp() bool {
-	later := s.later
-	s.listed, s.later = nil, nil
-	for _, e := range later {
-		if !s.hand(e) {
+// sendChanges sends the changes that came during the list.
+func (s *stream) sendChanges() bool {
+	changes := s.changes
+	s.onListed, s.changes = nil, nil
+	for _, e := range changes {
+		if !s.send(e) {
 			return false
 		}
 	}
 	return true
 }
 
-// note keeps the first cause: stopping a watch may look like a broken connection.
+// note keeps the first cause. A watch that is stopped may look like a broken connection.
 func (s *stream) note(cause error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -232,7 +225,7 @@ func (s *stream) note(cause error) {
 	}
 }
 
-func (s *stream) hand(e watch.Event) bool {
+func (s *stream) send(e watch.Event) bool {
 	if e.Type == watch.Error {
 		s.note(apierrors.FromObject(e.Object))
 	}

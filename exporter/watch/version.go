@@ -2,92 +2,68 @@ package watch
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/rest"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-const (
-	// askAgainAfter is how long a watch has to be down to make it worth while to ask for
-	// the version again: a server that is upgraded is away for longer.
-	askAgainAfter  = time.Minute
-	requestTimeout = 10 * time.Second
-)
+// minOutage is how long a watch must have been down before the version is read again. An upgrade of the server takes longer.
+const minOutage = time.Minute
 
-// serverVersion knows which version the API server is.
+// serverVersion keeps the version of the API server up to date.
 type serverVersion struct {
-	client rest.Interface
+	client *apiclient.Client
 	log    *slog.Logger
 	sink   func(event.Event)
 	again  chan struct{}
 	known  string
-	asked  time.Time
+	readAt time.Time
 }
 
-// revived is told when a watch works again, and how long it did not.
-func (s *serverVersion) revived(after time.Duration) {
-	if after < askAgainAfter {
+// recovered is called when a watch works again.
+func (s *serverVersion) recovered(after time.Duration) {
+	if after < minOutage {
 		return
 	}
 	select {
 	case s.again <- struct{}{}:
-	default: // already to be asked
+	default: // it is about to be read
 	}
 }
 
-// run asks again whenever there is reason to.
+// run reads the version again after outages, until the context ends.
 func (s *serverVersion) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.again:
-			// The six watches come back within seconds of each other.
-			if time.Since(s.asked) >= askAgainAfter {
+			// The six watches recover within seconds of each other.
+			if time.Since(s.readAt) >= minOutage {
 				s.read(ctx)
 			}
 		}
 	}
 }
 
-// read asks for the version and, if it is news, sends it on. Without it only a default
-// is less exact, so a failure is no reason to stop.
+// read reads the version and emits it if it is new. A failure is only logged: without the version, a default is less exact.
 func (s *serverVersion) read(ctx context.Context) {
-	s.asked = time.Now()
-	v, err := s.ask(ctx)
+	s.readAt = time.Now()
+	version, err := s.client.Version(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("the API server does not tell its version", "err", err)
 		}
 		return
 	}
-	if v == s.known {
+	if version == s.known {
 		return
 	}
-	s.known = v
-	s.log.Info("watching a cluster", "version", v)
+	s.known = version
+	s.log.Info("watching a cluster", "version", version)
 	s.sink(event.Event{
-		Seen: time.Now(), Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: v},
+		Seen: time.Now(), Kind: event.KindCluster, Type: event.Listed, Object: &event.Cluster{Version: version},
 	})
-}
-
-func (s *serverVersion) ask(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	raw, err := s.client.Get().AbsPath("/version").SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
-	if err != nil {
-		return "", fmt.Errorf("get /version: %w", err)
-	}
-	var info version.Info
-	if err := json.Unmarshal(raw, &info); err != nil {
-		return "", fmt.Errorf("read /version: %w", err)
-	}
-	return info.GitVersion, nil
 }

@@ -4,75 +4,63 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+	"github.com/kubeflap/kubeflap/exporter/watch/leases"
+	"github.com/kubeflap/kubeflap/exporter/watch/permissions"
 )
 
-// recheck is how often a resource that could not be watched is tried again.
+// recheck is how often a resource that cannot be watched is tried again.
 const recheck = time.Minute
 
-// Watcher watches a cluster, or a namespace of it.
+// Watcher watches a cluster or one namespace.
 type Watcher struct {
-	// namespace is empty for all of them.
-	namespace string
-	log       *slog.Logger
-	sink      func(event.Event)
-	clients   *clients
-	endpoints []endpoint
-	version   serverVersion
-	// leases is the client for direct reads.
-	leases rest.Interface
-	// streams are the watches that run, by resource.
+	// namespaced: only one namespace is watched, so nodes are optional.
+	namespaced bool
+	log        *slog.Logger
+	sink       func(event.Event)
+	client     *apiclient.Client
+	resources  []apiclient.Resource
+	version    serverVersion
+	leases     *leases.Reader
+	// streams are the open watches, by kind.
 	streams [event.NumKinds]atomic.Pointer[stream]
 }
 
-// New prepares to watch the cluster that config leads to, or if a namespace is given only that, and
-// the nodes if that is allowed. The sink gets all events:
-// those of one resource one after the other, those of several resources at once.
+// New prepares to watch the cluster of config. If a namespace is given, it watches only that, and nodes if it may. The sink
+// gets all events. It is called for one event of a kind at a time, and concurrently for several kinds.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
 	}
-	config = rest.CopyConfig(config)
-	config.WarningHandler = newWarnings(logger)
-	config.Wrap(func(transport http.RoundTripper) http.RoundTripper { return answers{transport} })
-	clients, err := newClients(config)
+	client, err := apiclient.New(config, logger)
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{namespace: namespace, log: logger, sink: sink, clients: clients}
-	for _, r := range resources(namespace) {
-		client, err := clients.forGroup(r.group)
-		if err != nil {
-			return nil, err
-		}
-		w.endpoints = append(w.endpoints, endpoint{resource: r, client: client, params: clients.params})
-		if r.kind == event.KindLease {
-			w.leases = client
+	w := &Watcher{
+		namespaced: namespace != "", log: logger, sink: sink, client: client, resources: client.Resources(namespace),
+		version: serverVersion{client: client, log: logger, sink: sink, again: make(chan struct{}, 1)},
+	}
+	for _, r := range w.resources {
+		if r.Kind == event.KindLease {
+			w.leases = leases.NewReader(client, r, sink)
 		}
 	}
-	client, err := clients.forGroup(core)
-	if err != nil {
-		return nil, err
-	}
-	w.version = serverVersion{client: client, log: logger, sink: sink, again: make(chan struct{}, 1)}
 	return w, nil
 }
 
-// Run watches until the context ends. It returns an error only at the start: if
-// credentials are refused, or a right is missing without which there is
-// nothing to tell. A server that cannot be reached is waited for.
+// Run watches until the context ends. It waits for a server that cannot be reached. It fails only at the start: if the server
+// refuses the credentials, or if a permission is missing that kubeflap cannot do without.
 func (w *Watcher) Run(ctx context.Context) error {
-	defer utilnet.CloseIdleConnectionsFor(w.clients.http.Transport)
-	access, err := w.preflight(ctx)
+	defer w.client.CloseIdleConnections()
+	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -82,16 +70,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 	w.version.read(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { w.version.run(ctx) })
-	for _, a := range access {
-		running.Go(func() { w.follow(ctx, a) })
+	for _, access := range all {
+		running.Go(func() { w.follow(ctx, access) })
 	}
 	running.Wait()
 	return nil
 }
 
-// Reopen ends the watch of a resource as if it had been silent, because a direct read has shown what the watch has not:
-// it is behind. The next one goes on from where this one was, and has to prove itself. Without a watch that runs there
-// is nothing to do. Any goroutine may call it.
+// ReadLeases reads some nodes' Leases directly: see leases.Reader. Any goroutine may call it.
+func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
+
+// Reopen ends the watch of a kind, because a direct read has shown that it is behind. The next watch continues where this one
+// was, and is suspect until it has brought something. Reopen does nothing if no watch is open. Any goroutine may call it.
 func (w *Watcher) Reopen(kind event.Kind) {
 	if int(kind) >= len(w.streams) {
 		return
@@ -101,30 +91,30 @@ func (w *Watcher) Reopen(kind event.Kind) {
 	}
 }
 
-// follow follows one resource, from when and as long as it can be.
-func (w *Watcher) follow(ctx context.Context, a access) {
+// follow follows a resource whenever it can be watched, until the context ends.
+func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
 	var listed time.Time
 	for ctx.Err() == nil {
-		if len(a.refused) > 0 || a.absent && listed.IsZero() {
-			w.sink(event.Event{Seen: time.Now(), Kind: a.kind, Type: event.Unavailable, Reason: a.reason()})
-			w.log.Warn("cannot watch "+a.kind.String()+", trying each minute", "cause", a.explain(), "lost", a.without)
-			if !untilGranted(ctx, a.endpoint) {
+		if access.Refused() || access.Absent() && listed.IsZero() {
+			w.sink(event.Event{Seen: time.Now(), Kind: access.Kind, Type: event.Unavailable, Reason: access.Reason()})
+			w.log.Warn("cannot watch "+access.Kind.String()+", trying each minute", "cause", access.Explain(), "lost", access.Lost)
+			if !untilGranted(ctx, access.Resource) {
 				return
 			}
-			w.log.Info("can watch " + a.kind.String() + " now")
+			w.log.Info("can watch " + access.Kind.String() + " now")
 		}
-		f := newFollower(a.endpoint, w)
+		f := newFollower(access.Resource, w)
 		f.health.listed = listed
 		f.run(ctx)
 		listed = f.health.listed
 		if ctx.Err() == nil {
-			a = check(ctx, a.endpoint)
+			access = permissions.Check(ctx, access.Resource)
 		}
 	}
 }
 
-// untilGranted waits until the resource can be watched; false if the context ends before.
-func untilGranted(ctx context.Context, e endpoint) bool {
+// untilGranted waits until the resource can be watched. It reports false if the context ends first.
+func untilGranted(ctx context.Context, resource apiclient.Resource) bool {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	for {
@@ -132,7 +122,7 @@ func untilGranted(ctx context.Context, e endpoint) bool {
 		case <-ctx.Done():
 			return false
 		case <-tick.C:
-			if a := check(ctx, e); a.granted() && ctx.Err() == nil {
+			if access := permissions.Check(ctx, resource); access.Granted() && ctx.Err() == nil {
 				return true
 			}
 		}

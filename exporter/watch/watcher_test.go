@@ -36,7 +36,7 @@ func TestWatchEnds(t *testing.T) {
 		happen   func(s *session)
 		want     []string
 		warnings int
-		// from is where the next watch starts.
+		// from is the version at which the next watch begins.
 		from string
 	}{
 		{
@@ -85,7 +85,7 @@ func TestWatchEnds(t *testing.T) {
 		},
 		{
 			"and a server that has just started refuses for 20 seconds",
-			func(s *session) { s.withdrawRights(20 * time.Second) },
+			func(s *session) { s.withdrawPermission(20 * time.Second) },
 			[]string{"down ended", "down forbidden", "up"},
 			1, "resourceVersion=22",
 		},
@@ -112,12 +112,12 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-func TestRightThatIsWithdrawnMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
+func TestWithdrawnPermissionMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
 		s.start()
 		s.want(event.KindPod, "listing", "listed a", "synced")
-		s.withdrawRights(20 * time.Minute)
+		s.withdrawPermission(20 * time.Minute)
 		time.Sleep(2 * time.Minute)
 		s.unrepeat(event.KindPod)
 		s.want(event.KindPod, "down ended", "down forbidden", "unavailable forbidden", "listing", "listed a", "synced")
@@ -154,7 +154,7 @@ func TestServerWithoutWatchList(t *testing.T) {
 	})
 }
 
-// A cluster does not stand still while its pods are listed.
+// Pods change while they are listed.
 func TestWhatHappensWhileAListComesIn(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}

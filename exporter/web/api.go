@@ -8,14 +8,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// The answer of /api/v1/incidents. Fields may be added; none is removed or changes its meaning.
+// apiAnswer is the answer of /api/v1/incidents. Fields may be added. None is removed or changes its meaning.
 type apiAnswer struct {
 	AsOf      time.Time     `json:"as_of"`
 	Coverage  apiCoverage   `json:"coverage"`
 	Incidents []apiIncident `json:"incidents"`
 }
 
-// apiCoverage says what is not watched, so that no incidents can be told from none that were seen.
+// apiCoverage names what is not watched: an empty list of incidents may mean that kubeflap could not see them.
 type apiCoverage struct {
 	NotWatched []apiNotWatched `json:"not_watched"`
 }
@@ -105,7 +105,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 			return
 		}
 		all, asOf := find(clusters, &q)
-		answer := apiAnswer{AsOf: asOf.UTC(), Coverage: toAPICoverage(gapsOf(clusters, &q)), Incidents: make([]apiIncident, 0, len(all))}
+		answer := apiAnswer{AsOf: asOf.UTC(), Coverage: toAPICoverage(unwatchedOf(clusters, &q)), Incidents: make([]apiIncident, 0, len(all))}
 		for i := range all {
 			answer.Incidents = append(answer.Incidents, toAPI(&all[i]))
 		}
@@ -119,7 +119,7 @@ func writeJSON(w http.ResponseWriter, status int, answer any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	// A reader who has gone away is no fault of ours.
+	// An error means that the client is gone.
 	_ = encoder.Encode(answer)
 }
 
@@ -146,10 +146,10 @@ func toAPI(x *found) apiIncident {
 	return a
 }
 
-func toAPICoverage(gaps []gap) apiCoverage {
+func toAPICoverage(all []unwatched) apiCoverage {
 	a := apiCoverage{NotWatched: []apiNotWatched{}}
-	for _, g := range gaps {
-		a.NotWatched = append(a.NotWatched, apiNotWatched{g.cluster, g.resource, timeOrNull(g.since), g.reason})
+	for _, u := range all {
+		a.NotWatched = append(a.NotWatched, apiNotWatched{u.cluster, u.resource, timeOrNull(u.since), u.reason})
 	}
 	return a
 }
@@ -173,11 +173,11 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// lasted is how long an incident lasted, or has lasted.
+// lasted is how long an incident lasted, or has lasted so far.
 func lasted(x *found) time.Duration {
-	over := x.End
-	if over.IsZero() {
-		over = x.asOf
+	end := x.End
+	if end.IsZero() {
+		end = x.asOf
 	}
-	return max(over.Sub(x.Start), 0)
+	return max(end.Sub(x.Start), 0)
 }

@@ -32,7 +32,7 @@ func cardOf(x *found, detailed bool) card {
 	return c
 }
 
-// whereOf names what an incident is of, where its scope does not say it already.
+// whereOf names the subject of an incident, unless its scope names it already.
 func whereOf(x *found) string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {
@@ -115,12 +115,12 @@ func effectText(s *incident.Service) string {
 	return text
 }
 
-// moment is a time as the page shows it, clock one of the same day.
+// moment formats a time with its date.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
-// length is a duration as people read it.
+// length formats a duration for people.
 func length(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -21,15 +21,14 @@ import (
 //go:embed page
 var files embed.FS
 
-// flapsPage is what the template of /flaps gets.
+// flapsPage is the data of the template of /flaps.
 type flapsPage struct {
-	Query    query
-	From, To string
-	AsOf     string
-	Error    string
-	Cards    []card
-	// Gaps are what is not watched.
-	Gaps       []gapRow
+	Query      query
+	From, To   string
+	AsOf       string
+	Error      string
+	Cards      []card
+	Unwatched  []unwatchedRow
 	Running    int
 	Pending    int
 	Causes     []string
@@ -37,11 +36,11 @@ type flapsPage struct {
 	Namespaces []string
 	Services   []string
 	Nodes      []string
-	// Active are the filters in force, in words.
+	// Active are the filters of the query, in words.
 	Active   []string
 	Filtered bool
-	// One: one incident was asked for, so it is shown with its evidence.
-	One bool
+	// Detailed shows the evidence of each incident: there is only one.
+	Detailed bool
 }
 
 // card is an incident as the page shows it.
@@ -65,7 +64,7 @@ type effectRow struct{ Link, Name, Text string }
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	page, err := template.ParseFS(files, "page/flaps.html")
 	if err != nil {
-		return nil, fmt.Errorf("parse the page of incidents: %w", err)
+		return nil, fmt.Errorf("parse the incidents page: %w", err)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusOK
@@ -83,15 +82,15 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 		}
 		var text bytes.Buffer
 		if err := page.Execute(&text, view); err != nil {
-			logger.Error("the page of incidents could not be made", "err", err)
-			http.Error(w, "The page could not be made; the log says why.", http.StatusInternalServerError)
+			logger.Error("cannot render the incidents page", "err", err)
+			http.Error(w, "The page could not be rendered. The log says why.", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		// The template escapes what would be markup. What would turn the text around it, or is not seen, is shown as what it is.
-		// A reader who has gone away is no fault of ours.
+		// The template escapes markup. printable.Text escapes invisible characters and those that reverse text.
+		// An error means that the client is gone.
 		_, _ = io.WriteString(w, printable.Text(text.String()))
 	}), nil
 }
@@ -106,8 +105,8 @@ func viewOf(clusters []Cluster, q query) flapsPage {
 	view.Active = q.active()
 	all, asOf := find(clusters, &q)
 	view.AsOf = moment(asOf)
-	view.Gaps = gapRows(gapsOf(clusters, &q), asOf)
-	view.One = q.ID != "" || len(all) == 1
+	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
+	view.Detailed = q.ID != "" || len(all) == 1
 	for _, c := range cause.All() {
 		view.Causes = append(view.Causes, c.String())
 	}
@@ -123,13 +122,13 @@ func viewOf(clusters []Cluster, q query) flapsPage {
 		case incident.StatePending:
 			view.Pending++
 		}
-		view.Cards = append(view.Cards, cardOf(&all[i], view.One))
+		view.Cards = append(view.Cards, cardOf(&all[i], view.Detailed))
 	}
 	view.suggest(all)
 	return view
 }
 
-// maxSuggestions bounds what the fields of the filter suggest.
+// maxSuggestions bounds the suggestions of each filter field.
 const maxSuggestions = 200
 
 func (p *flapsPage) suggest(all []found) {

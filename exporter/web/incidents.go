@@ -7,28 +7,28 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// Cluster is where the incidents of one cluster come from.
+// Cluster gives access to the incidents of one cluster.
 type Cluster struct {
-	// Name is empty where there is only one cluster.
+	// Name is empty if there is only one cluster.
 	Name string
-	// Incidents are those as of now, and when that is.
+	// Incidents returns the incidents and the time as of which they are.
 	Incidents func() ([]incident.Incident, time.Time)
-	// Unwatched is what is not watched now: incidents of it are not seen.
-	Unwatched func() []track.Watch
+	// Unwatched returns the resources that are not watched now.
+	Unwatched func() []watches.Watch
 }
 
-// found is an incident, where and as of when.
+// found is an incident of a cluster as of a time.
 type found struct {
 	cluster string
 	asOf    time.Time
 	incident.Incident
 }
 
-// find collects the incidents that are asked for: what goes on first, then the newest. One whose ID is not known, because a replica
-// that saw less, or more, has given it, is found by its subject and a moment at which it went on.
+// find returns the incidents of a query, ongoing ones first, then the newest. Another replica may have given an incident another ID,
+// because it saw more or less. Such an incident is found by its subject and a time at which it was ongoing.
 func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
 	all, asOf = collect(clusters, q)
 	if len(all) == 0 && q.ID != "" && q.Subject != "" && !q.At.IsZero() {

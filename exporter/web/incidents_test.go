@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"html"
 	"log/slog"
 	"net/http"
@@ -24,7 +23,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -34,7 +33,7 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
 
-// lostNode is a log with one incident: node-1 is lost, and with it an address of shop/web.
+// lostNode returns a log with one incident: node-1 is lost, and with it an address of shop/web.
 func lostNode(service string) *correlate.Log {
 	log := correlate.New(10)
 	when := func(seconds float64) transition.At { return transition.At{Time: at(seconds)} }
@@ -55,17 +54,17 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
-func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...track.Watch) Cluster {
+func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watches.Watch) Cluster {
 	return Cluster{
 		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
-		Unwatched: func() []track.Watch { return unwatched },
+		Unwatched: func() []watches.Watch { return unwatched },
 	}
 }
 
 // serverOf serves the incidents of clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched, clusters, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +133,10 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 	s := serverOf(t)
 	cases := []struct{ name, query, says string }{
 		{"mistyped", "srevice=web", "unknown parameter"},
-		{"twice", "node=a&node=b", "parameter node is there 2 times"},
+		{"twice", "node=a&node=b", "parameter node occurs 2 times"},
 		{"too long", "node=" + strings.Repeat("n", 300), "longer than 253 bytes"},
-		{"no cause", "cause=magic", "is none of unknown, node_heartbeat_lost"},
-		{"no time", "from=yesterday", "is no time such as"},
+		{"no cause", "cause=magic", "is not one of unknown, node_heartbeat_lost"},
+		{"no time", "from=yesterday", "is not a time such as"},
 		{"no escape", "namespace=%zz", "malformed query"},
 		{"a semicolon", "namespace=shop;service=web", "malformed query"},
 		{"backwards", "from=20&to=10", "parameter to is before from"},
@@ -195,12 +194,12 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 			t.Errorf("the API answers %v:\n%q", err, text)
 		}
 		if want := strings.ToValidUTF8(name, "\ufffd"); len(answer.Incidents) != 1 || answer.Incidents[0].Services[0].Service != want {
-			t.Errorf("the API does not tell the name %q as it is:\n%q", want, text)
+			t.Errorf("the API changes the name %q:\n%q", want, text)
 		}
 	}
 }
 
-// The links of a page lead to what they say, whatever its name.
+// Links work whatever the names in them are.
 func TestLinksToHostileNames(t *testing.T) {
 	const name = `a&b=c#d?e;f%0a "x" +/é`
 	s := serverOf(t, clusterOf(name, lostNode(name), at(60)))
@@ -234,7 +233,7 @@ func TestThePageLoadsNothingFromElsewhereAndRunsNothing(t *testing.T) {
 	}
 }
 
-// The example of the API's documentation is a real answer.
+// The example in docs/api.md is a real answer.
 func TestAPIDocumentationIsFresh(t *testing.T) {
 	const path, begin, end = "../../docs/api.md", "```json\n", "```\n"
 	page, err := os.ReadFile(path)
@@ -259,42 +258,7 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 	}
 }
 
-// many is a log full of incidents with as much evidence as they may have.
-func many(n int) *correlate.Log {
-	log := correlate.New(n)
-	for i := range n {
-		for j := range 40 {
-			t := float64(i*10) + float64(j)/20
-			web := transition.Address{
-				Service: transition.Service{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
-				Pod:     transition.Pod{Namespace: "shop", Name: "web", Node: fmt.Sprintf("node-%d", j), Owner: fmt.Sprintf("StatefulSet/web%d", i)},
-			}
-			log.Observe(transition.AddressLost{At: transition.At{Time: at(t)}, Address: web, Cause: cause.ProbeFailed})
-			log.Observe(transition.AddressReady{At: transition.At{Time: at(t + 0.02)}, Address: web})
-		}
-	}
-	return log
-}
-
-func BenchmarkPageWith500Incidents(b *testing.B) {
-	log := many(500)
-	handler, err := Handler(metrics.NewPage(prometheus.NewRegistry()), prometheus.NewRegistry(), allWatched,
-		[]Cluster{clusterOf("", log, at(6000))}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, path := range []string{"/flaps", "/api/v1/incidents"} {
-		b.Run(path, func(b *testing.B) {
-			for b.Loop() {
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
-				b.ReportMetric(float64(w.Body.Len()), "bytes")
-			}
-		})
-	}
-}
-
-// A link of one replica opens in the other, which may have seen less and call the incident otherwise.
+// A link of one replica opens at the other one, which may have seen less and given the incident another ID.
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))

@@ -19,13 +19,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// Whoever asks, and in whatever way, is answered as by the library.
+// Every combination of headers gets the answer that client_golang would give.
 func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 	const text2, text3 = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
 			"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
 	gatherer := counted(t)
-	handler, err := Handler(metrics.NewPage(gatherer), prometheus.NewRegistry(), allWatched, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(gatherer), Registry: prometheus.NewRegistry(), Unready: allWatched}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func counted(t *testing.T) *prometheus.Registry {
 	return registry
 }
 
-// answerOf is what a reader gets: the status, what says how it is to be read, and the text.
+// answerOf returns the status, the headers that describe the format, and the text.
 func answerOf(t *testing.T, handler http.Handler, request *http.Request) string {
 	t.Helper()
 	recorder := httptest.NewRecorder()
@@ -102,7 +102,7 @@ func (failing) Gather() ([]*dto.MetricFamily, error) {
 
 func TestAFailedScrapeIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	handler, err := Handler(metrics.NewPage(failing{}), registry, allWatched, nil, slog.New(slog.DiscardHandler))
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(failing{}), Registry: registry, Unready: allWatched}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,16 +25,16 @@ func longest(parameter string) int {
 	return maxParameter
 }
 
-// query is what the URL asks for; what is empty does not filter.
+// query has the parameters of a URL. An empty one does not filter.
 type query struct {
 	Cluster, Namespace, Service, Node, Cause string
 	From, To                                 time.Time
-	// ID names an incident. Subject and At find it where it has another ID: what it is of, and a moment at which it went on.
+	// ID names an incident. Subject and At, a time at which it was ongoing, find it at a replica that gave it another ID.
 	ID, Subject string
 	At          time.Time
 }
 
-// parameters are those that a URL may have, where each goes.
+// parameters returns the setter of each parameter that a URL may have.
 func (q *query) parameters() map[string]func(string) error {
 	text := func(into *string) func(string) error {
 		return func(s string) error {
@@ -51,8 +51,8 @@ func (q *query) parameters() map[string]func(string) error {
 	}
 }
 
-// parseQuery reads the query of a URL. What is unknown or malformed is an error:
-// ignored, it would show everything.
+// parseQuery reads the query of a URL. An unknown or malformed parameter is an error:
+// if it were ignored, the page would show everything.
 func parseQuery(raw string) (query, error) {
 	var q query
 	values, err := url.ParseQuery(raw)
@@ -69,9 +69,9 @@ func parseQuery(raw string) (query, error) {
 		set, ok := known[name]
 		switch {
 		case !ok:
-			return q, fmt.Errorf("unknown parameter %.40q: there are at, cause, cluster, from, id, namespace, node, service, subject, to", name)
+			return q, fmt.Errorf("unknown parameter %.40q: use at, cause, cluster, from, id, namespace, node, service, subject, to", name)
 		case len(values[name]) > 1:
-			return q, fmt.Errorf("parameter %s is there %d times", name, len(values[name]))
+			return q, fmt.Errorf("parameter %s occurs %d times", name, len(values[name]))
 		case len(values[name][0]) > longest(name):
 			return q, fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
 		case values[name][0] == "":
@@ -96,10 +96,10 @@ func (q *query) setCause(s string) error {
 		}
 		all = append(all, c.String())
 	}
-	return fmt.Errorf("%.40q is none of %s", s, strings.Join(all, ", "))
+	return fmt.Errorf("%.40q is not one of %s", s, strings.Join(all, ", "))
 }
 
-// formTime is what a browser's field for date and time sends; it is taken for UTC.
+// formTime is the format of a datetime-local field. It is read as UTC.
 const formTime = "2006-01-02T15:04"
 
 func parseTime(s string) (time.Time, error) {
@@ -111,11 +111,11 @@ func parseTime(s string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%.40q is no time such as 2026-03-01T12:00:00Z or 1772366400", s)
+	return time.Time{}, fmt.Errorf("%.40q is not a time such as 2026-03-01T12:00:00Z or 1772366400", s)
 }
 
-// matches reports whether an incident is asked for. Where its lists are cut off,
-// what is left out may match.
+// matches reports whether an incident belongs to the query. An incident whose list of
+// nodes or Services is truncated matches: the rest may contain the name.
 func (q *query) matches(cluster string, x *incident.Incident) bool {
 	switch {
 	case q.Cluster != "" && q.Cluster != cluster:
@@ -124,7 +124,7 @@ func (q *query) matches(cluster string, x *incident.Incident) bool {
 		return false
 	case q.ID == "" && q.Subject != "" && q.Subject != subjectOf(x):
 		return false
-	case q.ID == "" && !q.At.IsZero() && !wentOn(x, q.At):
+	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
 		return false
 	case q.Cause != "" && q.Cause != x.Cause.String():
 		return false
@@ -138,7 +138,7 @@ func (q *query) matches(cluster string, x *incident.Incident) bool {
 	return q.matchesService(x)
 }
 
-// subjectOf is what an incident is of, as links have it.
+// subjectOf is the subject of an incident, as links contain it.
 func subjectOf(x *incident.Incident) string {
 	if x.Namespace == "" {
 		return x.Subject
@@ -146,11 +146,11 @@ func subjectOf(x *incident.Incident) string {
 	return x.Namespace + "/" + x.Subject
 }
 
-// seenApart is by how much replicas may differ in when an incident began and ended.
-const seenApart = time.Minute
+// replicaSkew is how much replicas may differ in an incident's start and end.
+const replicaSkew = time.Minute
 
-func wentOn(x *incident.Incident, at time.Time) bool {
-	return !at.Before(x.Start.Add(-seenApart)) && (x.End.IsZero() || !at.After(x.End.Add(seenApart)))
+func ongoingAt(x *incident.Incident, at time.Time) bool {
+	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End.IsZero() || !at.After(x.End.Add(replicaSkew)))
 }
 
 func (q *query) matchesService(x *incident.Incident) bool {
@@ -162,7 +162,7 @@ func (q *query) matchesService(x *incident.Incident) bool {
 	})
 }
 
-// active says in words what is filtered.
+// active returns the filters in words.
 func (q *query) active() []string {
 	var all []string
 	add := func(name, value string) {
@@ -190,5 +190,5 @@ func (q *query) active() []string {
 	return all
 }
 
-// isEmpty reports that nothing is filtered.
+// isEmpty reports whether the query has no filter.
 func (q *query) isEmpty() bool { return *q == query{} }

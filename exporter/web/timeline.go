@@ -9,10 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// timeline is the picture of an incident. Places are in per cent of its width and
-// in pixels of its height, so that it fits any screen and its text stays as large as it is.
+// timeline is the drawing of an incident. Positions are in percent of its width and in pixels of its height: it
+// fits any screen, and its text keeps its size.
 type timeline struct {
-	// Bottom is where the times are written.
+	// Bottom is the position of the times.
 	Height, Bottom int
 
 	Rows  []timelineRow
@@ -39,7 +39,7 @@ type span struct{ from, to time.Time }
 const (
 	rowHeight = 30
 	axis      = 22
-	// maxRows is how many rows a lane has at most in the picture of one incident, maxBars how many bars a row.
+	// maxRows bounds the rows of a lane, maxBars the bars of a row.
 	maxRows = 6
 	maxBars = 40
 )
@@ -53,14 +53,14 @@ func laneText(l incident.Track) string {
 	case incident.TrackPod:
 		return "pod not Ready"
 	case incident.TrackConflict:
-		return "selector and hand-written addresses"
+		return "selector conflict"
 	case incident.TrackAddress:
 		return "address out"
 	}
 	return "no ready address"
 }
 
-// draw makes the picture. In a list one row stands for a lane, else one for each name.
+// draw draws an incident. In a list each lane has one row, else each name.
 func draw(x *found, inList bool) *timeline {
 	if len(x.Timeline) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func draw(x *found, inList bool) *timeline {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// In a list nobody looks at what is finer.
+	// Bars that are closer than finest are joined.
 	finest := until.Sub(from) / 400
 	if inList {
 		finest = until.Sub(from) / 50
@@ -127,7 +127,7 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
 	return rows
 }
 
-// place puts a row where it belongs. Stretches that overlap are one bar.
+// place computes the bars and the label of row i. Overlapping spans are one bar.
 func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
 	merged := union(r.spans, 0)
@@ -140,7 +140,7 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 			break
 		}
 		at, wide := scale(s.from), scale(s.to)-scale(s.from)
-		// What is brief must be seen, too.
+		// A brief span must be visible, too.
 		wide = max(wide, 0.6)
 		at = min(at, 100-wide)
 		b := bar{X: percent(at), Width: percent(wide)}
@@ -154,14 +154,14 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 		r.Label = shorten(r.name) + ": " + r.Label
 	}
 	if len(merged) > 1 {
-		r.Label += fmt.Sprintf(", in %d stretches", len(merged))
+		r.Label += fmt.Sprintf(", %d times", len(merged))
 	}
 	if r.more > 0 {
-		r.Label += fmt.Sprintf(" (and %d more that are not drawn)", r.more)
+		r.Label += fmt.Sprintf(" (%d more not drawn)", r.more)
 	}
 }
 
-// shorten keeps the end of a name that does not fit on a phone: there names differ.
+// shorten keeps the end of a name that is too long for a phone: names differ at the end.
 func shorten(name string) string {
 	const most = 22
 	letters := []rune(name)
@@ -173,7 +173,7 @@ func shorten(name string) string {
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// union joins stretches that are no further apart than a gap.
+// union joins spans that are at most gap apart.
 func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span

@@ -17,10 +17,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// server serves a registry with one native histogram; ready says what /-/ready answers.
+// server serves a registry with one native histogram. ready is the answer of /-/ready.
 func server(t *testing.T, ready bool) *httptest.Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -29,12 +29,12 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	})
 	histogram.Observe(7)
 	registry.MustRegister(histogram)
-	handler, err := Handler(metrics.NewPage(registry), registry, func() []track.Watch {
+	handler, err := Handler(Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: func() []watches.Watch {
 		if ready {
 			return nil
 		}
-		return []track.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
-	}, nil, slog.New(slog.DiscardHandler))
+		return []watches.Watch{{Resource: event.KindLease, Since: zero, Reason: "timeout"}, {Resource: event.KindPod}}
+	}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func server(t *testing.T, ready bool) *httptest.Server {
 	return s
 }
 
-func allWatched() []track.Watch { return nil }
+func allWatched() []watches.Watch { return nil }
 
 func get(t *testing.T, s *httptest.Server, path string, header http.Header) (*http.Response, string) {
 	t.Helper()
@@ -122,12 +122,12 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-// waiting is a gatherer, and incidents, that take until they are let go.
-type waiting struct{ begun, letGo chan struct{} }
+// waiting is a gatherer, and a source of incidents, that blocks until it is released.
+type waiting struct{ begun, released chan struct{} }
 
 func (w waiting) wait() {
 	w.begun <- struct{}{}
-	<-w.letGo
+	<-w.released
 }
 
 func (w waiting) Gather() ([]*dto.MetricFamily, error) {
@@ -135,12 +135,12 @@ func (w waiting) Gather() ([]*dto.MetricFamily, error) {
 	return nil, nil
 }
 
-// What is asked at the same time has a limit; what is over it is refused at once, and the probes are answered all the same.
-func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
+// Requests above the limit are refused at once. The probes are always answered.
+func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(metrics.NewPage(w), prometheus.NewRegistry(), allWatched, []Cluster{{Incidents: incidents, Unwatched: allWatched}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Incidents: incidents, Unwatched: allWatched}}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestTooMuchAtTheSameTimeIsRefused(t *testing.T) {
 		if got := ask("/-/ready"); got != http.StatusOK {
 			t.Errorf("/-/ready is answered with %d meanwhile", got)
 		}
-		close(w.letGo)
+		close(w.released)
 		for range room {
 			if got := <-answers; got != http.StatusOK {
 				t.Errorf("%s is answered with %d in the end", path, got)
@@ -193,9 +193,9 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	}
 }
 
-// An admin who shows the page within another one says so in --web.config.file.
+// Headers of --web.config.file take precedence, for example to embed the page in another one.
 func TestHeadersOfTheWebConfigStay(t *testing.T) {
-	handler := Secured(http.NotFoundHandler())
+	handler := withHeaders(http.NotFoundHandler())
 	answer := httptest.NewRecorder()
 	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.com")
 	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/flaps", http.NoBody))
@@ -252,7 +252,7 @@ func TestMetricsCompressed(t *testing.T) {
 	}
 }
 
-func TestProbesTellNothingOfTheCluster(t *testing.T) {
+func TestProbesExposeNothingElse(t *testing.T) {
 	server := httptest.NewServer(Probes(allWatched))
 	t.Cleanup(server.Close)
 	for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 200, "/": 404, "/metrics": 404, "/flaps": 404, "/api/v1/incidents": 404} {

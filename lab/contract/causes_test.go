@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
 // inSubstance is what both the alerts and the incidents say of each cause.
@@ -27,16 +29,10 @@ var inSubstance = map[string][]string{
 	"unknown":             {"he evidence does not tell.", "(kubectl get events -n ", "report a recording of it to kubeflap."},
 }
 
-// closedSet reads the causes where they are declared.
-func closedSet(t *testing.T) (all []string) {
-	src := readFile(t, "exporter/track/cause.go")
-	_, table, ok := strings.Cut(src, "var causeTexts = ")
-	table, _, _ = strings.Cut(table, "\n}")
-	if !ok {
-		t.Fatal("exporter/track/cause.go has no causeTexts any more")
-	}
-	for _, m := range regexp.MustCompile(`Cause\w+: +"(\w+)"`).FindAllStringSubmatch(table, -1) {
-		all = append(all, m[1])
+// closedSet are the causes, without their order.
+func closedSet() (all []string) {
+	for _, c := range cause.All() {
+		all = append(all, c.String())
 	}
 	slices.Sort(all)
 	return all
@@ -44,7 +40,7 @@ func closedSet(t *testing.T) (all []string) {
 
 // One text for all alerts that have a cause, for the whole closed set, and it says what the page says.
 func TestRemedies(t *testing.T) {
-	causes := closedSet(t)
+	causes := closedSet()
 	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go"), ""))
 	text := ""
 	for _, r := range alerts(t) {

@@ -15,7 +15,7 @@ import (
 // cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
 type cluster struct {
 	now       time.Time
-	fold      *track.Fold
+	tracker   *track.Tracker
 	collector *metrics.Collector
 	random    *rand.Rand
 	due       queue
@@ -34,6 +34,7 @@ type workload struct {
 	*event.Service
 	slice    *event.EndpointSlice
 	pods     []*event.Pod
+	ips      map[*event.Pod]string
 	replicas int
 	// recreate: it stops its pod before it starts the next.
 	recreate bool
@@ -66,9 +67,8 @@ func newCluster(start time.Time) *cluster {
 
 // watch makes a new kubeflap begin to watch: it lists what there is.
 func (c *cluster) watch() {
-	c.collector = metrics.NewCollector()
-	c.fold = track.New(track.Settings{BounceWindow: 2 * time.Minute}, c.collector.Observe)
-	c.collector.Read(c.fold, func() time.Time { return c.now })
+	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
+	c.collector = metrics.NewCollector(c.tracker, func() time.Time { return c.now })
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {
@@ -81,19 +81,25 @@ func (c *cluster) watch() {
 		}
 	}
 	for _, k := range event.Kinds() {
-		c.fold.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Listing})
+		c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Listing})
 		for _, o := range objects {
 			if o.Kind() == k {
 				c.tell(event.Listed, o)
 			}
 		}
-		c.fold.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Synced})
+		c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Synced})
+	}
+}
+
+func (c *cluster) apply(e event.Event) {
+	for _, x := range c.tracker.Apply(e) {
+		c.collector.Observe(x)
 	}
 }
 
 func (c *cluster) tell(t event.Type, o event.Object) {
-	if c.fold != nil {
-		c.fold.Apply(event.Event{Seen: c.now, Kind: o.Kind(), Type: t, Object: o})
+	if c.tracker != nil {
+		c.apply(event.Event{Seen: c.now, Kind: o.Kind(), Type: t, Object: o})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func (c *cluster) deploy(namespace, name string, replicas int) *workload {
 	w := &workload{
 		Service:  &event.Service{Meta: idOf(namespace, name), Type: "ClusterIP", Selector: map[string]string{"app": name}},
-		replicas: replicas, recreate: replicas == 1,
+		replicas: replicas, recreate: replicas == 1, ips: map[*event.Pod]string{},
 	}
 	w.slice = &event.EndpointSlice{
 		Meta: idOf(namespace, name+"-slice"), Service: name, Owner: w.UID, ManagedBy: "endpointslice-controller.k8s.io",
@@ -35,10 +35,10 @@ func (c *cluster) start(w *workload, then func()) {
 	w.pods = append(w.pods, p)
 	c.tell(event.Added, clone(p))
 	c.in(2*time.Second, func() {
-		p.Phase, p.IPs = "Running", []string{fmt.Sprintf("10.%d.%d.%d", c.serial>>16&255, c.serial>>8&255, c.serial&255)}
+		p.Phase, w.ips[p] = "Running", fmt.Sprintf("10.%d.%d.%d", c.serial>>16&255, c.serial>>8&255, c.serial&255)
 		p.Containers[0].State, p.Containers[0].Started = "running", c.now
 		c.tell(event.Modified, clone(p))
-		w.slice.Addresses = append(w.slice.Addresses, event.Address{UID: p.UID, IP: p.IPs[0], Node: p.Node})
+		w.slice.Addresses = append(w.slice.Addresses, event.Address{UID: p.UID, IP: w.ips[p], Node: p.Node})
 		c.tell(event.Modified, copyOf(w.slice))
 	})
 	c.in(c.between(6*time.Second, 25*time.Second), func() {
@@ -64,11 +64,11 @@ func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
 func (c *cluster) sync(w *workload) {
 	var all []event.Address
 	for _, p := range w.pods {
-		if len(p.IPs) == 0 {
+		if w.ips[p] == "" {
 			continue
 		}
 		is, leaves := p.Ready.Status == event.StatusTrue, !p.Deletion.IsZero()
-		all = append(all, event.Address{UID: p.UID, IP: p.IPs[0], Node: p.Node, Ready: is && !leaves, Serving: is, Terminating: leaves})
+		all = append(all, event.Address{UID: p.UID, IP: w.ips[p], Node: p.Node, Ready: is && !leaves, Terminating: leaves})
 	}
 	w.slice.Addresses = all
 	c.tell(event.Modified, copyOf(w.slice))
@@ -83,6 +83,7 @@ func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 	c.in(c.between(3*time.Second, 20*time.Second), func() {
 		w.pods = slices.DeleteFunc(w.pods, func(x *event.Pod) bool { return x == p })
+		delete(w.ips, p)
 		c.tell(event.Deleted, clone(p))
 		c.sync(w)
 	})

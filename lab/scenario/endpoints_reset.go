@@ -51,7 +51,7 @@ func endpointsResetPages() []Page {
 		name = metav1.NamespaceSystem + "/" + name
 		pages = append(pages, Page{
 			Alert: "KubeflapEndpointsReset", Object: "Service " + name,
-			Says:   []string{"the endpoints controller wiped hand-written addresses", "remove the selector of the Service"},
+			Says:   []string{"the endpoints controller overwrote manually managed addresses", "remove the selector of the Service"},
 			Remedy: "Remove the selector of Service " + name,
 		})
 	}

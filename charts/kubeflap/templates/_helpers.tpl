@@ -2,7 +2,7 @@
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* A Service's name has no dots and begins with a letter; that of a release need not. */ -}}
+{{- /* A Service's name has no dots and starts with a letter; a release's name may differ. */ -}}
 {{- define "kubeflap.fullname" -}}
 {{- $name := .Values.fullnameOverride -}}
 {{- if not $name -}}
@@ -12,7 +12,7 @@
 {{ $name | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* The name of what lies outside of the release's namespace, where another release may have the same name. No name holds a colon by itself. */ -}}
+{{- /* The name of objects outside of the release's namespace, where another release may have the same name. Other names contain no colon. */ -}}
 {{- define "kubeflap.clusterName" -}}
 {{ include "kubeflap.namespace" . }}:{{ include "kubeflap.fullname" . }}
 {{- end }}
@@ -34,7 +34,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- merge $own (default dict .Values.commonLabels) | toYaml }}
 {{- end }}
 
-{{- /* metadata of an object: root, name, and what else it has of namespace, labels and annotations; namespace "-" is none. */ -}}
+{{- /* metadata of an object: root, name, and optionally namespace, labels and annotations; namespace "-" means none. */ -}}
 {{- define "kubeflap.metadata" -}}
 {{- $root := .root -}}
 name: {{ .name | quote }}
@@ -53,7 +53,7 @@ annotations:
 {{ default (ternary (include "kubeflap.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
 
-{{- /* What a role is bound to: root, and the role's kind. */ -}}
+{{- /* roleRef and subjects of a binding: root, and the role's kind. */ -}}
 {{- define "kubeflap.bound" -}}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
@@ -82,13 +82,13 @@ subjects:
 {{- end }}
 {{- end }}
 
-{{- /* What the page and the metrics are reached by. */ -}}
+{{- /* The URL scheme of the page and the metrics. */ -}}
 {{- define "kubeflap.scheme" -}}
 {{- $content := not (empty (get (default dict .Values.webConfig.content) "tls_server_config")) -}}
 {{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
 {{- end }}
 
-{{- /* A probe: path, and its timing. Its port asks for no certificate and no password, which the kubelet has not. */ -}}
+{{- /* A probe: path and timing. Its port asks for no certificate or password, because the kubelet has none. */ -}}
 {{- define "kubeflap.probe" -}}
 httpGet:
   path: {{ .path }}
@@ -96,7 +96,7 @@ httpGet:
 {{ toYaml .timing }}
 {{- end }}
 
-{{- /* Values that contradict each other. */ -}}
+{{- /* Refuses values that contradict each other. */ -}}
 {{- define "kubeflap.check" -}}
 {{- $web := .Values.webConfig -}}
 {{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
@@ -116,7 +116,7 @@ httpGet:
 {{- end -}}
 {{- end }}
 
-{{- /* In the network of the node its ports are taken while it runs: a pod more finds no place. */ -}}
+{{- /* With hostNetwork, a running pod occupies its ports, so a surge pod cannot be scheduled. */ -}}
 {{- define "kubeflap.strategy" -}}
 {{- $given := default dict .Values.updateStrategy | deepCopy -}}
 {{- if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
@@ -131,7 +131,7 @@ httpGet:
 {{- range $arg := .Values.extraArgs -}}
   {{- $flag := splitList "=" $arg | first -}}
   {{- range fromYamlArray $own -}}
-    {{- /* That may be given more than once. */ -}}
+    {{- /* --web.listen-address may be repeated. */ -}}
     {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
       {{- fail (printf "extraArgs: %s is set by a value of its own, and kubeflap does not take it twice" $flag) -}}
     {{- end -}}
@@ -164,7 +164,7 @@ httpGet:
 {{- end }}
 {{- end }}
 
-{{- /* Prometheus takes one way to log in: name (of what scrapes), of (its values). */ -}}
+{{- /* Prometheus accepts one authentication method: name (of the monitor), of (its values). */ -}}
 {{- define "kubeflap.oneLogin" -}}
 {{- if and .of.basicAuth .of.authorization -}}
 {{- fail (printf "%s has basicAuth and authorization: a scrape has one of them" .name) -}}

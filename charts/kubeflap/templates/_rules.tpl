@@ -1,4 +1,4 @@
-{{- /* The groups of the rules in rules/, changed as the values say. */ -}}
+{{- /* The rule groups in rules/, with the changes from the values. */ -}}
 {{- define "kubeflap.groups" -}}
 {{- $root := . -}}
 {{- $groups := list -}}
@@ -19,7 +19,7 @@
 {{- concat $groups (default list .Values.prometheusRule.extraGroups) | toYaml -}}
 {{- end }}
 
-{{- /* A rule, or nothing if it is switched off: values, rule. */ -}}
+{{- /* A rule, or nothing if it is disabled: values, rule. */ -}}
 {{- define "kubeflap.rule" -}}
 {{- $rule := .rule -}}
 {{- if not $rule.alert -}}
@@ -49,7 +49,7 @@
 {{- end -}}
 {{- end }}
 
-{{- /* A rule's annotations with the links of the values: values, rule. */ -}}
+{{- /* A rule's annotations with the links from the values: values, rule. */ -}}
 {{- define "kubeflap.linked" -}}
 {{- $links := .values.links -}}
 {{- $linked := dict -}}

@@ -50,7 +50,7 @@ func TestConsumerBouncesMatchTheMetricWhileAnotherLossWaits(t *testing.T) {
 	b.at(10.5).is(event.Modified, updated(event.StatusTrue, ""), aSlice("s", "web-1", "-web-2"))
 	b.at(11).is(event.Modified, updated(event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "-web-2"))
 	b.at(11.5).is(event.Modified, updated(event.StatusTrue, ""), aSlice("s", "web-1", "-web-2"))
-	want := b.tracker.Tenants(b.now, nil)[0].Bounces[0]
+	want := b.tracker.Consumers(b.now, nil)[0].Bounces[0]
 	for _, x := range b.asOf(20) {
 		if x.Cause == cause.InPlaceUpdate {
 			equal(t, "bounces of a consumer that gathers nothing", x.Numbers.Windows[0].Bounces, int(want))

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -78,7 +79,7 @@ func reportedBy(t *testing.T, events []event.Event) string {
 		// A status update is a heartbeat as well, so the number of late ones depends on when it is seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
 	}
-	for _, x := range f.Tenants(end, nil) {
+	for _, x := range f.Consumers(end, nil) {
 		lines = append(lines, fmt.Sprintf("consumers %+v", x))
 	}
 	for _, x := range log.Incidents(end) {
@@ -134,8 +135,8 @@ func TestConsumerBouncesMatchTheMetric(t *testing.T) {
 	}
 	end := events[len(events)-1].Seen.Add(time.Minute)
 	counted, reported := map[time.Duration]int{}, map[time.Duration]int{}
-	for _, x := range f.Tenants(end, nil) {
-		for i, window := range track.Windows() {
+	for _, x := range f.Consumers(end, nil) {
+		for i, window := range consumers.Windows() {
 			counted[window] += int(x.Bounces[i])
 		}
 	}

@@ -104,7 +104,7 @@ func aService(name, uid string, selector bool) *event.Service {
 func manualEndpoints(ips ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: event.ParseUID("ep/web"), Namespace: "shop", Name: "web"}}
 	for _, ip := range ips {
-		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true, Serving: true})
+		o.Addresses = append(o.Addresses, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true})
 	}
 	return o
 }
@@ -116,9 +116,9 @@ func aSlice(owner string, addresses ...string) *event.EndpointSlice {
 		Owner: event.ParseUID(owner), ManagedBy: "endpointslice-controller.k8s.io",
 	}
 	for i, a := range addresses {
-		x := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true, Serving: true}
+		x := event.Address{IP: fmt.Sprintf("10.0.0.%d", i+1), Ready: true}
 		if a[0] == '-' {
-			x.Ready, x.Serving, a = false, false, a[1:]
+			x.Ready, a = false, a[1:]
 		}
 		x.UID = event.ParseUID("pod/" + a)
 		o.Addresses = append(o.Addresses, x)

@@ -4,15 +4,15 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// consumerBounces are the bounces that consumerBounces see, by window as track.Windows has them.
-type consumerBounces [track.NumWindows]int
+// consumerBounces are the bounces that consumers see, by window as consumers.Windows has them.
+type consumerBounces [consumers.NumWindows]int
 
 // Count counts an address that a consumer would have put back and taken out again.
 func (c *consumerBounces) Count(window time.Duration) {
-	for i, x := range track.Windows() {
+	for i, x := range consumers.Windows() {
 		if x == window {
 			c[i]++
 		}
@@ -27,7 +27,7 @@ func (c *consumerBounces) take(from consumerBounces) {
 
 func (c *consumerBounces) windows() []advice.Window {
 	var all []advice.Window
-	for i, window := range track.Windows() {
+	for i, window := range consumers.Windows() {
 		all = append(all, advice.Window{Length: window, Bounces: c[i]})
 	}
 	return all

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/model"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track"
+)
+
+// clusterFlags choose the cluster to watch.
+type clusterFlags struct{ kubeconfig, namespace *string }
+
+func addClusterFlags(cmd *kingpin.CmdClause) clusterFlags {
+	return clusterFlags{
+		cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it: $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
+			String(),
+		cmd.Flag("namespace", "Watch only this namespace, and nodes and their Leases if that is allowed. Needs no cluster-wide permission.").
+			String(),
+	}
+}
+
+// pipelineFlags configure a pipeline.
+type pipelineFlags struct {
+	tracker   *trackerFlags
+	incidents positiveInt
+}
+
+func addPipelineFlags(cmd *kingpin.CmdClause) *pipelineFlags {
+	f := &pipelineFlags{tracker: addTrackerFlags(cmd)}
+	addFlag(cmd, "incidents.size", "How many incidents are kept. The oldest are dropped first.", "500", &f.incidents)
+	return f
+}
+
+func (f *pipelineFlags) settings() settings { return settings{f.tracker.settings(), int(f.incidents)} }
+
+// trackerFlags configure the tracker.
+type trackerFlags struct {
+	gracePeriod, bounceWindow positiveDuration
+	source                    string
+}
+
+const (
+	sourceAuto           = "auto"
+	sourceEndpointSlices = "endpointslices"
+	sourceEndpoints      = "endpoints"
+)
+
+func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
+	f := &trackerFlags{}
+	addFlag(cmd, "node-monitor-grace-period", "The value of this flag of the kube-controller-manager. "+
+		"With 0s, kubeflap takes it from the kube-controller-manager's pod, from what it observes, or from the server's version.", "0s", &f.gracePeriod)
+	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
+	addFlag(cmd, "endpoints.source", "Where to read the state of addresses: auto uses EndpointSlices if the cluster has them, else Endpoints.",
+		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
+	return f
+}
+
+// trackerDefaults are the tracker's flags if none is given.
+func trackerDefaults() trackerFlags {
+	return trackerFlags{bounceWindow: positiveDuration(2 * time.Minute), source: sourceAuto}
+}
+
+func (f *trackerFlags) settings() track.Settings {
+	settings := track.Settings{GracePeriod: time.Duration(f.gracePeriod), BounceWindow: time.Duration(f.bounceWindow)}
+	switch f.source {
+	case sourceEndpointSlices:
+		settings.AddressSource = event.KindEndpointSlice
+	case sourceEndpoints:
+		settings.AddressSource = event.KindEndpoints
+	}
+	return settings
+}
+
+// addFlag adds a flag whose errors name it.
+func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Value) {
+	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
+}
+
+// named is the value of a flag whose errors name the flag.
+type named struct {
+	kingpin.Value
+	flag string
+}
+
+// Set implements kingpin.Value.
+func (n named) Set(s string) error {
+	if err := n.Value.Set(s); err != nil {
+		return fmt.Errorf("--%s: %w", n.flag, err)
+	}
+	return nil
+}
+
+// choice is a flag that takes one of several words.
+type choice struct {
+	word  *string
+	words []string
+}
+
+// Set implements kingpin.Value.
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(c.words, ", "))
+	}
+	*c.word = s
+	return nil
+}
+
+// String implements kingpin.Value.
+func (c choice) String() string { return *c.word }
+
+// positiveDuration is a flag that takes a duration as Prometheus or Go write it, such as 1m30s, 500ms or 1d. It is 0 or more.
+type positiveDuration time.Duration
+
+// Set implements kingpin.Value.
+func (d *positiveDuration) Set(s string) error {
+	parsed, err := time.ParseDuration(s)
+	if err != nil {
+		long, modelErr := model.ParseDuration(s)
+		if modelErr != nil {
+			return fmt.Errorf("%q is not a duration such as 30s or 2m", s)
+		}
+		parsed = time.Duration(long)
+	}
+	if parsed < 0 {
+		return fmt.Errorf("%q is negative", s)
+	}
+	*d = positiveDuration(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (d *positiveDuration) String() string { return time.Duration(*d).String() }
+
+// positiveInt is a flag that takes a whole number above 0.
+type positiveInt int
+
+// Set implements kingpin.Value.
+func (n *positiveInt) Set(s string) error {
+	parsed, err := strconv.Atoi(s)
+	if err != nil || parsed < 1 {
+		return fmt.Errorf("%q is not a whole number above 0", s)
+	}
+	*n = positiveInt(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (n *positiveInt) String() string { return strconv.Itoa(int(*n)) }
+
+// speed is a flag that takes a number above 0.
+type speed float64
+
+// Set implements kingpin.Value.
+func (v *speed) Set(s string) error {
+	parsed, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(parsed > 0) || math.IsInf(parsed, 0) {
+		return fmt.Errorf("%q is not a number above 0", s)
+	}
+	*v = speed(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }

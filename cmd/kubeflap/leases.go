@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/watch"
+)
+
+// checkLeases reads Leases directly while the tracker cannot know whether the nodes are silent or the watch of their Leases is. It
+// reopens that watch when it lags behind. The Leases that it reads come in as events.
+func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	var reads sync.WaitGroup
+	defer reads.Wait()
+	free := make(chan struct{}, 1)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case t := <-ticker.C:
+			if tracker.LeasesBehind(t) {
+				watcher.Reopen(event.KindLease)
+			}
+			names := tracker.LeasesToRead(t)
+			if len(names) == 0 {
+				continue
+			}
+			select {
+			case free <- struct{}{}:
+				reads.Go(func() {
+					defer func() { <-free }()
+					watcher.ReadLeases(ctx, names)
+				})
+			default: // the last read is not done
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/common/promslog"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
+)
+
+// blockedPipe is a pipe that nobody reads until it is released.
+type blockedPipe struct {
+	released chan struct{}
+	text     bytes.Buffer
+}
+
+func (s *blockedPipe) Write(text []byte) (int, error) {
+	<-s.released
+	return s.text.Write(text)
+}
+
+// logOn logs to a pipe through a queue, as the program does.
+func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
+	logging := &promslog.Config{Writer: pipe}
+	log := throughQueue(logging)
+	return promslog.New(logging), log
+}
+
+// Events, scrapes and probes go on while nobody reads the log.
+func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
+	pipe := &blockedPipe{released: make(chan struct{})}
+	logger, log := logOn(pipe)
+	p := newPipeline(trackerSettings(), time.Now, logReporter{logger})
+	registry := newRegistry(log.droppedLines)
+	page := metrics.NewPage(registry)
+	page.Add(p.collector, "")
+	config, systemd := "", false
+	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+	program, found := listening()
+	untilTheEnd(t, func(ctx context.Context) error {
+		return serve(ctx, program, flags, web.Pages{Metrics: page, Registry: registry, Clusters: []web.Cluster{p.cluster("")}, Unready: p.unready})
+	})
+	address := <-found
+	for _, k := range event.Kinds() {
+		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Listing})
+		p.apply(event.Event{Seen: time.Now(), Kind: k, Type: event.Synced})
+	}
+	const flaps = maxQueuedLines + 1000
+	for i := range flaps {
+		node := &event.Node{Meta: event.Meta{Name: "node-1"}, Ready: &event.Condition{Status: event.Status(1 + i%2)}}
+		p.apply(event.Event{Seen: time.Now(), Kind: event.KindNode, Type: event.Modified, Object: node})
+	}
+	for _, page := range everyPage {
+		if got := (visitor{}).status(t, "http://"+address+page); got != http.StatusOK {
+			t.Errorf("%s is answered with %d", page, got)
+		}
+	}
+	_, text, err := visitor{}.ask(t, http.MethodGet, "http://"+address+"/metrics")
+	if want := fmt.Sprintf("\nkubeflap_log_lines_dropped_total %.0f\n", log.droppedLines()); err != nil || log.droppedLines() == 0 || !strings.Contains(text, want) {
+		t.Errorf("%v: %q is missing in\n%s", err, want, text)
+	}
+	close(pipe.released)
+	log.close()
+	checkDropped(t, pipe.text.String(), log)
+}
+
+// checkDropped checks that one line of the log says how many are missing.
+func checkDropped(t *testing.T, text string, log *logQueue) {
+	t.Helper()
+	if want := fmt.Sprintf("lines=%.0f\n", log.droppedLines()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
+		t.Errorf("it does not end with %q, or reports it more than once:\n...%s", want, text[max(0, len(text)-500):])
+	}
+}
+
+func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &blockedPipe{released: make(chan struct{})}
+		var out strings.Builder
+		log := newLogQueue(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
+		for i := range maxQueuedLines + 10 {
+			fmt.Fprintf(log, "%d\n", i)
+			synctest.Wait() // until the first is being written
+		}
+		close(pipe.released)
+		synctest.Wait()
+		fmt.Fprintln(log, "behind")
+		log.close()
+		for i := range maxQueuedLines + 1 {
+			fmt.Fprintf(&out, "%d\n", i)
+		}
+		out.WriteString("9 dropped\nbehind\n")
+		if got := pipe.text.String(); got != out.String() {
+			t.Errorf("got ...%q", got[max(0, len(got)-100):])
+		}
+	})
+}
+
+// A line has the time at which it was logged, not written.
+func TestQueuedLinesKeepTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &blockedPipe{released: make(chan struct{})}
+		logger, log := logOn(pipe)
+		logger.Info("early")
+		stamp := time.Now().Format("time=2006-01-02T15:04:05")
+		time.Sleep(time.Hour)
+		close(pipe.released)
+		log.close()
+		if got := pipe.text.String(); !strings.HasPrefix(got, stamp) {
+			t.Errorf("the time is not %s: %s", stamp, got)
+		}
+	})
+}
+
+func TestADeadPipeDelaysTheExitForTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &blockedPipe{released: make(chan struct{})}
+		log := newLogQueue(pipe, nil)
+		fmt.Fprintln(log, "last words")
+		begin := time.Now()
+		log.close()
+		if took := time.Since(begin); took != flushTimeout {
+			t.Errorf("it took %s", took)
+		}
+		close(pipe.released) // the test's end waits for all goroutines
+	})
+}
+
+// replay --once logs everything: nothing else waits for it.
+func TestABlockingQueueDropsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := &blockedPipe{released: make(chan struct{})}
+		log := newLogQueue(pipe, nil)
+		ctx, interrupt := context.WithCancel(t.Context())
+		log.block(ctx)
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			for i := range 3 * maxQueuedLines {
+				fmt.Fprintln(log, i)
+			}
+		}()
+		synctest.Wait()
+		if log.droppedLines() != 0 {
+			t.Errorf("%v dropped", log.droppedLines())
+		}
+		interrupt() // a dead pipe must not block it any more
+		<-written
+		if want := float64(2*maxQueuedLines - 1); log.droppedLines() != want {
+			t.Errorf("after an interrupt %v dropped, want %v", log.droppedLines(), want)
+		}
+		log.onDropped = func(int) {}
+		close(pipe.released)
+		log.close()
+	})
+}
+
+// The error is printed after the whole log.
+func TestTheErrorComesAfterTheLog(t *testing.T) {
+	status, _, errOut := kubeflap(t, "replay", "--once", damaged(t, 50))
+	all := strings.Split(strings.TrimSpace(errOut), "\n")
+	if status != 1 || len(all) < 2 || !strings.HasPrefix(all[len(all)-1], "kubeflap: ") || !strings.HasPrefix(all[0], "time=") {
+		t.Errorf("status %d:\n%s", status, errOut)
+	}
+}

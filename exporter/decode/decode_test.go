@@ -1,0 +1,117 @@
+package decode
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+func apiTime(seconds int) metav1.Time {
+	// In another zone than UTC, as the API's decoders return it.
+	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
+}
+
+// protobuf is an API type.
+type protobuf interface{ Marshal() ([]byte, error) }
+
+// read encodes an object as the API server does, and decodes it.
+func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
+	t.Helper()
+	data, err := object.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := (&Reader{}).Object(kind, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Slim
+}
+
+func wantSlim(t *testing.T, got, want event.Object) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		g, _ := json.MarshalIndent(got, "", " ")
+		w, _ := json.MarshalIndent(want, "", " ")
+		t.Errorf("got %s\nwant %s", g, w)
+	}
+}
+
+func TestNode(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		node corev1.Node
+		want event.Node
+	}{
+		{"a node that is empty", corev1.Node{}, event.Node{}},
+		{"a node that never reported has no Ready", corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "a", UID: uid},
+			Spec:       corev1.NodeSpec{Unschedulable: true},
+		}, event.Node{Meta: event.Meta{Name: "a", UID: event.ParseUID(uid)}, Unschedulable: true}},
+		{"a node that is not ready", corev1.Node{
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"}}},
+			Status: corev1.NodeStatus{
+				NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.36.3", BootID: "b"},
+				Conditions: []corev1.NodeCondition{
+					{Type: "MemoryPressure", Status: "True"},
+					{Type: "Ready", Status: "False", Reason: "KubeletNotReady", Message: "PLEG", LastHeartbeatTime: apiTime(9), LastTransitionTime: apiTime(5)},
+				},
+			},
+		}, event.Node{
+			KubeletVersion: "v1.36.3", BootID: "b",
+			Taints: []event.Taint{{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"}},
+			Ready: &event.Condition{
+				Status: event.StatusFalse, Reason: "KubeletNotReady", Message: "PLEG",
+				Heartbeat: noon.Add(9 * time.Second), Transition: noon.Add(5 * time.Second),
+			},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindNode, &c.node), &c.want) })
+	}
+}
+
+func TestLease(t *testing.T) {
+	duration, renew := int32(40), metav1.NewMicroTime(noon.Add(1500*time.Microsecond).Local())
+	for _, c := range []struct {
+		name  string
+		lease coordinationv1.Lease
+		want  event.Lease
+	}{
+		{"a lease that was never renewed", coordinationv1.Lease{}, event.Lease{}},
+		{"a heartbeat, to the microsecond", coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "a"},
+			Spec:       coordinationv1.LeaseSpec{RenewTime: &renew, LeaseDurationSeconds: &duration},
+		}, event.Lease{
+			Meta:  event.Meta{Namespace: "kube-node-lease", Name: "a"},
+			Renew: noon.Add(1500 * time.Microsecond), DurationSeconds: 40,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindLease, &c.lease), &c.want) })
+	}
+}
+
+func TestService(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		service corev1.Service
+		want    event.Service
+	}{
+		{"a service without a selector", corev1.Service{Spec: corev1.ServiceSpec{Type: "ClusterIP", ClusterIP: "10.0.0.1"}}, event.Service{Type: "ClusterIP"}},
+		{"a headless one that publishes all", corev1.Service{Spec: corev1.ServiceSpec{
+			Type: "ClusterIP", ClusterIP: "None", PublishNotReadyAddresses: true, Selector: map[string]string{"app": "web"},
+		}}, event.Service{Type: "ClusterIP", PublishNotReady: true, Selector: map[string]string{"app": "web"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindService, &c.service), &c.want) })
+	}
+}

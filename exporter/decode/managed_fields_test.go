@@ -1,0 +1,128 @@
+package decode
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// The managed fields that an API server v1.36 keeps for a pod of a Deployment, in the server's order.
+const (
+	replicaSetFields = `{"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:app":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:ports":{".":{},"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}}}},"f:readinessGates":{},"f:restartPolicy":{}}}`
+	kubeletAlone     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Initialized\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"PodScheduled\"}":{"f:observedGeneration":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIPs":{".":{},"k:{\"ip\":\"10.0.0.7\"}":{".":{},"f:ip":{}}},"f:startTime":{}}}`
+	// After MarkPodsNotReady the kubelet owns the condition, but not its status.
+	kubeletRobbed     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:observedGeneration":{},"f:type":{}}},"f:phase":{}}}`
+	nodeLifecycle     = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:lastTransitionTime":{},"f:status":{}}}}}`
+	schedulerFields   = `{"f:status":{"f:conditions":{".":{},"k:{\"type\":\"PodScheduled\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}}}}`
+	readyAsAnotherKey = `{"f:status":{"f:conditions":{"k:{\"type\":\"my.io/gate\"}":{"k:{\"type\":\"Ready\"}":{"f:status":{}}}}}}`
+)
+
+func entry(manager, subresource, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Subresource: subresource, Operation: metav1.ManagedFieldsOperationUpdate,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+func at(e metav1.ManagedFieldsEntry, second int64) metav1.ManagedFieldsEntry {
+	t := metav1.NewTime(time.Unix(second, 0))
+	e.Time = &t
+	return e
+}
+
+// pod returns a ready pod with managed fields.
+func pod(t *testing.T, entries ...metav1.ManagedFieldsEntry) *event.Pod {
+	t.Helper()
+	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: "Ready", Status: "True"}}}
+	return read(t, event.KindPod, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: entries}, Status: ready}).(*event.Pod)
+}
+
+func writerOfSubsets(t *testing.T, entries []metav1.ManagedFieldsEntry) string {
+	t.Helper()
+	return read(t, event.KindEndpoints, &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{ManagedFields: entries}}).(*event.Endpoints).Writer
+}
+
+func TestReadyWriter(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		{"no entries, no writer", nil, ""},
+		{"the kubelet wrote it", []metav1.ManagedFieldsEntry{
+			entry("kube-controller-manager", "", replicaSetFields),
+			entry("kube-scheduler", "status", schedulerFields), entry("kubelet", "status", kubeletAlone),
+		}, "kubelet"},
+		{"the node controller wrote it, the kubelet keeps the rest", []metav1.ManagedFieldsEntry{
+			entry("kubelet", "status", kubeletRobbed), entry("kube-controller-manager", "status", nodeLifecycle),
+			entry("kube-controller-manager", "", replicaSetFields),
+		}, "kube-controller-manager"},
+		{"an entry of an old server, without the subresource, does not count", []metav1.ManagedFieldsEntry{
+			entry("kubelet", "", kubeletAlone),
+		}, ""},
+		{"nobody wrote the status", []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletRobbed)}, ""},
+		{"the key deeper in another condition is not the condition", []metav1.ManagedFieldsEntry{
+			entry("gate", "status", readyAsAnotherKey),
+		}, ""},
+		{"of two owners it is the later", []metav1.ManagedFieldsEntry{
+			at(entry("later", "status", nodeLifecycle), 20), at(entry("earlier", "status", kubeletAlone), 10),
+		}, "later"},
+		{"an entry without fields", []metav1.ManagedFieldsEntry{{Manager: "x", Subresource: "status"}}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := pod(t, c.entries...).Ready.Writer; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSubsetsWriter(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		entries []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		{"the controller wrote them", []metav1.ManagedFieldsEntry{
+			entry("kube-controller-manager", "", `{"f:metadata":{"f:annotations":{".":{},"f:endpoints.kubernetes.io/last-change-trigger-time":{}}},"f:subsets":{}}`),
+		}, "kube-controller-manager"},
+		{"kubectl wrote them, the controller only a label", []metav1.ManagedFieldsEntry{
+			entry("kubectl-edit", "", `{"f:subsets":{}}`),
+			entry("kube-controller-manager", "", `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`),
+		}, "kubectl-edit"},
+		{"a label that is called subsets", []metav1.ManagedFieldsEntry{
+			entry("kubectl", "", `{"f:metadata":{"f:labels":{"f:subsets":{}}}}`),
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := writerOfSubsets(t, c.entries); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMember(t *testing.T) {
+	for _, c := range []struct{ name, object, key, want string }{
+		{"the value and what follows", `{"a":{},"b":{"c":1}}`, "b", `{"c":1}}`},
+		{"a deeper key is not found", `{"a":{"b":{}}}`, "b", ""},
+		{"a string value is not a key", `{"a":"b","c":1}`, "b", ""},
+		{"braces in a string do not count", `{"k:{\"x\":\"}\"}":{},"b":1}`, "b", "1}"},
+		{"space before the colon", `{"b" : 1}`, "b", " 1}"},
+		{"text after the object is not part of it", `{"a":1},"b":2`, "b", ""},
+		{"an open end", `{"b`, "b", ""},
+		{"an escape at the end", `{"b\`, "b", ""},
+		{"no object", `"b":1`, "b", ""},
+		{"nothing", ``, "b", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := string(member([]byte(c.object), c.key)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package metrics
+
+import (
+	"math"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of io.prometheus.client's messages (client_model, metrics.proto).
+const (
+	familyName, familyHelp, familyType, familyMetric = 1, 2, 3, 4
+
+	metricLabel, metricGauge, metricCounter = 1, 2, 3
+
+	pairName, pairValue = 1, 2
+
+	numberValue, counterCreated = 1, 3
+
+	timeSeconds, timeNanos = 1, 2
+)
+
+// description is a MetricFamily without its series.
+func description(m *Metric) []byte {
+	b := appendString(nil, familyName, m.Name)
+	b = appendString(b, familyHelp, m.Help)
+	b = protowire.AppendTag(b, familyType, protowire.VarintType)
+	return protowire.AppendVarint(b, uint64(m.Type))
+}
+
+// writeMessage writes a series of the object as a field of its MetricFamily.
+func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
+	o := &s.object
+	s.scratch = append(s.scratch[:0], o.encoded...)
+	for i, label := range labels {
+		s.scratch = appendPair(s.scratch, names[i], label)
+	}
+	s.scratch = appendValue(s.scratch, m, value, o.created)
+	s.buffer = appendBytes(s.buffer, familyMetric, s.scratch)
+}
+
+// appendPair appends a label as a field of its series.
+func appendPair(b []byte, name, value string) []byte {
+	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))
+	b = protowire.AppendTag(b, metricLabel, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(size))
+	return appendString(appendString(b, pairName, name), pairValue, value)
+}
+
+// appendValue appends a gauge or counter as a field of its series.
+func appendValue(b []byte, m *Metric, value float64, created time.Time) []byte {
+	const most = 64
+	number := make([]byte, 0, most)
+	number = protowire.AppendTag(number, numberValue, protowire.Fixed64Type)
+	number = protowire.AppendFixed64(number, math.Float64bits(value))
+	if m.Type == dto.MetricType_GAUGE {
+		return appendBytes(b, metricGauge, number)
+	}
+	if !created.IsZero() {
+		number = appendBytes(number, counterCreated, appendTime(make([]byte, 0, most), created))
+	}
+	return appendBytes(b, metricCounter, number)
+}
+
+// appendTime appends the fields of a google.protobuf.Timestamp.
+func appendTime(b []byte, t time.Time) []byte {
+	b = protowire.AppendTag(b, timeSeconds, protowire.VarintType)
+	b = protowire.AppendVarint(b, uint64(t.Unix()))
+	b = protowire.AppendTag(b, timeNanos, protowire.VarintType)
+	return protowire.AppendVarint(b, uint64(t.Nanosecond()))
+}
+
+func appendString(b []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), text)
+}
+
+func appendBytes(b []byte, field protowire.Number, message []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), message)
+}

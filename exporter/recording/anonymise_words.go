@@ -1,0 +1,155 @@
+package recording
+
+import "strings"
+
+// This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
+// may be a name: many clients can write a status.
+
+const other = "Other"
+
+func knownOr(isKnown func(string) bool, word string) string {
+	if word == "" || isKnown(word) {
+		return word
+	}
+	return other
+}
+
+func reason(word string) string { return knownOr(isKubernetesReason, word) }
+
+// isKubernetesReason knows the reasons of conditions and pods.
+func isKubernetesReason(word string) bool { return isConditionReason(word) || isPodReason(word) }
+
+// isConditionReason knows the reasons of pkg/kubelet/nodestatus, pkg/kubelet/status and the node lifecycle controller, and those
+// of the condition DisruptionTarget.
+func isConditionReason(word string) bool {
+	switch word {
+	case "KubeletReady", "KubeletNotReady", "NodeStatusUnknown", "NodeStatusNeverUpdated",
+		"ContainersNotReady", "ContainersNotInitialized", "ReadinessGatesNotReady",
+		"PodCompleted", "PodFailed", "UnknownContainerStatuses", "RestartAllContainersStarted",
+		"DeletionByPodGC", "DeletionByTaintManager", "EvictionByEvictionAPI",
+		"PreemptionByScheduler", "PreemptionByKubeScheduler", "TerminationByKubelet":
+		return true
+	}
+	return false
+}
+
+// isPodReason knows the reasons that the kubelet and the controllers write into a pod's status.
+func isPodReason(word string) bool {
+	switch word {
+	case "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown", "Preempting", "DeadlineExceeded",
+		"NodeAffinity", "NodePorts", "HostPort", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType",
+		"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "TopologyAffinityError",
+		"AppArmor", "SysctlForbidden", "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch",
+		"PodFeatureUnsupported", "PodLevelResourcesNotSupported", "InitContainerRestartPolicyForbidden",
+		"SupplementalGroupsPolicyNotSupported", "VolumeAttachmentLimitExceeded", "InvalidNodeInfo",
+		"Unschedulable", "SchedulingGated", "SchedulerError", "UnknownReason", "Unknown":
+		return true
+	}
+	return false
+}
+
+// isKubernetesMessage knows whole messages of the node condition Ready.
+func isKubernetesMessage(text string) bool {
+	switch text {
+	case "Kubelet stopped posting node status.", "Kubelet never posted node status.",
+		"kubelet is posting ready status", "kubelet is posting ready status. AppArmor enabled",
+		"container runtime is down", "container runtime status check may not have completed yet",
+		"node is shutting down":
+		return true
+	}
+	return false
+}
+
+func isKubernetesNamespace(word string) bool {
+	switch word {
+	case "default", "kube-system", "kube-public", "kube-node-lease":
+		return true
+	}
+	return false
+}
+
+func isKubernetesService(namespace, word string) bool {
+	switch namespace + "/" + word {
+	case "kube-system/kube-scheduler", "kube-system/kube-controller-manager", "kube-system/etcd",
+		"kube-system/kube-dns", "default/kubernetes":
+		return true
+	}
+	return false
+}
+
+func isKubernetesOwner(kind string) bool {
+	switch kind {
+	case "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job":
+		return true
+	}
+	return false
+}
+
+// isKubernetesManager knows field managers, and the controllers in the managed-by labels.
+func isKubernetesManager(word string) bool {
+	switch word {
+	case "kubelet", "kube-controller-manager", "kube-scheduler", "kube-apiserver", "k3s", "kubelite",
+		"kubectl", "kubectl-annotate", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit",
+		"kubectl-expose", "kubectl-label", "kubectl-last-applied", "kubectl-patch", "kubectl-replace",
+		"kubectl-rollout", "kubectl-run", "kubectl-set", "kubectl-taint",
+		"endpoint-controller", "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io":
+		return true
+	}
+	return false
+}
+
+// isKubernetesTaint compares whole keys, because any name may follow node-role.kubernetes.io/.
+func isKubernetesTaint(key string) bool {
+	switch key {
+	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable",
+		"node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure",
+		"node.kubernetes.io/network-unavailable", "node.kubernetes.io/out-of-service",
+		"node.cloudprovider.kubernetes.io/uninitialized", "node.cloudprovider.kubernetes.io/shutdown",
+		"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master":
+		return true
+	}
+	return false
+}
+
+func isTaintEffect(word string) bool {
+	return word == "NoSchedule" || word == "PreferNoSchedule" || word == "NoExecute"
+}
+
+func isPodPhase(word string) bool {
+	switch word {
+	case "Pending", "Running", "Succeeded", "Failed", "Unknown":
+		return true
+	}
+	return false
+}
+
+func isContainerState(word string) bool {
+	return word == "running" || word == "waiting" || word == "terminated"
+}
+
+func isServiceType(word string) bool {
+	switch word {
+	case "ClusterIP", "NodePort", "LoadBalancer", "ExternalName":
+		return true
+	}
+	return false
+}
+
+// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix.
+func release(version string) string {
+	bare, dots := strings.TrimPrefix(version, "v"), 0
+	end := strings.IndexFunc(bare, func(r rune) bool {
+		if r == '.' {
+			dots++
+			return dots > 2
+		}
+		return r < '0' || r > '9'
+	})
+	switch {
+	case end < 0:
+		return version
+	case end == 0:
+		return ""
+	}
+	return strings.TrimSuffix(version, bare) + strings.TrimRight(bare[:end], ".")
+}

@@ -1,0 +1,196 @@
+// Package recording writes events to a file, and plays them back at their pace, faster, or at once. A recording is JSON Lines:
+// a header, then one event per line (docs/recording-format.md). An Anonymiser replaces the names in it by pseudonyms.
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Version is the version of the format that is written, and the only one that is read.
+const Version = 1
+
+// maxLine limits the bytes of a line, and so the memory that a malicious recording can use. The API server stores no object of
+// more than a few megabytes.
+const maxLine = 64 << 20
+
+// Header is the first line of a recording.
+type Header struct {
+	// Recorded is when the recording began.
+	Recorded time.Time `json:"recorded,omitzero"`
+	// Kubernetes is the version of the API server, empty if it was not known.
+	Kubernetes string `json:"kubernetes,omitempty"`
+	// Title says in one line what the recording shows.
+	Title string `json:"title,omitempty"`
+	// Anonymised: all names are pseudonyms.
+	Anonymised bool `json:"anonymised"`
+}
+
+// format marks a file as a recording. It is read before the rest of the header, which another version may have changed.
+type format struct {
+	Kubeflap string `json:"kubeflap"`
+	Version  int    `json:"version"`
+}
+
+var (
+	errNoSeen   = errors.New("seen is missing")
+	errNoObject = errors.New("object is missing")
+	errTooLong  = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+)
+
+const kubeflapRecording = "recording"
+
+func encodeHeader(header Header) ([]byte, error) {
+	header.Recorded = header.Recorded.UTC()
+	return encode(struct {
+		format
+		Header
+	}{format{kubeflapRecording, Version}, header})
+}
+
+func decodeHeader(text []byte) (Header, error) {
+	var f format
+	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
+		return Header{}, errors.New("this is not a kubeflap recording: the first line is not its header")
+	}
+	if f.Version != Version {
+		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads version %d only", f.Version, Version)
+	}
+	var header Header
+	if err := json.Unmarshal(text, &header); err != nil {
+		return Header{}, fmt.Errorf("bad header: %w", plain(err))
+	}
+	header.Recorded = header.Recorded.UTC()
+	return header, nil
+}
+
+// line is one event. Its object is decoded later: the kind decides about its type, and may follow it.
+type line[Object any] struct {
+	Seen   time.Time    `json:"seen"`
+	Kind   event.Kind   `json:"kind"`
+	Type   event.Type   `json:"type"`
+	Reason event.Reason `json:"reason,omitempty"`
+	Object Object       `json:"object,omitempty"`
+}
+
+func encodeEvent(ev event.Event) ([]byte, error) {
+	if err := check(ev); err != nil {
+		return nil, err
+	}
+	l := line[event.Object]{Seen: ev.Seen.UTC(), Kind: ev.Kind, Type: ev.Type, Reason: ev.Reason}
+	if ev.Object != nil {
+		l.Object = inUTC(ev.Object)
+	}
+	text, err := encode(l)
+	if err == nil && len(text) > maxLine {
+		err = errTooLong
+	}
+	return text, err
+}
+
+// check refuses an event that no Reader would accept. Later the recording could not be repaired.
+func check(ev event.Event) error {
+	var known event.Type
+	if err := checkSeen(ev.Seen); err != nil {
+		return err
+	}
+	switch {
+	case event.New(ev.Kind) == nil:
+		return fmt.Errorf("there is no kind %d", ev.Kind)
+	case known.UnmarshalText([]byte(ev.Type.String())) != nil:
+		return fmt.Errorf("there is no event type %d", ev.Type)
+	case !ev.Type.HasObject() && ev.Object != nil:
+		return fmt.Errorf("an event of type %v has no object", ev.Type)
+	case !ev.Type.HasObject():
+		return nil
+	case ev.Object == nil:
+		return errNoObject
+	case ev.Object.Kind() != ev.Kind:
+		return fmt.Errorf("the object of an event of kind %v is of kind %v", ev.Kind, ev.Object.Kind())
+	}
+	return checkObject(ev.Object)
+}
+
+func checkObject(object event.Object) error {
+	if object.Kind() != event.KindCluster && object.Metadata().Name == "" {
+		return errors.New("name of the object is missing")
+	}
+	return nil
+}
+
+// encode returns compact JSON with a newline, and with &, < and > unescaped.
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func decodeEvent(text []byte) (event.Event, error) {
+	var l line[json.RawMessage]
+	if err := json.Unmarshal(text, &l); err != nil {
+		return event.Event{}, plain(err)
+	}
+	if err := checkSeen(l.Seen); err != nil {
+		return event.Event{}, err
+	}
+	switch {
+	case l.Kind == 0:
+		return event.Event{}, errors.New("kind is missing")
+	case l.Type == 0:
+		return event.Event{}, errors.New("type is missing")
+	}
+	ev := event.Event{Seen: l.Seen.UTC(), Kind: l.Kind, Type: l.Type, Reason: l.Reason}
+	if !l.Type.HasObject() {
+		return ev, nil
+	}
+	object, err := decodeObject(l.Kind, l.Object)
+	if err != nil {
+		return event.Event{}, err
+	}
+	ev.Object = object
+	return ev, nil
+}
+
+func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return nil, errNoObject
+	}
+	object := event.New(kind)
+	if err := json.Unmarshal(text, object); err != nil {
+		return nil, fmt.Errorf("object of %v: %w", kind, plain(err))
+	}
+	if err := checkObject(object); err != nil {
+		return nil, err
+	}
+	return inUTC(object), nil
+}
+
+// plain rewords an error of encoding/json, which speaks of Go types, and shortens it: it may quote a line of megabytes.
+func plain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Errorf("want a JSON object, not %.40s", wrong.Value)
+	case errors.As(err, &wrong):
+		// encoding/json also names the embedded struct, which a recording does not have.
+		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("bad JSON: %w", err)
+	}
+	const most = 200
+	if text := err.Error(); len(text) > most {
+		return fmt.Errorf("%.*s and so on", most, text)
+	}
+	return err
+}

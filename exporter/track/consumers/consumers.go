@@ -1,0 +1,213 @@
+// Package consumers models the clients of Endpoints and EndpointSlices that
+// batch updates, such as load-balancer controllers: what they would have done
+// with the changes of a Service's addresses.
+package consumers
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/queue"
+	"github.com/kubeflap/kubeflap/exporter/track/totals"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// NumWindows is the number of Windows.
+const NumWindows = 4
+
+var windows = [NumWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
+
+// Windows are the batching windows of the modelled consumers: a consumer collects changes for this
+// long before it applies them. A consumer with a window of 0 applies each change.
+func Windows() [NumWindows]time.Duration { return windows }
+
+// Service is what consumers ask of a Service.
+type Service interface {
+	Exists() bool
+	Namespace() string
+	IsReady(address event.UID) bool
+}
+
+// Consumers are the consumers of all Services.
+type Consumers struct {
+	watches *watches.Watches
+	// bounceWindow is how soon after its removal an address must be put back, and removed again, to count as bounced.
+	bounceWindow time.Duration
+	namespaces   totals.Totals[counts]
+	// open are the open batches of each window, in the order in which they close.
+	open [NumWindows]queue.Queue[batch]
+}
+
+type counts struct{ updates, bounces [NumWindows]uint64 }
+
+// batch is an open batch of changes of one Service.
+type batch struct {
+	service Service
+	of      *consumer
+}
+
+// Set are the consumers of one Service. The zero value has none yet.
+type Set struct{ of *[NumWindows]consumer }
+
+// consumer is one consumer of one Service.
+type consumer struct {
+	// due is when the open batch closes; zero if none is open.
+	due time.Time
+	// applied is whether the consumer has the addresses in rotation that changed since.
+	applied map[event.UID]bool
+	// turns are the addresses that it removed recently.
+	turns map[event.UID]turns
+}
+
+// turns are when a consumer removed an address, and when it put the address back after that.
+type turns struct{ out, back event.Moment }
+
+// Bounce is an address that a consumer put back and removed again.
+type Bounce struct {
+	Service Service
+	Address event.UID
+	At      time.Time
+	Window  time.Duration
+}
+
+// New makes an empty set of consumers.
+func New(watches *watches.Watches, bounceWindow time.Duration) *Consumers {
+	return &Consumers{watches: watches, bounceWindow: bounceWindow}
+}
+
+// Join and Leave keep the counts of a namespace for as long as it has Services.
+func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.Of(s.Namespace())) }
+
+// Leave removes a Service from the counts of its namespace.
+func (c *Consumers) Leave(s Service) {
+	c.namespaces.Leave(c.namespaces.Of(s.Namespace()), c.watches.Now())
+}
+
+// Changed shows the consumers of a Service that an address became ready, or is ready no longer.
+func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady bool, t time.Time) {
+	if set.of == nil {
+		set.of = &[NumWindows]consumer{}
+	}
+	for i := range set.of {
+		x := &set.of[i]
+		if x.due.IsZero() {
+			x.due = t.Add(windows[i])
+			c.open[i].Push(batch{s, x})
+		}
+		if x.applied == nil {
+			x.applied = map[event.UID]bool{}
+		}
+		if _, seen := x.applied[address]; !seen {
+			x.applied[address] = wasReady
+		}
+	}
+}
+
+// Close applies the batches that are due by t, and returns the bounces. All batches of a window last equally long, so
+// the oldest is due first.
+func (c *Consumers) Close(t time.Time) (bounces []Bounce) {
+	for i := range c.open {
+		for open := &c.open[i]; !open.IsEmpty() && !open.Front().of.due.After(t); {
+			bounces = c.apply(open.Take(), i, bounces)
+		}
+	}
+	return bounces
+}
+
+func (c *Consumers) apply(b batch, window int, bounces []Bounce) []Bounce {
+	x := b.of
+	due := x.due
+	now, oldest := c.watches.Moment(due), c.watches.Moment(due.Add(-c.bounceWindow))
+	applied := x.applied
+	x.due, x.applied = time.Time{}, nil
+	defer x.forget(oldest)
+	if !b.service.Exists() {
+		return bounces
+	}
+	updated := false
+	var bounced []event.UID
+	for id, wasReady := range applied {
+		ready := b.service.IsReady(id)
+		if ready == wasReady {
+			continue
+		}
+		updated = true
+		if x.turn(id, ready, now, oldest) {
+			bounced = append(bounced, id)
+		}
+	}
+	counts := &c.namespaces.Of(b.service.Namespace()).Counts
+	if updated {
+		counts.updates[window]++
+	}
+	counts.bounces[window] += uint64(len(bounced))
+	slices.SortFunc(bounced, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range bounced {
+		bounces = append(bounces, Bounce{b.service, id, due, windows[window]})
+	}
+	return bounces
+}
+
+// turn applies one address. It reports whether the consumer removes it soon after it put it back, not before oldest: a
+// longer window would have hidden that.
+func (x *consumer) turn(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
+	last := x.turns[id]
+	switch {
+	case !ready:
+		bounced = last.back != 0 && last.back >= oldest
+		last = turns{out: now}
+	case last.out != 0 && last.out >= oldest:
+		last.back = now
+	default:
+		return false
+	}
+	if x.turns == nil {
+		x.turns = map[event.UID]turns{}
+	}
+	x.turns[id] = last
+	return bounced
+}
+
+// forget drops what is older than oldest. An empty map goes as well, with its memory.
+func (x *consumer) forget(oldest event.Moment) {
+	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
+	if len(x.turns) == 0 {
+		x.turns = nil
+	}
+}
+
+// Forget drops what is too old to bounce.
+func (c *Consumers) Forget(set *Set, t time.Time) {
+	if set.of == nil {
+		return
+	}
+	busy := false
+	for i := range set.of {
+		x := &set.of[i]
+		x.forget(c.watches.Moment(t.Add(-c.bounceWindow)))
+		busy = busy || !x.due.IsZero() || x.turns != nil
+	}
+	if !busy {
+		set.of = nil
+	}
+}
+
+// ForgetNamespaces drops the counts of namespaces without Services.
+func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
+
+// Namespace is what consumers of the Services of a namespace would have done, by window.
+type Namespace struct {
+	Name             string
+	Updates, Bounces [NumWindows]uint64
+}
+
+// All appends the namespaces that have Services, or had some in the last hour, to into.
+func (c *Consumers) All(into []Namespace) []Namespace {
+	for _, n := range c.namespaces.Sorted() {
+		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})
+	}
+	return into
+}

@@ -1,0 +1,34 @@
+package consumers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+type service struct{ ready bool }
+
+func (s *service) Exists() bool           { return true }
+func (s *service) Namespace() string      { return "shop" }
+func (s *service) IsReady(event.UID) bool { return s.ready }
+
+func TestConsumersAreKeptAsLongAsAnAddressMayBounce(t *testing.T) {
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	w := watches.New()
+	w.Count(event.Event{Seen: begin, Kind: event.KindService, Type: event.Bookmark})
+	c, s, set := New(w, time.Minute), &service{}, Set{}
+	c.Changed(s, &set, event.ParseUID("pod/web-1"), true, begin.Add(10*time.Second))
+	c.Close(begin.Add(30 * time.Second))
+	for after, kept := range map[time.Duration]bool{60 * time.Second: true, 190 * time.Second: false} {
+		these := set
+		if these.of != nil {
+			copied := *these.of
+			these.of = &copied
+		}
+		if c.Forget(&these, begin.Add(after)); (these.of != nil) != kept {
+			t.Errorf("after %s: kept %v, want %v", after, !kept, kept)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package track
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+)
+
+func (s *story) inNamespace() consumers.Namespace {
+	s.t.Helper()
+	for _, x := range s.Consumers(s.now, nil) {
+		if x.Name == "shop" {
+			return x
+		}
+	}
+	s.t.Fatal("nothing is counted of the namespace shop")
+	return consumers.Namespace{}
+}
+
+func TestConsumersApplyWhatIsLeftWhenTheirWindowCloses(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2", "web-3"))
+	equal(t, "at the start", s.inNamespace(), consumers.Namespace{Name: "shop"})
+	// A batch of three, out and in again one by one, a second apart.
+	s.at(10).modified(slice("a", "web", "-web-1", "web-2", "web-3"))
+	s.at(11).modified(slice("a", "web", "-web-1", "-web-2", "web-3"))
+	s.at(13).modified(slice("a", "web", "-web-1", "-web-2", "-web-3"))
+	s.at(14).modified(slice("a", "web", "web-1", "web-2", "web-3"))
+	s.at(30)
+	// 0 s: each event; 2 s: at 12, and at 15 what came at 13 is undone but web-1 and web-2 are back;
+	// 5 s: at 15 nothing is left of it; 10 s: nothing is left at 20.
+	equal(t, "updates by window", s.inNamespace().Updates, [consumers.NumWindows]uint64{4, 2, 0, 0})
+	equal(t, "bounces by window", s.inNamespace().Bounces, [consumers.NumWindows]uint64{})
+}
+
+func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
+	s := newStory(t, Settings{BounceWindow: time.Minute}).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
+	for _, at := range []float64{10, 16} { // out, in (wrong), out, in
+		s.at(at).modified(slice("a", "web", "-web-1", "web-2"))
+		s.at(at + 3).modified(slice("a", "web", "web-1", "web-2"))
+	}
+	s.at(60)
+	equal(t, "bounces by window: 10 s hide it", s.inNamespace().Bounces, [consumers.NumWindows]uint64{1, 1, 0, 0})
+	s.at(200).modified(slice("a", "web", "-web-1", "web-2"))
+	equal(t, "bounces much later", s.inNamespace().Bounces[0], 1)
+}
+
+func TestConsumersGoAnHourAfterTheLastServiceOfTheirNamespace(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
+	s.at(10).modified(slice("a", "web", "-web-1")).deleted(aService("web", true))
+	s.at(30 + 3600)
+	equal(t, "namespaces", len(s.Consumers(s.now, nil)), 0)
+}

@@ -1,0 +1,123 @@
+package endpoints
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/queue"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// divergesAfter is how long Endpoints, slices and pods may disagree: the controllers follow the pods, and each other,
+// within moments.
+const divergesAfter = 10 * time.Second
+
+// divergence compares what Endpoints, slices and pods say of addresses.
+type divergence struct {
+	watches *watches.Watches
+	pods    podFacts
+	// marked are the Services to be compared, in the order in which they changed.
+	marked queue.Queue[marked]
+	// scratch is memory for sorting.
+	scratch []addresses.Placed
+}
+
+type marked struct {
+	service *service
+	at      time.Time
+}
+
+// diverging is the disagreement within one Service.
+type diverging struct {
+	// marked: the Service is to be compared.
+	marked bool
+	// since is when Endpoints, slices and pods began to disagree on the readiness of an address.
+	since map[event.UID]time.Time
+}
+
+// mark has a Service compared, once for all that changes within a second.
+func (x *divergence) mark(s *service, t time.Time) {
+	if !s.diverging.marked {
+		s.diverging.marked = true
+		x.marked.Push(marked{s, t})
+	}
+}
+
+// compare compares the marked Services, whose address states are read from a resource.
+func (x *divergence) compare(t time.Time, readFrom event.Kind) {
+	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
+		m := q.Take()
+		m.service.diverging.marked = false
+		if m.service.exists {
+			x.compareSources(m.service, m.at, readFrom)
+		}
+	}
+}
+
+// compareSources notes on which addresses the objects disagree, and since when.
+func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
+	var disagree map[event.UID]time.Time
+	note := func(id event.UID) {
+		since, known := s.diverging.since[id]
+		if !known {
+			since = t
+		}
+		if disagree == nil {
+			disagree = map[event.UID]time.Time{}
+		}
+		disagree[id] = since
+	}
+	inEndpoints, compare := x.endpointsOf(s, readFrom)
+	for i := range s.addresses.List {
+		a := &s.addresses.List[i]
+		ready := a.State() == addresses.Ready
+		agree := x.podAgrees(s, a.UID, ready)
+		if !agree || compare && (addresses.Find(inEndpoints, a.UID) == addresses.Ready) != ready {
+			note(a.UID)
+		}
+	}
+	for _, a := range inEndpoints {
+		if a.State == addresses.Ready && s.addresses.StateOf(a.UID) == addresses.None {
+			note(a.UID) // it is in no slice
+		}
+	}
+	s.diverging.since = disagree
+}
+
+// endpointsOf are the addresses of the Endpoints object that the slices are compared with, until the next event; compare is false if there is nothing to
+// compare. Manually managed addresses of a Service with a selector never get into slices: kubeflap_service_selector_conflict reports them.
+func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.inConflict() {
+		return nil, false
+	}
+	for _, h := range s.sources {
+		if h.kind == event.KindEndpoints && !h.truncated {
+			x.scratch = addresses.Sorted(h.entries, x.scratch)
+			return x.scratch, true
+		}
+	}
+	return nil, false
+}
+
+// podAgrees reports whether the address is as its pod is. From then on each change of the pod has the Service compared.
+func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
+	p := x.pods.Find(id)
+	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
+		return true
+	}
+	p.JoinService(&s.alone)
+	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
+}
+
+// asOf counts the addresses on which the objects have disagreed for too long.
+func (d *diverging) asOf(t time.Time) int {
+	n := 0
+	for _, since := range d.since {
+		if t.Sub(since) > divergesAfter {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package endpoints
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+)
+
+// Service is the state of a Service, as of the time of the question.
+type Service struct {
+	Namespace, Name              string
+	Created                      time.Time
+	Type                         string
+	Selector                     bool
+	Ready, NotReady, Terminating int
+	TurnedReady, TurnedNotReady  uint64
+	Added, Removed, Bounces      uint64
+	Outages                      uint64
+	// OutageTime is the time without a ready address, the current outage included.
+	OutageTime time.Duration
+	// Lost counts the ready addresses that were lost; Losses those whose cause is known, by cause. LastLoss is when the last of
+	// these was lost, for LastCause.
+	Lost      uint64
+	Losses    [cause.Count]uint32
+	LastLoss  time.Time
+	LastCause cause.Cause
+	// Manual: it has or had manually managed addresses. The fields that follow are about these.
+	Manual                                 bool
+	ResetsWithSelector, ResetsSelectorless uint64
+	SelectorConflict                       bool
+	// Diverging counts the addresses on whose readiness Endpoints, slices and pods
+	// have disagreed for more than 10 s.
+	Diverging int
+}
+
+// All appends the Services, by namespace and name, to into.
+func (x *Endpoints) All(into []Service) []Service {
+	all := x.services.inOrder()
+	into = slices.Grow(into, len(all))
+	for _, s := range all {
+		if s.exists {
+			into = append(into, s.read(x.watches.Now()))
+		}
+	}
+	return into
+}
+
+func (s *service) read(t time.Time) Service {
+	count := &s.addresses.Count
+	return Service{
+		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.selector,
+		Ready: count[addresses.Ready], NotReady: count[addresses.NotReady], Terminating: count[addresses.Terminating],
+		TurnedReady: s.turnedReady, TurnedNotReady: s.turnedNotReady,
+		Added: s.added, Removed: s.removed, Bounces: s.bounces,
+		Outages: s.outage.count, OutageTime: s.outage.asOf(t),
+		Lost: s.ledger.Lost, Losses: s.ledger.ByCause, LastLoss: s.ledger.Last, LastCause: s.ledger.LastCause,
+		Manual: s.manual.ever, ResetsWithSelector: s.manual.resetsWithSelector, ResetsSelectorless: s.manual.resetsSelectorless,
+		SelectorConflict: s.inConflict(), Diverging: s.diverging.asOf(t),
+	}
+}
+
+// Consumers appends what consumers of each namespace's Services would have done to into.
+func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
+	return x.consumers.All(into)
+}

@@ -1,0 +1,67 @@
+package endpoints
+
+import (
+	"slices"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+)
+
+// past is a Service as it was before a list of the slices. The list arrives
+// slice by slice, and an address may have moved to another slice: only the complete list can be compared.
+type past struct {
+	service   *service
+	addresses []addresses.Address
+	ready     int
+	manual    int
+}
+
+// ListingSlices takes in that a list of slices begins. If the list before it broke off, its pasts remain the pasts.
+func (x *Endpoints) ListingSlices() {
+	for _, p := range x.pasts {
+		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)
+	}
+}
+
+// remember keeps a Service as it was before the list that e is part of.
+func (x *Endpoints) remember(h *source, e event.Event) {
+	s := h.service
+	if s.remembered == x.watches.Generation(e.Kind) {
+		return
+	}
+	s.remembered = x.watches.Generation(e.Kind)
+	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], s.manual.slices})
+}
+
+// compareWithPast counts the changes that a complete list shows.
+func (x *Endpoints) compareWithPast(e event.Event) {
+	pasts := x.pasts
+	x.pasts = nil
+	for _, before := range pasts {
+		s := shift{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position()}
+		if x.readFrom == event.KindEndpointSlice {
+			x.compareAddresses(s, before.addresses)
+			x.settle(s)
+		}
+		if s.exists {
+			x.manuals.compare(s, before.manual, s.manual.slices, false) // those of mirrors are counted in Endpoints
+		}
+		x.manuals.checkConflict(s.service, e.Seen)
+	}
+}
+
+func (x *Endpoints) compareAddresses(s shift, before []addresses.Address) {
+	uid := func(a *addresses.Address) *event.UID { return &a.UID }
+	addresses.Compare(before, s.addresses.List, uid, func(was, is *addresses.Address) {
+		from, to, a := addresses.None, addresses.None, was
+		if was != nil {
+			from = was.State()
+		}
+		if is != nil {
+			to, a = is.State(), is
+		}
+		if from != to {
+			x.moved(s, a, from, to)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package endpoints
+
+import (
+	"maps"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// shift is what one event does to the addresses of one Service.
+type shift struct {
+	*service
+	at time.Time
+	// version is the resourceVersion of the event's object; empty if it has none.
+	version string
+	// quiet: this is a baseline, so nothing is counted.
+	quiet bool
+	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
+	wasTruncated, truncated bool
+	// mirrored: a slice that mirrors Endpoints.
+	mirrored bool
+	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
+	readyBefore, lossesBefore int
+}
+
+func (x *Endpoints) shiftOf(h *source, e event.Event) shift {
+	s := shift{service: h.service, at: e.Seen, readyBefore: h.service.addresses.Count[addresses.Ready], lossesBefore: x.losses.Position()}
+	if e.Object != nil {
+		s.version = e.Object.Metadata().Version
+	}
+	return s
+}
+
+// shift moves one source's part of an address from one state to another.
+func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is addresses.State) addresses.Address {
+	a, before, after := s.addresses.Shift(id, from, was, is)
+	if before != after {
+		x.moved(s, &a, before, after)
+	}
+	return a
+}
+
+// moved counts the change of one address from one state to another.
+func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.State) {
+	// An address that a truncated object did not show may have been there, and may still be.
+	if s.quiet || from == addresses.None && s.wasTruncated {
+		return
+	}
+	if to == addresses.None && s.truncated {
+		if from == addresses.NotReady {
+			x.losses.ReportOf(s.service, a.UID, transition.AddressLeftOut{At: at(s.at), Address: x.named(s.service, a)})
+		}
+		return
+	}
+	switch {
+	case !from.Stays() && to.Stays():
+		s.added++
+	case from.Stays() && !to.Stays():
+		s.removed++
+	case to == addresses.Ready:
+		s.turnedReady++
+	case from == addresses.Ready:
+		s.turnedNotReady++
+	default: // a terminating address vanishes
+		return
+	}
+	wasReady, isReady := from == addresses.Ready, to == addresses.Ready
+	if wasReady != isReady {
+		x.consumers.Changed(s.service, &s.consumers, a.UID, wasReady, s.at)
+	}
+	if wasReady {
+		x.leftRotation(s, a)
+		x.losses.Add(&losses.Loss{
+			Service: s.service, Manual: a.Manual, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
+			Change: transition.AddressLost{
+				At: at(s.at), Address: x.named(s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
+			},
+		})
+	} else {
+		x.reportGain(s, a, from, to)
+	}
+	if isReady {
+		x.backInRotation(s, a)
+	}
+	// A broken watch delivers late, so the time would measure nothing.
+	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
+		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: x.named(s.service, a), Ready: isReady})
+	}
+}
+
+// reportGain reports a change of an address that was not ready.
+func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses.State) {
+	when, named := at(s.at), x.named(s.service, a)
+	var change transition.Transition
+	switch {
+	case !from.Stays():
+		change = transition.AddressAdded{At: when, Address: named, Ready: to == addresses.Ready}
+	case !to.Stays():
+		change = transition.AddressRemoved{At: when, Address: named}
+	default:
+		change = transition.AddressReady{At: when, Address: named}
+	}
+	x.losses.ReportOf(s.service, a.UID, change)
+}
+
+func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
+	if s.left == nil {
+		s.left = map[event.UID]time.Time{}
+	}
+	// After a break of the watch it may have left at any time since that began.
+	s.left[a.UID] = x.watches.NotBefore(x.readFrom, s.at)
+	if s.at.Sub(s.leftSwept) > x.settings.BounceWindow {
+		s.forgetLeft(s.at, x.settings.BounceWindow)
+	}
+}
+
+// forgetLeft drops the addresses that left rotation too long ago to bounce.
+func (s *service) forgetLeft(t time.Time, within time.Duration) {
+	s.leftSwept = t
+	maps.DeleteFunc(s.left, func(_ event.UID, at time.Time) bool { return t.Sub(at) > within })
+	if len(s.left) == 0 {
+		s.left = nil
+	}
+}
+
+func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
+	left, ok := s.left[a.UID]
+	if !ok {
+		return
+	}
+	if delete(s.left, a.UID); len(s.left) == 0 {
+		s.left = nil
+	}
+	if away := s.at.Sub(left); away <= x.settings.BounceWindow {
+		s.bounces++
+		x.losses.ReportOf(s.service, a.UID, transition.AddressBounced{At: at(s.at), Address: x.named(s.service, a), Away: away})
+	}
+}
+
+// settle ends an event after all its addresses have moved: it settles the losses whose cause is certain, and begins or ends an outage.
+func (x *Endpoints) settle(s shift) {
+	ready := s.addresses.Count[addresses.Ready]
+	live := x.watches.Live(x.readFrom, s.at)
+	o := &s.outage
+	if s.readyBefore > 0 && ready == 0 && !s.quiet {
+		o.count++
+		o.since, o.live = s.at, live
+		x.losses.OutageBegan(s.service, s.lossesBefore)
+	}
+	x.losses.SettleCertainFrom(s.lossesBefore)
+	x.closeBatches(s.at)
+	if ready > 0 && !o.since.IsZero() {
+		lasted := s.at.Sub(o.since)
+		o.finished += lasted
+		o.since = time.Time{}
+		x.losses.OutageEnded(s.service, transition.OutageEnded{
+			At: at(s.at), Service: s.Named(), Lasted: lasted, Complete: live && o.live,
+		})
+	}
+}
+
+func (x *Endpoints) named(s *service, a *addresses.Address) transition.Address {
+	return transition.Address{Service: s.Named(), ID: a.UID, IP: a.IP(), Pod: x.pods.Named(a.UID)}
+}

@@ -1,0 +1,246 @@
+package endpoints
+
+import (
+	"slices"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+)
+
+// source is a slice or an Endpoints object: it holds addresses of one Service.
+type source struct {
+	service    *service
+	kind       event.Kind
+	generation uint32
+	// owner is the UID of the Service that it names as its owner; zero if it names none.
+	owner event.UID
+	// writer is a hash of the field manager that wrote the addresses when they were first seen.
+	writer uint64
+	// mirrored: a slice that mirrors Endpoints. controlled: a slice that the EndpointSlice controller keeps.
+	mirrored, controlled bool
+	// truncated: it left addresses out when it was last seen.
+	truncated bool
+	// entries are in the order of the object. repeated: it has some address more than once.
+	entries  []addresses.Entry
+	repeated bool
+	// manual counts the addresses without a targetRef, managed those with one.
+	manual, managed int
+	// version is the resourceVersion of Endpoints with manually managed addresses.
+	version string
+}
+
+const (
+	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution renamed it.
+	managerName         = "kube-controller-manager"
+	sliceController     = "endpointslice-controller.k8s.io"
+	mirroringController = "endpointslicemirroring-controller.k8s.io"
+)
+
+// ApplySlice takes in an event of an EndpointSlice.
+func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
+	if e.Type == event.Deleted {
+		x.drop(e, x.slices, o.UID)
+		return
+	}
+	h := x.slices[o.UID]
+	k := key{o.Namespace, o.Service}
+	if h != nil && h.service.key != k {
+		// Somebody gave it to another Service, or to none.
+		x.drop(e, x.slices, o.UID)
+		h = nil
+	}
+	switch {
+	case o.Service == "":
+		return
+	case h == nil:
+		h = &source{kind: event.KindEndpointSlice, owner: o.Owner}
+		x.slices[o.UID] = h
+		attach(h, x.services.owned(k, o.Owner))
+	case h.owner != o.Owner:
+		h.owner = o.Owner
+		if s := x.services.owned(k, o.Owner); s != h.service {
+			x.move(h, s)
+		}
+	}
+	h.mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+	x.noteWriter(h, e, o.Writer)
+	x.hold(h, e, o.Addresses, false)
+}
+
+// ApplyEndpoints takes in an event of an Endpoints object.
+func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
+	if e.Type == event.Deleted {
+		x.drop(e, x.objects, o.UID)
+		return
+	}
+	h := x.objects[o.UID]
+	if h == nil {
+		h = &source{kind: event.KindEndpoints}
+		x.objects[o.UID] = h
+		attach(h, x.services.owned(key{o.Namespace, o.Name}, event.UID{}))
+	}
+	x.noteWriter(h, e, o.Writer)
+	x.hold(h, e, o.Addresses, o.Truncated)
+}
+
+// noteWriter notes that somebody edits an object that a controller keeps: its writer changed. A placeholder without addresses has no
+// writer. The controller itself, by its usual name, is no other writer.
+func (x *Endpoints) noteWriter(h *source, e event.Event, writer string) {
+	if writer == "" {
+		return
+	}
+	is := event.Hash(writer)
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.kind == x.readFrom {
+		h.service.ledger.Edited = e.Seen
+	}
+	if h.writer == 0 || writer == managerName {
+		h.writer = is
+	}
+}
+
+// hold makes the addresses of an event the source's.
+func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncated bool) {
+	h.generation = x.watches.Generation(e.Kind)
+	relisting := h.kind == event.KindEndpointSlice && x.watches.Relisting(e)
+	if relisting {
+		x.remember(h, e)
+	}
+	s := x.shiftOf(h, e)
+	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.mirrored
+	h.truncated = truncated
+	if h.sameAddresses(held) {
+		x.restate(s, h, held)
+	} else {
+		x.replace(s, h, held)
+	}
+	if !relisting {
+		x.settle(s)
+	}
+	x.manuals.count(s, h, held)
+	x.losses.SettleCertainFrom(s.lossesBefore)
+	x.divergence.mark(h.service, e.Seen)
+}
+
+// sameAddresses reports whether the addresses are the source's, in the same
+// order, as in most events: then nothing needs sorting.
+func (h *source) sameAddresses(held []event.Address) bool {
+	if h.repeated || len(held) != len(h.entries) {
+		return false
+	}
+	for i := range held {
+		if held[i].UID != h.entries[i].UID {
+			return false
+		}
+	}
+	return true
+}
+
+// restate gives the source's addresses new states.
+func (x *Endpoints) restate(s shift, h *source, held []event.Address) {
+	for i := range held {
+		entry := &h.entries[i]
+		before := entry.State
+		entry.State = addresses.StateOf(&held[i])
+		if before != entry.State && h.kind == x.readFrom {
+			x.shift(s, entry.UID, addresses.OriginOf(&held[i]), before, entry.State)
+		}
+	}
+}
+
+// replace gives the source other addresses.
+func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
+	x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
+	h.entries = addresses.Store(h.entries, held)
+	x.scratch.after = addresses.Sorted(h.entries, x.scratch.after)
+	h.repeated = len(x.scratch.after) < len(h.entries)
+	if h.kind != x.readFrom {
+		return
+	}
+	addresses.Compare(x.scratch.before, x.scratch.after, addresses.UIDOf, func(was, is *addresses.Placed) {
+		from := addresses.None
+		if was != nil {
+			from = was.State
+		}
+		switch {
+		case is == nil:
+			x.shift(s, was.UID, addresses.Origin{}, from, addresses.None)
+		case from != is.State:
+			x.shift(s, is.UID, addresses.OriginOf(&held[is.Index]), from, is.State)
+		}
+	})
+}
+
+func attach(h *source, s *service) {
+	h.service = s
+	s.sources = append(s.sources, h)
+}
+
+// detach takes a source away from its Service. The Service goes if that was the last object to show it.
+func (x *Endpoints) detach(h *source) {
+	s := h.service
+	i := slices.Index(s.sources, h)
+	s.sources = slices.Delete(s.sources, i, i+1)
+	x.services.forgetIfGone(s)
+}
+
+// move gives a source to another Service, where its addresses are a baseline.
+func (x *Endpoints) move(h *source, to *service) {
+	origins := x.unmerge(h)
+	h.service.subtract(h)
+	x.detach(h)
+	attach(h, to)
+	x.remerge(h, origins)
+	to.add(h)
+}
+
+// unmerge takes a source's addresses out of its Service without counting. It
+// returns their origins in the order of their UIDs. remerge puts them in.
+func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
+	x.eachMerged(h, func(s shift, a addresses.Placed, _ int) {
+		origins = append(origins, x.shift(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)
+	})
+	return origins
+}
+
+func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
+	x.eachMerged(h, func(s shift, a addresses.Placed, i int) {
+		var from addresses.Origin
+		if i < len(origins) {
+			from = origins[i]
+		}
+		x.shift(s, a.UID, from, addresses.None, a.State)
+	})
+}
+
+// eachMerged calls do for each of a source's addresses, if it is of the resource that is read.
+func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
+	if h.kind != x.readFrom {
+		return
+	}
+	s := x.shiftOf(h, event.Event{Seen: x.watches.Now()})
+	s.quiet = true
+	x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
+	for i, a := range x.scratch.before {
+		do(s, a, i)
+	}
+	x.settle(s)
+}
+
+// drop takes in that a slice or Endpoints object is gone. Addresses that other slices hold stay.
+func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.UID) {
+	h := sources[id]
+	if h == nil {
+		return
+	}
+	delete(sources, id)
+	if e.Type == event.Deleted && h.kind == x.readFrom {
+		if h.controlled {
+			h.service.ledger.SliceDeleted = e.Seen
+		} else {
+			h.service.ledger.Edited = e.Seen
+		}
+	}
+	e.Kind = h.kind
+	x.hold(h, e, nil, false)
+	x.detach(h)
+}

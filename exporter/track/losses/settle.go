@@ -1,0 +1,131 @@
+package losses
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/queue"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// evidenceWait is how long a loss waits for its evidence: watches of different resources are not ordered among each other. If the watch that
+// must bring the evidence is known to lag, the loss waits for watches.LagWait.
+const evidenceWait = time.Second
+
+// SettleCertainOf settles the losses of an address that its pod's event explains, the oldest first.
+func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
+
+func (q *Losses) settleOldestFirst(l *Loss) {
+	if l != nil {
+		q.settleOldestFirst(l.older)
+		q.settleIfCertain(l)
+	}
+}
+
+// SettleCertainFrom settles the losses of one event, from a position in the queue on, for which there is evidence already.
+func (q *Losses) SettleCertainFrom(position int) {
+	for _, l := range q.fresh.From(position) {
+		q.settleIfCertain(l)
+	}
+}
+
+func (q *Losses) settleIfCertain(l *Loss) {
+	if l.settled {
+		return
+	}
+	if x := q.explain(l); x.certain {
+		q.settle(l, x.cause)
+	}
+}
+
+// Due is when the next loss has waited long enough, and what then settles it; nil if none has by the given time.
+func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
+	if !q.fresh.IsEmpty() {
+		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
+			due, settle = at, q.settleFresh
+		}
+	}
+	if !q.behind.IsEmpty() {
+		if at := q.behind.Front().Change.Time.Add(watches.LagWait); !at.After(by) && (settle == nil || at.Before(due)) {
+			due, settle = at, q.settleBehind
+		}
+	}
+	return due, settle
+}
+
+func (q *Losses) settleFresh() {
+	l := q.fresh.Take()
+	if l.settled {
+		return
+	}
+	if x := q.explain(l); x.behind {
+		q.behind.Push(l)
+	} else {
+		q.settle(l, x.cause)
+	}
+}
+
+func (q *Losses) settleBehind() {
+	if l := q.behind.Take(); !l.settled {
+		q.settle(l, q.explain(l).cause)
+	}
+}
+
+// SettleAll gives all losses the most likely cause.
+func (q *Losses) SettleAll() {
+	for _, waiting := range []*queue.Queue[*Loss]{&q.behind, &q.fresh} {
+		for !waiting.IsEmpty() {
+			if l := waiting.Take(); !l.settled {
+				q.settle(l, q.explain(l).cause)
+			}
+		}
+	}
+}
+
+// PodResolved settles the losses that waited for the cause of a pod's turn.
+func (q *Losses) PodResolved(w *pods.Turn) {
+	if w.Cause != cause.Unknown {
+		q.settleFollowing(w)
+	}
+	q.SettleCertainOf(w.ID)
+	q.settleOverdueOf(w.ID)
+}
+
+// settleFollowing settles the losses that follow from the turn of a pod, although the pod may be Ready again, or deleted, by now: losses seen while it was
+// not Ready, or before it if the watch of pods lags.
+func (q *Losses) settleFollowing(w *pods.Turn) {
+	for l := q.of[w.ID]; l != nil; l = l.older {
+		if !l.settled && !l.Change.Removed && q.followed(w, l) {
+			q.settle(l, w.Cause)
+		}
+	}
+}
+
+// followed reports whether a loss followed from a turn.
+func (q *Losses) followed(w *pods.Turn, l *Loss) bool {
+	after := l.Change.Time.Sub(w.At)
+	if after <= evidenceWait {
+		return after >= -watches.LagWait
+	}
+	// The watch of slices lags. If the pod is Ready again, the loss was seen before that.
+	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.Turned()))
+	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
+}
+
+// settleOverdueOf settles the losses of a pod that waited only for the cause of its turn.
+func (q *Losses) settleOverdueOf(id event.UID) {
+	var waiting []*Loss
+	for l := q.of[id]; l != nil; l = l.older {
+		if !l.settled && q.watches.Now().Sub(l.Change.Time) >= evidenceWait {
+			waiting = append(waiting, l)
+		}
+	}
+	for _, l := range slices.Backward(waiting) {
+		if x := q.explain(l); !l.settled && !x.behind {
+			q.settle(l, x.cause)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package nodes
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// heartbeats are the heartbeats of all nodes.
+type heartbeats struct {
+	watches *watches.Watches
+	found   *transition.List
+	// period is the grace period in force, 0 while it is not known.
+	period time.Duration
+	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
+	// a heartbeat that could not be seen is not late.
+	resumed time.Time
+	// measured is when heartbeats began to arrive when they happen. After a break
+	// the watch first delivers all events that it missed, at once.
+	measured time.Time
+	// marks are the times at which nodes are checked.
+	marks marks
+	// reads are what direct reads of Leases have shown.
+	reads leaseReads
+}
+
+func (x *heartbeats) resume(t time.Time) {
+	x.resumed, x.measured = t, watches.LiveFrom(t)
+}
+
+// heartbeat is a node's heartbeats: those that the node controller counts
+// (node lifecycle controller, tryUpdateNodeHealth).
+type heartbeat struct {
+	// last is when the last heartbeat was seen; zero if none is known. guessed: it
+	// was not seen, but taken from the node's clock in the first list.
+	last    time.Time
+	guessed bool
+	// since is when kubeflap began to watch the node. Earlier late heartbeats are not counted.
+	since time.Time
+	// saved is the renewTime that the node controller holds; shown is the newest
+	// in the API. They differ after a node's clock stepped back.
+	saved, shown time.Time
+	// reported is Ready's lastHeartbeatTime.
+	reported time.Time
+	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's. offBeat is
+	// when a renewal was last early; posted is when the status was last reported.
+	renewed, renewalSeen, offBeat, posted time.Time
+	// late and missed: the current interval has been counted as late, and as missed.
+	late, missed bool
+	// look is when the node is checked next; zero if no mark of the current interval is left.
+	look                 time.Time
+	total, lates, misses uint64
+	intervals            window
+	// leads are how far the node's clock is ahead of kubeflap's, minus the time
+	// of the delivery.
+	leads window
+}
+
+// beat counts a heartbeat seen at t and closes the interval that it ends.
+func (x *Nodes) beat(n *node, t time.Time) {
+	x.report(x.lateOf(nil, n, t))
+	h := &n.heartbeat
+	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
+		interval := t.Sub(h.last)
+		h.intervals.add(t, interval)
+		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.outlived(interval) {
+			x.graceChanged()
+		}
+		x.found.Add(transition.HeartbeatSeen{At: at(t), Node: n.name, Interval: interval})
+	}
+	h.last, h.guessed = t, false
+	h.late, h.missed = false, false
+	h.total++
+	x.await(n)
+}
+
+// guess takes a heartbeat of the first list from the node's clock, but not later than now. The result has the monotonic reading of
+// kubeflap's clock, so setting that clock does not move it.
+func (h *heartbeat) guess(t, seen time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if t.After(seen) {
+		t = seen
+	}
+	if t = seen.Add(t.Sub(seen)); t.After(h.last) {
+		h.last, h.guessed = t, true
+	}
+}
+
+// ApplyLease takes in an event of a Lease: a node's heartbeat if renewTime is strictly after
+// the one that the node controller holds. Renewals by a clock that stepped back do not count.
+func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
+	if e.Type == event.Read {
+		x.leaseRead(x.nodes[l.Name], e, l)
+		return
+	}
+	if x.showsLag(x.nodes[l.Name], e, l) {
+		x.resume(e.Seen)
+	}
+	x.reads.watchShowed(e.Seen, l)
+	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
+	if e.Type == event.Deleted {
+		x.forgetLease(l.Name)
+		return
+	}
+	n := x.named(l.Name)
+	n.leaseGeneration = x.watches.Generation(e.Kind)
+	h := &n.heartbeat
+	n.hasLease, h.shown = true, l.Renew
+	switch {
+	case x.watches.First(e):
+		h.saved, h.renewed = l.Renew, l.Renew
+		h.guess(l.Renew, e.Seen)
+		x.await(n)
+	case !h.saved.Before(l.Renew):
+	case n.exists || e.Type == event.Added:
+		// A new Lease may be seen before its new node.
+		h.saved = l.Renew
+		x.beat(n, e.Seen)
+		n.noteRenewal(e, l.Renew)
+		if x.watches.Live(event.KindLease, e.Seen) {
+			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
+		}
+	default:
+		// A Lease without a node: a deleted node left it behind, or the
+		// node has not been seen yet. Then the start of its first interval is a guess.
+		h.guessed = true
+	}
+}
+
+// statusHeartbeat takes in Ready's lastHeartbeatTime. Any change is a heartbeat, also
+// backwards. The node controller then drops the Lease that it holds and takes the
+// current one in its next pass (tryUpdateNodeHealth).
+func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
+	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
+		return
+	}
+	n.heartbeat.reported = ready.Heartbeat
+	n.heartbeat.saved = n.heartbeat.shown
+	n.heartbeat.posted = e.Seen
+	x.beat(n, e.Seen)
+	n.noteStart()
+}
+
+// A starting kubelet renews its Lease and reports its status at once (kubelet,
+// fastStatusUpdateOnce; lease controller, Run). So an early renewal and a report within seconds of each other show a start. Normally renewals
+// are 10.0 to 10.4 s apart and reports 5 minutes. A late renewal shows nothing, since slow kubelets are often late. The renewal must be
+// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock;
+// seenFrom is the one by kubeflap's, which varies with the delivery.
+const (
+	beatFrom      = 9900 * time.Millisecond
+	seenFrom      = 9500 * time.Millisecond
+	startedWithin = 5 * time.Second
+)
+
+// noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
+func (n *node) noteRenewal(e event.Event, renewed time.Time) {
+	h := &n.heartbeat
+	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom && (h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom)
+	if e.Type == event.Modified && early {
+		h.offBeat = e.Seen
+	}
+	h.renewed, h.renewalSeen = renewed, e.Seen
+	n.noteStart()
+}
+
+func (n *node) noteStart() {
+	h := &n.heartbeat
+	if h.offBeat.IsZero() || h.posted.IsZero() || h.offBeat.Sub(h.posted).Abs() > startedWithin {
+		return
+	}
+	n.kubeletStarted = h.offBeat
+	if h.posted.After(h.offBeat) {
+		n.kubeletStarted = h.posted
+	}
+}
+
+// firstHeartbeat starts a node's first interval: at its last known heartbeat
+// if kubeflap starts, and now if the node is new (tryUpdateNodeHealth, nodeHealth == nil).
+func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
+	h := &n.heartbeat
+	h.saved = h.shown
+	h.since = e.Seen
+	if ready != nil {
+		h.reported = ready.Heartbeat
+	}
+	switch {
+	case x.watches.First(e) && ready != nil:
+		h.guess(ready.Heartbeat, e.Seen)
+	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
+		// Its Lease may have been seen before the node.
+		h.guess(e.Seen, e.Seen)
+	}
+	x.await(n)
+}
+
+// blind reports whether heartbeats cannot be seen now.
+func (x *heartbeats) blind() bool { return !x.watches.Up(event.KindLease) }
+
+func (x *Nodes) forgetLease(name string) {
+	if n := x.nodes[name]; n != nil {
+		// The node controller keeps the Lease that it holds.
+		n.hasLease, n.heartbeat.shown = false, time.Time{}
+		x.forgetIfGone(n)
+	}
+}
+
+// LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
+func (x *heartbeats) LeaseWatchBroke() { x.reads.ahead = nil }
+
+// LeaseWatchWorks takes in that the watch of Leases works again after a break.
+func (x *heartbeats) LeaseWatchWorks(t time.Time) { x.resume(t) }

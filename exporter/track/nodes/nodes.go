@@ -1,0 +1,125 @@
+// Package nodes follows the nodes of a cluster: their heartbeats, the grace
+// period, and their Ready conditions.
+package nodes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Nodes are the nodes of a cluster.
+type Nodes struct {
+	heartbeats
+	grace graceFinder
+	nodes map[string]*node
+	// sorted is by name; nil if a node came or went since it was made.
+	sorted []*node
+}
+
+// node is a node and its Lease, which may arrive in either order.
+type node struct {
+	name string
+	uid  event.UID
+	// exists: the Node was seen. There may be a Lease alone.
+	exists, hasLease            bool
+	generation, leaseGeneration uint32
+	created                     time.Time
+	heartbeat                   heartbeat
+
+	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
+	restartsFlap bool
+	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
+	kubeletStarted, returned time.Time
+	condition
+}
+
+// New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
+func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *Nodes {
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found}, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
+	x.graceChanged()
+	return x
+}
+
+func (x *Nodes) named(name string) *node {
+	n := x.nodes[name]
+	if n == nil {
+		n = &node{name: name}
+		x.nodes[name], x.sorted = n, nil
+	}
+	return n
+}
+
+// Apply takes in an event of a Node. It reports whether the status of Ready changed.
+func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
+	if e.Type == event.Deleted {
+		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
+			x.forget(n)
+		}
+		return false
+	}
+	n := x.named(o.Name)
+	if n.exists && n.uid != o.UID {
+		// It was deleted and created again while the watch was broken.
+		x.forget(n)
+		n = x.named(o.Name)
+	}
+	n.generation = x.watches.Generation(e.Kind)
+	n.restartsFlap = restartsFlap(o.KubeletVersion)
+	if !n.exists {
+		n.uid, n.exists, n.created = o.UID, true, e.Seen
+		n.condition = firstCondition(e, o.Ready)
+		x.firstHeartbeat(n, e, o.Ready)
+		return false
+	}
+	x.statusHeartbeat(n, e, o.Ready)
+	return x.applyReady(n, e, o.Ready)
+}
+
+// forget drops a Node and all that was counted of it. Its Lease stays if there is one.
+func (x *Nodes) forget(n *node) {
+	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
+	x.marks.forget(n)
+	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
+	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
+	x.forgetIfGone(n)
+}
+
+func (x *Nodes) forgetIfGone(n *node) {
+	if !n.exists && !n.hasLease {
+		delete(x.nodes, n.name)
+		x.sorted = nil
+	}
+}
+
+// Sweep drops the Nodes that the newest list did not show.
+func (x *Nodes) Sweep() {
+	for _, n := range slices.Clone(x.inOrder()) {
+		if n.exists && n.generation != x.watches.Generation(event.KindNode) {
+			x.forget(n)
+		}
+	}
+}
+
+// SweepLeases drops the Leases that the newest list did not show.
+func (x *Nodes) SweepLeases() {
+	for name, n := range x.nodes {
+		if n.hasLease && n.leaseGeneration != x.watches.Generation(event.KindLease) {
+			x.forgetLease(name)
+		}
+	}
+}
+
+func (x *Nodes) inOrder() []*node {
+	if x.sorted == nil {
+		x.sorted = slices.SortedFunc(maps.Values(x.nodes), func(a, b *node) int { return strings.Compare(a.name, b.name) })
+	}
+	return x.sorted
+}
+
+func at(t time.Time) transition.At { return transition.At{Time: t} }

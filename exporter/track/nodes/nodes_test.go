@@ -1,0 +1,37 @@
+package nodes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
+	var w window
+	for i := range 1000 {
+		w.add(zero.Add(time.Duration(10*i)*time.Second), time.Hour-time.Duration(i)*time.Second)
+	}
+	if len(w.samples) != 61 {
+		t.Errorf("%d samples of ten minutes, want 61", len(w.samples))
+	}
+}
+
+func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
+	w := watches.New()
+	x := New(40*time.Second, w, &transition.List{})
+	w.Unavailable(event.Event{Seen: zero, Kind: event.KindLease, Type: event.Unavailable})
+	node := &event.Node{Meta: event.Meta{UID: event.ParseUID("node/node-1"), Name: "node-1"}, Ready: &event.Condition{Status: event.StatusTrue}}
+	for i := range 100 {
+		for _, typ := range []event.Type{event.Added, event.Deleted} {
+			x.Apply(event.Event{Seen: zero.Add(time.Duration(i) * time.Second), Kind: event.KindNode, Type: typ, Object: node}, node)
+		}
+	}
+	if len(x.marks)+len(x.nodes) != 0 {
+		t.Errorf("%d marks and %d nodes are left", len(x.marks), len(x.nodes))
+	}
+}

@@ -1,0 +1,74 @@
+package nodes
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Node is the state of a node, as of the time of the question.
+type Node struct {
+	Name string
+	// Created is when kubeflap first saw the node and began to count.
+	Created time.Time
+	// HeartbeatKnown: a heartbeat is known. HeartbeatAge is the time since then.
+	HeartbeatKnown bool
+	HeartbeatAge   time.Duration
+	// LongestInterval is the longest interval between heartbeats in the last ten minutes, the current one included.
+	LongestInterval                              time.Duration
+	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
+	Ready                                        event.Status
+	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
+	// Unready is the time not Ready.
+	Unready time.Duration
+	// ClockOffset is the smallest difference of the time seen and renewTime in the last ten minutes, if ClockKnown.
+	ClockOffset time.Duration
+	ClockKnown  bool
+}
+
+// All appends the nodes, by name, to into.
+func (x *Nodes) All(into []Node) []Node {
+	all := x.inOrder()
+	into = slices.Grow(into, len(all))
+	for _, n := range all {
+		if n.exists {
+			into = append(into, x.read(n, x.watches.Now()))
+		}
+	}
+	return into
+}
+
+func (x *Nodes) read(n *node, t time.Time) Node {
+	h := &n.heartbeat
+	v := Node{
+		Name: n.name, Created: n.created,
+		HeartbeatKnown: !h.last.IsZero() && !x.watches.Missing(event.KindLease), HeartbeatAge: t.Sub(h.last), LongestInterval: x.longestInterval(n, t),
+		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
+		Ready: n.ready, Unready: n.unready,
+		TurnedReady:    n.transitions[event.StatusTrue],
+		TurnedNotReady: n.transitions[event.StatusFalse],
+		TurnedUnknown:  n.transitions[event.StatusUnknown],
+	}
+	if n.ready != event.StatusTrue {
+		v.Unready += t.Sub(n.since)
+	}
+	lead, ok := h.leads.max(t)
+	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
+	return v
+}
+
+// longestInterval is the longest interval between heartbeats in the last ten minutes, including the current one as far as it
+// could be seen.
+func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
+	longest, _ := n.heartbeat.intervals.max(t)
+	start := x.intervalStart(n)
+	if start.IsZero() {
+		return longest
+	}
+	if down := x.watches.DownSince(event.KindLease); !down.IsZero() {
+		t = down
+	}
+	return max(longest, t.Sub(start))
+}

@@ -1,0 +1,155 @@
+package nodes
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Reasons that the node lifecycle controller gives when it writes Ready=Unknown (tryUpdateNodeHealth).
+const (
+	reasonUnknown      = "NodeStatusUnknown"
+	reasonNeverUpdated = "NodeStatusNeverUpdated"
+)
+
+// condition is a node's Ready condition.
+type condition struct {
+	// posted: there is a Ready condition. everReady: it has been True since the node was seen.
+	posted, everReady bool
+	ready             event.Status
+	// transition is Ready's lastTransitionTime; falseSince is the one with which Ready was last False.
+	transition, falseSince time.Time
+	// since is from when on Ready is known to have its status. sinceSeen: kubeflap saw it change.
+	since     time.Time
+	sinceSeen bool
+	// lastFalse and lastUnknown are when Ready last changed from these.
+	lastFalse, lastUnknown time.Time
+	transitions            [3]uint64
+	// unready is the time not Ready, without the current stay in a status.
+	unready time.Duration
+}
+
+func firstCondition(e event.Event, ready *event.Condition) condition {
+	c := condition{since: e.Seen, sinceSeen: e.Type == event.Added}
+	if ready != nil {
+		c.posted, c.ready, c.transition = true, ready.Status, ready.Transition
+		c.everReady = c.ready == event.StatusTrue
+		c.falseSince = ready.Transition
+	}
+	return c
+}
+
+// applyReady takes in the Ready condition. A missing one is Unknown.
+func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turned bool) {
+	var c event.Condition
+	if ready != nil {
+		c = *ready
+	}
+	if posted := ready != nil; posted != n.posted {
+		// The node controller starts again with the node, and forgets its copy of the Lease (tryUpdateNodeHealth).
+		n.posted = posted
+		n.heartbeat.saved = n.heartbeat.shown
+	}
+	moved := !n.transition.IsZero() && !c.Transition.IsZero() && !n.transition.Equal(c.Transition)
+	n.transition = c.Transition
+	if c.Status == event.StatusFalse {
+		n.falseSince = c.Transition
+	}
+	switch {
+	case c.Status != n.ready:
+		if c.Reason == reasonUnknown {
+			x.markedUnknown(n, e)
+		}
+		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
+		x.turn(n, c.Status, e.Seen, live)
+		n.sinceSeen = live
+		return true
+	case moved && e.Type == event.Listed:
+		x.turnedUnseen(n, e.Seen)
+	}
+	return false
+}
+
+// turn counts a change of Ready. live: it is seen when it happens. A starting node is not Ready until
+// it first is, and that is no episode.
+func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool) {
+	change := transition.NodeReadyChanged{
+		At: at(t), Node: n.name, From: n.ready, To: to,
+		Lasted: t.Sub(n.since), Complete: n.sinceSeen && live && n.everReady,
+	}
+	n.everReady = n.everReady || to == event.StatusTrue
+	if !n.heartbeat.last.IsZero() {
+		change.Silence = t.Sub(n.heartbeat.last)
+	}
+	if n.ready != event.StatusTrue {
+		n.unready += t.Sub(n.since)
+	}
+	switch n.ready {
+	case event.StatusFalse:
+		n.lastFalse = t
+	case event.StatusUnknown:
+		n.lastUnknown = t
+		if to == event.StatusTrue {
+			n.returned = t
+		}
+	}
+	n.ready, n.since, n.sinceSeen = to, t, true
+	n.transitions[to]++
+	switch to {
+	case event.StatusFalse:
+		change.Loss.Trigger = n.trigger(cause.NodeNotReady)
+	case event.StatusUnknown:
+		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown}
+	}
+	x.found.Add(change)
+}
+
+// turnedUnseen counts what a list proves: the status is the same and lastTransitionTime moved. So Ready left it and came back
+// while the watch was broken. For nodes that time is reliable: kubelet and node controller set it only when the status changes.
+// The status in between is not known: after Ready it is taken to be Unknown, else True.
+func (x *Nodes) turnedUnseen(n *node, t time.Time) {
+	between := event.StatusTrue
+	if n.ready == event.StatusTrue {
+		between = event.StatusUnknown
+	}
+	n.transitions[between]++
+	n.transitions[n.ready]++
+	if n.ready != event.StatusTrue {
+		n.unready += t.Sub(n.since)
+	}
+	n.since, n.sinceSeen = t, false // when the current stay began is not known
+	x.found.Add(transition.NodeReadyMissed{
+		At: at(t), Node: n.name, Status: n.ready,
+		Trigger: transition.Trigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
+	})
+}
+
+// markedUnknown takes in the node controller's Unknown. With that write the controller takes over
+// the newest Lease (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat
+// to Unknown, including the controller's delay.
+func (x *Nodes) markedUnknown(n *node, e event.Event) {
+	h := &n.heartbeat
+	h.saved = h.shown
+	x.report(x.lateOf(nil, n, e.Seen)) // the controller has found it silent, too
+	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
+	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
+		return
+	}
+	x.grace.sample(e.Seen.Sub(h.last), e.Seen)
+	x.graceChanged()
+}
+
+// trigger identifies the node and its last sign of life: of a silent node its last renewTime, of a node whose kubelet reports not ready
+// its lastTransitionTime.
+func (n *node) trigger(why cause.Cause) uint64 {
+	sign := n.heartbeat.reported
+	switch {
+	case why == cause.NodeNotReady:
+		sign = n.falseSince
+	case why == cause.NodeHeartbeatLost && !n.heartbeat.shown.IsZero():
+		sign = n.heartbeat.shown
+	}
+	return transition.Trigger(n.uid, sign.UTC().Format(time.RFC3339Nano))
+}

@@ -1,0 +1,105 @@
+package pods
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// MisreportKind is how a pod's Ready is wrong: the value of the label `kind`.
+type MisreportKind string
+
+// The ways in which a pod's Ready is wrong.
+const (
+	// UnreadyAfterRecovery: the node and all containers are ready, and the pod's Ready is still False: nobody
+	// has reverted the mark of the node controller.
+	UnreadyAfterRecovery MisreportKind = "unready_after_recovery"
+	// ReadyOnLostNode: Ready is True on a node that has sent no heartbeat for longer than the grace period.
+	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
+)
+
+// recoverWithin is how long a kubelet may take to restore the readiness of its pods. It compares its own status with the API
+// every 10 s (status manager, syncBatch).
+const recoverWithin = 10 * time.Second
+
+// Misreported counts the pods of a namespace whose Ready is wrong.
+type Misreported struct {
+	Namespace string
+	Kind      MisreportKind
+	Pods      int
+}
+
+// noteStuck keeps the pods that are not Ready though their containers are.
+func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
+	stuck := p.running && p.leaving == cause.Unknown && p.ready == event.StatusFalse &&
+		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
+	if _, known := x.stuck[id]; known == stuck {
+		return
+	}
+	if stuck {
+		x.stuck[id] = t
+	} else {
+		delete(x.stuck, id)
+	}
+}
+
+// Misreported appends the namespaces that have such pods to into.
+func (x *Pods) Misreported(into []Misreported) []Misreported {
+	t, counts := x.watches.Now(), map[Misreported]int{}
+	for id, since := range x.stuck {
+		p := x.pods[id]
+		ready, ok := x.nodes.ReadySince(p.node.Value())
+		if ok && t.Sub(since) > recoverWithin && t.Sub(ready) > recoverWithin {
+			counts[Misreported{Namespace: p.namespace.Name, Kind: UnreadyAfterRecovery}]++
+		}
+	}
+	x.readyOnLost(counts)
+	for what, n := range counts {
+		what.Pods = n
+		into = append(into, what)
+	}
+	slices.SortFunc(into, func(a, b Misreported) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind))
+	})
+	return into
+}
+
+// readyOnLost walks all pods only if a node is lost that was not lost at the question before. Otherwise the counts per node
+// are kept up to date by events.
+func (x *Pods) readyOnLost(counts map[Misreported]int) {
+	lost := x.nodes.Lost(x.watches.Now())
+	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
+	maps.DeleteFunc(lost, func(node string, _ bool) bool { return x.onLost[node] != nil })
+	for node := range lost {
+		x.onLost[node] = map[string]int{}
+	}
+	if len(lost) > 0 {
+		for _, p := range x.pods {
+			if lost[p.node.Value()] {
+				x.countOnLost(p, 1)
+			}
+		}
+	}
+	for _, namespaces := range x.onLost {
+		for name, pods := range namespaces {
+			counts[Misreported{Namespace: name, Kind: ReadyOnLostNode}] += pods
+		}
+	}
+}
+
+// countOnLost adds a Ready pod to the count of its node, or removes it, if the node has a count.
+func (x *Pods) countOnLost(p *Pod, by int) {
+	namespaces := x.onLost[p.node.Value()]
+	if namespaces == nil || p.ready != event.StatusTrue {
+		return
+	}
+	name := p.namespace.Name
+	if namespaces[name] += by; namespaces[name] == 0 {
+		delete(namespaces, name)
+	}
+}

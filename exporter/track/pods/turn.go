@@ -1,0 +1,236 @@
+package pods
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/queue"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// nodeWait is how long a pod whose probe failed waits for its node. A kubelet that is not ready reports its pods and its node in separate
+	// requests, one after the other.
+	nodeWait = 3 * time.Second
+	// evidenceWait is how much later than the pod's event its node's may arrive: watches are not ordered among each other.
+	evidenceWait = time.Second
+)
+
+// Turn is a pod that is no longer Ready, and whose cause depends on what its node will show.
+type Turn struct {
+	ID  event.UID
+	Pod *Pod
+	At  time.Time
+	// Cause is set when the turn is resolved.
+	Cause cause.Cause
+	node  string
+	// tentative is the cause as far as it is known: ProbeFailed, which a node that is not Ready overrides, or
+	// NodeHeartbeatLost of a pod that the node controller marked although its node was last seen Ready.
+	tentative cause.Cause
+	// changes are reported once the cause is certain.
+	changes []transition.PodReadyChanged
+}
+
+// turns are the pods whose cause is not certain yet.
+type turns struct {
+	of map[event.UID]*Turn
+	on map[string]map[event.UID]*Turn
+	// probes and marks are the turns by their tentative cause, in the order in which they happened.
+	probes, marks queue.Queue[*Turn]
+}
+
+func newTurns() turns {
+	return turns{of: map[event.UID]*Turn{}, on: map[string]map[event.UID]*Turn{}}
+}
+
+func (q *turns) add(w *Turn) {
+	q.of[w.ID] = w
+	if q.on[w.node] == nil {
+		q.on[w.node] = map[event.UID]*Turn{}
+	}
+	q.on[w.node][w.ID] = w
+	if w.tentative == cause.ProbeFailed {
+		q.probes.Push(w)
+	} else {
+		q.marks.Push(w)
+	}
+}
+
+func (q *turns) remove(w *Turn) {
+	delete(q.of, w.ID)
+	if delete(q.on[w.node], w.ID); len(q.on[w.node]) == 0 {
+		delete(q.on, w.node)
+	}
+}
+
+// Pending is the tentative cause of a pod that waits for its node; ok is false if it does not.
+func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
+	if w := x.turns.of[id]; w != nil {
+		return w.tentative, true
+	}
+	return cause.Unknown, false
+}
+
+// turn takes in a change of Ready. The first time that a pod is Ready ends its start and is no transition.
+func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
+	from, to := p.ready, readyOf(o)
+	if from == event.StatusTrue {
+		p.namespace.Counts.unready++
+		x.resolve(x.turns.of[o.UID])
+		x.blame(p, e, o)
+	}
+	if p.everReady {
+		x.report(o.UID, p, transition.PodReadyChanged{At: transition.At{Time: e.Seen}, Pod: p.named(), From: from, To: to, Cause: p.cause})
+	}
+	if to == event.StatusTrue {
+		p.everReady, p.cause, p.recovered = true, cause.Unknown, p.cause
+		p.updateDone = p.replaced
+	}
+	p.turned, p.ended = x.watches.Moment(e.Seen), 0
+}
+
+// blame finds why a pod is no longer Ready.
+func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
+	if p.cause = p.leaving; p.cause == cause.Unknown {
+		c := &change{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updated)}
+		p.cause = c.cause()
+	}
+	x.observeStale(p, e.Seen)
+	w := &Turn{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, tentative: p.cause}
+	why, certain := x.causeByNode(w)
+	p.cause = why
+	if !certain {
+		x.turns.add(w)
+	}
+}
+
+// causeByNode is the cause of a turn as its node shows it so far. It is certain if no later event of the node can change it.
+func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
+	switch w.tentative {
+	case cause.ProbeFailed:
+		switch by := w.At.Add(evidenceWait); {
+		case x.nodes.NotReadyAt(w.node, by):
+			return cause.NodeNotReady, true
+		case x.nodes.RestartedBefore(w.node, by):
+			return cause.KubeletRestart, true
+		}
+		return cause.ProbeFailed, !x.nodes.Known(w.node)
+	case cause.NodeHeartbeatLost:
+		return x.nodes.CauseOfMark(w.node, w.At)
+	}
+	return w.tentative, true
+}
+
+// report counts and reports a change of Ready once its cause is certain.
+func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
+	if w := x.turns.of[id]; w != nil {
+		w.changes = append(w.changes, change)
+		return
+	}
+	p.namespace.Counts.transitions[change.To][change.Cause]++
+	if change.Cause.OfNode() {
+		change.Trigger, _ = x.nodes.Trigger(change.Node, change.Cause)
+	}
+	x.found.Add(change)
+}
+
+// NodeTurned resolves the turns that a change of a node's Ready explains.
+func (x *Pods) NodeTurned(node string) {
+	x.resolveEach(x.turns.on[node], func(w *Turn) bool {
+		_, certain := x.causeByNode(w)
+		return certain
+	})
+}
+
+// ResolveAll resolves all turns: no more evidence will come.
+func (x *Pods) ResolveAll() { x.resolveEach(x.turns.of, func(*Turn) bool { return true }) }
+
+// resolveEach resolves the matching turns in the order in which they happened.
+func (x *Pods) resolveEach(of map[event.UID]*Turn, match func(*Turn) bool) {
+	var some []*Turn
+	for _, w := range of {
+		if match(w) {
+			some = append(some, w)
+		}
+	}
+	slices.SortFunc(some, func(a, b *Turn) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
+	for _, w := range some {
+		x.resolve(w)
+	}
+}
+
+// resolve settles the cause of a turn, unless that is done or there is none.
+func (x *Pods) resolve(w *Turn) {
+	if w == nil || x.turns.of[w.ID] != w {
+		return
+	}
+	x.turns.remove(w)
+	p := w.Pod
+	why, _ := x.causeByNode(w)
+	if p.ready == event.StatusTrue {
+		p.recovered = why
+	} else {
+		p.cause = why
+	}
+	for _, change := range w.changes {
+		change.Cause = why
+		x.report(w.ID, p, change)
+	}
+	w.Cause = why
+	x.resolved(w)
+}
+
+// Due is when the next turn has waited long enough, and what then resolves it; nil if none has by the given time.
+func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
+	var q *queue.Queue[*Turn]
+	if !x.turns.probes.IsEmpty() {
+		due, q = x.dueOfProbe(x.turns.probes.Front()), &x.turns.probes
+	}
+	if !x.turns.marks.IsEmpty() {
+		if at := x.turns.marks.Front().At.Add(watches.LagWait); q == nil || at.Before(due) {
+			due, q = at, &x.turns.marks
+		}
+	}
+	if q == nil || due.After(by) {
+		return time.Time{}, nil
+	}
+	return due, func() { x.resolve(q.Take()) }
+}
+
+// dueOfProbe is until when a pod whose probe failed waits for its node: longer while the watch of nodes is known to lag.
+func (x *Pods) dueOfProbe(w *Turn) time.Time {
+	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
+	switch until := x.watches.LaggingUntil(event.KindNode); {
+	case !due.Before(until):
+		return due
+	case until.Before(limit):
+		return until
+	}
+	return limit
+}
+
+// observeStale reports how long Ready stayed True although its container was to be replaced, or had exited. Ready of a pod that came back was
+// False in between, and is not stale if the new container was already there when it came back.
+func (x *Pods) observeStale(p *Pod, t time.Time) {
+	var since time.Time
+	switch {
+	case p.cause == cause.InPlaceUpdate && p.turned > p.updated && p.updateDone:
+		return
+	case p.cause == cause.InPlaceUpdate:
+		since = x.watches.Time(max(p.updated, p.turned))
+	case p.cause == cause.ContainerExit:
+		since = x.watches.Time(p.ended)
+	default:
+		return
+	}
+	if since.IsZero() {
+		since = t
+	}
+	named := transition.Pod{Namespace: p.namespace.Name, Name: p.name()}
+	x.found.Add(transition.PodReadyWasStale{At: transition.At{Time: t}, Pod: named, Stale: t.Sub(since)})
+}

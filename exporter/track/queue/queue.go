@@ -1,0 +1,42 @@
+// Package queue has a first-in, first-out list.
+package queue
+
+// Queue is a list with constant cost for adding at the end and taking from the front.
+type Queue[T any] struct {
+	items []T
+	// head is the index of the front; taken is the number of items taken so far.
+	head, taken int
+}
+
+// Push adds x at the end.
+func (q *Queue[T]) Push(x T) { q.items = append(q.items, x) }
+
+// IsEmpty reports whether there are no items.
+func (q *Queue[T]) IsEmpty() bool { return q.head == len(q.items) }
+
+// Front is the oldest item.
+func (q *Queue[T]) Front() T { return q.items[q.head] }
+
+// Take removes the oldest item and returns it.
+func (q *Queue[T]) Take() T {
+	var none T
+	x := q.items[q.head]
+	q.items[q.head] = none
+	q.head++
+	q.taken++
+	switch {
+	case q.IsEmpty() && cap(q.items) > 1024:
+		q.items, q.head = nil, 0 // give the memory of a burst back
+	case q.head > len(q.items)/2:
+		kept := copy(q.items, q.items[q.head:])
+		clear(q.items[kept:])
+		q.items, q.head = q.items[:kept], 0
+	}
+	return x
+}
+
+// End is the position behind the newest item. It stays valid when items are taken.
+func (q *Queue[T]) End() int { return q.taken + len(q.items) - q.head }
+
+// From returns the items from a position on that End returned.
+func (q *Queue[T]) From(position int) []T { return q.items[max(position-q.taken, 0)+q.head:] }

@@ -1,0 +1,70 @@
+package watches
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+const (
+	// lagBucket is the precision of the time at which a version was first seen; lagBuckets cover LagWait.
+	lagBucket  = 50 * time.Millisecond
+	lagBuckets = int(LagWait / lagBucket)
+	// lagNoticed is the smallest lag that counts. Connections are read in batches, so hundredths of a second are normal.
+	lagNoticed = 300 * time.Millisecond
+	// lagRemembered is how long a watch that lagged is taken to lag.
+	lagRemembered = 5 * time.Minute
+)
+
+// lags are the watches that lag behind others. The API server numbers all writes in the order in which etcd took them. So a watch lags if it shows
+// a write after another watch has shown a later one. The API does not promise that versions of different resources can be
+// compared. Where they cannot, a loss only waits longer for its evidence than it must.
+type lags struct {
+	// seen are the highest versions, and when they were first seen.
+	seen []seenVersion
+	// until is how long each watch is taken to lag.
+	until [event.NumKinds]time.Time
+}
+
+type seenVersion struct {
+	version uint64
+	at      time.Time
+}
+
+func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
+
+// note takes in that a watch showed a write.
+func (g *lags) note(k event.Kind, text string, t time.Time) {
+	if text == "" {
+		return // older recordings have no versions
+	}
+	version, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return
+	}
+	last := len(g.seen) - 1
+	if last >= 0 && t.Sub(g.seen[last].at) > LagWait {
+		g.seen, last = g.seen[:0], -1 // versions may have gone back, as after a restore of etcd
+	}
+	switch {
+	case last < 0 || version > g.seen[last].version && t.Sub(g.seen[last].at) >= lagBucket:
+		if len(g.seen) == lagBuckets {
+			g.seen = g.seen[:copy(g.seen, g.seen[lagBuckets/2:])]
+		}
+		g.seen = append(g.seen, seenVersion{version, t})
+	case version > g.seen[last].version:
+		g.seen[last].version = version
+	case version < g.seen[last].version:
+		later, _ := slices.BinarySearchFunc(g.seen, version+1, func(x seenVersion, v uint64) int {
+			if x.version < v {
+				return -1
+			}
+			return 1
+		})
+		if t.Sub(g.seen[later].at) > lagNoticed {
+			g.until[k] = t.Add(lagRemembered)
+		}
+	}
+}

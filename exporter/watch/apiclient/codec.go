@@ -1,0 +1,173 @@
+package apiclient
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kubeflap/kubeflap/exporter/decode"
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// codecs are those of client-go, except that watched objects are read as slim ones. If the API's own types were built first,
+// that would be most of kubeflap's CPU time.
+type codecs struct {
+	runtime.NegotiatedSerializer
+}
+
+// SupportedMediaTypes returns client-go's types, with another reader for the events of a watch in protobuf.
+func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
+	var all []runtime.SerializerInfo
+	for _, info := range c.NegotiatedSerializer.SupportedMediaTypes() {
+		if info.MediaType == runtime.ContentTypeProtobuf {
+			stream := *info.StreamSerializer
+			stream.Serializer = watchEvents{Serializer: stream.Serializer, reader: &decode.Reader{}}
+			stream.Framer = bufferedFramer{stream.Framer}
+			info.StreamSerializer = &stream
+		}
+		all = append(all, info)
+	}
+	return all
+}
+
+// DecoderToVersion makes the decoder of one answer or of one watch.
+func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}}
+}
+
+// bufferedFramer reads all available bytes of a watch at once. After each read, the client sends the server a packet that
+// allows it to send more (golang.org/x/net/http2, transportResponseBody.Read).
+type bufferedFramer struct {
+	runtime.Framer
+}
+
+// bufferSize is how many bytes are read at once.
+const bufferSize = 64 << 10
+
+// NewFrameReader reads the events of a watch.
+func (b bufferedFramer) NewFrameReader(body io.ReadCloser) io.ReadCloser {
+	return b.Framer.NewFrameReader(struct {
+		io.Reader
+		io.Closer
+	}{bufio.NewReaderSize(body, bufferSize), body})
+}
+
+// watchEvents reads the events of a watch without copying the object. That is safe: the object is decoded before the next
+// event overwrites the buffer (rest/watch, Decoder.Decode).
+type watchEvents struct {
+	runtime.Serializer
+	reader *decode.Reader
+}
+
+// Decode reads an event.
+func (w watchEvents) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	e, ok := into.(*metav1.WatchEvent)
+	if !ok {
+		return nil, nil, fmt.Errorf("read an event of a watch: cannot read it into %T", into)
+	}
+	var err error
+	e.Type, e.Object.Raw, err = w.reader.WatchEvent(data)
+	return e, nil, err
+}
+
+// decoder reads one answer, or the objects of one watch.
+type decoder struct {
+	typed  runtime.Decoder
+	reader *decode.Reader
+}
+
+// Decode reads a watched object or a list of them. It leaves all other answers to client-go.
+func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	document, err := d.reader.Document(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, watched := kinds[document.Kind]
+	var object runtime.Object
+	switch {
+	case !watched:
+		return d.typed.Decode(data, defaults, into)
+	case kind.list:
+		object, err = d.list(kind.kind, document.Object)
+	default:
+		object, err = d.item(kind.kind, document.Object)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return object, nil, nil
+}
+
+func (d *decoder) item(kind event.Kind, message []byte) (*Item, error) {
+	o, err := d.reader.Object(kind, message)
+	if err != nil {
+		return nil, err
+	}
+	meta := o.Slim.Metadata()
+	i := &Item{Slim: o.Slim, ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: meta.Name, ResourceVersion: meta.Version}}
+	if o.InitialEventsEnd {
+		i.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	}
+	return i, nil
+}
+
+func (d *decoder) list(kind event.Kind, message []byte) (*Page, error) {
+	list, err := d.reader.List(message)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page{ListMeta: metav1.ListMeta{ResourceVersion: list.Version, Continue: list.Continue}}
+	page.Items = make([]runtime.Object, 0, len(list.Items))
+	for _, message := range list.Items {
+		i, err := d.item(kind, message)
+		if err != nil {
+			return nil, err
+		}
+		page.Items = append(page.Items, i)
+	}
+	return page, nil
+}
+
+// kinds are the watched kinds and their lists, by the API's names.
+var kinds = map[string]struct {
+	kind event.Kind
+	list bool
+}{
+	"Node": {kind: event.KindNode}, "NodeList": {event.KindNode, true},
+	"Lease": {kind: event.KindLease}, "LeaseList": {event.KindLease, true},
+	"Pod": {kind: event.KindPod}, "PodList": {event.KindPod, true},
+	"Service": {kind: event.KindService}, "ServiceList": {event.KindService, true},
+	"EndpointSlice": {kind: event.KindEndpointSlice}, "EndpointSliceList": {event.KindEndpointSlice, true},
+	"Endpoints": {kind: event.KindEndpoints}, "EndpointsList": {event.KindEndpoints, true},
+}
+
+// Item is a slim object with the part of the API's metadata that a reflector reads.
+type Item struct {
+	metav1.ObjectMeta
+	Slim event.Object
+}
+
+// GetObjectKind returns an empty kind. Nothing reads it.
+func (*Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the item itself, which nothing changes.
+func (i *Item) DeepCopyObject() runtime.Object { return i }
+
+// EndsInitialList reports whether the item is of the bookmark that ends a streamed list.
+func (i *Item) EndsInitialList() bool {
+	return i.Annotations[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// Page is a page of a list, for client-go's pager.
+type Page struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object
+}
+
+// DeepCopyObject returns the page itself, which nobody copies.
+func (p *Page) DeepCopyObject() runtime.Object { return p }

@@ -1,0 +1,79 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// watchDecoding marks a watch whose connection broke, or whose events could not be read (rest.Request, newStreamWatcher).
+const watchDecoding = metav1.CauseType("ClientWatchDecoding")
+
+// Reason returns why a request failed or a watch ended. A watch that ended without an error was closed in good order.
+func Reason(err error) event.Reason {
+	switch {
+	case err == nil:
+		return event.ReasonEnded
+	case isUnreadable(err):
+		return event.ReasonUnreadable
+	case IsExpired(err):
+		return event.ReasonExpired
+	case apierrors.IsForbidden(err):
+		return event.ReasonForbidden
+	case apierrors.IsNotFound(err):
+		return event.ReasonAbsent
+	case apierrors.IsUnauthorized(err):
+		return event.ReasonUnauthorized
+	case apierrors.IsTooManyRequests(err):
+		return event.ReasonThrottled
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), utilnet.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+		return event.ReasonTimeout
+	case apierrors.HasStatusCause(err, watchDecoding),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return event.ReasonConnectionLost
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return event.ReasonRefused
+	}
+	switch code := statusCode(err); {
+	case code == 0:
+		return event.ReasonUnreachable
+	case code >= http.StatusInternalServerError:
+		return event.ReasonServerError
+	}
+	return event.ReasonOther
+}
+
+// statusCode returns the HTTP status of the answer, 0 if there was none.
+func statusCode(err error) int32 {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return status.Status().Code
+	}
+	return 0
+}
+
+// IsAnswered reports whether anything answered the request that failed with err.
+func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(err) }
+
+// IsExpired reports whether the resourceVersion is too old. Servers before v1.18 also said Gone (cache.Reflector,
+// isExpiredError).
+func IsExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+// IsTemporary reports whether the same request may succeed later, if it has succeeded before. That is so if nothing answered,
+// or if a server or proxy was overloaded. A server that has just started refuses users until it has read the rules
+// (plugin/pkg/auth/authorizer/rbac), and a proxy that has lost its server says 404.
+func IsTemporary(err error) bool {
+	switch code := statusCode(err); code {
+	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= http.StatusInternalServerError
+	}
+}

@@ -1,0 +1,32 @@
+package apiclient
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// warnings logs each warning of the API server once. Since v1.33 the server sends a warning with every answer about
+// Endpoints (API lifecycle, "v1 Endpoints is deprecated").
+type warnings struct {
+	log  *slog.Logger
+	lock sync.Mutex
+	seen map[string]bool
+}
+
+// maxWarnings limits the memory. The whole API has a handful of warnings.
+const maxWarnings = 100
+
+func newWarnings(log *slog.Logger) *warnings {
+	return &warnings{log: log, seen: map[string]bool{}}
+}
+
+// HandleWarningHeader logs a warning that is new, as a rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(code int, _, text string) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if code != 299 || text == "" || w.seen[text] || len(w.seen) == maxWarnings {
+		return
+	}
+	w.seen[text] = true
+	w.log.Debug("the API server warns", "warning", text)
+}

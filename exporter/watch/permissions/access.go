@@ -1,0 +1,85 @@
+package permissions
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+)
+
+// Access says whether a resource can be watched.
+type Access struct {
+	apiclient.Resource
+	// absent: the API server has no such resource.
+	absent bool
+	// refused are the forbidden verbs, refusal is the server's error.
+	refused []string
+	refusal error
+	// failed is set if the check got no answer.
+	failed error
+}
+
+// Granted reports whether the resource can be listed and watched.
+func (a *Access) Granted() bool { return !a.Refused() && !a.absent && a.failed == nil }
+
+// Refused reports whether a permission is missing.
+func (a *Access) Refused() bool { return len(a.refused) > 0 }
+
+// Absent reports whether the API server has no such resource.
+func (a *Access) Absent() bool { return a.absent }
+
+// Reason is why a resource that is refused or absent cannot be watched.
+func (a *Access) Reason() event.Reason {
+	if a.absent {
+		return event.ReasonAbsent
+	}
+	return event.ReasonForbidden
+}
+
+// Check tries what a reflector does: a short list, and a watch from its version. If listing is forbidden, it tries the watch
+// from another version, so that all missing verbs are known.
+func Check(ctx context.Context, resource apiclient.Resource) Access {
+	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
+	defer cancel()
+	a := Access{Resource: resource}
+	version, err := resource.CurrentVersion(ctx)
+	if err != nil {
+		version = "0"
+	}
+	if a.take("list", err) {
+		a.take("watch", tryWatch(ctx, &resource, version))
+	}
+	return a
+}
+
+// take notes the answer to a verb, and reports whether the other verb is worth a try.
+func (a *Access) take(verb string, err error) bool {
+	switch {
+	case err == nil:
+		return true
+	case apierrors.IsForbidden(err):
+		a.refused, a.refusal = append(a.refused, verb), err
+		return true
+	case apierrors.IsNotFound(err):
+		a.absent = true
+	default:
+		a.failed = fmt.Errorf("%s %s: %w", verb, a.Kind, err)
+	}
+	return false
+}
+
+// tryWatch asks for a watch of one second: some proxies send no header before the body begins or ends.
+func tryWatch(ctx context.Context, resource *apiclient.Resource, version string) error {
+	second := int64(1)
+	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}
+	body, err := resource.Request(options).MaxRetries(0).Stream(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // take names the verb
+	}
+	_ = body.Close()
+	return nil
+}

@@ -1,0 +1,81 @@
+package permissions
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// missing returns an error that names every missing permission, or nil if none is needed. Needed are pods, Services, one of
+// EndpointSlices and Endpoints, and nodes unless they are optional.
+func missing(all []Access, nodesOptional bool) error {
+	byKind := map[event.Kind]*Access{}
+	for i := range all {
+		byKind[all[i].Kind] = &all[i]
+	}
+	needed := []event.Kind{event.KindPod, event.KindService}
+	if !nodesOptional {
+		needed = append([]event.Kind{event.KindNode}, needed...)
+	}
+	var lacking []*Access
+	for _, kind := range needed {
+		if !byKind[kind].Granted() {
+			lacking = append(lacking, byKind[kind])
+		}
+	}
+	either := ""
+	slices, endpoints := byKind[event.KindEndpointSlice], byKind[event.KindEndpoints]
+	if !slices.Granted() && !endpoints.Granted() {
+		lacking = append(lacking, slices, endpoints)
+		either = "; one of endpointslices and endpoints is enough"
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	return missingError(lacking, either)
+}
+
+func missingError(lacking []*Access, either string) error {
+	var texts []string
+	user := ""
+	for _, a := range lacking {
+		texts = append(texts, a.Explain())
+		if user == "" {
+			user = refusedUser(a.refusal)
+		}
+	}
+	text := strings.Join(texts, "; ") + either
+	if user != "" {
+		text += "; grant it to " + user
+	}
+	return errors.New(text)
+}
+
+// Explain says what is missing, in the words of RBAC.
+func (a *Access) Explain() string {
+	where := fmt.Sprintf("resource %q, API group %q, %s", a.Kind, a.Group(), a.Scope())
+	if a.absent {
+		return fmt.Sprintf("cannot watch %s (%s): the API server has no such resource", a.Kind, where)
+	}
+	verbs := fmt.Sprintf("verb %q", a.refused[0])
+	if len(a.refused) > 1 {
+		verbs = fmt.Sprintf("verbs %q and %q", a.refused[0], a.refused[1])
+	}
+	return fmt.Sprintf("cannot %s %s (%s, %s): forbidden", strings.Join(a.refused, " and "), a.Kind, verbs, where)
+}
+
+// refusedUser returns the user that the server refused, empty if the error does not name it: `nodes is forbidden: User
+// "system:serviceaccount:monitoring:kubeflap" cannot list resource ...` (apiserver, handlers/responsewriters,
+// forbiddenMessage).
+func refusedUser(err error) string {
+	if err == nil {
+		return ""
+	}
+	if found := regexp.MustCompile(`User "([^"]+)"`).FindStringSubmatch(err.Error()); found != nil {
+		return found[1]
+	}
+	return ""
+}

@@ -1,0 +1,202 @@
+package watch
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func TestMissingPermissions(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		refuse map[string]int
+		want   string
+	}{
+		{
+			"one verb of one resource",
+			map[string]int{"watch nodes": 403},
+			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap`,
+		},
+		{
+			"all that is missing is named",
+			map[string]int{"list pods": 403, "watch pods": 403, "list services": 403},
+			`cannot list and watch pods (verbs "list" and "watch", resource "pods", API group "", cluster scope): forbidden; ` +
+				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap`,
+		},
+		{
+			"slices or endpoints are needed",
+			map[string]int{"list endpoints": 404, "watch endpointslices": 403},
+			`cannot watch endpointslices (verb "watch", resource "endpointslices", API group "discovery.k8s.io", cluster scope): forbidden; ` +
+				`cannot watch endpoints (resource "endpoints", API group "", cluster scope): the API server has no such resource; ` +
+				`one of endpointslices and endpoints is enough; grant it to flap`,
+		},
+		{
+			"refused credentials",
+			map[string]int{"": 401},
+			`the API server refuses the credentials: list nodes: nodes is forbidden: User "flap" cannot list resource "nodes"`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				s.api.refuse = c.refuse
+				s.start()
+				if err := <-s.ran; err == nil || err.Error() != c.want {
+					t.Errorf("got %v\nwant %s", err, c.want)
+				}
+				for _, kind := range event.Kinds() {
+					s.want(kind)
+				}
+			})
+		})
+	}
+}
+
+func TestServerThatHasJustStarted(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		s.api.refuse["list nodes"] = 403
+		s.start()
+		s.api.set(func() { clear(s.api.refuse) })
+		time.Sleep(5 * time.Second) // as long as a refusal must last
+		s.want(event.KindNode, "listing", "synced")
+		s.wantLog(0, "WARN", "")
+	})
+}
+
+func TestOptionalResources(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		kind   event.Kind
+		refuse map[string]int
+		want   string
+		log    string
+	}{
+		{
+			"leases that may not be listed", event.KindLease,
+			map[string]int{"list leases": 403},
+			"unavailable forbidden",
+			`kube-node-lease`,
+		},
+		{
+			"leases that may not be watched", event.KindLease,
+			map[string]int{"watch leases": 403},
+			"unavailable forbidden",
+			`heartbeats are seen only where`,
+		},
+		{
+			"a cluster of v1.20 without slices", event.KindEndpointSlice,
+			map[string]int{"list endpointslices": 404},
+			"unavailable absent",
+			`the API server has no such resource`,
+		},
+		{
+			"no endpoints", event.KindEndpoints,
+			map[string]int{"list endpoints": 403, "watch endpoints": 403},
+			"unavailable forbidden",
+			`manually managed Endpoints`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, s *session) {
+				s.api.refuse = c.refuse
+				s.start()
+				s.want(event.KindPod, "listing", "synced")
+				s.want(c.kind, c.want)
+				s.wantLog(1, "WARN", c.log)
+
+				time.Sleep(10 * time.Minute)
+				s.want(c.kind)
+				s.wantLog(1, "WARN", "")
+
+				s.api.set(func() { clear(s.api.refuse) })
+				time.Sleep(recheck)
+				s.want(c.kind, "listing", "synced")
+				s.wantLog(1, "INFO", "can watch "+c.kind.String()+" now")
+			})
+		})
+	}
+}
+
+func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.namespace = "shop"
+		s.api.refuse = map[string]int{"list nodes": 403, "watch nodes": 403, "list leases": 403, "watch leases": 403}
+		s.start()
+		for _, kind := range []event.Kind{event.KindPod, event.KindService, event.KindEndpointSlice, event.KindEndpoints} {
+			s.want(kind, "listing", "synced")
+		}
+		s.want(event.KindNode, "unavailable forbidden")
+		s.want(event.KindLease, "unavailable forbidden")
+		s.api.set(func() {
+			for resource, want := range map[string]string{
+				"pods": "/api/v1/namespaces/shop/pods", "services": "/api/v1/namespaces/shop/services",
+				"endpointslices": "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices",
+				"endpoints":      "/api/v1/namespaces/shop/endpoints", "nodes": "/api/v1/nodes",
+				"leases": "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+			} {
+				if got := s.api.paths[resource]; got != want {
+					t.Errorf("%s were asked for at %s, want %s", resource, got, want)
+				}
+			}
+		})
+	})
+}
+
+func TestOneNamespaceStillNeedsItsPods(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.namespace = "shop"
+		s.api.refuse = map[string]int{"list pods": 403}
+		s.start()
+		const want = `cannot list pods (verb "list", resource "pods", API group "", namespace "shop"): forbidden; grant it to flap`
+		if err := <-s.ran; err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	})
+}
+
+func TestNamespaceThatCannotBe(t *testing.T) {
+	if _, err := New(&rest.Config{}, "shop/web", slog.New(slog.DiscardHandler), nil); err == nil || !strings.HasPrefix(err.Error(), `namespace "shop/web": `) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestServerThatDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		fail, mend func(f *fakeAPI)
+	}{
+		{"nobody listens", func(f *fakeAPI) { f.down = true }, func(f *fakeAPI) { f.down = false }},
+		{"it is not ready", func(f *fakeAPI) { f.refuse[""] = 503 }, func(f *fakeAPI) { clear(f.refuse) }},
+		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, func(f *fakeAPI) { clear(f.refuse) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, s *session) {
+				c.fail(s.api)
+				s.start()
+				time.Sleep(10 * time.Minute)
+				s.want(event.KindPod)
+				s.wantLog(1, "WARN", "")
+
+				s.api.set(func() { c.mend(s.api) })
+				time.Sleep(time.Minute)
+				s.want(event.KindPod, "listing", "synced")
+				s.wantLog(1, "INFO", "the API server answers")
+			})
+		})
+	}
+}
+
+func TestStopBeforeTheServerAnswers(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.api.down = true
+		s.start()
+		s.stop()
+		if err := <-s.ran; err != nil {
+			t.Errorf("Run ended with %v", err)
+		}
+	})
+}

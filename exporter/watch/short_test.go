@@ -1,0 +1,190 @@
+package watch
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func errorLine(code int, reason metav1.StatusReason) string {
+	text, _ := json.Marshal(status(code, reason, "no"))
+	return frame("ERROR", string(text))
+}
+
+// A watch ends each time right after it was opened: it is reopened with a back-off, and it is down all the time.
+func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		o      odd
+		reason string
+		// most is the maximum number of log lines. The first watches seem to work for a moment.
+		most int
+	}{
+		{"at once", odd{breaks: true}, "connection lost", 1},
+		{"at once, with an error", odd{breaks: true, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error", 1},
+		{"after a while", odd{breaks: true, after: 200 * time.Millisecond}, "connection lost", 8},
+		{"after a while, with an error", odd{breaks: true, after: 200 * time.Millisecond, last: errorLine(500, metav1.StatusReasonInternalError)}, "server error", 8},
+		{"after some seconds", odd{breaks: true, after: 2 * time.Second}, "connection lost", 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				quietPods(s, odd{})
+				s.api.set(func() { s.api.odd["pods"] = c.o })
+				time.Sleep(30 * time.Second)
+				before := len(s.api.asked("watch pods")) + len(s.api.asked("list pods"))
+				close(s.api.stream("pods").end)
+				time.Sleep(4 * time.Minute)
+				s.unrepeat(event.KindPod)
+				s.wantDownAllTheTime(event.KindPod, c.reason)
+				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")) - before; asked > 90 {
+					t.Errorf("asked %d times in 4 minutes", asked)
+				}
+				if lines := s.logged("WARN", "resource=pods"); lines < 1 || lines > c.most {
+					t.Errorf("%d lines in the log", lines)
+				}
+
+				s.api.set(func() { s.api.odd["pods"] = odd{} })
+				time.Sleep(80 * time.Second)
+				s.unrepeat(event.KindPod)
+				s.wantEnd(event.KindPod, "up")
+				if lines := s.logged("INFO", "works again"); lines < 1 || lines > c.most {
+					t.Errorf("%d times it works again", lines)
+				}
+			})
+		})
+	}
+}
+
+// A streamed list that is cut short.
+func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    odd
+	}{
+		{"at once", odd{stalls: true, breaks: true}},
+		{"at once, with an error", odd{stalls: true, breaks: true, last: errorLine(500, metav1.StatusReasonInternalError)}},
+		{"because of a version that is too large", odd{stalls: true, breaks: true, last: errorLine(410, metav1.StatusReasonExpired)}},
+		{"after a while", odd{stalls: true, breaks: true, after: 1500 * time.Millisecond}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, s *session) {
+				s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
+				s.api.odd["pods"] = c.o
+				s.start()
+				time.Sleep(4 * time.Minute)
+				if asked := len(s.api.asked("watch pods")) + len(s.api.asked("list pods")); asked > 90 {
+					t.Errorf("asked %d times in 4 minutes", asked)
+				}
+			})
+		})
+	}
+}
+
+// Proxies end watches at any time. A watch that has brought something is reopened at once.
+func TestWatchThatEndsAfterAnEvent(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{})
+		for range 20 {
+			s.api.stream("pods").send("MODIFIED", apiObject("pods", "a", "22"))
+			close(s.api.stream("pods").end)
+			time.Sleep(200 * time.Millisecond)
+			s.want(event.KindPod, "modified a", "down ended", "up")
+		}
+		s.wantLog(0, "WARN", "resource=pods")
+	})
+}
+
+// Every request is answered with 404, as by a proxy without a server. That is a temporary fault.
+func TestAbsentForAWhile(t *testing.T) {
+	for _, way := range []struct {
+		name        string
+		noWatchList bool
+	}{{"lists as streams", false}, {"lists in pages", true}} {
+		t.Run(way.name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, s *session) {
+				s.api.noWatchList = way.noWatchList
+				quietPods(s, odd{})
+				time.Sleep(10 * time.Second)
+				s.api.set(func() { s.api.refuse[""] = 404 })
+				close(s.api.stream("pods").end)
+				time.Sleep(10 * time.Minute)
+				s.unrepeat(event.KindPod)
+				s.want(event.KindPod, "down ended", "down absent")
+				s.api.set(func() { clear(s.api.refuse) })
+				time.Sleep(10 * time.Second)
+				s.want(event.KindPod, "listing", "listed a", "synced")
+				s.wantLog(0, "WARN", "cannot watch pods")
+				s.wantLog(1, "WARN", "resource=pods cause=absent")
+			})
+		})
+	}
+}
+
+// Only the watch is absent, for a short time: the list is not repeated.
+func TestAbsentForASecond(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{})
+		time.Sleep(10 * time.Second)
+		s.api.set(func() { s.api.refuse["watch pods"] = 404 })
+		close(s.api.stream("pods").end)
+		time.Sleep(10 * time.Second)
+		s.api.set(func() { clear(s.api.refuse) })
+		time.Sleep(10 * time.Second)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down ended", "down absent", "up")
+	})
+}
+
+// A permission is withdrawn, then the resource becomes absent: the latter is still a temporary fault.
+func TestAbsentAfterForbidden(t *testing.T) {
+	inBubble(t, func(_ *testing.T, s *session) {
+		quietPods(s, odd{})
+		s.api.set(func() { s.api.refuse["list pods"], s.api.refuse["watch pods"] = 403, 403 })
+		close(s.api.stream("pods").end)
+		time.Sleep(5 * time.Minute)
+		s.unrepeat(event.KindPod)
+		s.want(event.KindPod, "down ended", "down forbidden", "unavailable forbidden")
+		s.api.set(func() { s.api.refuse["list pods"], s.api.refuse["watch pods"] = 404, 404 })
+		time.Sleep(5 * time.Minute)
+		s.want(event.KindPod)
+		s.api.set(func() { clear(s.api.refuse) })
+		time.Sleep(recheck)
+		s.want(event.KindPod, "listing", "listed a", "synced")
+	})
+}
+
+// wantDownAllTheTime expects that the watch went down with a reason, and did not work since.
+func (s *session) wantDownAllTheTime(kind event.Kind, reason string) {
+	s.t.Helper()
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	down := 0 // the first ones may be those of a server that has just started
+	for i, e := range s.events[kind] {
+		switch {
+		case e == "up" && down > 8:
+			s.t.Errorf("%s is up: %v", kind, s.events[kind])
+		case e == "down "+reason:
+			down++
+		case e == "synced" && down > 8 && (i+1 == len(s.events[kind]) || s.events[kind][i+1] != "down "+reason):
+			s.t.Errorf("%s is synced and not down: %v", kind, s.events[kind])
+		}
+	}
+	if down == 0 {
+		s.t.Errorf("%s was not down: %v", kind, s.events[kind])
+	}
+	s.events[kind] = nil
+}
+
+func (s *session) wantEnd(kind event.Kind, want string) {
+	s.t.Helper()
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if got := s.events[kind]; len(got) == 0 || got[len(got)-1] != want {
+		s.t.Errorf("%s ends with %v, want %s", kind, got, want)
+	}
+	s.events[kind] = nil
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+func brokenWatches(reason event.Reason, since float64, kinds ...event.Kind) []watches.Watch {
+	var all []watches.Watch
+	for _, k := range kinds {
+		all = append(all, watches.Watch{Resource: k, Synced: true, Since: at(since), Reason: reason})
+	}
+	return all
+}
+
+func TestThePageHasNoWarningWhileAllIsWatched(t *testing.T) {
+	s := serverOf(t, clusterOf("", correlate.New(1), at(60)))
+	_, page := get(t, s, "/flaps", nil)
+	if strings.Contains(page, `role="alert"`) || !strings.Contains(page, "<h2>No incidents</h2>") {
+		t.Errorf("a warning, or not the text of a cluster without incidents:\n%s", page)
+	}
+	_, text := get(t, s, "/api/v1/incidents", nil)
+	if !strings.Contains(text, `"not_watched": []`) {
+		t.Errorf("no empty list in\n%s", text)
+	}
+}
+
+func TestThePageSaysWhatIsNotWatched(t *testing.T) {
+	blind := append(brokenWatches("connection refused", 10, event.KindNode, event.KindLease), brokenWatches("forbidden", 0, event.KindPod)...)
+	for name, log := range map[string]*correlate.Log{"no incident": correlate.New(1), "an incident": lostNode("web")} {
+		s := serverOf(t, clusterOf("", log, at(60), blind...))
+		for _, query := range []string{"", "?node=nowhere", "?id=gone"} {
+			_, page := get(t, s, "/flaps"+query, nil)
+			for _, want := range []string{
+				`role="alert"`, "kubeflap does not see everything",
+				"<strong>nodes, leases</strong>: connection refused, since 2026-03-01 12:00:10 UTC, for 50 s",
+				"<strong>pods</strong>: forbidden, since 2026-03-01 12:00:00 UTC, for 60 s",
+			} {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s, %q: %q is missing in\n%s", name, query, want, page)
+				}
+			}
+			if strings.Contains(page, "<h2>No incidents</h2>") || strings.Contains(page, "<h2>No incident matches</h2>") {
+				t.Errorf("%s, %q: it hides what is not watched:\n%s", name, query, page)
+			}
+		}
+	}
+}
+
+func TestCoverageOfTheAPI(t *testing.T) {
+	s := serverOf(t,
+		clusterOf("one", correlate.New(1), at(60), brokenWatches("timeout", 10, event.KindLease)...),
+		clusterOf("two", correlate.New(1), at(60), watches.Watch{Resource: event.KindPod}))
+	for query, want := range map[string]string{
+		"":                  "one leases 2026-03-01T12:00:10Z timeout, two pods null not listed yet",
+		"?cluster=two":      "two pods null not listed yet",
+		"?cluster=two&id=x": "two pods null not listed yet",
+	} {
+		_, text := get(t, s, "/api/v1/incidents"+query, nil)
+		var answer struct {
+			Coverage struct {
+				NotWatched []struct {
+					Cluster, Resource, Reason string
+					Since                     *string
+				} `json:"not_watched"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, x := range answer.Coverage.NotWatched {
+			since := "null"
+			if x.Since != nil {
+				since = *x.Since
+			}
+			all = append(all, fmt.Sprint(x.Cluster, " ", x.Resource, " ", since, " ", x.Reason))
+		}
+		if got := strings.Join(all, ", "); got != want {
+			t.Errorf("%q: got %s, want %s", query, got, want)
+		}
+		_, page := get(t, s, "/flaps"+query, nil)
+		if strings.Count(page, "<li><strong>") != len(all) || !strings.Contains(page, "<strong>pods</strong> in two: not listed yet</li>") {
+			t.Errorf("%q: the page differs:\n%s", query, page)
+		}
+	}
+}
+
+// Anyone may choose the reasons in a recording.
+func TestAHostileReasonIsOnlyText(t *testing.T) {
+	const hostile = "<script>alert(1)</script>\x1b[31m"
+	s := serverOf(t, clusterOf(hostile, correlate.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))
+	_, page := get(t, s, "/flaps?cluster="+url.QueryEscape(hostile), nil)
+	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") {
+		t.Errorf("the reason is not escaped:\n%s", page)
+	}
+}
