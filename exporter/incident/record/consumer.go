@@ -7,11 +7,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// consumers are the bounces that consumers see, by window as track.Windows has them.
-type consumers [track.NumWindows]int
+// consumerBounces count the bounces that consumers see, by window as track.Windows has them.
+type consumerBounces [track.NumWindows]int
 
 // Count counts an address that a consumer would have put back and taken out again.
-func (c *consumers) Count(window time.Duration) {
+func (c *consumerBounces) Count(window time.Duration) {
 	for i, x := range track.Windows() {
 		if x == window {
 			c[i]++
@@ -19,13 +19,13 @@ func (c *consumers) Count(window time.Duration) {
 	}
 }
 
-func (c *consumers) take(from consumers) {
+func (c *consumerBounces) take(from consumerBounces) {
 	for i, n := range from {
 		c[i] += n
 	}
 }
 
-func (c *consumers) windows() []advice.Window {
+func (c *consumerBounces) windows() []advice.Window {
 	var all []advice.Window
 	for i, window := range track.Windows() {
 		all = append(all, advice.Window{Length: window, Bounces: c[i]})

@@ -28,7 +28,7 @@ type counts struct {
 	HeartbeatLost bool
 	// ByCause counts the lost addresses. A cause may have cost none.
 	ByCause   map[cause.Cause]int
-	Consumers consumers
+	Consumers consumerBounces
 
 	Outages    int
 	OutageTime time.Duration
