@@ -31,7 +31,8 @@ func TestEntriesAreBatched(t *testing.T) {
 			{Kind: NodeNotReady, Time: at(0), Name: "a"}, {Kind: NodeNotReady, Time: at(16), Name: "b"},
 		}, []string{"a: the kubelet itself reports Ready=False", "b: the kubelet itself reports Ready=False"}},
 		{"not after the address is back", []Entry{
-			{Kind: AddressLost, Time: at(0), Service: shopWeb}, {Kind: AddressReturned, Time: at(1), Service: shopWeb},
+			{Kind: AddressLost, Time: at(0), Service: shopWeb},
+			{Kind: AddressReturned, Time: at(1), Service: shopWeb},
 			{Kind: AddressLost, Time: at(2), Service: shopWeb},
 		}, []string{"shop/web lost 1 ready address", "shop/web: 1 address is back in rotation", "shop/web lost 1 ready address"}},
 	}
