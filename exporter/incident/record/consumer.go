@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// consumerBounces are the bounces that consumers see, by window as consumers.Windows has them.
+// consumerBounces count the bounces that consumers see, by window as consumers.Windows has them.
 type consumerBounces [consumers.NumWindows]int
 
 // Count counts an address that a consumer would have put back and taken out again.

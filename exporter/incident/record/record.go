@@ -17,7 +17,7 @@ import (
 // Quiet is how long everything must stay recovered. What flaps again before that is the same incident.
 const Quiet = 2 * time.Minute
 
-// Record is an incident while it grows. Who finds the incident writes the exported fields, only the Store writes the others.
+// Record is an incident while it grows. The exported fields are written by the package that finds the incident, the others by the Store.
 type Record struct {
 	Subject
 	counts

@@ -1,0 +1,90 @@
+package evidence
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
+
+var shopWeb = transition.Service{Namespace: "shop", Name: "web"}
+
+func TestEntriesAreBatched(t *testing.T) {
+	cases := []struct {
+		name    string
+		entries []Entry
+		want    []string
+	}{
+		{"pods of a node", []Entry{
+			{Kind: PodNotReady, Time: at(0), Name: "shop/a"}, {Kind: PodNotReady, Time: at(14), Name: "shop/b"},
+		}, []string{"2 pods (shop/a first): Ready turned from True to False"}},
+		{"a pod that flaps counts once", []Entry{
+			{Kind: PodNotReady, Time: at(0), Name: "shop/a"}, {Kind: PodNotReady, Time: at(5), Name: "shop/a"},
+		}, []string{"pod shop/a: Ready turned from True to False"}},
+		{"not after 15 s", []Entry{
+			{Kind: NodeNotReady, Time: at(0), Name: "a"}, {Kind: NodeNotReady, Time: at(16), Name: "b"},
+		}, []string{"a: the kubelet itself reports Ready=False", "b: the kubelet itself reports Ready=False"}},
+		{"not after the address is back", []Entry{
+			{Kind: AddressLost, Time: at(0), Service: shopWeb},
+			{Kind: AddressReturned, Time: at(1), Service: shopWeb},
+			{Kind: AddressLost, Time: at(2), Service: shopWeb},
+		}, []string{"shop/web lost 1 ready address", "shop/web: 1 address is back in rotation", "shop/web lost 1 ready address"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			list := NewEntries()
+			for _, e := range c.entries {
+				list.Add(e)
+			}
+			var got []string
+			for _, e := range list.Evidence() {
+				got = append(got, e.Text)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestEveryKindHasASentence(t *testing.T) {
+	for kind := LastHeartbeat; kind <= WatchWorks; kind++ {
+		e, ofService := Entry{Kind: kind, Name: "x", count: 1}, Entry{Kind: kind, Service: shopWeb, count: 1}
+		if e.sentence() == "" && ofService.sentence() == "" {
+			t.Errorf("kind %d has no sentence", kind)
+		}
+	}
+}
+
+func TestNoSpanOutlastsTheIncident(t *testing.T) {
+	l := NewTimeline()
+	l.Begin(incident.TrackAddress, "shop/web", at(1)).End(at(50))
+	l.Begin(incident.TrackNode, "node-1", at(0))
+	if d := l.Lasting(incident.TrackNode, at(7)); d != 7*time.Second {
+		t.Errorf("the node's span lasts for %s, want 7s", d)
+	}
+	spans := l.Spans(at(40))
+	if len(spans) != 2 || spans[0].Track != incident.TrackNode || !spans[0].End.Equal(at(40)) || !spans[1].End.Equal(at(40)) {
+		t.Errorf("spans %+v", spans)
+	}
+	if !l.Spans(time.Time{})[0].End.IsZero() {
+		t.Error("a span of a running incident has an end")
+	}
+}
+
+func TestTheFirstAndTheLastSpansAreKept(t *testing.T) {
+	l := NewTimeline()
+	for i := range 100 {
+		l.Begin(incident.TrackNode, fmt.Sprint(i), at(float64(i)))
+	}
+	spans := l.Spans(time.Time{})
+	if l.LeftOut() != 4 || len(spans) != 96 || spans[23].Name != "23" || spans[24].Name != "28" {
+		t.Errorf("%d left out, spans %+v", l.LeftOut(), spans)
+	}
+}

@@ -1,0 +1,32 @@
+package timer
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTimersRunByTimeAndThenByName(t *testing.T) {
+	zero := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var q Queue
+	var ran []string
+	timers := map[string]*Timer{}
+	for _, name := range []string{"b", "a", "early", "stopped", "late"} {
+		x := New(name, func(time.Time) { ran = append(ran, name) })
+		timers[name] = &x
+		q.Wake(&x, zero.Add(10*time.Second))
+	}
+	q.Wake(timers["early"], zero.Add(5*time.Second))
+	q.Wake(timers["b"], zero.Add(time.Minute)) // it runs at 10 s already
+	q.Stop(timers["stopped"])
+	q.Stop(timers["late"])
+	q.Wake(timers["late"], zero.Add(11*time.Second))
+	q.Run(zero.Add(10 * time.Second))
+	if got := strings.Join(ran, " "); got != "early a b" {
+		t.Errorf("ran %s", got)
+	}
+	q.Run(zero.Add(time.Hour))
+	if got := strings.Join(ran, " "); got != "early a b late" {
+		t.Errorf("ran %s", got)
+	}
+}
