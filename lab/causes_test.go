@@ -20,7 +20,7 @@ const causesHead = `# Causes
 
 This page is written by a run of the [lab](../lab/README.md) (` + "`make lab-docs`" + `): each line is what kubeflap told of a fault that
 was made to happen on a real control plane. A test keeps it fresh. What each cause means is in the
-[code that attributes it](../exporter/track/explain.go), with the function of Kubernetes behind it.
+[code that attributes it](../exporter/track/pods/rules.go), with the function of Kubernetes behind it.
 
 | what happens | cause that kubeflap tells | scenario |
 | --- | --- | --- |
