@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Scope is the kind of thing that an incident is about.
@@ -59,6 +60,8 @@ type Incident struct {
 	// Turned is how often nodes turned not Ready or Unknown.
 	Turned  int
 	Numbers Numbers
+	// Decision is who has to fix it.
+	verdict.Decision
 	// Evidence is sorted by time and bounded, like Timeline.
 	Evidence        []Evidence
 	EvidenceLeftOut int

@@ -72,6 +72,8 @@ func (l *Log) observe(x transition.Transition) {
 		}
 	case transition.NodeReadyMissed:
 		l.nodes.readyMissed(x)
+	case transition.NodeRebooted:
+		l.nodes.rebooted(x)
 	case transition.NodeRemoved:
 		l.nodes.removed(x)
 	case transition.PodReadyChanged:
@@ -83,6 +85,9 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodRestartedSilently:
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
 	case transition.WatchBroke:
+		if x.Resource == event.KindLease {
+			l.records.MarkNodesBlind()
+		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})

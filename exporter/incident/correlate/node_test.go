@@ -78,15 +78,37 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	}
 }
 
-func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
+func TestThreeNodesOfManyThatFallSilentTogetherShareACause(t *testing.T) {
 	s := newScenario(t)
 	for i := range 10 {
 		s.at(0).beats(fmt.Sprintf("node-%d", i))
 	}
 	s.at(50).misses(40, "node-1", "node-2", "node-3")
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 3)
-	equal(t, "scope", all[0].Scope, incident.ScopeNode)
+	x := s.only()
+	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
+	equal(t, "verdict", x.Verdict.String(), "shared_path")
+}
+
+func TestTwoNodesOfManyShareACauseIfTheyReturnTogether(t *testing.T) {
+	for apart, want := range map[float64]int{5: 1, 200: 2} {
+		s := newScenario(t).at(0).beats(nodesNamed(20)...)
+		s.at(50).misses(40, "node-1", "node-2")
+		equal(t, "incidents while they are silent", len(s.Incidents(s.now)), 2)
+		equal(t, "verdict", s.Incidents(s.now)[0].Verdict.String(), "undecided")
+		s.at(70).returns(60, "node-1").at(70+apart).returns(60+apart, "node-2")
+		equal(t, fmt.Sprintf("incidents if they return %g s apart", apart), len(s.Incidents(s.now)), want)
+	}
+}
+
+func TestNodeAfterNodeIsOneIncident(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for i := range 8 {
+		name := fmt.Sprintf("node-%d", i)
+		s.at(100+400*float64(i)).misses(40, name).at(110+400*float64(i)).returns(50, name)
+	}
+	x := s.Incidents(s.now)[0]
+	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
+	equal(t, "verdict", x.Verdict.String(), "shared_path")
 }
 
 func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {

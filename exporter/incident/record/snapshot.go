@@ -53,6 +53,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 		x.OutageTime += max(s.now.Sub(since), 0)
 	}
 	x.Timeline = r.Timeline.Spans(x.End)
+	x.Decision = s.decide(r)
 	x.Summary = r.summary(&x)
 	x.Remedy = remedy(r, &x)
 	return x

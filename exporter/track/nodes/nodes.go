@@ -34,6 +34,10 @@ type node struct {
 
 	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
 	restartsFlap bool
+	// bootID is a hash of the machine's bootID, 0 if it was never reported. troubled is when the node was last late or not Ready.
+	bootID    uint64
+	troubled  time.Time
+	departure departure
 	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
 	kubeletStarted, returned time.Time
 	condition
@@ -71,14 +75,29 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.generation = x.watches.Generation(e.Kind)
 	n.restartsFlap = restartsFlap(o.KubeletVersion)
+	x.noteBoot(n, e, o.BootID)
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
 		n.condition = firstCondition(e, o.Ready)
+		n.noteDeparture(e, o)
 		x.firstHeartbeat(n, e, o.Ready)
 		return false
 	}
+	n.noteDeparture(e, o)
 	x.statusHeartbeat(n, e, o.Ready)
 	return x.applyReady(n, e, o.Ready)
+}
+
+// noteBoot reports that a machine was rebooted.
+func (x *Nodes) noteBoot(n *node, e event.Event, bootID string) {
+	if bootID == "" {
+		return
+	}
+	is := event.Hash(bootID)
+	if n.exists && n.bootID != 0 && n.bootID != is {
+		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
+	}
+	n.bootID = is
 }
 
 // forget drops a Node and all that was counted of it. Its Lease stays if there is one.
