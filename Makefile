@@ -21,8 +21,7 @@ export IMAGE ?= bin/kubeflap-image.tar
 # Who builds, for the provenance.
 BUILDER   ?= https://github.com/kubeflap/kubeflap/blob/main/docs/supply-chain.md\#built-by-hand
 MODULES   := $(dir $(wildcard go.mod */go.mod */*/go.mod))
-# Go's cache does not see that files outside of a module change.
-FRESH     := go test -count 1
+FRESH     := go test -count 1# because Go's cache does not see that files outside of a module change
 # The lab waits more than it works: these run beside it, and give way to it.
 CHECKS    := unit lint vulncheck check-rules check-chart check-release contract-test browser-test check-image
 
@@ -39,7 +38,7 @@ unit: ## Run the unit tests with the race detector, and try random events for a 
 	CGO_ENABLED=1 go test -race ./...
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 lint: bin/golangci-lint ## Lint all modules.
-	for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run) || { echo 'make fmt mends what is only formatting'; exit 1; }; done
+	for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run --allow-serial-runners) || { echo 'make fmt mends what is only formatting'; exit 1; }; done
 fmt: bin/golangci-lint ## Format all modules.
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/$< fmt); done
 vulncheck: bin/govulncheck ## Look for known vulnerabilities in called code. [VULNDB=URL] [VULNCHECK=required]
@@ -70,7 +69,7 @@ check-release: bin/govulncheck bin/helm bin/cyclonedx-gomod ## Test the tools of
 release-check: bin/release ## Check everything that must hold before the tagged commit is published.
 	tools/release-check.sh '$(VERSION)'
 lab-test: bin/helm bin/controller-gen ## Run every scenario of the lab. [RELEASE=v1.31.0]
-	cd lab && $(FRESH) -timeout 60m -parallel 8 $(if $(RELEASE),. -release $(RELEASE),./...)
+	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
 lab-docs: ## Write docs/causes.md from a run of all scenarios.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]

@@ -57,6 +57,7 @@ func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options
 // be paged with their cause and remedy too, and the healthy day not at all. Each has a cluster of
 // its own; some run at a time, because they wait more than they work.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	// Built before, so that no scenario's time is the compiler's.
 	if err := buildAll(t.Context(), logger(t)); err != nil {
