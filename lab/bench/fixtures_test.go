@@ -18,8 +18,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// TestTwins fills a cluster through the API server, and another one with twins: whoever reads them must not see which is which.
-func TestTwins(t *testing.T) {
+// TestFixtures fills a cluster through the API server, and another one with fixtures: whoever reads them must not see which is which.
+func TestFixtures(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	size := Size{Name: "tiny", Nodes: 14, Pods: 60, Services: 6}
 	written, err := cluster.Start(t.Context(), clusterOptions(log, ""))
@@ -38,15 +38,15 @@ func TestTwins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := cluster.Start(t.Context(), clusterOptions(log, data))
+	fixture, err := cluster.Start(t.Context(), clusterOptions(log, data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer twin.Stop()
-	want, is := contents(t, written), contents(t, twin)
+	defer fixture.Stop()
+	want, is := contents(t, written), contents(t, fixture)
 	for key := range want {
 		if is[key] != want[key] {
-			t.Errorf("%s was written as\n%s\nand its twin is\n%s", key, want[key], is[key])
+			t.Errorf("%s was written as\n%s\nand its fixture is\n%s", key, want[key], is[key])
 		}
 	}
 	if len(is) != len(want) {

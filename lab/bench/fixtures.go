@@ -25,9 +25,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// twins are objects as the API server would have stored them, had they come through it: it takes the better part of an hour
+// fixtures are objects as the API server would have stored them, had they come through it: it takes the better part of an hour
 // for a large cluster, and 15 GiB to remember what was written.
-type twins struct {
+type fixtures struct {
 	size Size
 	// The first object of each kind did come through it: what it adds to what is sent is taken from there.
 	node      *corev1.Node
@@ -46,10 +46,10 @@ func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
 
-// newTwins reads the first objects.
-func newTwins(ctx context.Context, f *filling) (*twins, error) {
+// newFixtures reads the first objects.
+func newFixtures(ctx context.Context, f *filling) (*fixtures, error) {
 	size, client := f.size, f.client
-	t, errs := &twins{size: size, uids: f.uids}, make([]error, 7)
+	t, errs := &fixtures{size: size, uids: f.uids}, make([]error, 7)
 	namespace, options := size.namespace(0), metav1.GetOptions{}
 	t.node, errs[0] = client.CoreV1().Nodes().Get(ctx, size.node(0), options)
 	t.lease, errs[1] = client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, size.node(0), options)
@@ -70,28 +70,28 @@ type stored interface {
 }
 
 // all are the objects that did not come through the API server, by their keys in etcd.
-func (t *twins) all() iter.Seq2[string, runtime.Object] {
+func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
 		put := func(folder string, object stored) {
 			going = going && yield(path.Join("/registry", folder, object.GetNamespace(), object.GetName()), object)
 		}
 		for i := first.Nodes; i < t.size.Nodes && going; i++ {
-			node := t.nodeTwin(i)
+			node := t.nodeFixture(i)
 			put("minions", node)
-			put("leases", t.leaseTwin(node))
+			put("leases", t.leaseFixture(node))
 		}
 		for i := first.Pods; i < t.size.Pods && going; i++ {
-			pod := t.podTwin(i)
+			pod := t.podFixture(i)
 			t.uids[i] = pod.UID
 			put("pods", pod)
 		}
 		for i := first.Services; i < t.size.Services && going; i++ {
-			service, members := t.serviceTwin(i), t.size.members(i, t.uids)
+			service, members := t.serviceFixture(i), t.size.members(i, t.uids)
 			put("services/specs", service)
-			put("ipaddresses", t.ipTwin(service))
-			put("services/endpoints", t.endpointsTwin(service, members))
-			put("endpointslices", t.sliceTwin(service, members))
+			put("ipaddresses", t.ipFixture(service))
+			put("services/endpoints", t.endpointsFixture(service, members))
+			put("endpointslices", t.sliceFixture(service, members))
 		}
 	}
 }
@@ -111,19 +111,19 @@ func system(object, first metav1.Object, thereHere ...string) {
 	object.SetManagedFields(managed)
 }
 
-func (t *twins) nodeTwin(i int) *corev1.Node {
+func (t *fixtures) nodeFixture(i int) *corev1.Node {
 	node := t.size.nodeObject(i)
 	system(node, t.node, t.node.Spec.PodCIDR, node.Spec.PodCIDR)
 	return node
 }
 
-func (t *twins) leaseTwin(node *corev1.Node) *coordinationv1.Lease {
+func (t *fixtures) leaseFixture(node *corev1.Node) *coordinationv1.Lease {
 	lease := leaseObject(node)
 	system(lease, t.lease, string(t.node.UID), string(node.UID))
 	return lease
 }
 
-func (t *twins) podTwin(i int) *corev1.Pod {
+func (t *fixtures) podFixture(i int) *corev1.Pod {
 	pod := t.size.podObject(i)
 	pod.Status = t.size.podStatus(i)
 	system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
@@ -133,14 +133,14 @@ func (t *twins) podTwin(i int) *corev1.Pod {
 	return pod
 }
 
-func (t *twins) serviceTwin(i int) *corev1.Service {
+func (t *fixtures) serviceFixture(i int) *corev1.Service {
 	service := t.size.standingService(i)
 	system(service, t.service)
 	return service
 }
 
 // ipTwin is what the API server allocates an address by.
-func (t *twins) ipTwin(service *corev1.Service) *networkingv1.IPAddress {
+func (t *fixtures) ipFixture(service *corev1.Service) *networkingv1.IPAddress {
 	ip := t.ip.DeepCopy()
 	ip.Name, ip.ResourceVersion = service.Spec.ClusterIP, ""
 	ip.Spec.ParentRef.Namespace, ip.Spec.ParentRef.Name = service.Namespace, service.Name
@@ -148,13 +148,13 @@ func (t *twins) ipTwin(service *corev1.Service) *networkingv1.IPAddress {
 	return ip
 }
 
-func (t *twins) endpointsTwin(service *corev1.Service, members []member) *corev1.Endpoints {
+func (t *fixtures) endpointsFixture(service *corev1.Service, members []member) *corev1.Endpoints {
 	endpoints := endpointsObject(service, members)
 	system(endpoints, t.endpoints)
 	return endpoints
 }
 
-func (t *twins) sliceTwin(service *corev1.Service, members []member) *discoveryv1.EndpointSlice {
+func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *discoveryv1.EndpointSlice {
 	slice := sliceObject(service, members)
 	system(slice, t.slice, string(t.service.UID), string(service.UID))
 	return slice
@@ -163,9 +163,9 @@ func (t *twins) sliceTwin(service *corev1.Service, members []member) *discoveryv
 // batch is how many objects are written at once.
 const batch = 1_000
 
-// write adds the twins to the data of an etcd that does not run. Its own way would leave all of them in its log as well, to be read
+// write adds the fixtures to the data of an etcd that does not run. Its own way would leave all of them in its log as well, to be read
 // at each start, and kept in memory.
-func (t *twins) write(data string) error {
+func (t *fixtures) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return fmt.Errorf("open etcd's file: %w", err)
