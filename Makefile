@@ -33,7 +33,7 @@ demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs 
 	go run ./cmd/kubeflap demo
 test: ## Run everything that a change must pass. On Debian, as root, install what that needs.
 	tools/install.sh
-	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
+	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
 unit: ## Run the unit tests with the race detector, and try random events for a few seconds.
 	CGO_ENABLED=1 go test -race ./...
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
