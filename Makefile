@@ -38,7 +38,7 @@ unit: ## Run the unit tests with the race detector, and try random events for a 
 	CGO_ENABLED=1 go test -race ./...
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 lint: bin/golangci-lint ## Lint all modules.
-	for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run --allow-serial-runners) || { echo 'make fmt mends what is only formatting'; exit 1; }; done
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run --allow-serial-runners) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make fmt corrects formatting"; exit 1; }
 fmt: bin/golangci-lint ## Format all modules.
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/$< fmt); done
 vulncheck: bin/govulncheck ## Look for known vulnerabilities in called code. [VULNDB=URL] [VULNCHECK=required]
