@@ -71,9 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
-			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
-		}
+		listScenarios(out)
 		return nil
 	case build.FullCommand():
 		return buildAll(ctx, log)
@@ -90,6 +88,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
+	}
+}
+
+func listScenarios(out io.Writer) {
+	for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
+		fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
 	}
 }
 
