@@ -35,6 +35,7 @@ const (
 // namespace by who is its admin and no more. Then it applies what each of the chart's files of values renders. The cluster has no
 // scheduler and runs no containers: kubeflap runs beside it.
 func TestChartInstalls(t *testing.T) {
+	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	for _, release := range releases(t) {
 		t.Run(string(release), func(t *testing.T) {

@@ -57,6 +57,7 @@ func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options
 // be paged with their cause and remedy too, and the healthy day not at all. Each has a cluster of
 // its own; some run at a time, because they wait more than they work.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	kubeflap := buildKubeflap(t)
 	// Built before, so that no scenario's time is the compiler's.
 	if err := buildAll(t.Context(), logger(t)); err != nil {
@@ -64,6 +65,7 @@ func TestScenarios(t *testing.T) {
 	}
 	releases := releases(t)
 	all := results{causes: map[string]string{}}
+	turns := make(chan struct{}, 2)
 	// The group ends when all in it have ended.
 	t.Run("all", func(t *testing.T) {
 		for _, s := range scenarios(releases) {
@@ -71,7 +73,7 @@ func TestScenarios(t *testing.T) {
 				t.Parallel()
 				options := session.Options{
 					Kubeflap: kubeflap, Manifest: manifest, Seed: 1, Log: logger(t),
-					Save: filepath.Join(t.TempDir(), "recording.jsonl"),
+					Save: filepath.Join(t.TempDir(), "recording.jsonl"), Turns: turns,
 				}
 				if inAnyOrder(s) && s.Options.Release == releases[0] {
 					options.Seconds = lateWatches()
@@ -85,7 +87,7 @@ func TestScenarios(t *testing.T) {
 				all.join(s, running)
 			})
 		}
-		runFaults(t, kubeflap, releases[0])
+		runFaults(t, kubeflap, releases[0], turns)
 	})
 	t.Logf("over all scenarios: %s", all.apart)
 	t.Logf("a loss was shown without its cause for at most %s", all.lag)

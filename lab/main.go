@@ -71,10 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	options.Log = log
 	switch command {
 	case list.FullCommand():
-		for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
-			fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary)
-		}
-		return nil
+		return listScenarios(out)
 	case build.FullCommand():
 		return buildAll(ctx, log)
 	case up.FullCommand():
@@ -91,6 +88,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return play(ctx, s, options, show{out: out, dump: *dump, keep: *keep})
 	}
+}
+
+func listScenarios(out io.Writer) error {
+	for _, s := range append(scenario.All(cluster.Newest), scenario.Faults(cluster.Newest)...) {
+		if _, err := fmt.Fprintf(out, "%-20s %s\n", s.Name, s.Summary); err != nil {
+			return fmt.Errorf("list the scenarios: %w", err)
+		}
+	}
+	return nil
 }
 
 func parseSeconds(texts []string) (all []session.Delays, err error) {

@@ -28,12 +28,12 @@ func inAnyOrder(s scenario.Scenario) bool {
 }
 
 // runFaults lets watches fail in ways that only kubeflap sees, beside the scenarios: it must say that it is blind, and invent nothing.
-func runFaults(t *testing.T, kubeflap string, release cluster.Release) {
+func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns chan struct{}) {
 	t.Helper()
 	for _, s := range scenario.Faults(release) {
 		t.Run(nameOf(s), func(t *testing.T) {
 			t.Parallel()
-			runScenario(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Log: logger(t)})
+			runScenario(t, s, session.Options{Kubeflap: kubeflap, Manifest: manifest, Turns: turns, Log: logger(t)})
 		})
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	cdx "github.com/CycloneDX/cyclonedx-go"
 	intoto "github.com/in-toto/attestation/go/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 )
@@ -30,7 +29,7 @@ var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
 // checkArtefacts says where the artefacts in the directory do not have the version or do not agree with each other.
 func checkArtefacts(ctx context.Context, dir, version string) []string {
-	state, err := head(ctx)
+	revision, err := head(ctx)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -38,11 +37,11 @@ func checkArtefacts(ctx context.Context, dir, version string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	problems := checkBinary(ctx, binaryIn(dir, runtime.GOARCH), version, state.revision)
+	problems := checkBinary(ctx, binaryIn(dir, runtime.GOARCH), version, revision)
 	var arches []string
 	for arch, labels := range image.labels {
 		arches = append(arches, arch)
-		for label, want := range map[string]string{"version": version, "revision": state.revision} {
+		for label, want := range map[string]string{"version": version, "revision": revision} {
 			if got := labels["org.opencontainers.image."+label]; got != want {
 				problems = append(problems, fmt.Sprintf("image for %s: label %s is %q, not %s", arch, label, got, want))
 			}
@@ -50,7 +49,7 @@ func checkArtefacts(ctx context.Context, dir, version string) []string {
 		problems = append(problems, checkSBOM(binaryIn(dir, arch), version)...)
 	}
 	problems = append(problems, checkPackage(dir, version)...)
-	b := build{version: version, arches: strings.Join(arches, " "), commit: state}
+	b := build{version: version, arches: strings.Join(arches, " "), revision: revision}
 	return append(problems, checkProvenance(dir, b)...)
 }
 
@@ -122,9 +121,11 @@ func checkSBOM(binary, version string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	var list cdx.BOM
-	if err := json.Unmarshal(text, &list); err != nil || list.Metadata == nil || list.Metadata.Component == nil {
-		return []string{fmt.Sprintf("%s is no SBOM of anything, %v", sbomOf(binary), err)}
+	var list struct {
+		Metadata struct{ Component struct{ Version string } }
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return []string{fmt.Sprintf("%s: %v", sbomOf(binary), err)}
 	}
 	var problems []string
 	if got := list.Metadata.Component.Version; got != "v"+version {
@@ -157,8 +158,8 @@ func checkProvenance(dir string, b build) (problems []string) {
 	if err := protojson.Unmarshal(text, statement); err != nil {
 		return []string{fmt.Sprintf("%s: %v", file, err)}
 	}
-	if !bytes.Contains(text, []byte(`"gitCommit": "`+b.commit.revision+`"`)) {
-		problems = append(problems, fmt.Sprintf("%s is of another commit than %s", file, b.commit.revision))
+	if !bytes.Contains(text, []byte(`"gitCommit": "`+b.revision+`"`)) {
+		problems = append(problems, fmt.Sprintf("%s is of another commit than %s", file, b.revision))
 	}
 	attested := map[string]string{}
 	for _, s := range statement.GetSubject() {

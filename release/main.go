@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 )
@@ -19,10 +18,6 @@ const repository = "https://github.com/kubeflap/kubeflap"
 func main() {
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			os.Exit(exit.ExitCode())
-		}
 		os.Exit(1)
 	}
 }
@@ -32,14 +27,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	app := kingpin.New("release", "Makes what a release ships beside its binaries, and checks a release.")
 	// Not --version, which kingpin takes for a question that ends the program.
 	version := app.Flag("release", "Version of the release, with or without its v.").String()
-
-	vuln := app.Command("vulncheck", "Run govulncheck, if its database can be reached.")
-	when := vuln.Flag("when", "required: a database that cannot be reached is an error.").Default("reachable").Enum("reachable", "required")
-	database := vuln.Flag("db", "The database.").Default("https://vuln.go.dev").String()
-	govulncheck := vuln.Flag("govulncheck", "The binary to run.").Default("bin/govulncheck").String()
-
-	sbom := app.Command("sbom", "Write the CycloneDX SBOM of a binary beside it.")
-	binary := sbom.Arg("binary", "The binary.").Required().String()
 
 	provenance := app.Command("provenance", "Write the SLSA provenance of the binaries and the image.")
 	b := build{}
@@ -56,8 +43,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	number := strings.TrimPrefix(*version, "v")
 	switch command {
-	case vuln.FullCommand():
-		return vulncheck(ctx, out, *govulncheck, *database, *when == "required")
 	case tag.FullCommand():
 		return report(out, checkTag(ctx, *version))
 	case artefacts.FullCommand():
@@ -66,39 +51,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if b.version = number; number == "" {
 		return errors.New("--release is needed")
 	}
-	if b.commit, err = head(ctx); err != nil {
+	if b.revision, err = head(ctx); err != nil {
 		return err
 	}
-	if command == provenance.FullCommand() {
-		return writeProvenance(ctx, *dir, b)
-	}
-	return writeSBOM(*binary, b)
+	return writeProvenance(ctx, *dir, b)
 }
 
-// build is what was built, and from which commit.
+// build is what was built, and from which revision.
 type build struct {
-	version, arches, builder string
-	commit                   commit
+	version, arches, builder, revision string
 }
 
-// commit is the state that a build is made from.
-type commit struct {
-	revision string
-	time     time.Time
-}
-
-func head(ctx context.Context) (commit, error) {
-	answer, err := git(ctx, "log", "-1", "--format=%H %cI")
-	if err != nil {
-		return commit{}, err
-	}
-	revision, when, _ := strings.Cut(answer, " ")
-	t, err := time.Parse(time.RFC3339, when)
-	if err != nil {
-		return commit{}, fmt.Errorf("read the commit's date: %w", err)
-	}
-	return commit{revision, t.UTC()}, nil
-}
+// head is the revision of the commit.
+func head(ctx context.Context) (string, error) { return git(ctx, "rev-parse", "HEAD") }
 
 func git(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "git", args...))

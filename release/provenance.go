@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -19,6 +20,7 @@ import (
 
 	slsa "github.com/in-toto/attestation/go/predicates/provenance/v1"
 	intoto "github.com/in-toto/attestation/go/v1"
+	"github.com/package-url/packageurl-go"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -31,6 +33,7 @@ const (
 )
 
 func provenanceIn(dir string) string     { return filepath.Join(dir, "kubeflap.provenance.json") }
+func sbomOf(binary string) string        { return binary + ".cdx.json" }
 func binaryIn(dir, arch string) string   { return filepath.Join(dir, "linux-"+arch, "kubeflap") }
 func imageIn(dir string) string          { return filepath.Join(dir, "kubeflap-image.tar") }
 func chartIn(dir, version string) string { return filepath.Join(dir, "kubeflap-"+version+".tgz") }
@@ -59,17 +62,14 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 	}
 	var pretty bytes.Buffer
 	// protojson varies its spaces on purpose; the same build is to give the same file.
-	if err := errors.Join(json.Compact(&pretty, text), indent(&pretty)); err != nil {
+	if err := json.Indent(&pretty, text, "", "  "); err != nil {
 		return fmt.Errorf("encode the statement: %w", err)
 	}
-	return write(provenanceIn(dir), pretty.Bytes())
-}
-
-func indent(text *bytes.Buffer) error {
-	compact := slices.Clone(text.Bytes())
-	text.Reset()
-	defer text.WriteByte('\n')
-	return json.Indent(text, compact, "", "  ")
+	pretty.WriteByte('\n')
+	if err := os.WriteFile(provenanceIn(dir), pretty.Bytes(), 0o644); err != nil { //nolint:gosec // it is to be published
+		return fmt.Errorf("write the statement: %w", err)
+	}
+	return nil
 }
 
 // made are the artefacts with their digests.
@@ -105,13 +105,13 @@ func subject(name, sum string) *intoto.ResourceDescriptor {
 
 // predicate is the SLSA provenance.
 func predicate(dir string, b build) (*structpb.Struct, error) {
-	source := &intoto.ResourceDescriptor{Uri: "git+" + repository, Digest: map[string]string{"gitCommit": b.commit.revision}}
+	source := &intoto.ResourceDescriptor{Uri: "git+" + repository, Digest: map[string]string{"gitCommit": b.revision}}
 	materials, goVersion, err := modules(dir, b.arches)
 	if err != nil {
 		return nil, err
 	}
 	outside, err := structpb.NewStruct(map[string]any{
-		"source":     source.GetUri() + "@" + b.commit.revision,
+		"source":     source.GetUri() + "@" + b.revision,
 		"target":     "provenance",
 		"parameters": map[string]any{"VERSION": "v" + b.version, "ARCHES": b.arches},
 	})
@@ -156,7 +156,10 @@ func modules(dir, arches string) (all []*intoto.ResourceDescriptor, goVersion st
 			return nil, "", fmt.Errorf("read the build info: %w", err)
 		}
 		goVersion = info.GoVersion
-		for _, m := range linked(info) {
+		for _, m := range info.Deps {
+			if m.Replace != nil {
+				m = m.Replace
+			}
 			found[m.Path+"@"+m.Version] = m
 		}
 	}
@@ -166,9 +169,11 @@ func modules(dir, arches string) (all []*intoto.ResourceDescriptor, goVersion st
 		if err != nil {
 			return nil, "", fmt.Errorf("read the sum of %s: %w", key, err)
 		}
-		// in-toto's name for what go.sum holds as h1, which is hexadecimal there.
+		namespace, name := path.Split(m.Path)
+		url := packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, m.Version, nil, "")
+		// dirHash is in-toto's name for the h1 of go.sum. It is hexadecimal there.
 		all = append(all, &intoto.ResourceDescriptor{
-			Uri: component("", m.Path, m.Version).PackageURL, Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
+			Uri: url.ToString(), Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
 		})
 	}
 	return all, goVersion, nil

@@ -187,7 +187,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	if err := f.to(ctx, size.first()); err != nil {
 		return "", fmt.Errorf("fill a cluster with %s: %w", size.first(), err)
 	}
-	t, err := newTwins(ctx, f)
+	t, err := newFixtures(ctx, f)
 	if err != nil {
 		return "", err
 	}
@@ -223,10 +223,10 @@ func (o Options) keep(data, dir string, size Size) error {
 	return os.Rename(data, dir)
 }
 
-// twinsSource is how objects are written.
+// fixturesSource is how objects are written.
 //
-//go:embed twins.go
-var twinsSource string
+//go:embed fixtures.go
+var fixturesSource string
 
 // key changes with everything that is written into a cluster of this size, and with how.
 func (s Size) key() (string, error) {
@@ -234,7 +234,7 @@ func (s Size) key() (string, error) {
 	node := s.nodeObject(0)
 	members := []member{s.member(0, "")}
 	sum := sha256.New()
-	sum.Write([]byte(twinsSource))
+	sum.Write([]byte(fixturesSource))
 	for _, part := range []any{
 		cluster.Newest, s, node, leaseObject(node), s.podObject(0), s.podStatus(0), service, endpointsObject(service, members), sliceObject(service, members),
 	} {

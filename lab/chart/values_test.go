@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,32 +56,6 @@ func keys(t *testing.T, text string) []string {
 		return true
 	})
 	return found
-}
-
-// Each bad value is refused with its name.
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob(chart + "/ci/invalid/*.yaml")
-	if err != nil || len(files) < 40 {
-		t.Fatalf("%d files of bad values, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			input := values(t, file)
-			first, _, _ := strings.Cut(input, "\n")
-			want, found := strings.CutPrefix(first, "# refused: ")
-			if !found {
-				t.Fatalf("it begins with %q, want # refused: and the message", first)
-			}
-			switch _, err := template(t, input); {
-			case err == nil:
-				t.Error("it renders")
-			case !strings.Contains(err.Error(), want):
-				t.Errorf("it is refused with\n%v\nwant\n%s", err, want)
-			}
-		})
-	}
 }
 
 // schema is what the tests need of a JSON Schema.

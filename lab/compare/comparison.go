@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,15 +91,28 @@ func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }
 
+// Seen scrapes until kubeflap has seen what the recorder has. Unlike Agree it leaves out the losses by cause: kubeflap
+// tells them up to 15 s later, because it waits for evidence.
+func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
+	return poll.Until(ctx, patience, "kubeflap to see what the recorder has seen", func(ctx context.Context) error {
+		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
+	})
+}
+
 // Once compares a single scrape with the truth.
 func (c Comparison) Once(ctx context.Context) error {
+	return c.once(ctx, func(Difference) bool { return false })
+}
+
+// once compares a single scrape with the truth, without the differences that ignore names.
+func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
 	m, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
 	// What happened during the scrape may be in it or not.
-	differences := Differences(m.after, m.told)
-	if len(differences) > 0 && len(Differences(m.before, m.told)) > 0 {
+	differences := slices.DeleteFunc(Differences(m.after, m.told), ignore)
+	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.told), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))
 	}
 	return nil

@@ -35,6 +35,15 @@ func withoutCause(series string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
+// ofLossByCause says that the series needs the cause of a loss.
+func (d Difference) ofLossByCause() bool {
+	switch truth.Name(d.Series) {
+	case truth.LossesOfAnyCause, truth.LastLoss, truth.LastLossSeries:
+		return true
+	}
+	return false
+}
+
 // plain is the metric that an aggregation is of.
 func plain(name string) string {
 	if _, inner, ok := strings.Cut(name, "("); ok {

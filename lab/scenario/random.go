@@ -14,6 +14,8 @@ import (
 const (
 	// steps is how many things the random scenario does.
 	steps = 2000
+	// between is how many steps are done before everything must agree, losses by cause too.
+	between = 250
 	// enough is how many transitions must be seen, or the scenario tested nothing.
 	enough = 2000
 )
@@ -40,6 +42,11 @@ func random() Scenario {
 			for i := range steps {
 				if err := c.step(ctx); err != nil {
 					return fmt.Errorf("step %d: %w", i, err)
+				}
+				if i%between == between-1 {
+					if err := l.agrees(ctx); err != nil {
+						return fmt.Errorf("after step %d: %w", i, err)
+					}
 				}
 			}
 			return l.enoughHappened()

@@ -25,7 +25,7 @@ const longAgo = 2 * time.Second
 func (l *Lab) settles(ctx context.Context) error { return l.settled(ctx, time.Now()) }
 
 // settled waits until every watcher has seen what was written at that time. On a slow machine that takes until
-// kubeflap tells what the truth does.
+// kubeflap has seen what the recorder has.
 func (l *Lab) settled(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
@@ -34,6 +34,14 @@ func (l *Lab) settled(ctx context.Context, written time.Time) error {
 		return err
 	}
 	if l.Truth == nil || l.URL == "" {
+		return nil
+	}
+	return compare.Comparison{Truth: l.Truth, URL: l.URL + "/metrics"}.Seen(ctx, patience)
+}
+
+// agrees waits until kubeflap tells what the recorder does.
+func (l *Lab) agrees(ctx context.Context) error {
+	if l.URL == "" {
 		return nil
 	}
 	return compare.Comparison{Truth: l.Truth, URL: l.URL + "/metrics"}.Agree(ctx, patience)

@@ -43,7 +43,10 @@ type Options struct {
 	Seconds []Delays
 	// Seed is for the random scenario.
 	Seed uint64
-	Log  *slog.Logger
+	// Turns has room for the sessions that may start at the same time; nil is no limit. To start takes all the CPU there is,
+	// while a scenario mostly waits. And no kubelet may be paused for so long that its heartbeat is late.
+	Turns chan struct{}
+	Log   *slog.Logger
 }
 
 // Session is a running scenario.
@@ -88,26 +91,7 @@ type Session struct {
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	session := &Session{options: options, scenario: s, cancel: cancel}
-	clusterOptions := s.Options
-	clusterOptions.Log = options.Log
-	c, err := cluster.Start(ctx, clusterOptions)
-	if err != nil {
-		return session, err
-	}
-	session.Cluster = c
-	session.lab = &scenario.Lab{Cluster: c, Client: c.Client, Log: options.Log, Seed: options.Seed}
-	if s.Prepare != nil {
-		if err := s.Prepare(ctx, session.lab); err != nil {
-			return session, fmt.Errorf("prepare %s: %w", s.Name, err)
-		}
-	}
-	if err := session.grantRights(ctx); err != nil {
-		return session, err
-	}
-	if err := session.startWatchers(ctx); err != nil {
-		return session, err
-	}
-	if err := session.startPaging(ctx); err != nil {
+	if err := session.begin(ctx); err != nil {
 		return session, err
 	}
 	if err := session.play(ctx); err != nil {
@@ -125,6 +109,36 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 		return session, err
 	}
 	return session, session.tellTheSame(ctx)
+}
+
+// begin starts everything, when it is its turn.
+func (s *Session) begin(ctx context.Context) (err error) {
+	if s.options.Turns != nil {
+		select {
+		case s.options.Turns <- struct{}{}:
+			defer func() { <-s.options.Turns }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	clusterOptions := s.scenario.Options
+	clusterOptions.Log = s.options.Log
+	if s.Cluster, err = cluster.Start(ctx, clusterOptions); err != nil {
+		return err
+	}
+	s.lab = &scenario.Lab{Cluster: s.Cluster, Client: s.Cluster.Client, Log: s.options.Log, Seed: s.options.Seed}
+	if s.scenario.Prepare != nil {
+		if err := s.scenario.Prepare(ctx, s.lab); err != nil {
+			return fmt.Errorf("prepare %s: %w", s.scenario.Name, err)
+		}
+	}
+	if err := s.grantRights(ctx); err != nil {
+		return err
+	}
+	if err := s.startWatchers(ctx); err != nil {
+		return err
+	}
+	return s.startPaging(ctx)
 }
 
 // play lets the scenario happen once and compares what was counted.

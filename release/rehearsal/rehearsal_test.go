@@ -73,8 +73,8 @@ func tagged(t *testing.T) string {
 	must(t, dir, "git", "add", ".")
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", "release")
 	must(t, dir, "git", "-c", "tag.gpgsign=false", "tag", "--annotate", "--message", "release", "v"+version)
-	// Newer than its go.mod, so it is not built again.
-	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm "$0/bin"`, dir)
+	// Newer than their modules, so they are not built again.
+	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod "$0/bin"`, dir)
 	return dir
 }
 

@@ -1,0 +1,67 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRefused holds the chart to its own messages and to the patterns of its schema. That types, ranges and enumerations are
+// checked is the schema library's business, and TestSchemaIsClosed finds what a misspelt name would slip through.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	const bothLogins = "basicAuth: {username: {name: a, key: b}}, authorization: {credentials: {name: a, key: b}}"
+	for _, c := range []struct{ values, message string }{
+		// Values that contradict each other.
+		{`probePort: 9969`, "containerPort and probePort are both 9969"},
+		{`{hostNetwork: true, hostUsers: false}`, "hostNetwork is true and hostUsers is false"},
+		{`scope: {nodes: true}`, "scope.nodes is true without scope.namespace"},
+		{`scope: {namespace: kube-node-lease, nodes: true}`, "scope.namespace is kube-node-lease, where the nodes' heartbeats are and nothing else"},
+		{`webConfig: {existingSecret: s, content: {http_server_config: {http2: false}}}`, "webConfig.content and webConfig.existingSecret are both set"},
+		{`webConfig: {tls: true}`, "webConfig.tls is true, but nothing sets TLS"},
+		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level is set by a value of its own"},
+		{`{scope: {namespace: shop}, extraArgs: [--namespace=pay]}`, "extraArgs: --namespace is set by a value of its own"},
+		{`serviceMonitor: {enabled: true, ` + bothLogins + `}`, "serviceMonitor has basicAuth and authorization: a scrape has one of them"},
+		{`podMonitor: {enabled: true, ` + bothLogins + `}`, "podMonitor has basicAuth and authorization: a scrape has one of them"},
+		{`scrapeConfig: {enabled: true, ` + bothLogins + `}`, "scrapeConfig has basicAuth and authorization: a scrape has one of them"},
+		{
+			`prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {severity: page}}}}`,
+			"prometheusRule.alerts.KubeflapBlind.labels.severity: set prometheusRule.alerts.KubeflapBlind.severity",
+		},
+		{
+			`prometheusRule: {enabled: true, alerts: {KubeflapNodeUnreadyOften: {replace: {"> 361": "> 600"}}}}`,
+			`prometheusRule.alerts.KubeflapNodeUnreadyOften.replace: its expression does not contain "> 361"`,
+		},
+
+		// Patterns: each has a value here that it must refuse. What it must take is in charts/kubeflap/ci.
+		{`fullnameOverride: 2flaps`, "'/fullnameOverride': '2flaps' does not match pattern"},
+		{`namespaceOverride: a/b`, "'/namespaceOverride': 'a/b' does not match pattern"},
+		{`scope: {namespace: 'shop,web'}`, "'/scope/namespace': 'shop,web' does not match pattern"},
+		{`global: {imageRegistry: "https://r.example.org"}`, "'/global/imageRegistry': 'https://r.example.org' does not match pattern"},
+		{`image: {registry: ghcr.io/kubeflap}`, "'/image/registry': 'ghcr.io/kubeflap' does not match pattern"},
+		{`image: {repository: "kubeflap/kubeflap:v1"}`, "'/image/repository': 'kubeflap/kubeflap:v1' does not match pattern"},
+		{`image: {tag: "v1@sha256:0"}`, "'/image/tag': 'v1@sha256:0' does not match pattern"},
+		{`image: {digest: 0123456789abcdef}`, "'/image/digest': '0123456789abcdef' does not match pattern"},
+		{`extraArgs: [log.level=debug]`, "'/extraArgs/0': 'log.level=debug' does not match pattern"},
+		{`priorityClassName: High`, "'/priorityClassName': 'High' does not match pattern"},
+		{`webConfig: {content: {basic_auth_users: {prometheus: secret}}}`, "'/webConfig/content/basic_auth_users/prometheus': 'secret' does not match pattern"},
+		{`webConfig: {key: a/b}`, "'/webConfig/key': 'a/b' does not match pattern"},
+		{`service: {clusterIP: none}`, "'/service/clusterIP': 'none' does not match pattern"},
+		{`podDisruptionBudget: {maxUnavailable: "0%"}`, "'/podDisruptionBudget/maxUnavailable': '0%' does not match pattern"},
+		{`prometheusRule: {alerts: {KubeflapBlind: {for: 5 minutes}}}`, "'/prometheusRule/alerts/KubeflapBlind/for': '5 minutes' does not match pattern"},
+		{`settings: {nodeMonitorGracePeriod: "40"}`, "'/settings/nodeMonitorGracePeriod': '40' does not match pattern"},
+		{`links: {page: flaps.example.org}`, "'/links/page': 'flaps.example.org' does not match pattern"},
+		{`links: {page: 'https://flaps.example.org/"'}`, `'/links/page': 'https://flaps.example.org/"' does not match pattern`},
+		{`webConfig: {existingSecret: a/b}`, "'/webConfig/existingSecret': 'a/b' does not match pattern"},
+		{`resources: {limits: {memory: 512 MB}}`, "'/resources/limits/memory': '512 MB' does not match pattern"},
+	} {
+		t.Run(c.values, func(t *testing.T) {
+			t.Parallel()
+			switch _, err := template(t, c.values); {
+			case err == nil:
+				t.Error("it renders")
+			case !strings.Contains(err.Error(), c.message):
+				t.Errorf("the message is\n%v\nwant\n%s", err, c.message)
+			}
+		})
+	}
+}
