@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -68,6 +69,23 @@ type Incident struct {
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
+}
+
+// Standing is what readers of metrics need of an incident.
+type Standing struct {
+	Scope   Scope
+	Verdict verdict.Verdict
+	// Ongoing: it is not over for good.
+	Ongoing bool
+	// Nodes are those of an incident of nodes. Services are those that lost addresses.
+	Nodes    []string
+	Services []transition.Service
+}
+
+// Resolution counts the incidents that are over for good.
+type Resolution struct {
+	Scope   Scope
+	Verdict verdict.Verdict
 }
 
 // Numbers are those of this cluster that the remedy depends on; 0 if they do not matter.

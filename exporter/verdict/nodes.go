@@ -150,7 +150,7 @@ func Together(f *NodeLoss) []Silence {
 	if holds, _ := sharedPath(f); holds != Yes {
 		return nil
 	}
-	return together(f.Silences, f.Interval)
+	return f.together()
 }
 
 // InTurn reports whether node after node falls silent, more often than chance allows.
@@ -163,7 +163,7 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 	if holds, because := inTurn(f); holds == Yes {
 		return holds, because
 	}
-	silent := together(f.Silences, f.Interval)
+	silent := f.together()
 	if len(silent) < 2 {
 		return No, fmt.Sprintf("no other node fell silent within %s", phrase.Duration(f.Interval))
 	}
@@ -200,6 +200,18 @@ func inTurn(f *NodeLoss) (Answer, string) {
 		return No, ""
 	}
 	return Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), len(f.Others))
+}
+
+// together is the largest group of silences that began within an interval, one of which belongs to the incident.
+func (f *NodeLoss) together() []Silence {
+	near := slices.Clone(f.Silences)
+	for _, s := range f.Others {
+		isNear := func(x Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval }
+		if slices.ContainsFunc(f.Silences, isNear) {
+			near = append(near, s)
+		}
+	}
+	return together(near, f.Interval)
 }
 
 // together is the largest group of silences of different nodes that began within an interval.
@@ -250,7 +262,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if len(f.Silences) == 0 {
 		return Yes, "its kubelet reported not ready, or restarted"
 	}
-	if len(together(f.Silences, f.Interval)) > 1 {
+	if len(f.together()) > 1 {
 		switch holds, _ := sharedPath(f); holds {
 		case Yes:
 			return No, "several nodes fell silent together"

@@ -72,7 +72,7 @@ func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
 	names := nodesNamed(100)
 	s.beats(names...)
 	for i, name := range names[:12] { // too far apart for one cause, and too few for node after node
-		s.at(40+300*float64(i)).misses(40, name)
+		s.at(40+2000*float64(i)).misses(40, name)
 	}
 	equal(t, "incidents while the last is not decided", len(s.Incidents(s.now)), 11)
 	equal(t, "incidents", len(s.Incidents(s.now.Add(seconds(40+1)))), 10)

@@ -158,6 +158,14 @@ func (l *Log) Incidents(t time.Time) []incident.Incident {
 	return l.records.Incidents()
 }
 
+// Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that are over for good.
+func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.Standings(), l.records.Resolved()
+}
+
 // Notices report what has happened to the incidents since they were last asked for, as of t.
 func (l *Log) Notices(t time.Time) []incident.Notice {
 	l.mu.Lock()

@@ -37,6 +37,7 @@ type Store struct {
 	// harmless counts the active incidents that nothing speaks for harm of yet.
 	harmless int
 	notifier notifier
+	resolved map[incident.Resolution]uint64
 }
 
 // NewStore makes an empty store that keeps the newest incidents, size of them.
@@ -182,6 +183,7 @@ func (s *Store) oldest() int {
 
 // Settle ends an incident for good: what comes now is another one.
 func (s *Store) Settle(r *Record) {
+	s.countResolved(r)
 	if r.harmless && !r.settled {
 		s.harmless--
 	}
