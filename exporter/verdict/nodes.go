@@ -160,9 +160,18 @@ func InTurn(f *NodeLoss) bool {
 }
 
 func sharedPath(f *NodeLoss) (Answer, string) {
-	if holds, because := inTurn(f); holds == Yes {
+	holds, because := atOnce(f)
+	if holds == Yes {
 		return holds, because
 	}
+	if inTurn, why := inTurn(f); inTurn == Yes {
+		return inTurn, why
+	}
+	return holds, because
+}
+
+// atOnce: several nodes fall silent within one interval.
+func atOnce(f *NodeLoss) (Answer, string) {
 	silent := f.together()
 	if len(silent) < 2 {
 		return No, fmt.Sprintf("no other node fell silent within %s", phrase.Duration(f.Interval))
@@ -191,27 +200,41 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 func inTurn(f *NodeLoss) (Answer, string) {
 	counts := map[string]int{}
 	most := 0
+	total := 0
 	for _, s := range f.Others {
-		counts[s.Node]++
-		most = max(most, counts[s.Node])
+		if f.disturbed(s) {
+			total++
+			counts[s.Node]++
+			most = max(most, counts[s.Node])
+		}
 	}
-	share := float64(len(f.Others)) / float64(max(len(counts), 1))
-	if len(counts) < 4 || float64(most) > 2*share || f.Rate.chanceInTurn(len(f.Others), f.Nodes, time.Hour) >= acceptedChance {
+	share := float64(total) / float64(max(len(counts), 1))
+	if len(counts) < 4 || float64(most) > 2*share || f.Rate.chanceInTurn(total, f.Nodes, time.Hour) >= acceptedChance {
 		return No, ""
 	}
-	return Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), len(f.Others))
+	return Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), total)
 }
 
 // together is the largest group of silences that began within an interval, one of which belongs to the incident.
 func (f *NodeLoss) together() []Silence {
-	near := slices.Clone(f.Silences)
+	var near []Silence
+	for _, s := range f.Silences {
+		if f.disturbed(s) {
+			near = append(near, s)
+		}
+	}
 	for _, s := range f.Others {
 		isNear := func(x Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval }
-		if slices.ContainsFunc(f.Silences, isNear) {
+		if f.disturbed(s) && slices.ContainsFunc(f.Silences, isNear) {
 			near = append(near, s)
 		}
 	}
 	return together(near, f.Interval)
+}
+
+// disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period.
+func (f *NodeLoss) disturbed(s Silence) bool {
+	return s.Ended.IsZero() || s.Ended.Sub(s.Began) > f.Interval
 }
 
 // together is the largest group of silences of different nodes that began within an interval.
@@ -273,15 +296,29 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.each(func(s *Silence) bool { return s.Deleted && s.Ended.IsZero() }) > 0 {
 		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
 	}
-	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-len(f.Silences), "node", "nodes"))
+	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
+		return No, "no heartbeat was late"
+	}
+	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-nodesOf(f.Silences), "node", "nodes"))
 }
 
+// nodesText names the nodes of some silences.
 func nodesText(all []Silence) string {
-	switch len(all) {
+	switch n := nodesOf(all); n {
 	case 0:
 		return "the nodes"
 	case 1:
 		return all[0].Node
+	default:
+		return fmt.Sprintf("%s and %d more", all[0].Node, n-1)
 	}
-	return fmt.Sprintf("%s and %d more", all[0].Node, len(all)-1)
+}
+
+// nodesOf is how many nodes fell silent.
+func nodesOf(all []Silence) int {
+	names := map[string]bool{}
+	for _, s := range all {
+		names[s.Node] = true
+	}
+	return len(names)
 }

@@ -96,7 +96,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		return
 	}
 	n.missed = false
-	l.endSilence(n, x.Time)
+	n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
+	n.endSilence(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
 	n.gap = n.gap.End(x.Time)
 	l.close(r, n, x.Time)
@@ -224,18 +225,20 @@ func (l *nodes) rebooted(x transition.NodeRebooted) {
 	}
 }
 
-// beginSilence returns the current silence of a node, or begins one.
-func (l *nodes) beginSilence(n *node, began time.Time, x transition.NodeLoss) *verdict.Silence {
+// beginSilence returns the current silence of a node, or begins one after a heartbeat.
+func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
+	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: began, Announced: x.Announced}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced}
 		l.records.History.Add(n.silence)
 	}
 	return n.silence
 }
 
-func (l *nodes) endSilence(n *node, t time.Time) {
-	if n.silence != nil && n.silence.Ended.IsZero() {
-		n.silence.Ended = t
+// endSilence notes a heartbeat, if it is later than the one before the silence.
+func (n *node) endSilence(heartbeat time.Time) {
+	if s := n.silence; s != nil && s.Ended.IsZero() && heartbeat.After(s.Began) {
+		s.Ended = heartbeat
 	}
 }
 
