@@ -43,3 +43,20 @@ func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {
 	equal(t, "known to lag", story(true).losses(cause.NodeNotReady), 1)
 	equal(t, "not known to", story(false).losses(cause.ProbeFailed), 1)
 }
+
+// The node fails 6 s after the pod has recovered. A replica whose watch of nodes lags still waits then, and must not blame the node.
+func TestANodeThatFailsLaterDoesNotExplainAProbeThatFailedBefore(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		s := webStory(t)
+		s.at(10).modified(version(1000, lease("node-1", 10)))
+		if behind {
+			s.at(11.5).modified(version(999, aNode("node-1", ready, -100)))
+		}
+		failed := unready("ContainersNotReady", func(p *event.Pod) { p.Ready.Transition = clock(20) })
+		s.at(20).modified(version(1001, failed), version(1002, slice("a", "web", "-web-1", "web-2")))
+		s.at(21).modified(version(1003, aPod("web-1", ready, running("app:1", 0))), version(1004, slice("a", "web", "web-1", "web-2")))
+		s.at(27.5).modified(version(1005, aNode("node-1", notReady, 26)))
+		s.Advance(clock(60))
+		equal(t, fmt.Sprintf("failed probes, lagging %v", behind), s.losses(cause.ProbeFailed), 1)
+	}
+}

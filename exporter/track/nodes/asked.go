@@ -16,21 +16,24 @@ func (x *Nodes) Known(name string) bool { return x.nodes[name] != nil }
 // notReadyWindow is how long after its node a pod may follow: by then its probes have failed, or they never will.
 const notReadyWindow = 5 * time.Minute
 
-// NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus ReadyCondition).
-func (x *Nodes) NotReadyAt(name string, t time.Time) bool {
+// NotReadyAt reports whether the node's own kubelet reported Ready=False shortly before t (kubelet, nodestatus ReadyCondition), and not later than
+// by on the kubelet's own clock; a zero by is not compared.
+func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow
+	return n != nil && n.exists && n.ready == event.StatusFalse && t.Sub(n.since) <= notReadyWindow &&
+		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
 // restartWindow is how long after the start of its kubelet the pods of a node are probed anew.
 const restartWindow = 30 * time.Second
 
 // RestartedBefore reports whether the node's kubelet started shortly before t, and is of a version whose restart makes pods not ready. A
-// kubelet that was only unreachable also renews its Lease and reports its status at once when it is back.
-func (x *Nodes) RestartedBefore(name string, t time.Time) bool {
+// kubelet that was only unreachable also renews its Lease and reports its status at once when it is back. by is as in NotReadyAt.
+func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
 	return n != nil && n.restartsFlap && !n.kubeletStarted.IsZero() && t.Sub(n.kubeletStarted) <= restartWindow &&
-		(n.returned.IsZero() || n.returned.Sub(n.kubeletStarted).Abs() > startedWithin)
+		(n.returned.IsZero() || n.returned.Sub(n.kubeletStarted).Abs() > startedWithin) &&
+		(by.IsZero() || !n.heartbeat.earlyRenewal.After(by))
 }
 
 // restartsFlap reports whether the restart of a kubelet of this version makes its pods not ready: up to v1.34 (prober manager; gate

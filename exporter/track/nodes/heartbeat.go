@@ -49,6 +49,8 @@ type heartbeat struct {
 	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's. offBeat is
 	// when a renewal was last early; posted is when the status was last reported.
 	renewed, renewalSeen, offBeat, posted time.Time
+	// earlyRenewal is offBeat by the node's clock.
+	earlyRenewal time.Time
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
 	// look is when the node is checked next; zero if no mark of the current interval is left.
@@ -167,7 +169,7 @@ func (n *node) noteRenewal(e event.Event, renewed time.Time) {
 	h := &n.heartbeat
 	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom && (h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom)
 	if e.Type == event.Modified && early {
-		h.offBeat = e.Seen
+		h.offBeat, h.earlyRenewal = e.Seen, renewed
 	}
 	h.renewed, h.renewalSeen = renewed, e.Seen
 	n.noteStart()

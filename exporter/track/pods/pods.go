@@ -19,8 +19,8 @@ import (
 // nodeFacts are what pods ask of package nodes.
 type nodeFacts interface {
 	Known(node string) bool
-	NotReadyAt(node string, t time.Time) bool
-	RestartedBefore(node string, t time.Time) bool
+	NotReadyAt(node string, t, by time.Time) bool
+	RestartedBefore(node string, t, by time.Time) bool
 	CauseOfMark(node string, t time.Time) (why cause.Cause, certain bool)
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
 	ReadySince(node string) (since time.Time, ok bool)

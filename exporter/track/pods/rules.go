@@ -132,12 +132,12 @@ func (c *change) justRestarted(x *event.Container) bool {
 
 // nodeNotReady: the pod's own change came from its kubelet, since the node controller marks no pods when the kubelet reports not ready.
 func nodeNotReady(c *change) bool {
-	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at)
+	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
 
 // kubeletRestarted: up to v1.34 a kubelet that starts sets probed containers to not ready until their probes succeed again (prober manager).
 func kubeletRestarted(c *change) bool {
-	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at)
+	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
 // probeFailed: the same container runs on, and the kubelet calls it not ready

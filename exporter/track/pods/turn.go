@@ -26,6 +26,9 @@ type Turn struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
+	// nodeBy is until when the node may have failed for the pod to follow from it, by the kubelet's clock, which wrote both; zero if that is not
+	// known. A watch of nodes that lags shows later failures, too.
+	nodeBy time.Time
 	// Cause is set when the turn is resolved.
 	Cause cause.Cause
 	node  string
@@ -102,6 +105,9 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 	x.observeStale(p, e.Seen)
 	w := &Turn{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, tentative: p.cause}
+	if o.Ready != nil && !o.Ready.Transition.IsZero() {
+		w.nodeBy = o.Ready.Transition.Add(nodeWait)
+	}
 	why, certain := x.causeByNode(w)
 	p.cause = why
 	if !certain {
@@ -114,9 +120,9 @@ func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
 		switch by := w.At.Add(evidenceWait); {
-		case x.nodes.NotReadyAt(w.node, by):
+		case x.nodes.NotReadyAt(w.node, by, w.nodeBy):
 			return cause.NodeNotReady, true
-		case x.nodes.RestartedBefore(w.node, by):
+		case x.nodes.RestartedBefore(w.node, by, w.nodeBy):
 			return cause.KubeletRestart, true
 		}
 		return cause.ProbeFailed, !x.nodes.Known(w.node)
