@@ -1,6 +1,10 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"slices"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // Fields of NodeSpec.
 const (
@@ -31,26 +35,19 @@ func (r *Reader) node(data, metaData []byte, meta event.Meta) *event.Node {
 }
 
 func (r *Reader) nodeMeta(data []byte, node *event.Node) {
+	known := event.NodeLabels()
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
 		case metaDeletion:
 			node.Deletion = m.seconds()
 		case metaLabels:
-			if key, value := r.pair(m.bytes); isNodeLabel(string(key)) {
+			key, value := r.pair(m.bytes)
+			if slices.ContainsFunc(known, func(l event.NodeLabel) bool { return l.Key == string(key) }) {
 				node.Labels[r.text(key)] = r.text(value)
 			}
 		}
 	}
-}
-
-func isNodeLabel(key string) bool {
-	for _, label := range event.NodeLabels() {
-		if label.Key == key {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *Reader) nodeSpec(data []byte, node *event.Node) {

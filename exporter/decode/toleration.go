@@ -86,6 +86,6 @@ func (r *Reader) shared(t event.Toleration) *event.Toleration {
 	if r.tolerations == nil || len(r.tolerations) >= maxTolerations {
 		r.tolerations = map[event.Toleration]*event.Toleration{}
 	}
-	r.tolerations[t] = &t
-	return &t
+	r.tolerations[t] = new(t)
+	return r.tolerations[t]
 }
