@@ -63,8 +63,10 @@ var conditionTable = table{
 var leaseTable = table{
 	{"metadata", objectMeta, metaTable.convert},
 	{"spec", objectSpec, table{
-		{"holderIdentity", leaseHolder, text}, {"leaseDurationSeconds", leaseDuration, integer},
-		{"renewTime", leaseRenew, timestamp}, {"leaseTransitions", leaseTransitions, integer},
+		{"holderIdentity", leaseHolder, text},
+		{"leaseDurationSeconds", leaseDuration, integer},
+		{"renewTime", leaseRenew, timestamp},
+		{"leaseTransitions", leaseTransitions, integer},
 	}.convert},
 }
 

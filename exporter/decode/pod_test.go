@@ -168,7 +168,8 @@ func TestTolerations(t *testing.T) {
 		{"a negative time is none", []corev1.Toleration{{Operator: "Exists", TolerationSeconds: new(int64(-5))}}, seconds(0), seconds(0)},
 		{"another effect, value or operator does not match", []corev1.Toleration{
 			{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoSchedule"},
-			{Key: "node.kubernetes.io/not-ready", Value: "x"}, {Key: "node.kubernetes.io/not-ready", Operator: "Gt", Value: "5"},
+			{Key: "node.kubernetes.io/not-ready", Value: "x"},
+			{Key: "node.kubernetes.io/not-ready", Operator: "Gt", Value: "5"},
 			{Key: "node.kubernetes.io/unreachable", TolerationSeconds: new(int64(7))},
 		}, seconds(0), seconds(7)},
 	} {

@@ -42,8 +42,14 @@ func tables() map[string][]row {
 		tables["types"] = append(tables["types"], row{eventType.String(), object})
 	}
 	for _, part := range []any{
-		event.Taint{}, event.LifecycleCondition{}, event.Condition{}, event.Container{}, event.Toleration{},
-		event.ControllerManager{}, event.ControllerManagerFlags{}, event.Address{},
+		event.Taint{},
+		event.LifecycleCondition{},
+		event.Condition{},
+		event.Container{},
+		event.Toleration{},
+		event.ControllerManager{},
+		event.ControllerManagerFlags{},
+		event.Address{},
 	} {
 		tables["fields of "+reflect.TypeOf(part).Name()] = fields(reflect.TypeOf(part))
 	}
