@@ -1,4 +1,6 @@
-package decode
+// Package fromjson converts JSON documents of the API to protobuf, so that there is one reader (exporter/decode). Some proxies
+// and servers answer in JSON. They are rare, so the conversion need not be fast.
+package fromjson
 
 import (
 	"bytes"
@@ -8,9 +10,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
-
-// This file converts JSON to protobuf, so that there is one reader. Some proxies and servers answer in JSON. They are rare, so
-// the conversion need not be fast.
 
 // table lists the fields of a message that are read: their names in JSON, their numbers, and how to convert them.
 type table []struct {
@@ -22,22 +21,21 @@ type table []struct {
 // converter appends a field to a message. The path says where the JSON value was found.
 type converter func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
 
-// fromJSON converts the document of a watched object or list. It returns only the kind of another document, if that has one.
-func fromJSON(data []byte) (Document, error) {
+// Document converts the document of a watched object or list. It returns its kind and its message. Of another document it returns
+// only the kind, if that has one.
+func Document(data []byte) (kind string, message []byte, err error) {
 	var fields map[string]json.RawMessage
-	var d Document
-	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["kind"], &d.Kind) != nil {
-		return Document{}, nil
+	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["kind"], &kind) != nil {
+		return "", nil, nil
 	}
-	t, watched := documents[d.Kind]
+	t, watched := documents[kind]
 	if !watched {
-		return d, nil
+		return kind, nil, nil
 	}
-	var err error
-	if d.Object, err = t.message(d.Kind, data); err != nil {
-		return Document{}, fmt.Errorf("read a document: %w", err)
+	if message, err = t.message(kind, data); err != nil {
+		return "", nil, err
 	}
-	return d, nil
+	return kind, message, nil
 }
 
 // message converts an object. Like the API's own decoder, it distinguishes upper and lower case, and treats null as absent.
@@ -141,7 +139,7 @@ func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byt
 	return to, nil
 }
 
-// fieldsV1 is JSON in protobuf, too. API servers write it without spaces, as member expects.
+// fieldsV1 is JSON in protobuf, too. API servers write it without spaces, as exporter/decode expects.
 func fieldsV1(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	if json.Compact(&raw, value) != nil {

@@ -1,6 +1,6 @@
-package decode
+package fromjson
 
-// This file lists what is read of JSON.
+// This file lists what is converted: the names in JSON beside the numbers in protobuf (generated.proto of k8s.io/api).
 
 // documents are the watched kinds and their lists.
 var documents = map[string]table{
@@ -20,33 +20,33 @@ func listOf(object table) table {
 }
 
 var metaTable = table{
-	{"name", metaName, text},
-	{"namespace", metaNamespace, text},
-	{"uid", metaUID, text},
-	{"resourceVersion", metaResourceVersion, text},
-	{"deletionTimestamp", metaDeletion, timestamp},
-	{"labels", metaLabels, pairs},
-	{"annotations", metaAnnotations, pairs},
-	{"ownerReferences", metaOwners, each(table{
+	{"name", 1, text},
+	{"namespace", 3, text},
+	{"uid", 5, text},
+	{"resourceVersion", 6, text},
+	{"deletionTimestamp", 9, timestamp},
+	{"labels", 11, pairs},
+	{"annotations", 12, pairs},
+	{"ownerReferences", 13, each(table{
 		{"kind", 1, text}, {"name", 3, text}, {"uid", 4, text}, {"apiVersion", 5, text}, {"controller", 6, boolean},
 	}.convert)},
-	{"managedFields", metaManagedFields, each(table{
+	{"managedFields", 17, each(table{
 		{"manager", 1, text}, {"time", 4, timestamp}, {"fieldsV1", 7, fieldsV1}, {"subresource", 8, text},
 	}.convert)},
 }
 
 var nodeTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"spec", objectSpec, table{
-		{"providerID", nodeProviderID, text},
-		{"unschedulable", nodeUnschedulable, boolean},
-		{"taints", nodeTaints, each(table{
+	{"metadata", 1, metaTable.convert},
+	{"spec", 2, table{
+		{"providerID", 3, text},
+		{"unschedulable", 4, boolean},
+		{"taints", 5, each(table{
 			{"key", 1, text}, {"value", 2, text}, {"effect", 3, text}, {"timeAdded", 4, timestamp},
 		}.convert)},
 	}.convert},
-	{"status", objectStatus, table{
-		{"conditions", nodeConditions, each(conditionTable.convert)},
-		{"nodeInfo", nodeInfo, table{{"bootID", 3, text}, {"kubeletVersion", 7, text}}.convert},
+	{"status", 3, table{
+		{"conditions", 4, each(conditionTable.convert)},
+		{"nodeInfo", 7, table{{"bootID", 3, text}, {"kubeletVersion", 7, text}}.convert},
 	}.convert},
 }
 
@@ -61,18 +61,18 @@ var conditionTable = table{
 }
 
 var leaseTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"spec", objectSpec, table{
-		{"holderIdentity", leaseHolder, text},
-		{"leaseDurationSeconds", leaseDuration, integer},
-		{"renewTime", leaseRenew, timestamp},
-		{"leaseTransitions", leaseTransitions, integer},
+	{"metadata", 1, metaTable.convert},
+	{"spec", 2, table{
+		{"holderIdentity", 1, text},
+		{"leaseDurationSeconds", 2, integer},
+		{"renewTime", 4, timestamp},
+		{"leaseTransitions", 5, integer},
 	}.convert},
 }
 
 var serviceTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"spec", objectSpec, table{
+	{"metadata", 1, metaTable.convert},
+	{"spec", 2, table{
 		{"selector", 2, pairs}, {"type", 4, text}, {"publishNotReadyAddresses", 13, boolean},
 	}.convert},
 }
@@ -81,8 +81,8 @@ var serviceTable = table{
 var targetTable = table{{"uid", 4, text}}
 
 var endpointSliceTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"endpoints", sliceEndpoints, each(table{
+	{"metadata", 1, metaTable.convert},
+	{"endpoints", 2, each(table{
 		{"addresses", 1, each(text)},
 		{"conditions", 2, table{{"ready", 1, boolean}, {"terminating", 3, boolean}}.convert},
 		{"targetRef", 4, targetTable.convert},
@@ -93,19 +93,19 @@ var endpointSliceTable = table{
 var subsetAddressTable = table{{"ip", 1, text}, {"targetRef", 2, targetTable.convert}, {"nodeName", 4, text}}
 
 var endpointsTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"subsets", endpointsSubsets, each(table{
-		{"addresses", subsetReady, each(subsetAddressTable.convert)},
-		{"notReadyAddresses", subsetNotReady, each(subsetAddressTable.convert)},
+	{"metadata", 1, metaTable.convert},
+	{"subsets", 2, each(table{
+		{"addresses", 1, each(subsetAddressTable.convert)},
+		{"notReadyAddresses", 2, each(subsetAddressTable.convert)},
 	}.convert)},
 }
 
 var containerTable = table{
-	{"name", containerName, text},
-	{"image", containerImage, text},
-	{"command", containerCommand, each(text)},
-	{"args", containerArgs, each(text)},
-	{"restartPolicy", containerRestartPolicy, text},
+	{"name", 1, text},
+	{"image", 2, text},
+	{"command", 3, each(text)},
+	{"args", 4, each(text)},
+	{"restartPolicy", 24, text},
 }
 
 var containerStateTable = table{
@@ -127,19 +127,19 @@ var tolerationTable = table{
 }
 
 var podTable = table{
-	{"metadata", objectMeta, metaTable.convert},
-	{"spec", objectSpec, table{
-		{"containers", specContainers, each(containerTable.convert)},
-		{"nodeName", specNodeName, text},
-		{"initContainers", specInitContainers, each(containerTable.convert)},
-		{"tolerations", specTolerations, each(tolerationTable.convert)},
-		{"readinessGates", specReadinessGates, each(table{{"conditionType", 1, text}}.convert)},
+	{"metadata", 1, metaTable.convert},
+	{"spec", 2, table{
+		{"containers", 2, each(containerTable.convert)},
+		{"nodeName", 10, text},
+		{"initContainers", 20, each(containerTable.convert)},
+		{"tolerations", 22, each(tolerationTable.convert)},
+		{"readinessGates", 28, each(table{{"conditionType", 1, text}}.convert)},
 	}.convert},
-	{"status", objectStatus, table{
-		{"phase", statusPhase, text},
-		{"conditions", statusConditions, each(conditionTable.convert)},
-		{"reason", statusReason, text},
-		{"containerStatuses", statusContainerStatuses, each(containerStatusTable.convert)},
-		{"initContainerStatuses", statusInitContainerStatuses, each(containerStatusTable.convert)},
+	{"status", 3, table{
+		{"phase", 1, text},
+		{"conditions", 2, each(conditionTable.convert)},
+		{"reason", 4, text},
+		{"containerStatuses", 8, each(containerStatusTable.convert)},
+		{"initContainerStatuses", 10, each(containerStatusTable.convert)},
 	}.convert},
 }
