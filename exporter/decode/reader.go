@@ -18,6 +18,11 @@ type Reader struct {
 	err error
 	// conditions are those of a pod. The memory is reused.
 	conditions []podCondition
+	// recentLabels holds label sets that were read before, rawLabels the one that is being read. The memory is reused.
+	recentLabels []labelSet
+	rawLabels    []byte
+	// tolerations holds those that were read before.
+	tolerations map[event.Toleration]*event.Toleration
 	// places are the indices of the addresses of an Endpoints object. The memory is reused.
 	places map[event.UID]int
 }
@@ -62,7 +67,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	var slim event.Object
 	switch kind {
 	case event.KindNode:
-		slim = r.node(data, meta)
+		slim = r.node(data, metaData, meta)
 	case event.KindLease:
 		slim = r.lease(data, meta)
 	case event.KindPod:
@@ -73,6 +78,8 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 		slim = r.endpointSlice(data, metaData, meta)
 	case event.KindEndpoints:
 		slim = r.endpoints(data, metaData, meta)
+	case event.KindControlPlaneLease:
+		slim = r.controlPlaneLease(data, metaData, meta)
 	default:
 		return Object{}, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
