@@ -58,7 +58,7 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments.
-func (r *Reader) commandLine(container []byte) []string {
+func (r *fields) commandLine(container []byte) []string {
 	var words []string
 	for _, number := range [...]int32{containerCommand, containerArgs} {
 		m := r.message(container)

@@ -90,7 +90,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 
 // owningService returns the UID of the owning Service, zero for a mirrored slice, which the Endpoints own
 // (pkg/controller/endpointslicemirroring, newEndpointSlice).
-func (r *Reader) owningService(metaData []byte) event.UID {
+func (r *fields) owningService(metaData []byte) event.UID {
 	m := r.message(metaData)
 	for m.next() {
 		if m.number == metaOwners {

@@ -10,7 +10,7 @@ const (
 	leaseTransitions = 5
 )
 
-func (r *Reader) lease(data []byte, meta event.Meta) *event.Lease {
+func (r *fields) lease(data []byte, meta event.Meta) *event.Lease {
 	lease := &event.Lease{Meta: meta}
 	m := r.message(r.field(data, objectSpec))
 	for m.next() {

@@ -15,7 +15,7 @@ var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 // writer returns the manager that last wrote a field, empty if that is unknown. Whoever updates a field takes it from its
 // owner, so there is one writer. If several own it (server-side apply), the latest counts. Entries of old servers do not name
 // the subresource.
-func (r *Reader) writer(meta []byte, subresource string, path []string) string {
+func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)
 }

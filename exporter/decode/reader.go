@@ -11,11 +11,7 @@ import (
 
 // Reader reads objects, for one goroutine. The zero value is ready.
 type Reader struct {
-	// recent holds strings that were read before. Names of nodes, namespaces and images, reasons and the like occur again and
-	// again, and each change of a pod repeats its strings.
-	recent []string
-	// err is the error in the object that is being read.
-	err error
+	fields
 	// conditions are those of a pod. The memory is reused.
 	conditions []podCondition
 	// recentLabels holds label sets that were read before, rawLabels the one that is being read. The memory is reused.
@@ -27,6 +23,15 @@ type Reader struct {
 	places map[event.UID]int
 }
 
+// fields reads fields of messages.
+type fields struct {
+	// recent holds strings that were read before. Names of nodes, namespaces and images, reasons and the like occur again and
+	// again, and each change of a pod repeats its strings.
+	recent []string
+	// err is the error in the object that is being read.
+	err error
+}
+
 const (
 	// maxRecent is how many strings are kept, maxLength how long they may be in bytes.
 	maxRecent = 2048
@@ -35,10 +40,10 @@ const (
 
 var seed = maphash.MakeSeed()
 
-func (r *Reader) message(data []byte) message { return message{reader: r, rest: data} }
+func (r *fields) message(data []byte) message { return message{reader: r, rest: data} }
 
 // text returns b as a string, if possible one that it has returned before.
-func (r *Reader) text(b []byte) string {
+func (r *fields) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
 	}
@@ -87,7 +92,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 }
 
 // failed returns the error of what was read last.
-func (r *Reader) failed(doing string) error {
+func (r *fields) failed(doing string) error {
 	if r.err == nil {
 		return nil
 	}
@@ -101,7 +106,7 @@ type into struct {
 }
 
 // take reads some fields of a message. A field that is absent becomes nil. If a field occurs several times, the last one counts.
-func (r *Reader) take(data []byte, targets ...into) {
+func (r *fields) take(data []byte, targets ...into) {
 	m := r.message(data)
 	for m.next() {
 		for i := range targets {
@@ -114,7 +119,7 @@ func (r *Reader) take(data []byte, targets ...into) {
 }
 
 // field returns the value of a field, nil if it is absent.
-func (r *Reader) field(data []byte, number protowire.Number) []byte {
+func (r *fields) field(data []byte, number protowire.Number) []byte {
 	var value []byte
 	m := r.message(data)
 	for m.next() {
@@ -126,7 +131,7 @@ func (r *Reader) field(data []byte, number protowire.Number) []byte {
 }
 
 // count returns how often a field occurs.
-func (r *Reader) count(data []byte, number protowire.Number) int {
+func (r *fields) count(data []byte, number protowire.Number) int {
 	n := 0
 	m := r.message(data)
 	for m.next() {
@@ -138,7 +143,7 @@ func (r *Reader) count(data []byte, number protowire.Number) int {
 }
 
 // entry returns the value of a key in a field that is a map of strings.
-func (r *Reader) entry(data []byte, number protowire.Number, key string) []byte {
+func (r *fields) entry(data []byte, number protowire.Number, key string) []byte {
 	m := r.message(data)
 	for m.next() {
 		if m.number == number {
@@ -151,7 +156,7 @@ func (r *Reader) entry(data []byte, number protowire.Number, key string) []byte 
 }
 
 // pair reads one entry of a map of strings.
-func (r *Reader) pair(data []byte) (key, value []byte) {
+func (r *fields) pair(data []byte) (key, value []byte) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

@@ -1,6 +1,11 @@
 package recording
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
 
 // This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
 // may be a name: many clients can write a status.
@@ -115,15 +120,11 @@ func isKubernetesTaint(key string) bool {
 // cluster, and a replay needs them.
 func isDepartureTaint(key string) bool {
 	switch key {
-	case "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress",
-		"karpenter.sh/disrupted", "karpenter.sh/disruption",
-		"aws-node-termination-handler/asg-lifecycle-termination", "aws-node-termination-handler/rebalance-recommendation",
-		"aws-node-termination-handler/scheduled-maintenance", "aws-node-termination-handler/spot-itn",
-		"cloud.google.com/impending-node-termination", "deployment.machine.sapcloud.io/prefer-no-schedule",
-		"medik8s.io/drain", "node.cluster.x-k8s.io/outdated-revision":
+	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",
+		"deployment.machine.sapcloud.io/prefer-no-schedule":
 		return true
 	}
-	return false
+	return event.IsRemovalTaint(key)
 }
 
 // isKubernetesLabel knows the labels of pods that Kubernetes itself sets, and those that it recommends.

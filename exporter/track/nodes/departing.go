@@ -1,21 +1,21 @@
 package nodes
 
 import (
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// removalTaints announce that a node will be removed, drained or rebooted. A key that ends with a slash matches all keys that begin with it.
-var removalTaints = []string{
-	"ToBeDeletedByClusterAutoscaler",
-	"karpenter.sh/disrupted", "karpenter.sh/disruption",
-	"aws-node-termination-handler/",
-	"cloud.google.com/impending-node-termination",
-	"node.cluster.x-k8s.io/outdated-revision",
-	"node-maintenance.medik8s.io/", "medik8s.io/drain",
-}
+// DepartureReason is what announces that a node will leave: the value of the label `reason`.
+type DepartureReason string
+
+// The reasons.
+const (
+	DepartureTaint     DepartureReason = "taint"
+	DepartureDeletion  DepartureReason = "deletion"
+	DepartureCondition DepartureReason = "condition"
+	DepartureCordon    DepartureReason = "cordon"
+)
 
 const (
 	// cordonAnnounces is how long a cordon announces a departure.
@@ -27,26 +27,20 @@ const (
 
 // departure is what announces that a node will leave.
 type departure struct {
-	// taint is the key of the removal taint, and since when it is there; empty if there is none.
-	taint string
-	since time.Time
+	// reason is the announcement by a taint, a deletion or a condition, with its name; empty if there is none. since is when it was first seen.
+	reason DepartureReason
+	name   string
+	since  time.Time
 	// cordoned is when the node became unschedulable, zero if it is schedulable. sound: it had been well for long.
 	cordoned time.Time
 	sound    bool
 }
 
-// noteDeparture takes in what announces that a node leaves.
+// noteDeparture takes in what announces that a node will leave.
 func (n *node) noteDeparture(e event.Event, o *event.Node) {
-	taint := ""
-	for i := range o.Taints {
-		if isRemoval(o.Taints[i].Key) {
-			taint = o.Taints[i].Key
-			break
-		}
-	}
 	d := &n.departure
-	if taint != d.taint {
-		d.taint, d.since = taint, e.Seen
+	if reason, name := announcementOf(o); reason != d.reason || name != d.name {
+		d.reason, d.name, d.since = reason, name, e.Seen
 	}
 	switch {
 	case !o.Unschedulable:
@@ -56,22 +50,45 @@ func (n *node) noteDeparture(e event.Event, o *event.Node) {
 	}
 }
 
-func isRemoval(key string) bool {
-	for _, taint := range removalTaints {
-		if key == taint || strings.HasSuffix(taint, "/") && strings.HasPrefix(key, taint) {
-			return true
+func announcementOf(o *event.Node) (DepartureReason, string) {
+	for i := range o.Taints {
+		if event.IsRemovalTaint(o.Taints[i].Key) {
+			return DepartureTaint, o.Taints[i].Key
 		}
 	}
-	return false
+	if !o.Deletion.IsZero() {
+		return DepartureDeletion, ""
+	}
+	for _, c := range o.Lifecycle {
+		if c.Status == event.StatusTrue {
+			return DepartureCondition, string(c.Type)
+		}
+	}
+	return "", ""
 }
 
-// announced is what had announced a departure by t; empty if nothing had.
-func (n *node) announced(t time.Time) string {
+// departing is why a node was about to leave at t; empty if nothing had announced that.
+func (n *node) departing(t time.Time) (reason DepartureReason, name string) {
 	d := &n.departure
 	switch {
-	case d.taint != "" && !d.since.After(t):
-		return "the taint " + d.taint
+	case d.reason != "" && !d.since.After(t):
+		return d.reason, d.name
 	case d.sound && !d.cordoned.IsZero() && !d.cordoned.After(t) && t.Sub(d.cordoned) <= cordonAnnounces:
+		return DepartureCordon, ""
+	}
+	return "", ""
+}
+
+// announced says what had announced the departure of a node by t; empty if nothing had.
+func (n *node) announced(t time.Time) string {
+	switch reason, name := n.departing(t); reason {
+	case DepartureTaint:
+		return "the taint " + name
+	case DepartureDeletion:
+		return "its deletion"
+	case DepartureCondition:
+		return "the condition " + name
+	case DepartureCordon:
 		return "a cordon"
 	}
 	return ""

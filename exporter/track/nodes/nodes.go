@@ -38,6 +38,8 @@ type node struct {
 	bootID    uint64
 	troubled  time.Time
 	departure departure
+	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
+	markedInTime uint64
 	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
 	kubeletStarted, returned time.Time
 	condition

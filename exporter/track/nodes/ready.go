@@ -65,7 +65,9 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
 		age := time.Duration(0)
 		if live && c.Reason == reasonUnknown {
-			age = x.markedAge(n, e.Seen, c.Transition)
+			if age = x.markedAge(n, e.Seen, c.Transition); age > 0 && age < x.period {
+				n.markedInTime++
+			}
 		}
 		x.turn(n, c.Status, e.Seen, live, age)
 		n.sinceSeen = live
