@@ -21,7 +21,7 @@ func (r *fields) writer(meta []byte, subresource string, path []string) string {
 }
 
 // writers returns the manager that last wrote a field, and the last one that is not the kube-controller-manager.
-func (r *Reader) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
 	found := false
 	m := r.message(meta)
