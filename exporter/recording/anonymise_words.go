@@ -6,7 +6,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-
 // This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
 // may be a name: many clients can write a status.
 

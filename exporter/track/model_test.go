@@ -1272,7 +1272,7 @@ func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 
 func withoutClocks(all []nodes.Node) []nodes.Node {
 	for i := range all {
-		all[i].ClockOffset, all[i].ClockKnown = 0, false
+		all[i].ClockOffset, all[i].ClockKnown, all[i].MarkedInTime = 0, false, 0
 	}
 	return all
 }

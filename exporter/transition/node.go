@@ -57,7 +57,12 @@ type NodeLoss struct {
 	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
 	// not, or if that age is not known.
 	MarkedAge time.Duration
+	// GracePeriod is the one in force, 0 while it is not known.
+	GracePeriod time.Duration
 }
+
+// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
+func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
 // Fields are the names for a structured log line.
 func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }

@@ -21,6 +21,8 @@ type Silence struct {
 	// by then, 0 if that is not known.
 	Marked    bool
 	MarkedAge time.Duration
+	// MarkedInTime: MarkedAge is younger than the grace period that was in force.
+	MarkedInTime bool
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
 	NotReady bool
 }
@@ -129,7 +131,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 		case !s.Marked:
 		case s.MarkedAge == 0:
 			unknown++
-		case f.GracePeriod > 0 && s.MarkedAge < f.GracePeriod:
+		case s.MarkedInTime:
 			marked++
 		}
 	}
@@ -299,26 +301,18 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
 		return No, "no heartbeat was late"
 	}
-	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-nodesOf(f.Silences), "node", "nodes"))
+	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-len(nodesOf(f.Silences)), "node", "nodes"))
 }
 
 // nodesText names the nodes of some silences.
-func nodesText(all []Silence) string {
-	switch n := nodesOf(all); n {
-	case 0:
-		return "the nodes"
-	case 1:
-		return all[0].Node
-	default:
-		return fmt.Sprintf("%s and %d more", all[0].Node, n-1)
-	}
-}
+func nodesText(all []Silence) string { return phrase.Some(nodesOf(all)) }
 
-// nodesOf is how many nodes fell silent.
-func nodesOf(all []Silence) int {
-	names := map[string]bool{}
+// nodesOf are the names of the nodes that fell silent, each once.
+func nodesOf(all []Silence) (names []string) {
 	for _, s := range all {
-		names[s.Node] = true
+		if !slices.Contains(names, s.Node) {
+			names = append(names, s.Node)
+		}
 	}
-	return len(names)
+	return names
 }

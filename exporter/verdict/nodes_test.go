@@ -52,7 +52,7 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"two of twenty within 10 s, back far apart", loss(20, back(silent(0, 5), 60, 900)), Node},
 		{"two slow kubelets on one day", loss(20, silent(0)[:1]), Node},
 		{"three of nine, minutes apart", loss(9, silent(0, 200, 500)[:1]), Node},
-		{"marked although the Lease was in time", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge = true, 12*time.Second })), ControllerManager},
+		{"marked although the Lease was in time", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge, s.MarkedInTime = true, 12*time.Second, true })), ControllerManager},
 		{"marked after the grace period", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge = true, 43*time.Second })), Node},
 		{"rebooted", loss(9, back(change(silent(0), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
 		{"a host takes three nodes down", loss(9, back(change(silent(0, 1, 2), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},

@@ -151,8 +151,11 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	kind := evidence.NodeNotReady
 	if x.To == event.StatusUnknown {
 		kind = evidence.NodeUnknown
+		if x.Loss.GracePeriod > 0 {
+			l.records.GracePeriod = x.Loss.GracePeriod
+		}
 		s := l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
-		s.Marked, s.MarkedAge = true, x.Loss.MarkedAge
+		s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {

@@ -56,6 +56,9 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch {
+	case x.InTime():
+		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
+		x.Trigger = triggerOfMany(x.Renewed)
 	case l.graceTooShort() && gap <= normalInterval:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)

@@ -236,3 +236,43 @@ func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
 }
+
+func TestNodesMarkedInTimeAreTheControllerManagers(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for i, name := range nodesNamed(9)[:3] {
+		s.at(100 + float64(i)).sees(transition.NodeReadyChanged{
+			At: s.is(), Node: name, From: event.StatusTrue, To: event.StatusUnknown, Silence: 9 * time.Second,
+			Loss: transition.NodeLoss{MarkedAge: 9 * time.Second, GracePeriod: 40 * time.Second},
+		})
+	}
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
+	equal(t, "verdict", x.Verdict.String(), "controller_manager")
+	equal(t, "nodes", len(x.Nodes), 3)
+	for _, want := range []string{"kube-controller-manager", "--kube-api-qps", "neither the nodes nor etcd are at fault"} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("%q is not in: %s", want, x.Remedy)
+		}
+	}
+}
+
+func TestAnAnnouncedDepartureIsPlanned(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for _, name := range nodesNamed(9)[:4] {
+		s.at(140).sees(transition.HeartbeatMissed{
+			At: s.is(), Node: name, Silence: 40 * time.Second, Loss: transition.NodeLoss{Announced: "the taint ToBeDeletedByClusterAutoscaler"},
+		})
+	}
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 4)
+	for _, x := range all {
+		equal(t, "verdict", x.Verdict.String(), "planned")
+		equal(t, "remedy", strings.HasPrefix(x.Remedy, "Nothing is at fault"), true)
+	}
+}
+
+func TestARebootedNodeIsNotItsKubelet(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{At: s.is(), Node: "node-1"}).at(201).returns(101, "node-1")
+	equal(t, "verdict", s.only().Verdict.String(), "node_rebooted")
+}

@@ -146,7 +146,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
 				At: at(mark), Node: n.name, Silence: x.period,
-				Loss: n.loss(),
+				Loss: x.loss(n),
 			})
 		}
 	}

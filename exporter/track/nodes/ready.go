@@ -108,7 +108,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.announced(t)}
 		n.troubled = t
 	case event.StatusUnknown:
-		change.Loss = n.loss()
+		change.Loss = x.loss(n)
 		change.Loss.MarkedAge = markedAge
 		n.troubled = t
 	}
@@ -175,10 +175,13 @@ func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
 	return 0
 }
 
+// nextHeartbeat is when the heartbeat after the last one was due: the silence began then.
+const nextHeartbeat = 10 * time.Second
+
 // loss identifies the loss of a silent node.
-func (n *node) loss() transition.NodeLoss {
+func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period,
 	}
 }
 
