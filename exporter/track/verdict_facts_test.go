@@ -118,3 +118,19 @@ func TestACordonAnnouncesForAnHour(t *testing.T) {
 	equal(t, "departing after 59 minutes", s.at(4001+59*60).node("node-1").Departing, nodes.DepartureCordon)
 	equal(t, "departing after 61 minutes", s.at(4001+61*60).node("node-1").Departing, nodes.DepartureReason(""))
 }
+
+func TestALossNamesWhatTheNodeSharesWithOthers(t *testing.T) {
+	inZone := func(name, zone string) *event.Node {
+		n := aNode(name, ready, -1000)
+		n.Labels = map[string]string{"topology.kubernetes.io/zone": zone, "app": "web"}
+		return n
+	}
+	s := newStory(t, grace40).starts(inZone("node-1", "a"), inZone("node-2", "a"), inZone("node-3", "b"), lease("node-1", 0))
+	s.at(10).modified(lease("node-1", 10)).deleted(inZone("node-2", "a")).modified(inZone("node-3", "a"))
+	s.at(55).modified(lease("another", 55))
+	missed := of[transition.HeartbeatMissed](s)
+	if len(missed) == 0 || len(missed[0].Loss.Labels) != 1 {
+		t.Fatalf("missed heartbeats %v, want one with its zone", missed)
+	}
+	equal(t, "label", missed[0].Loss.Labels[0], transition.NodeLabel{Key: "topology.kubernetes.io/zone", Value: "a", Nodes: 2})
+}

@@ -59,6 +59,14 @@ type NodeLoss struct {
 	MarkedAge time.Duration
 	// GracePeriod is the one in force, 0 while it is not known.
 	GracePeriod time.Duration
+	// Labels say what the node shares with others; nil if they are not known.
+	Labels []NodeLabel
+}
+
+// NodeLabel is a label, and how many nodes have it.
+type NodeLabel struct {
+	Key, Value string
+	Nodes      int
 }
 
 // InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Silence is a node that was lost: the time between two of its heartbeats, or a mark of the node controller.
@@ -25,6 +26,8 @@ type Silence struct {
 	MarkedInTime bool
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
 	NotReady bool
+	// Labels say what the node shares with others; nil if they are not known.
+	Labels []transition.NodeLabel
 }
 
 // NodeLoss are the facts of an incident of nodes.
@@ -191,7 +194,7 @@ func atOnce(f *NodeLoss) (Answer, string) {
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case chance < acceptedChance:
-		return Yes, text + ": independent failures look like this less than once in 1,000 times"
+		return Yes, text + ": independent failures look like this less than once in 1,000 times" + commonText(silent, f.Nodes)
 	case ended && apart > endTogether:
 		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
@@ -260,6 +263,32 @@ func together(all []Silence, interval time.Duration) (most []Silence) {
 		}
 	}
 	return most
+}
+
+// commonText says what silent nodes have in common, and the others do not.
+func commonText(silent []Silence, nodes int) string {
+	var best *transition.NodeLabel
+	for i := range silent[0].Labels {
+		l := &silent[0].Labels[i]
+		for _, s := range silent[1:] {
+			if !slices.ContainsFunc(s.Labels, func(x transition.NodeLabel) bool { return x.Key == l.Key && x.Value == l.Value }) {
+				l = nil
+				break
+			}
+		}
+		if l != nil && l.Nodes < nodes && (best == nil || l.Nodes < best.Nodes) {
+			best = l
+		}
+	}
+	switch {
+	case best != nil && best.Nodes == len(silent):
+		return fmt.Sprintf("; they are the only nodes with %s=%s", best.Key, best.Value)
+	case best != nil:
+		return fmt.Sprintf("; all have %s=%s, as %d nodes do", best.Key, best.Value, best.Nodes)
+	case silent[0].Labels != nil:
+		return "; no label distinguishes them from the others"
+	}
+	return ""
 }
 
 // endsOf reports whether all silences have ended, and how far apart.

@@ -2,8 +2,11 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -93,6 +96,30 @@ func TestVerdictsOfNodes(t *testing.T) {
 				t.Errorf("command %q with the verdict %s", d.Command, d.Verdict)
 			}
 		})
+	}
+}
+
+func TestWhatSilentNodesShareIsNamed(t *testing.T) {
+	zone := func(value string, nodes int) transition.NodeLabel {
+		return transition.NodeLabel{Key: "topology.kubernetes.io/zone", Value: value, Nodes: nodes}
+	}
+	pool := transition.NodeLabel{Key: "pool", Value: "blue", Nodes: 9}
+	for _, c := range []struct {
+		labels [][]transition.NodeLabel
+		want   string
+	}{
+		{[][]transition.NodeLabel{{zone("a", 3), pool}, {zone("a", 3), pool}, {zone("a", 3), pool}}, "the only nodes with topology.kubernetes.io/zone=a"},
+		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("a", 5), pool}, {zone("a", 5), pool}}, "all have topology.kubernetes.io/zone=a, as 5 nodes do"},
+		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("b", 4), pool}, {zone("a", 5), pool}}, "no label distinguishes them"},
+		{[][]transition.NodeLabel{nil, nil, nil}, "less than once in 1,000 times"},
+	} {
+		all := silent(0, 4, 9)
+		for i := range all {
+			all[i].Labels = c.labels[i]
+		}
+		if _, because := sharedPath(loss(9, all)); !strings.Contains(because, c.want) {
+			t.Errorf("%q, want %q in it", because, c.want)
+		}
 	}
 }
 

@@ -232,7 +232,7 @@ func (l *nodes) rebooted(x transition.NodeRebooted) {
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels}
 		l.records.History.Add(n.silence)
 	}
 	return n.silence

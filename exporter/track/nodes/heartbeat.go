@@ -14,6 +14,8 @@ type heartbeats struct {
 	found   *transition.List
 	// period is the grace period in force, 0 while it is not known.
 	period time.Duration
+	// labelled counts the nodes of each label.
+	labelled map[label]int
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
 	// a heartbeat that could not be seen is not late.
 	resumed time.Time

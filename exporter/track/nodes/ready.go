@@ -181,7 +181,7 @@ const nextHeartbeat = 10 * time.Second
 // loss identifies the loss of a silent node.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period,
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Labels: x.sharing(n),
 	}
 }
 
