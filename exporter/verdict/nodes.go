@@ -183,10 +183,10 @@ func atOnce(f *NodeLoss) (Answer, string) {
 	}
 	chance := f.Rate.chanceTogether(len(silent), f.Nodes, f.Interval)
 	ended, apart := endsOf(silent)
-	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(silent), f.Nodes, phrase.Duration(silent[len(silent)-1].Began.Sub(silent[0].Began)))
+	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(silent), f.Nodes, phrase.Duration(max(silent[len(silent)-1].Began.Sub(silent[0].Began), time.Second)))
 	if ended && apart <= endTogether {
 		chance *= chanceOfEnd(len(silent), endTogether)
-		text += fmt.Sprintf(" and came back within %s", phrase.Duration(apart))
+		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
 	switch {
 	case !ended && len(silent) == 2:

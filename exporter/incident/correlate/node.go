@@ -16,6 +16,9 @@ const (
 	normalInterval = record.HeartbeatInterval
 	// oneBeatLost is an interval in which at most one heartbeat was lost.
 	oneBeatLost = 20 * time.Second
+	// markDelay is how long after the end of a silence the node controller may still mark the node for it: it sees the heartbeat up
+	// to one monitor period (5 s) later, and its write may wait.
+	markDelay = 15 * time.Second
 	// nodeMemory is how long a node counts after its last heartbeat, and how long its other transitions are remembered.
 	nodeMemory = 10 * time.Minute
 )
@@ -154,7 +157,10 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		if x.Loss.GracePeriod > 0 {
 			l.records.GracePeriod = x.Loss.GracePeriod
 		}
-		s := l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		s := n.silence
+		if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
+			s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		}
 		s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
