@@ -1,0 +1,244 @@
+package correlate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/track"
+)
+
+// cluster writes the events of nodes whose kubelets renew their Leases every 10 s, and of a node controller, second by second.
+type cluster struct {
+	*tracked
+	nodes []*fakeNode
+	grace float64
+	// writes are what happens besides, by second.
+	writes map[int]func()
+}
+
+// fakeNode is a node of a cluster. It is silent between these seconds.
+type fakeNode struct {
+	object        event.Node
+	phase         float64
+	silent        [][2]float64
+	last          float64
+	unknown, gone bool
+}
+
+func newCluster(nodes int, grace float64) *cluster {
+	c := &cluster{
+		tracked: newTracked(track.Settings{BounceWindow: 2 * time.Minute, GracePeriod: seconds(grace)}), grace: grace, writes: map[int]func(){},
+	}
+	var objects, leases []event.Object
+	for i := range nodes {
+		n := &fakeNode{phase: math.Mod(float64(i)*3.7, 10)}
+		n.object = event.Node{
+			Meta:  event.Meta{UID: event.ParseUID(fmt.Sprintf("uid-%d", i)), Name: fmt.Sprintf("node-%d", i+1)},
+			Ready: &event.Condition{Status: event.StatusTrue, Transition: zero.Add(-time.Hour), Heartbeat: zero.Add(-time.Minute)}, BootID: "boot",
+			Labels: map[string]string{"topology.kubernetes.io/zone": string(rune('a' + i%3))},
+		}
+		c.nodes = append(c.nodes, n)
+		objects, leases = append(objects, n.copy()), append(leases, n.lease(0))
+	}
+	for _, k := range event.Kinds() {
+		switch k {
+		case event.KindNode:
+			c.lists(k, objects...)
+		case event.KindLease:
+			c.lists(k, leases...)
+		default:
+			c.lists(k)
+		}
+	}
+	return c
+}
+
+func (n *fakeNode) copy() *event.Node {
+	o, ready := n.object, *n.object.Ready
+	o.Ready = &ready
+	return &o
+}
+
+func (n *fakeNode) lease(t float64) *event.Lease {
+	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(t))}
+}
+
+func (n *fakeNode) isSilent(t float64) bool {
+	return slices.ContainsFunc(n.silent, func(s [2]float64) bool { return t >= s[0] && t < s[1] })
+}
+
+// silence lets nodes, counted from 1, send no heartbeat between two seconds.
+func (c *cluster) silence(from, to float64, nodes ...int) *cluster {
+	for _, i := range nodes {
+		c.nodes[i-1].silent = append(c.nodes[i-1].silent, [2]float64{from, to})
+	}
+	return c
+}
+
+// on changes a node at a second.
+func (c *cluster) on(second, node int, change func(*event.Node)) *cluster {
+	before := c.writes[second]
+	c.writes[second] = func() {
+		if before != nil {
+			before()
+		}
+		n := c.nodes[node-1]
+		change(&n.object)
+		c.is(event.Modified, n.copy())
+	}
+	return c
+}
+
+// deletes deletes a node at a second.
+func (c *cluster) deletes(second, node int) *cluster {
+	before := c.writes[second]
+	c.writes[second] = func() {
+		if before != nil {
+			before()
+		}
+		c.nodes[node-1].gone = true
+		c.is(event.Deleted, c.nodes[node-1].copy())
+	}
+	return c
+}
+
+func (c *cluster) ready(n *fakeNode, status event.Status, reason string) {
+	n.object.Ready.Status, n.object.Ready.Reason = status, reason
+	n.object.Ready.Transition = c.now.Truncate(time.Second)
+	n.unknown = status == event.StatusUnknown
+	c.is(event.Modified, n.copy())
+}
+
+// marks lets the node controller set nodes to Unknown at a second, whatever their heartbeats.
+func (c *cluster) marks(second int, nodes ...int) *cluster {
+	before := c.writes[second]
+	c.writes[second] = func() {
+		if before != nil {
+			before()
+		}
+		for _, i := range nodes {
+			c.ready(c.nodes[i-1], event.StatusUnknown, "NodeStatusUnknown")
+		}
+	}
+	return c
+}
+
+// runs plays the story for so many seconds, in steps of 100 ms.
+func (c *cluster) runs(until int) []incident.Incident {
+	for tenth := 1; tenth <= until*10; tenth++ {
+		t := float64(tenth) / 10
+		c.at(t)
+		if write := c.writes[tenth/10]; tenth%10 == 0 && write != nil {
+			write()
+		}
+		for _, n := range c.nodes {
+			due := math.Abs(math.Mod(t-n.phase, 10)) < 0.05 || math.Abs(math.Mod(t-n.phase, 10)-10) < 0.05
+			switch {
+			case n.gone:
+			case due && !n.isSilent(t):
+				n.last = t
+				c.is(event.Modified, n.lease(t))
+				if n.unknown {
+					c.ready(n, event.StatusTrue, "KubeletReady")
+				}
+			case !n.unknown && n.isSilent(t) && t-n.last > c.grace+3 && tenth%50 == 0: // each monitor period
+				c.ready(n, event.StatusUnknown, "NodeStatusUnknown")
+			}
+		}
+	}
+	c.observe(c.tracker.Advance(c.now))
+	return c.log.Incidents(c.now)
+}
+
+func tainted(o *event.Node) {
+	o.Taints = []event.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: "NoSchedule"}}
+}
+
+// verdictsOf are the verdicts of incidents, each with how many there are.
+func verdictsOf(all []incident.Incident) string {
+	counts := map[string]int{}
+	for _, x := range all {
+		counts[x.Verdict.String()]++
+	}
+	var texts []string
+	for v, n := range counts {
+		texts = append(texts, fmt.Sprintf("%d %s", n, v))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+func TestStoriesOfNodesEndInTheRightVerdict(t *testing.T) {
+	far := math.Inf(1)
+	for _, c := range []struct {
+		name  string
+		story func() []incident.Incident
+		want  string
+	}{
+		{"a healthy hour", func() []incident.Incident { return newCluster(9, 40).runs(3600) }, ""},
+		{"one kubelet is slow once", func() []incident.Incident { return newCluster(9, 40).silence(300, 355, 2).runs(500) }, "1 node"},
+		{"three of nine nodes fall silent in the same ten seconds", func() []incident.Incident {
+			return newCluster(9, 40).silence(300, far, 1, 4, 7).runs(420)
+		}, "1 shared_path"},
+		{"all nodes fall silent for 50 s", func() []incident.Incident {
+			return newCluster(9, 40).silence(300, 350, 1, 2, 3, 4, 5, 6, 7, 8, 9).runs(500)
+		}, "1 shared_path"},
+		{"two of twenty fall silent together and return together", func() []incident.Incident {
+			return newCluster(20, 40).silence(300, 360, 3, 9).runs(500)
+		}, "1 shared_path"},
+		{"two of twenty fall silent together and do not return", func() []incident.Incident {
+			return newCluster(20, 40).silence(300, far, 3, 9).runs(420)
+		}, "2 undecided"},
+		{"two slow kubelets, an hour apart", func() []incident.Incident {
+			return newCluster(20, 40).silence(300, 355, 3).silence(3900, 3955, 9).runs(4200)
+		}, "2 node"},
+		{"the node controller marks three nodes whose heartbeats are in time", func() []incident.Incident {
+			return newCluster(9, 40).marks(300, 1, 2, 3).runs(400)
+		}, "1 controller_manager"},
+		{"an autoscaler removes four nodes", func() []incident.Incident {
+			c := newCluster(9, 40)
+			for i := 1; i <= 4; i++ {
+				c.on(300, i, tainted).silence(340, far, i).deletes(500, i)
+			}
+			return c.runs(600)
+		}, "4 planned"},
+		{"a drained node is shut down and deleted", func() []incident.Incident {
+			return newCluster(9, 40).on(300, 1, func(o *event.Node) { o.Unschedulable = true }).silence(360, far, 1).deletes(460, 1).runs(600)
+		}, "1 planned"},
+		{"a node reboots without notice", func() []incident.Incident {
+			return newCluster(9, 40).silence(300, 390, 1).on(389, 1, func(o *event.Node) { o.BootID = "another" }).runs(600)
+		}, "1 node_rebooted"},
+		{"a host takes three nodes down, which reboot", func() []incident.Incident {
+			c := newCluster(9, 40).silence(300, 390, 1, 2, 3)
+			for i := 1; i <= 3; i++ {
+				c.on(389, i, func(o *event.Node) { o.BootID = "another" })
+			}
+			return c.runs(600)
+		}, "1 node_rebooted"},
+		{"a machine is reclaimed without notice", func() []incident.Incident {
+			return newCluster(9, 40).silence(300, far, 1).deletes(420, 1).runs(500)
+		}, "1 undecided"},
+		{"an unplanned loss beside a planned one", func() []incident.Incident {
+			return newCluster(9, 40).on(300, 1, tainted).silence(340, far, 1, 2).runs(450)
+		}, "1 node, 1 planned"},
+		{"a grace period of 12 s and one slow kubelet", func() []incident.Incident {
+			return newCluster(9, 12).silence(300, 330, 1).runs(500)
+		}, "1 node"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := c.story()
+			equal(t, "verdicts", verdictsOf(all), c.want)
+			if t.Failed() {
+				for _, x := range all {
+					t.Logf("%s %s: %v", x.Subject, x.Verdict, x.Considered)
+				}
+			}
+		})
+	}
+}
