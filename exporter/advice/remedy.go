@@ -12,8 +12,12 @@ import (
 // FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
 const FewestToCompare = 3
 
-// ControlPlaneRemedy is for nodes that lost their heartbeats together. A grace period of 0 is not known.
-func ControlPlaneRemedy(grace time.Duration) string {
+// ControlPlaneRemedy is for nodes that lost their heartbeats together. A grace period of 0 is not known. managed: the cloud runs the control plane.
+func ControlPlaneRemedy(grace time.Duration, managed bool) string {
+	if managed {
+		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
+			"Your provider runs etcd and the API server: open a case with the times of this incident."
+	}
 	const look = "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
 	switch {
 	case grace == 0:
@@ -26,7 +30,7 @@ func ControlPlaneRemedy(grace time.Duration) string {
 
 // VerdictRemedy is what to do about nodes by a verdict that needs no numbers; empty for the other verdicts. The command would decide if nothing is
 // decided yet.
-func VerdictRemedy(v verdict.Verdict, nodes, command string) string {
+func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:
 		return "Nothing is at fault: the departure of " + nodes + " was announced."
@@ -34,6 +38,10 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string) string {
 		return "Find out why the machine of " + nodes + " restarted: its console, the kernel log of the boot before (journalctl -b -1), the provider's events. " +
 			"The kubelet and the grace period play no part."
 	case verdict.ControllerManager:
+		if managed {
+			return "Your provider runs the kube-controller-manager: open a case with the times of this incident. The heartbeats of " + nodes +
+				" were in time: neither the nodes nor etcd are at fault."
+		}
 		return "Check the kube-controller-manager: its CPU, its limits towards the API (--kube-api-qps, --kube-api-burst), errors of its watches in its log, and " +
 			"changes of its leader (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + nodes + " were in time: neither the nodes nor etcd are at fault."
 	case verdict.Undecided:
@@ -43,7 +51,10 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string) string {
 }
 
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
-func ShortGracePeriodRemedy(grace time.Duration) string {
+func ShortGracePeriodRemedy(grace time.Duration, managed bool) string {
+	if managed {
+		return "Your provider sets the grace period of " + phrase.Duration(grace) + ": open a case. Kubelets renew their Lease every 10s, so healthy nodes miss it."
+	}
 	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager back to its default of 40s (50s from v1.32); it is %s. "+
 		"Kubelets renew their Lease every 10s whatever else is set, so less than 20s is always unsafe: a single lost heartbeat makes a node Unknown.",
 		phrase.Duration(grace))
@@ -59,6 +70,8 @@ type LostNode struct {
 	Nodes int
 	// Grace is the grace period, Longest the longest heartbeat interval; 0 if not known.
 	Grace, Longest time.Duration
+	// Managed: the cloud runs the control plane, so nobody can set the grace period.
+	Managed bool
 }
 
 // Remedy is what to do.
@@ -89,6 +102,9 @@ func (n LostNode) gracePeriod() string {
 	switch {
 	case n.Longest > longestGrace:
 		return fmt.Sprintf("No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
+	case n.Managed:
+		return "Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
+			"node.kubernetes.io/unreachable for longer are not evicted so soon."
 	case n.Grace >= to:
 		return fmt.Sprintf("The grace period of %s is long enough for the intervals seen.", phrase.Duration(n.Grace))
 	case n.Longest == 0:

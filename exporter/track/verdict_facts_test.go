@@ -119,6 +119,26 @@ func TestACordonAnnouncesForAnHour(t *testing.T) {
 	equal(t, "departing after 61 minutes", s.at(4001+61*60).node("node-1").Departing, nodes.DepartureReason(""))
 }
 
+func TestAManagedControlPlaneIsKnownByVersionOrLabel(t *testing.T) {
+	aks := aNode("node-1", ready, -1000)
+	aks.Labels = map[string]string{"kubernetes.azure.com/agentpool": "blue"}
+	for _, c := range []struct {
+		name    string
+		objects []event.Object
+		want    bool
+	}{
+		{"EKS", []event.Object{server("v1.33.4-eks-0a1b2c3")}, true},
+		{"GKE", []event.Object{server("v1.33.4-gke.1134000")}, true},
+		{"AKS", []event.Object{server("v1.33.4"), aks}, true},
+		{"k3s", []event.Object{server("v1.33.4+k3s1")}, false},
+		{"its own controller manager", []event.Object{server("v1.33.4-eks-0a1b2c3"), controllerManager("m", "v1.33.4", 40*time.Second)}, false},
+	} {
+		s := newStory(t, Settings{BounceWindow: time.Minute}).starts(aNode("node-1", ready, -1000), lease("node-1", 0)).modified(c.objects...)
+		s.at(100).modified(unknownSince("node-1", 100))
+		equal(t, c.name, of[transition.NodeReadyChanged](s)[0].Loss.Managed, c.want)
+	}
+}
+
 func TestALossNamesWhatTheNodeSharesWithOthers(t *testing.T) {
 	inZone := func(name, zone string) *event.Node {
 		n := aNode(name, ready, -1000)

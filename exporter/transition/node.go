@@ -57,8 +57,10 @@ type NodeLoss struct {
 	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
 	// not, or if that age is not known.
 	MarkedAge time.Duration
-	// GracePeriod is the one in force, 0 while it is not known.
+	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags; only of a change
+	// of Ready.
 	GracePeriod time.Duration
+	Managed     bool
 	// Labels say what the node shares with others; nil if they are not known.
 	Labels []NodeLabel
 }

@@ -157,6 +157,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		if x.Loss.GracePeriod > 0 {
 			l.records.GracePeriod = x.Loss.GracePeriod
 		}
+		l.records.Managed = x.Loss.Managed
 		s := n.silence
 		if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
 			s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)

@@ -276,3 +276,20 @@ func TestARebootedNodeIsNotItsKubelet(t *testing.T) {
 	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{At: s.is(), Node: "node-1"}).at(201).returns(101, "node-1")
 	equal(t, "verdict", s.only().Verdict.String(), "node_rebooted")
 }
+
+func TestOnAManagedControlPlaneNobodyIsToldToSetItsFlags(t *testing.T) {
+	lost := transition.NodeLoss{MarkedAge: 43 * time.Second, GracePeriod: 40 * time.Second, Managed: true}
+	for name, nodes := range map[string]int{"a node": 1, "four nodes": 4} {
+		s := newScenario(t).at(0).beats(nodesNamed(9)...)
+		for i, node := range nodesNamed(9)[:nodes] {
+			s.at(143 + float64(i)/10).sees(transition.NodeReadyChanged{
+				At: s.is(), Node: node, From: event.StatusTrue, To: event.StatusUnknown, Silence: 43 * time.Second, Loss: lost,
+			})
+		}
+		for _, x := range s.Incidents(s.at(150).now) {
+			if strings.Contains(x.Remedy, "--node-monitor-grace-period") || strings.Contains(x.Remedy, "etcd's disk") {
+				t.Errorf("%s: %s", name, x.Remedy)
+			}
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 	x.Timeline = r.Timeline.Spans(x.End)
 	x.Decision = s.decide(r)
 	x.Summary = r.summary(&x)
-	x.Remedy = remedy(r, &x)
+	x.Remedy = s.remedy(r, &x)
 	return x
 }
 
@@ -111,22 +111,22 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 }
 
 // remedy is what to do, with the numbers of this cluster.
-func remedy(r *Record, x *incident.Incident) string {
+func (s *Store) remedy(r *Record, x *incident.Incident) string {
 	n := &x.Numbers
 	if r.OfNodes() {
-		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command); text != "" {
+		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command, s.Managed); text != "" {
 			return text
 		}
 	}
 	switch r.Kind {
 	case KindControlPlane:
-		return advice.ControlPlaneRemedy(n.GracePeriod)
+		return advice.ControlPlaneRemedy(n.GracePeriod, s.Managed)
 	case KindGracePeriod:
-		return advice.ShortGracePeriodRemedy(n.GracePeriod)
+		return advice.ShortGracePeriodRemedy(n.GracePeriod, s.Managed)
 	case KindNode:
 		return advice.LostNode{
 			Name: x.Subject, Cause: x.Cause, Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Nodes: r.KnownNodes,
-			Grace: n.GracePeriod, Longest: n.LongestInterval,
+			Grace: n.GracePeriod, Longest: n.LongestInterval, Managed: s.Managed,
 		}.Remedy()
 	}
 	return advice.Affected{

@@ -25,6 +25,8 @@ type Store struct {
 	Timers timer.Queue
 	// GracePeriod is the one in force, 0 while it is not known.
 	GracePeriod time.Duration
+	// Managed: the cloud runs the control plane, so nobody can set its flags.
+	Managed bool
 	// History are the silences of all nodes.
 	History verdict.History
 

@@ -45,6 +45,8 @@ type graceFinder struct {
 	flag     time.Duration
 	version  string
 	managers map[event.UID]event.ControllerManager
+	// aks: a node has the label of an AKS node pool.
+	aks bool
 	// episodes are the last times at which the node controller found nodes lost, the newest last.
 	episodes []episode
 }
@@ -87,6 +89,12 @@ func (g *graceFinder) current() Grace {
 		return Grace{shortest.Truncate(time.Second), SourceObserved}
 	}
 	return Grace{period, SourceDefault}
+}
+
+// isManaged reports whether the cloud runs the control plane, so that nobody can set its flags: EKS and GKE by the version, AKS by
+// a label of its nodes. A kube-controller-manager pod that is visible shows that somebody can.
+func (g *graceFinder) isManaged() bool {
+	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
 // managersPeriod is the shortest of all controller managers: their leader may change at any time.

@@ -16,6 +16,9 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if o.Labels == nil {
 		return // an older recording does not have them
 	}
+	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
+		x.grace.aks = true
+	}
 	var labels []label
 	for _, l := range event.NodeLabels() {
 		if value, ok := o.Labels[l.Key]; ok {

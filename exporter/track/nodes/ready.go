@@ -109,6 +109,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		n.troubled = t
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)
+		change.Loss.Managed = x.grace.isManaged()
 		change.Loss.MarkedAge = markedAge
 		n.troubled = t
 	}
