@@ -60,6 +60,7 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 	seen(ctx, t, c, kubeflap, namespace, "nodes", "leases", "pods", "services", "endpointslices", "endpoints")
 	onlyReads(ctx, t, c, namespace, map[string][]string{
 		metav1.NamespaceDefault: slices.Concat(ofCluster, ofNamespaces), corev1.NamespaceNodeLease: slices.Concat(ofCluster, ofNamespaces, leases),
+		metav1.NamespaceSystem: slices.Concat(ofCluster, ofNamespaces, leases),
 	})
 
 	admin(ctx, t, c)
@@ -70,7 +71,7 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 			t.Errorf("with rights in one namespace alone it does not say that %s are forbidden", resource)
 		}
 	}
-	onlyReads(ctx, t, c, tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, tenant: ofNamespaces})
+	onlyReads(ctx, t, c, tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, metav1.NamespaceSystem: nil, tenant: ofNamespaces})
 	runHelm(ctx, t, c, tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
 
 	// All of it stays in the namespace that is asked for below.

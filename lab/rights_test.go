@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// What kubeflap may see: in the whole cluster, in each namespace, and in that of the nodes' heartbeats.
+// What kubeflap may see: in the whole cluster, in each namespace, and in those of the Leases of nodes and of the control plane.
 var (
 	ofCluster    = []string{"nodes"}
 	ofNamespaces = []string{"pods", "services", "endpoints", "endpointslices.discovery.k8s.io"}

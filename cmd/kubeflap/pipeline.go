@@ -46,7 +46,7 @@ type settings struct {
 // newPipeline returns a pipeline that reads the time from now.
 func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline {
 	p := &pipeline{tracker: track.New(settings.tracker), incidents: correlate.New(settings.incidents), reporter: to, now: now, started: now()}
-	p.collector = metrics.NewCollector(p.tracker, p.advance)
+	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
 	return p
 }
 

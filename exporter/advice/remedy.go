@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
@@ -13,12 +14,32 @@ const FewestToCompare = 3
 
 // ControlPlaneRemedy is for nodes that lost their heartbeats together. A grace period of 0 is not known.
 func ControlPlaneRemedy(grace time.Duration) string {
-	inForce := ""
-	if grace > 0 {
-		inForce = " (" + phrase.Duration(grace) + ")"
+	const look = "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
+	switch {
+	case grace == 0:
+		return look + "Leave the grace period as it is: it is not the cause."
+	case grace < shortestGrace:
+		return look + "The grace period of " + phrase.Duration(grace) + " is not the cause, but unsafe: set it back to its default of 40s (50s from v1.32)."
 	}
-	return "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. " +
-		"Leave the grace period as it is" + inForce + ": it is not the cause."
+	return look + "Leave the grace period as it is (" + phrase.Duration(grace) + "): it is not the cause."
+}
+
+// VerdictRemedy is what to do about nodes by a verdict that needs no numbers; empty for the other verdicts. The command would decide if nothing is
+// decided yet.
+func VerdictRemedy(v verdict.Verdict, nodes, command string) string {
+	switch v {
+	case verdict.Planned:
+		return "Nothing is at fault: the departure of " + nodes + " was announced."
+	case verdict.NodeRebooted:
+		return "Find out why the machine of " + nodes + " restarted: its console, the kernel log of the boot before (journalctl -b -1), the provider's events. " +
+			"The kubelet and the grace period play no part."
+	case verdict.ControllerManager:
+		return "Check the kube-controller-manager: its CPU, its limits towards the API (--kube-api-qps, --kube-api-burst), errors of its watches in its log, and " +
+			"changes of its leader (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + nodes + " were in time: neither the nodes nor etcd are at fault."
+	case verdict.Undecided:
+		return "The evidence does not tell which component is at fault. This would: " + command
+	}
+	return ""
 }
 
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.

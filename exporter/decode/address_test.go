@@ -64,6 +64,10 @@ func TestEndpointSlice(t *testing.T) {
 	}{
 		{"a slice of no service", discoveryv1.EndpointSlice{}, event.EndpointSlice{}},
 		{"the placeholder of a service without pods", discoveryv1.EndpointSlice{ObjectMeta: meta("v1", "Service")}, owned},
+		{"a slice that somebody applied", discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
+			Annotations:   map[string]string{lastAppliedAnnotation: `{"endpoints":[{"addresses":["192.0.2.1"]}],"kind":"EndpointSlice"}`},
+			ManagedFields: []metav1.ManagedFieldsEntry{entry("kubectl-client-side-apply", "", `{"f:endpoints":{}}`)},
+		}}, event.EndpointSlice{LastApplied: true, Writer: "kubectl-client-side-apply", OtherWriter: "kubectl-client-side-apply"}},
 		{"a mirrored slice is owned by the Endpoints", discoveryv1.EndpointSlice{ObjectMeta: meta("v1", "Endpoints")}, other},
 		{"another API's Service is no Service", discoveryv1.EndpointSlice{ObjectMeta: meta("serving.knative.dev/v1", "Service")}, other},
 		{"an endpoint without an address is none", discoveryv1.EndpointSlice{Endpoints: make([]discoveryv1.Endpoint, 2)}, event.EndpointSlice{Addresses: []event.Address{}}},
@@ -98,6 +102,21 @@ func TestEndpoints(t *testing.T) {
 		{"the controller left some out", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
 			Annotations: map[string]string{"endpoints.kubernetes.io/over-capacity": "truncated"},
 		}}, event.Endpoints{Truncated: true}},
+		{"kubectl applied addresses, and the controller has overwritten them", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+			Annotations: map[string]string{lastAppliedAnnotation: `{"kind":"Endpoints","subsets":[{"addresses":[{"ip":"192.0.2.1"}]}]}` + "\n"},
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				entry("kubectl-client-side-apply", "", `{"f:metadata":{"f:annotations":{}}}`), entry("kube-controller-manager", "", `{"f:subsets":{}}`),
+			},
+		}}, event.Endpoints{LastApplied: true, Writer: "kube-controller-manager"}},
+		{"kubectl applied no addresses", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+			Annotations: map[string]string{lastAppliedAnnotation: `{"kind":"Endpoints","metadata":{"subsets":[1]},"subsets":[]}`},
+		}}, event.Endpoints{}},
+		{"an operator and the controller own the addresses", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
+			ManagedFields: []metav1.ManagedFieldsEntry{
+				at(entry("earlier", "", `{"f:subsets":{}}`), 5), at(entry("operator", "", `{"f:subsets":{}}`), 10),
+				at(entry("kube-controller-manager", "", `{"f:subsets":{}}`), 20),
+			},
+		}}, event.Endpoints{Writer: "kube-controller-manager", OtherWriter: "operator"}},
 		{"the v1.21 controller only warned", corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
 			Annotations: map[string]string{"endpoints.kubernetes.io/over-capacity": "warning"},
 		}}, event.Endpoints{}},

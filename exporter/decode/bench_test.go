@@ -53,7 +53,10 @@ func realPod() *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-7d9c5b6f4", UID: uid, Controller: &yes}},
 			ManagedFields:   []metav1.ManagedFieldsEntry{entry("kube-controller-manager", "", replicaSetFields), entry("kube-scheduler", "status", schedulerFields), entry("kubelet", "status", kubeletAlone)},
 		},
-		Spec: corev1.PodSpec{NodeName: "node-417", ServiceAccountName: "web", RestartPolicy: "Always", SchedulerName: "default-scheduler"},
+		Spec: corev1.PodSpec{NodeName: "node-417", ServiceAccountName: "web", RestartPolicy: "Always", SchedulerName: "default-scheduler", Tolerations: []corev1.Toleration{
+			{Key: taintNotReady, Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+			{Key: taintUnreachable, Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+		}},
 		Status: corev1.PodStatus{
 			Phase: "Running", HostIP: "192.0.2.17", PodIP: "10.4.17.9", PodIPs: []corev1.PodIP{{IP: "10.4.17.9"}}, QOSClass: "Burstable",
 		},

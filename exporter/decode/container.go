@@ -75,7 +75,7 @@ func (r *Reader) containerStatus(data []byte, container *event.Container) {
 }
 
 // containerState reads the state. The API allows only one; of several, running comes before terminated, then waiting.
-func (r *Reader) containerState(data []byte, container *event.Container) {
+func (r *fields) containerState(data []byte, container *event.Container) {
 	var running, terminated []byte
 	r.take(data, into{2, &running}, into{3, &terminated})
 	switch {
@@ -88,7 +88,7 @@ func (r *Reader) containerState(data []byte, container *event.Container) {
 }
 
 // terminated reads a ContainerStateTerminated.
-func (r *Reader) terminated(data []byte) (exitCode int32, started time.Time) {
+func (r *fields) terminated(data []byte) (exitCode int32, started time.Time) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

@@ -1,6 +1,9 @@
 package decode
 
 import (
+	"errors"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +19,7 @@ const (
 // set the label component to its name (cmd/kubeadm, ComponentPod).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	settings := &event.ControllerManager{}
+	var words []string
 	m := r.message(spec)
 	for m.next() {
 		if m.number != specContainers {
@@ -24,15 +28,37 @@ func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 		if settings.Version == "" || string(r.field(m.bytes, containerName)) == controllerManagerName {
 			settings.Version = imageTag(string(r.field(m.bytes, containerImage)))
 		}
-		if period := gracePeriod(r.commandLine(m.bytes)); period > 0 {
-			settings.GracePeriod = period
-		}
+		words = append(append(words, r.commandLine(m.bytes)...), endOfCommand)
 	}
+	if period := flagValue(words, gracePeriodFlag, positiveDuration); period != nil {
+		settings.GracePeriod = *period
+	}
+	settings.Flags = controllerManagerFlags(words)
 	return settings
 }
 
+// controllerManagerFlags reads the flags from a command line (cmd/kube-controller-manager, app/options).
+func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
+	return &event.ControllerManagerFlags{
+		MonitorPeriod:          flagValue(words, "--node-monitor-period", time.ParseDuration),
+		QPS:                    flagValue(words, "--kube-api-qps", number),
+		Burst:                  flagValue(words, "--kube-api-burst", number32),
+		EndpointSyncs:          flagValue(words, "--concurrent-endpoint-syncs", number32),
+		EndpointSliceSyncs:     flagValue(words, "--concurrent-service-endpoint-syncs", number32),
+		EndpointBatch:          flagValue(words, "--endpoint-updates-batch-period", time.ParseDuration),
+		EndpointSliceBatch:     flagValue(words, "--endpointslice-updates-batch-period", time.ParseDuration),
+		EvictionRate:           flagValue(words, "--node-eviction-rate", number),
+		SecondaryEvictionRate:  flagValue(words, "--secondary-node-eviction-rate", number),
+		UnhealthyZoneThreshold: flagValue(words, "--unhealthy-zone-threshold", number),
+	}
+}
+
+// endOfCommand follows the words of a container, so that its last flag does not take the first word of the next container as
+// its value.
+const endOfCommand = ""
+
 // commandLine returns the words of a container's command and arguments.
-func (r *Reader) commandLine(container []byte) []string {
+func (r *fields) commandLine(container []byte) []string {
 	var words []string
 	for _, number := range [...]int32{containerCommand, containerArgs} {
 		m := r.message(container)
@@ -46,11 +72,11 @@ func (r *Reader) commandLine(container []byte) []string {
 	return words
 }
 
-// gracePeriod returns the last valid value of the flag, as pflag does, and 0 if there is none.
-func gracePeriod(words []string) time.Duration {
-	var period time.Duration
+// flagValue returns the last valid value of a flag, as pflag does, and nil if there is none.
+func flagValue[T any](words []string, name string, parse func(string) (T, error)) *T {
+	var found *T
 	for i, word := range words {
-		value, isFlag := strings.CutPrefix(word, gracePeriodFlag)
+		value, isFlag := strings.CutPrefix(word, name)
 		switch {
 		case !isFlag:
 			continue
@@ -59,11 +85,34 @@ func gracePeriod(words []string) time.Duration {
 		case value == "" && i+1 < len(words):
 			value = words[i+1]
 		}
-		if d, err := time.ParseDuration(strings.Trim(value, `"'`)); err == nil && d > 0 {
-			period = d
+		if v, err := parse(strings.Trim(value, `"'`)); err == nil {
+			found = &v
 		}
 	}
-	return period
+	return found
+}
+
+var errNotValid = errors.New("the value is not valid")
+
+func positiveDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && d <= 0 {
+		err = errNotValid
+	}
+	return d, err //nolint:wrapcheck // nobody sees it
+}
+
+func number(text string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
+		err = errNotValid // a recording cannot hold it
+	}
+	return n, err //nolint:wrapcheck // nobody sees it
+}
+
+func number32(text string) (int32, error) {
+	n, err := strconv.ParseInt(text, 0, 32) // as pflag does
+	return int32(n), err                    //nolint:wrapcheck // nobody sees it
 }
 
 // imageTag returns the tag of an image: "v1.36.3" for "registry:5000/name:v1.36.3@sha256:...".

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -39,8 +40,18 @@ func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	return o.Slim
 }
 
+// wantSlim compares objects. A case names only the fields that it is about: what is always read and is not named must be that of
+// an object without labels and tolerations.
 func wantSlim(t *testing.T, got, want event.Object) {
 	t.Helper()
+	switch o := want.(type) {
+	case *event.Node:
+		o.Labels = orNone(o.Labels)
+	case *event.Pod:
+		o.Labels = orNone(o.Labels)
+		o.ToleratesNotReady = cmp.Or(o.ToleratesNotReady, &event.Toleration{})
+		o.ToleratesUnreachable = cmp.Or(o.ToleratesUnreachable, &event.Toleration{})
+	}
 	if !reflect.DeepEqual(got, want) {
 		g, _ := json.MarshalIndent(got, "", " ")
 		w, _ := json.MarshalIndent(want, "", " ")
@@ -48,7 +59,15 @@ func wantSlim(t *testing.T, got, want event.Object) {
 	}
 }
 
+func orNone(labels map[string]string) map[string]string {
+	if labels == nil {
+		return map[string]string{}
+	}
+	return labels
+}
+
 func TestNode(t *testing.T) {
+	deletion, added := apiTime(30), apiTime(20)
 	for _, c := range []struct {
 		name string
 		node corev1.Node
@@ -76,6 +95,37 @@ func TestNode(t *testing.T) {
 				Heartbeat: noon.Add(9 * time.Second), Transition: noon.Add(5 * time.Second),
 			},
 		}},
+		{"of the labels only those that are listed", corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+			"topology.kubernetes.io/zone": "eu-1a", "karpenter.sh/nodepool": "spot", "kubernetes.io/hostname": "a", "team": "shop", "agentpool": "",
+		}}}, event.Node{Labels: map[string]string{"topology.kubernetes.io/zone": "eu-1a", "karpenter.sh/nodepool": "spot", "agentpool": ""}}},
+		{"a node that is about to go", corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deletion},
+			Spec: corev1.NodeSpec{ProviderID: "aws:///eu-1a/i-0123", Taints: []corev1.Taint{
+				{Key: "ToBeDeletedByClusterAutoscaler", Value: "1782907200", Effect: "NoSchedule"},
+				{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", TimeAdded: &added},
+			}},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+				{Type: "DrainInProgress", Status: "False", Reason: "Done", Message: "all pods left", LastHeartbeatTime: apiTime(9), LastTransitionTime: apiTime(5)},
+				{Type: "Drained", Status: "True", Reason: "Done"},
+				{Type: "DrainedByHand", Status: "True"},
+				{Type: "MaintenancePlanned", Status: "odd"},
+				{Type: "MaintenanceInProgress", Status: "True"},
+				{Type: "GracefulNodeShutdownInProgress", Status: "True"},
+			}},
+		}, event.Node{
+			ProviderID: "aws:///eu-1a/i-0123", Deletion: noon.Add(30 * time.Second),
+			Taints: []event.Taint{
+				{Key: "ToBeDeletedByClusterAutoscaler", Value: "1782907200", Effect: "NoSchedule"},
+				{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute", Added: noon.Add(20 * time.Second)},
+			},
+			Lifecycle: []event.LifecycleCondition{
+				{Type: event.DrainInProgress, Status: event.StatusFalse, Reason: "Done", Transition: noon.Add(5 * time.Second)},
+				{Type: event.Drained, Status: event.StatusTrue, Reason: "Done"},
+				{Type: event.MaintenancePlanned},
+				{Type: event.MaintenanceInProgress, Status: event.StatusTrue},
+				{Type: event.GracefulNodeShutdownInProgress, Status: event.StatusTrue},
+			},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindNode, &c.node), &c.want) })
 	}
@@ -98,6 +148,29 @@ func TestLease(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindLease, &c.lease), &c.want) })
+	}
+}
+
+func TestControlPlaneLease(t *testing.T) {
+	holder, duration, transitions, renew := "master-1_5a2c0c0e", int32(15), int32(7), metav1.NewMicroTime(noon.Add(1500*time.Microsecond).Local())
+	for _, c := range []struct {
+		name  string
+		lease coordinationv1.Lease
+		want  event.ControlPlaneLease
+	}{
+		{"a lease that nobody holds", coordinationv1.Lease{}, event.ControlPlaneLease{}},
+		{"that of a leader", coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: event.LeaseControllerManager},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &renew, LeaseTransitions: &transitions},
+		}, event.ControlPlaneLease{
+			Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "master-1_5a2c0c0e",
+			Renew: noon.Add(1500 * time.Microsecond), DurationSeconds: 15, Transitions: 7,
+		}},
+		{"that of an API server names its host", coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Name: "apiserver-abc", Labels: map[string]string{"kubernetes.io/hostname": "master-1", "apiserver.kubernetes.io/identity": "kube-apiserver"},
+		}}, event.ControlPlaneLease{Meta: event.Meta{Name: "apiserver-abc"}, Host: "master-1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantSlim(t, read(t, event.KindControlPlaneLease, &c.lease), &c.want) })
 	}
 }
 

@@ -1,6 +1,11 @@
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/decode/fromjson"
+)
 
 // protobufPrefix begins every protobuf document (apimachinery, runtime/serializer/protobuf).
 var protobufPrefix = []byte("k8s\x00")
@@ -16,7 +21,11 @@ type Document struct {
 // Document reads a document, which is protobuf or JSON. The Document of protobuf refers to data.
 func (r *Reader) Document(data []byte) (Document, error) {
 	if !bytes.HasPrefix(data, protobufPrefix) {
-		return fromJSON(data)
+		kind, object, err := fromjson.Document(data)
+		if err != nil {
+			return Document{}, fmt.Errorf("read a document: %w", err)
+		}
+		return Document{Kind: kind, Object: object}, nil
 	}
 	r.err = nil
 	var typeMeta, object []byte

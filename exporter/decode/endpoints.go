@@ -18,13 +18,16 @@ const (
 )
 
 func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoints {
+	writer, other := r.writers(metaData, "", subsetsPath)
 	return &event.Endpoints{
 		Meta:      meta,
 		ManagedBy: r.text(r.entry(metaData, metaLabels, labelManagedBy)),
 		// The v1.21 controller wrote "warning" and left no address out (pkg/controller/endpoint, setOverCapacityAnnotation).
-		Truncated: string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
-		Writer:    r.writer(metaData, "", subsetsPath),
-		Addresses: r.subsets(data),
+		Truncated:   string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
+		Writer:      r.text(writer),
+		LastApplied: r.lastApplied(metaData, "subsets"),
+		OtherWriter: r.text(other),
+		Addresses:   r.subsets(data),
 	}
 }
 

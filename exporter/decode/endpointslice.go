@@ -20,13 +20,16 @@ const (
 )
 
 func (r *Reader) endpointSlice(data, metaData []byte, meta event.Meta) *event.EndpointSlice {
+	writer, other := r.writers(metaData, "", endpointsPath)
 	return &event.EndpointSlice{
-		Meta:      meta,
-		Service:   r.text(r.entry(metaData, metaLabels, labelService)),
-		Owner:     r.owningService(metaData),
-		ManagedBy: r.text(r.entry(metaData, metaLabels, labelSliceManagedBy)),
-		Writer:    r.writer(metaData, "", endpointsPath),
-		Addresses: r.sliceAddresses(data),
+		Meta:        meta,
+		Service:     r.text(r.entry(metaData, metaLabels, labelService)),
+		Owner:       r.owningService(metaData),
+		ManagedBy:   r.text(r.entry(metaData, metaLabels, labelSliceManagedBy)),
+		Writer:      r.text(writer),
+		LastApplied: r.lastApplied(metaData, "endpoints"),
+		OtherWriter: r.text(other),
+		Addresses:   r.sliceAddresses(data),
 	}
 }
 
@@ -87,7 +90,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 
 // owningService returns the UID of the owning Service, zero for a mirrored slice, which the Endpoints own
 // (pkg/controller/endpointslicemirroring, newEndpointSlice).
-func (r *Reader) owningService(metaData []byte) event.UID {
+func (r *fields) owningService(metaData []byte) event.UID {
 	m := r.message(metaData)
 	for m.next() {
 		if m.number == metaOwners {

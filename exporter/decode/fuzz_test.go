@@ -33,6 +33,10 @@ func kinds() map[event.Kind]func() (typed, func() event.Object) {
 			o := &coordinationv1.Lease{}
 			return o, func() event.Object { return slimLease(o) }
 		},
+		event.KindControlPlaneLease: func() (typed, func() event.Object) {
+			o := &coordinationv1.Lease{}
+			return o, func() event.Object { return slimControlPlaneLease(o) }
+		},
 		event.KindPod: func() (typed, func() event.Object) {
 			o := &corev1.Pod{}
 			return o, func() event.Object { return slimPod(o) }
@@ -115,13 +119,22 @@ func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
 	one := func(of ...string) string { return of[c.Intn(len(of))] }
 	m.Labels = map[string]string{
 		one("component", "a"): one(controllerManagerName, "b"), labelService: one("", "web"), labelManagedBy: one("", "endpoint-controller"),
+		one(labelHostname, "b"): one("", "master-1"), one(event.NodeLabels()[c.Intn(len(event.NodeLabels()))].Key, "c"): one("", "zone-1"),
 	}
-	m.Annotations = map[string]string{one(overCapacity, initialEventsEnd, "a"): one("truncated", "warning", "true", "")}
+	if c.Intn(5) == 0 {
+		m.Labels = nil
+	}
+	m.Annotations = map[string]string{
+		one(overCapacity, initialEventsEnd, "a"): one("truncated", "warning", "true", ""),
+		one(lastAppliedAnnotation, "b"): one("", "{", "{}", `{"subsets":null}`, `{"subsets":[]}`, `{"subsets":[{}],"kind":"Endpoints"}`+"\n",
+			`{"kind":"EndpointSlice","endpoints": [ {} ]}`, `{"metadata":{"subsets":[1],"endpoints":[1]},"endpoints":[ ]}`),
+	}
 	for i := range m.OwnerReferences {
 		m.OwnerReferences[i].Kind, m.OwnerReferences[i].APIVersion = one("Service", "ReplicaSet", ""), one("v1", "apps/v1")
 	}
 	for i := range m.ManagedFields {
 		m.ManagedFields[i].Subresource = one("status", "", "scale")
+		m.ManagedFields[i].Manager = one("kube-controller-manager", "kubectl-edit", "operator", "")
 	}
 }
 
@@ -131,13 +144,14 @@ func meet(object any, r *rand.Rand) {
 	switch o := object.(type) {
 	case *corev1.Node:
 		for i := range o.Status.Conditions {
-			o.Status.Conditions[i].Type = []corev1.NodeConditionType{"Ready", "MemoryPressure"}[r.Intn(2)]
+			o.Status.Conditions[i].Type = []corev1.NodeConditionType{"Ready", "MemoryPressure", "Drained", "MaintenancePlanned"}[r.Intn(4)]
 		}
 	case *corev1.Pod:
+		meetTolerations(o.Spec.Tolerations, r)
 		for _, containers := range [][]corev1.Container{o.Spec.Containers, o.Spec.InitContainers} {
 			for i := range containers {
 				always := corev1.ContainerRestartPolicyAlways
-				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s"}
+				containers[i].Name, containers[i].Args = name(), []string{gracePeriodFlag + "=50s", "--kube-api-qps", []string{"0", "NaN", "50.5"}[r.Intn(3)]}
 				if r.Intn(2) == 0 {
 					containers[i].Command, containers[i].Args = containers[i].Args, nil
 				}
@@ -154,6 +168,18 @@ func meet(object any, r *rand.Rand) {
 		}
 	case *corev1.Service:
 		o.Spec.ClusterIP = []string{corev1.ClusterIPNone, "", "10.0.0.1"}[r.Intn(3)]
+	}
+}
+
+func meetTolerations(tolerations []corev1.Toleration, r *rand.Rand) {
+	one := func(of ...string) string { return of[r.Intn(len(of))] }
+	for i := range tolerations {
+		t := &tolerations[i]
+		t.Key, t.Effect = one(taintNotReady, taintUnreachable, ""), corev1.TaintEffect(one("NoExecute", "NoSchedule", ""))
+		t.Operator, t.Value = corev1.TolerationOperator(one("Exists", "Equal", "", "Gt")), one("", "5")
+		if t.TolerationSeconds != nil {
+			*t.TolerationSeconds = int64(r.Intn(5) - 1)
+		}
 	}
 }
 

@@ -15,9 +15,14 @@ var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 // writer returns the manager that last wrote a field, empty if that is unknown. Whoever updates a field takes it from its
 // owner, so there is one writer. If several own it (server-side apply), the latest counts. Entries of old servers do not name
 // the subresource.
-func (r *Reader) writer(meta []byte, subresource string, path []string) string {
-	var writer []byte
-	var latest time.Time
+func (r *fields) writer(meta []byte, subresource string, path []string) string {
+	last, _ := r.writers(meta, subresource, path)
+	return r.text(last)
+}
+
+// writers returns the manager that last wrote a field, and the last one that is not the kube-controller-manager.
+func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
+	var lastTime, otherTime time.Time
 	found := false
 	m := r.message(meta)
 	for m.next() {
@@ -30,11 +35,16 @@ func (r *Reader) writer(meta []byte, subresource string, path []string) string {
 		if subresource != "" && string(sub) != subresource || !owns(r.field(fields, 1), path) {
 			continue
 		}
-		if t := r.seconds(at); !found || !t.Before(latest) {
-			writer, latest, found = manager, t, true
+		t := r.seconds(at)
+		if !found || !t.Before(lastTime) {
+			last, lastTime, found = manager, t, true
+		}
+		isOther := len(manager) > 0 && string(manager) != controllerManagerName
+		if isOther && (other == nil || !t.Before(otherTime)) {
+			other, otherTime = manager, t
 		}
 	}
-	return r.text(writer)
+	return last, other
 }
 
 // owns reports whether the fields contain the path.

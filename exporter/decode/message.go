@@ -9,7 +9,7 @@ import (
 
 // message walks over the fields of one message.
 type message struct {
-	reader *Reader
+	reader *fields
 	rest   []byte
 
 	// number is that of the current field. Its value is in bytes or in varint, according to its wire type. The other one is
@@ -79,7 +79,7 @@ func (m *message) int32() int32 { return int32(m.varint) }
 func (m *message) seconds() time.Time { return m.reader.seconds(m.bytes) }
 
 // seconds reads a metav1.Time in UTC, zero if it is not set. The API's decoders ignore the fraction.
-func (r *Reader) seconds(data []byte) time.Time {
+func (r *fields) seconds(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
@@ -88,7 +88,7 @@ func (r *Reader) seconds(data []byte) time.Time {
 }
 
 // micros reads a metav1.MicroTime in UTC, zero if it is not set. The API's decoders cut it to microseconds.
-func (r *Reader) micros(data []byte) time.Time {
+func (r *fields) micros(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
 	}
@@ -96,7 +96,7 @@ func (r *Reader) micros(data []byte) time.Time {
 	return time.Unix(seconds, int64(nanos.Truncate(time.Microsecond))).UTC()
 }
 
-func (r *Reader) timestamp(data []byte) (seconds int64, nanos time.Duration) {
+func (r *fields) timestamp(data []byte) (seconds int64, nanos time.Duration) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

@@ -26,7 +26,7 @@ const (
 const initialEventsEnd = "k8s.io/initial-events-end"
 
 // meta reads ObjectMeta, and whether it is that of the bookmark which ends a streamed list.
-func (r *Reader) meta(data []byte) (meta event.Meta, endsList bool) {
+func (r *fields) meta(data []byte) (meta event.Meta, endsList bool) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
@@ -53,7 +53,7 @@ type owner struct {
 	controller                  bool
 }
 
-func (r *Reader) owner(data []byte) owner {
+func (r *fields) owner(data []byte) owner {
 	var o owner
 	r.take(data, into{1, &o.kind}, into{3, &o.name}, into{4, &o.uid}, into{5, &o.apiVersion})
 	m := r.message(data)

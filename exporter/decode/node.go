@@ -1,9 +1,27 @@
 package decode
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"slices"
 
-func (r *Reader) node(data []byte, meta event.Meta) *event.Node {
-	node := &event.Node{Meta: meta}
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Fields of NodeSpec.
+const (
+	nodeProviderID    = 3
+	nodeUnschedulable = 4
+	nodeTaints        = 5
+)
+
+// Fields of NodeStatus.
+const (
+	nodeConditions = 4
+	nodeInfo       = 7
+)
+
+func (r *Reader) node(data, metaData []byte, meta event.Meta) *event.Node {
+	node := &event.Node{Meta: meta, Labels: map[string]string{}}
+	r.nodeMeta(metaData, node)
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
@@ -16,40 +34,72 @@ func (r *Reader) node(data []byte, meta event.Meta) *event.Node {
 	return node
 }
 
+func (r *Reader) nodeMeta(data []byte, node *event.Node) {
+	known := event.NodeLabels()
+	m := r.message(data)
+	for m.next() {
+		switch m.number {
+		case metaDeletion:
+			node.Deletion = m.seconds()
+		case metaLabels:
+			key, value := r.pair(m.bytes)
+			if slices.ContainsFunc(known, func(l event.NodeLabel) bool { return l.Key == string(key) }) {
+				node.Labels[r.text(key)] = r.text(value)
+			}
+		}
+	}
+}
+
 func (r *Reader) nodeSpec(data []byte, node *event.Node) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
-		case 4:
+		case nodeProviderID:
+			node.ProviderID = m.text()
+		case nodeUnschedulable:
 			node.Unschedulable = m.bool()
-		case 5:
-			var key, effect []byte
-			r.take(m.bytes, into{1, &key}, into{3, &effect})
-			node.Taints = append(node.Taints, event.Taint{Key: r.text(key), Effect: r.text(effect)})
+		case nodeTaints:
+			node.Taints = append(node.Taints, r.taint(m.bytes))
 		}
 	}
+}
+
+func (r *Reader) taint(data []byte) event.Taint {
+	var key, value, effect, added []byte
+	r.take(data, into{1, &key}, into{2, &value}, into{3, &effect}, into{4, &added})
+	return event.Taint{Key: r.text(key), Value: r.text(value), Effect: r.text(effect), Added: r.seconds(added)}
 }
 
 func (r *Reader) nodeStatus(data []byte, node *event.Node) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {
-		case 4:
-			if node.Ready == nil && string(r.field(m.bytes, 1)) == "Ready" {
-				node.Ready = r.nodeCondition(m.bytes)
-			}
-		case 7:
+		case nodeConditions:
+			r.nodeCondition(m.bytes, node)
+		case nodeInfo:
 			node.BootID = r.text(r.field(m.bytes, 3))
 			node.KubeletVersion = r.text(r.field(m.bytes, 7))
 		}
 	}
 }
 
-func (r *Reader) nodeCondition(data []byte) *event.Condition {
+func (r *Reader) nodeCondition(data []byte, node *event.Node) {
+	kind := string(r.field(data, 1))
+	isReady, lifecycle := kind == "Ready" && node.Ready == nil, event.LifecycleType(kind)
+	if !isReady && !lifecycle.Known() {
+		return
+	}
 	var status, heartbeat, transition, reason, message []byte
 	r.take(data, into{2, &status}, into{3, &heartbeat}, into{4, &transition}, into{5, &reason}, into{6, &message})
-	return &event.Condition{
+	c := event.Condition{
 		Status: event.ParseStatus(string(status)), Reason: r.text(reason), Message: r.text(message),
 		Heartbeat: r.seconds(heartbeat), Transition: r.seconds(transition),
 	}
+	if isReady {
+		node.Ready = &c
+		return
+	}
+	node.Lifecycle = append(node.Lifecycle, event.LifecycleCondition{
+		Type: lifecycle, Status: c.Status, Reason: c.Reason, Transition: c.Transition,
+	})
 }

@@ -7,6 +7,7 @@ const (
 	specContainers     = 2
 	specNodeName       = 10
 	specInitContainers = 20
+	specTolerations    = 22
 	specReadinessGates = 28
 )
 
@@ -20,14 +21,14 @@ const (
 )
 
 func (r *Reader) pod(data, metaData []byte, meta event.Meta) *event.Pod {
-	pod := &event.Pod{Meta: meta}
+	pod := &event.Pod{Meta: meta, Labels: r.labels(metaData)}
 	spec, status := r.field(data, objectSpec), r.field(data, objectStatus)
 	r.podMeta(metaData, pod)
 	r.podStatus(status, pod)
 	r.podConditions(metaData, pod)
 	r.podSpec(spec, pod) // after the conditions, which decide about the readiness gates
 	r.containers(spec, status, pod)
-	if string(r.entry(metaData, metaLabels, "component")) == controllerManagerName {
+	if pod.Labels["component"] == controllerManagerName {
 		pod.ControllerManager = r.controllerManager(spec)
 	}
 	return pod
@@ -100,8 +101,11 @@ func (r *Reader) podSpec(data []byte, pod *event.Pod) {
 			if gate := r.field(m.bytes, 1); !r.isTrue(gate) {
 				pod.GatesNotReady = append(pod.GatesNotReady, r.text(gate))
 			}
+		case specTolerations:
+			r.tolerate(m.bytes, pod)
 		}
 	}
+	r.tolerateNothingElse(pod)
 }
 
 // isTrue looks at the first condition of a kind.

@@ -1,6 +1,9 @@
 package decode
 
 import (
+	"maps"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +104,16 @@ func TestControllerManager(t *testing.T) {
 		{"another flag that starts alike", "kcm", []string{"--node-monitor-grace-period-x=20s"}, nil, event.ControllerManager{}},
 		{"the flag without a value", "kcm", []string{"--node-monitor-grace-period"}, nil, event.ControllerManager{}},
 		{"a value that is none", "kcm", []string{"--node-monitor-grace-period=soon"}, nil, event.ControllerManager{}},
+		{"other flags", "kcm", []string{
+			"kcm", "--node-monitor-period=2s", "--kube-api-qps=0", "--kube-api-burst", "0x64", "--concurrent-endpoint-syncs=3",
+			"--concurrent-service-endpoint-syncs=4", "--endpoint-updates-batch-period=500ms", "--endpointslice-updates-batch-period=0s",
+			"--node-eviction-rate=0", "--secondary-node-eviction-rate=.01", "--unhealthy-zone-threshold=0.55",
+		}, nil, event.ControllerManager{Flags: &event.ControllerManagerFlags{
+			MonitorPeriod: new(2 * time.Second), QPS: new(0.0), Burst: new(int32(100)), EndpointSyncs: new(int32(3)), EndpointSliceSyncs: new(int32(4)),
+			EndpointBatch: new(500 * time.Millisecond), EndpointSliceBatch: new(time.Duration(0)), EvictionRate: new(0.0),
+			SecondaryEvictionRate: new(0.01), UnhealthyZoneThreshold: new(0.55),
+		}}},
+		{"numbers that are none", "kcm", []string{"--kube-api-qps=NaN", "--node-eviction-rate=+Inf", "--kube-api-burst=3000000000"}, nil, event.ControllerManager{}},
 		{"a registry with a port, no tag", "localhost:5000/kcm", nil, nil, event.ControllerManager{}},
 		{"a registry with a port, a tag and a digest", "localhost:5000/kcm:v1.31.0@sha256:abcd", nil, nil, event.ControllerManager{Version: "v1.31.0"}},
 		{"a digest alone", "kcm@sha256:abcd", nil, nil, event.ControllerManager{}},
@@ -110,9 +123,87 @@ func TestControllerManager(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"component": "kube-controller-manager"}},
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: c.image, Command: c.command, Args: c.args}}},
 			}
-			if got := read(t, event.KindPod, pod).(*event.Pod).ControllerManager; got == nil || *got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
+			got := read(t, event.KindPod, pod).(*event.Pod).ControllerManager
+			if c.want.Flags == nil {
+				c.want.Flags = &event.ControllerManagerFlags{}
+			}
+			if !reflect.DeepEqual(got, &c.want) {
+				t.Errorf("got %+v with %+v, want %+v with %+v", got, got.Flags, c.want, c.want.Flags)
 			}
 		})
+	}
+}
+
+// The value of a flag is in its own container.
+func TestFlagAtTheEndOfACommand(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"component": "kube-controller-manager"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Args: []string{"--node-monitor-grace-period"}}, {Command: []string{"20s"}}}},
+	}
+	if got := read(t, event.KindPod, pod).(*event.Pod).ControllerManager; got.GracePeriod != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTolerations(t *testing.T) {
+	seconds := func(s int64) *event.Toleration { return &event.Toleration{Seconds: s} }
+	forever := &event.Toleration{Forever: true}
+	for _, c := range []struct {
+		name                  string
+		tolerations           []corev1.Toleration
+		notReady, unreachable *event.Toleration
+	}{
+		{"none: it is evicted at once", nil, seconds(0), seconds(0)},
+		{"what the API server adds", []corev1.Toleration{
+			{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+			{Key: "node.kubernetes.io/unreachable", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+		}, seconds(300), seconds(300)},
+		{"a pod of a DaemonSet stays", []corev1.Toleration{
+			{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoExecute"}, {Key: "node.kubernetes.io/unreachable", Operator: "Exists", Effect: "NoExecute"},
+		}, forever, forever},
+		{"one that tolerates everything", []corev1.Toleration{{Operator: "Exists"}}, forever, forever},
+		{"the first one that matches counts", []corev1.Toleration{
+			{Key: "node.kubernetes.io/unreachable", Operator: "Exists", TolerationSeconds: new(int64(10))}, {Operator: "Exists", TolerationSeconds: new(int64(60))},
+		}, seconds(60), seconds(10)},
+		{"a negative time is none", []corev1.Toleration{{Operator: "Exists", TolerationSeconds: new(int64(-5))}}, seconds(0), seconds(0)},
+		{"another effect, value or operator does not match", []corev1.Toleration{
+			{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoSchedule"},
+			{Key: "node.kubernetes.io/not-ready", Value: "x"},
+			{Key: "node.kubernetes.io/not-ready", Operator: "Gt", Value: "5"},
+			{Key: "node.kubernetes.io/unreachable", TolerationSeconds: new(int64(7))},
+		}, seconds(0), seconds(7)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: c.tolerations}}
+			wantSlim(t, read(t, event.KindPod, pod), &event.Pod{ToleratesNotReady: c.notReady, ToleratesUnreachable: c.unreachable})
+		})
+	}
+}
+
+func TestLabelsAreSharedIfEqual(t *testing.T) {
+	r := &Reader{}
+	read := func(labels map[string]string) map[string]string {
+		data, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := r.Object(event.KindPod, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data) // the buffer is reused
+		return o.Slim.(*event.Pod).Labels
+	}
+	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
+	long := map[string]string{"a": strings.Repeat("x", maxLabels)}
+	for _, labels := range []map[string]string{{}, {"app": "web", "team": "shop"}, {"app": "web"}, {"app": "we", "b": ""}, long} {
+		first := read(labels)
+		if !maps.Equal(first, labels) || first == nil {
+			t.Errorf("got %v, want %v", first, labels)
+		}
+		read(map[string]string{"app": "other"})
+		if again := read(labels); !maps.Equal(again, labels) || same(first, again) == (len(labels["a"]) > 0) {
+			t.Errorf("%.40v: the second time %.40v, shared: %v", labels, again, same(first, again))
+		}
 	}
 }

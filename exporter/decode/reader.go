@@ -11,15 +11,25 @@ import (
 
 // Reader reads objects, for one goroutine. The zero value is ready.
 type Reader struct {
+	fields
+	// conditions are those of a pod. The memory is reused.
+	conditions []podCondition
+	// recentLabels holds label sets that were read before, rawLabels the one that is being read. The memory is reused.
+	recentLabels []labelSet
+	rawLabels    []byte
+	// tolerations holds those that were read before.
+	tolerations map[event.Toleration]*event.Toleration
+	// places are the indices of the addresses of an Endpoints object. The memory is reused.
+	places map[event.UID]int
+}
+
+// fields reads fields of messages.
+type fields struct {
 	// recent holds strings that were read before. Names of nodes, namespaces and images, reasons and the like occur again and
 	// again, and each change of a pod repeats its strings.
 	recent []string
 	// err is the error in the object that is being read.
 	err error
-	// conditions are those of a pod. The memory is reused.
-	conditions []podCondition
-	// places are the indices of the addresses of an Endpoints object. The memory is reused.
-	places map[event.UID]int
 }
 
 const (
@@ -30,10 +40,10 @@ const (
 
 var seed = maphash.MakeSeed()
 
-func (r *Reader) message(data []byte) message { return message{reader: r, rest: data} }
+func (r *fields) message(data []byte) message { return message{reader: r, rest: data} }
 
 // text returns b as a string, if possible one that it has returned before.
-func (r *Reader) text(b []byte) string {
+func (r *fields) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
 	}
@@ -62,7 +72,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	var slim event.Object
 	switch kind {
 	case event.KindNode:
-		slim = r.node(data, meta)
+		slim = r.node(data, metaData, meta)
 	case event.KindLease:
 		slim = r.lease(data, meta)
 	case event.KindPod:
@@ -73,6 +83,8 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 		slim = r.endpointSlice(data, metaData, meta)
 	case event.KindEndpoints:
 		slim = r.endpoints(data, metaData, meta)
+	case event.KindControlPlaneLease:
+		slim = r.controlPlaneLease(data, metaData, meta)
 	default:
 		return Object{}, fmt.Errorf("read %s: this kind is not watched", kind)
 	}
@@ -80,7 +92,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 }
 
 // failed returns the error of what was read last.
-func (r *Reader) failed(doing string) error {
+func (r *fields) failed(doing string) error {
 	if r.err == nil {
 		return nil
 	}
@@ -94,7 +106,7 @@ type into struct {
 }
 
 // take reads some fields of a message. A field that is absent becomes nil. If a field occurs several times, the last one counts.
-func (r *Reader) take(data []byte, targets ...into) {
+func (r *fields) take(data []byte, targets ...into) {
 	m := r.message(data)
 	for m.next() {
 		for i := range targets {
@@ -107,7 +119,7 @@ func (r *Reader) take(data []byte, targets ...into) {
 }
 
 // field returns the value of a field, nil if it is absent.
-func (r *Reader) field(data []byte, number protowire.Number) []byte {
+func (r *fields) field(data []byte, number protowire.Number) []byte {
 	var value []byte
 	m := r.message(data)
 	for m.next() {
@@ -119,7 +131,7 @@ func (r *Reader) field(data []byte, number protowire.Number) []byte {
 }
 
 // count returns how often a field occurs.
-func (r *Reader) count(data []byte, number protowire.Number) int {
+func (r *fields) count(data []byte, number protowire.Number) int {
 	n := 0
 	m := r.message(data)
 	for m.next() {
@@ -131,7 +143,7 @@ func (r *Reader) count(data []byte, number protowire.Number) int {
 }
 
 // entry returns the value of a key in a field that is a map of strings.
-func (r *Reader) entry(data []byte, number protowire.Number, key string) []byte {
+func (r *fields) entry(data []byte, number protowire.Number, key string) []byte {
 	m := r.message(data)
 	for m.next() {
 		if m.number == number {
@@ -144,7 +156,7 @@ func (r *Reader) entry(data []byte, number protowire.Number, key string) []byte 
 }
 
 // pair reads one entry of a map of strings.
-func (r *Reader) pair(data []byte) (key, value []byte) {
+func (r *fields) pair(data []byte) (key, value []byte) {
 	m := r.message(data)
 	for m.next() {
 		switch m.number {

@@ -1,10 +1,13 @@
 package decode
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -21,21 +24,52 @@ func slimNode(node *corev1.Node) *event.Node {
 		Unschedulable:  node.Spec.Unschedulable,
 		KubeletVersion: node.Status.NodeInfo.KubeletVersion,
 		BootID:         node.Status.NodeInfo.BootID,
+		Labels:         map[string]string{},
+		ProviderID:     node.Spec.ProviderID,
 	}
-	for i := range node.Status.Conditions {
-		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
-			slim.Ready = &event.Condition{
-				Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
-				Heartbeat: utc(c.LastHeartbeatTime), Transition: utc(c.LastTransitionTime),
-			}
-			break
+	if node.DeletionTimestamp != nil {
+		slim.Deletion = utc(*node.DeletionTimestamp)
+	}
+	for _, label := range event.NodeLabels() {
+		if value, found := node.Labels[label.Key]; found {
+			slim.Labels[label.Key] = value
 		}
 	}
+	slimNodeConditions(node, slim)
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
-		slim.Taints = append(slim.Taints, event.Taint{Key: taint.Key, Effect: string(taint.Effect)})
+		slim.Taints = append(slim.Taints, event.Taint{
+			Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect), Added: utc(or(taint.TimeAdded, metav1.Time{})),
+		})
 	}
 	return slim
+}
+
+func slimNodeConditions(node *corev1.Node, slim *event.Node) {
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		switch c.Type {
+		case corev1.NodeReady:
+			if slim.Ready == nil {
+				slim.Ready = &event.Condition{
+					Status: typedStatus(c.Status), Reason: c.Reason, Message: c.Message,
+					Heartbeat: utc(c.LastHeartbeatTime), Transition: utc(c.LastTransitionTime),
+				}
+			}
+		case "DrainInProgress", "Drained", "MaintenancePlanned", "MaintenanceInProgress", "GracefulNodeShutdownInProgress":
+			slim.Lifecycle = append(slim.Lifecycle, event.LifecycleCondition{
+				Type: event.LifecycleType(c.Type), Status: typedStatus(c.Status), Reason: c.Reason, Transition: utc(c.LastTransitionTime),
+			})
+		}
+	}
+}
+
+func slimControlPlaneLease(lease *coordinationv1.Lease) *event.ControlPlaneLease {
+	node := slimLease(lease)
+	return &event.ControlPlaneLease{
+		Meta: node.Meta, Renew: node.Renew, DurationSeconds: node.DurationSeconds, Holder: or(lease.Spec.HolderIdentity, ""),
+		Transitions: or(lease.Spec.LeaseTransitions, 0), Host: lease.Labels[corev1.LabelHostname],
+	}
 }
 
 func slimLease(lease *coordinationv1.Lease) *event.Lease {
@@ -67,7 +101,12 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 		Gates:             len(pod.Spec.ReadinessGates),
 		Containers:        slimContainers(pod),
 		ControllerManager: controllerManager(pod),
+		Labels:            map[string]string{},
+
+		ToleratesNotReady:    tolerated(pod.Spec.Tolerations, corev1.TaintNodeNotReady),
+		ToleratesUnreachable: tolerated(pod.Spec.Tolerations, corev1.TaintNodeUnreachable),
 	}
+	maps.Copy(slim.Labels, pod.Labels)
 	if pod.DeletionTimestamp != nil {
 		slim.Deletion = utc(*pod.DeletionTimestamp)
 	}
@@ -76,6 +115,18 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 	}
 	slimConditions(pod, slim)
 	return slim
+}
+
+// tolerated is what the taint-eviction controller makes of the tolerations (pkg/controller/tainteviction).
+func tolerated(tolerations []corev1.Toleration, key string) *event.Toleration {
+	taint := &corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute}
+	for i := range tolerations {
+		if tolerations[i].ToleratesTaint(logr.Discard(), taint, true) {
+			seconds := tolerations[i].TolerationSeconds
+			return &event.Toleration{Forever: seconds == nil, Seconds: max(or(seconds, 0), 0)}
+		}
+	}
+	return &event.Toleration{}
 }
 
 func slimConditions(pod *corev1.Pod, slim *event.Pod) {
@@ -161,8 +212,39 @@ func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
 		ManagedBy: endpoints.Labels[labelManagedBy],
 		Truncated: endpoints.Annotations[corev1.EndpointsOverCapacity] == "truncated",
 		Writer:    subsetsWriter(endpoints.ManagedFields),
-		Addresses: subsetAddresses(endpoints.Subsets),
+
+		LastApplied: typedLastApplied(&endpoints.ObjectMeta).Subsets > 0,
+		OtherWriter: subsetsWriter(others(endpoints.ManagedFields)),
+		Addresses:   subsetAddresses(endpoints.Subsets),
 	}
+}
+
+// lists are the lengths of the lists that kubectl apply sent.
+type lists struct{ Subsets, Endpoints length }
+
+type length int
+
+func (l *length) UnmarshalJSON(text []byte) error {
+	var elements []json.RawMessage
+	_ = json.Unmarshal(text, &elements)
+	*l = length(len(elements))
+	return nil
+}
+
+func typedLastApplied(meta *metav1.ObjectMeta) lists {
+	var sent map[string]json.RawMessage // a struct would ignore upper and lower case
+	var found lists
+	if json.Unmarshal([]byte(meta.Annotations[corev1.LastAppliedConfigAnnotation]), &sent) == nil {
+		_ = found.Subsets.UnmarshalJSON(sent["subsets"])
+		_ = found.Endpoints.UnmarshalJSON(sent["endpoints"])
+	}
+	return found
+}
+
+func others(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	return slices.DeleteFunc(slices.Clone(entries), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == "" || entry.Manager == "kube-controller-manager"
+	})
 }
 
 func subsetAddresses(subsets []corev1.EndpointSubset) []event.Address {
@@ -204,6 +286,9 @@ func slimEndpointSlice(slice *discoveryv1.EndpointSlice) *event.EndpointSlice {
 		Owner:     owningService(slice.OwnerReferences),
 		ManagedBy: slice.Labels[discoveryv1.LabelManagedBy],
 		Writer:    endpointsWriter(slice.ManagedFields),
+
+		LastApplied: typedLastApplied(&slice.ObjectMeta).Endpoints > 0,
+		OtherWriter: endpointsWriter(others(slice.ManagedFields)),
 	}
 	if len(slice.Endpoints) > 0 {
 		slim.Addresses = make([]event.Address, 0, len(slice.Endpoints))
@@ -256,15 +341,16 @@ func controllerManager(pod *corev1.Pod) *event.ControllerManager {
 		return nil
 	}
 	slim := &event.ControllerManager{}
+	var words []string
 	for i := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[i]
 		if slim.Version == "" || container.Name == controllerManagerName {
 			slim.Version = imageTag(container.Image)
 		}
-		if period := gracePeriod(typedWords(container)); period > 0 {
-			slim.GracePeriod = period
-		}
+		words = append(append(words, typedWords(container)...), endOfCommand)
 	}
+	slim.GracePeriod = or(flagValue(words, gracePeriodFlag, positiveDuration), 0)
+	slim.Flags = controllerManagerFlags(words)
 	return slim
 }
 

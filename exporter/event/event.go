@@ -19,7 +19,8 @@ type Event struct {
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. KindCluster is not a resource: it has one object, which describes the API server.
+// The watched resources. KindCluster is not a resource: it has one object, which describes the API server. KindControlPlaneLease
+// is optional evidence: some Leases in the namespace kube-system.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -28,15 +29,17 @@ const (
 	KindEndpointSlice
 	KindEndpoints
 	KindCluster
+	KindControlPlaneLease
 )
 
-// Kinds returns the watched resources in the order of reports.
+// Kinds returns the watched resources in the order of reports. KindControlPlaneLease is not among them: kubeflap is complete
+// without it, so no alert, page or probe reports that it is not watched.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
 
 // NumKinds is one more than the highest Kind, for arrays indexed by Kind.
-const NumKinds = int(KindCluster) + 1
+const NumKinds = int(KindControlPlaneLease) + 1
 
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
@@ -79,7 +82,7 @@ func (t Type) HasObject() bool {
 	return t == Added || t == Modified || t == Deleted || t == Listed || t == Read
 }
 
-// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints or *Cluster.
+// Object is a slim object: *Node, *Lease, *Pod, *Service, *EndpointSlice, *Endpoints, *Cluster or *ControlPlaneLease.
 type Object interface {
 	// Kind returns the resource of the object.
 	Kind() Kind
@@ -104,6 +107,8 @@ func New(k Kind) Object {
 		return &Endpoints{}
 	case KindCluster:
 		return &Cluster{}
+	case KindControlPlaneLease:
+		return &ControlPlaneLease{}
 	}
 	return nil
 }

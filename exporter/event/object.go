@@ -51,92 +51,6 @@ type Condition struct {
 	Writer string `json:"writer,omitempty"`
 }
 
-// Node is a Node: its Ready condition and the fields that explain a change.
-type Node struct {
-	Meta
-	// Ready is nil while the node has no Ready condition.
-	Ready          *Condition `json:"ready,omitempty"`
-	Unschedulable  bool       `json:"unschedulable,omitempty"`
-	Taints         []Taint    `json:"taints,omitempty"`
-	KubeletVersion string     `json:"kubeletVersion,omitempty"`
-	BootID         string     `json:"bootID,omitempty"`
-}
-
-// Kind is KindNode.
-func (*Node) Kind() Kind { return KindNode }
-
-// Taint is a taint of a node.
-type Taint struct {
-	Key    string `json:"key"`
-	Effect string `json:"effect"`
-}
-
-// Lease is a Lease in the namespace kube-node-lease: a node's heartbeat. It has the node's name.
-type Lease struct {
-	Meta
-	// Renew is renewTime, by the node's clock, to the microsecond; zero if unset.
-	Renew time.Time `json:"renew,omitzero"`
-	// DurationSeconds is leaseDurationSeconds. The kubelet renews after a quarter of that time (pkg/kubelet,
-	// nodeLeaseRenewIntervalFraction).
-	DurationSeconds int32 `json:"durationSeconds,omitempty"`
-}
-
-// Kind is KindLease.
-func (*Lease) Kind() Kind { return KindLease }
-
-// Pod is a Pod: its readiness and the fields that explain a change.
-type Pod struct {
-	Meta
-	Node string `json:"node,omitempty"`
-	// Phase is status.phase; Reason is status.reason (Evicted, NodeLost, ...).
-	Phase  string `json:"phase,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Deletion is deletionTimestamp: when the grace period for the deletion ends.
-	Deletion        time.Time  `json:"deletion,omitzero"`
-	Ready           *Condition `json:"ready,omitempty"`
-	ContainersReady Status     `json:"containersReady,omitzero"`
-	// Disruption is the reason of a DisruptionTarget condition that is True.
-	Disruption string `json:"disruption,omitempty"`
-	// GatesNotReady are the readiness gates whose condition is not True.
-	GatesNotReady []string `json:"gatesNotReady,omitempty"`
-	// Gates is the number of readiness gates.
-	Gates int `json:"gates,omitempty"`
-	// Owner is the controlling owner: "ReplicaSet/web-5d4".
-	Owner string `json:"owner,omitempty"`
-	// Containers are those that count for readiness: the ordinary ones and the sidecars (init containers with restartPolicy
-	// Always).
-	Containers []Container `json:"containers,omitempty"`
-	// ControllerManager is set on the pod of a kube-controller-manager.
-	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-}
-
-// Kind is KindPod.
-func (*Pod) Kind() Kind { return KindPod }
-
-// Container is a container of a pod: its image according to the spec, and its status.
-type Container struct {
-	Name  string `json:"name"`
-	Image string `json:"image,omitempty"`
-	// ID is the runtime's id of the running or last container.
-	ID       string `json:"id,omitempty"`
-	Ready    bool   `json:"ready,omitempty"`
-	Restarts int32  `json:"restarts,omitempty"`
-	// State is running, waiting or terminated. It is empty while there is no status.
-	State    string    `json:"state,omitempty"`
-	ExitCode int32     `json:"exitCode,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	// LastExitCode is that of the container before this one, if it ended.
-	LastExitCode int32 `json:"lastExitCode,omitempty"`
-}
-
-// ControllerManager has the settings in the pod of a kube-controller-manager.
-type ControllerManager struct {
-	// GracePeriod is --node-monitor-grace-period; 0 if the flag is not set.
-	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
-	// Version is the image's tag.
-	Version string `json:"version,omitempty"`
-}
-
 // Service is a Service.
 type Service struct {
 	Meta
@@ -160,8 +74,13 @@ type EndpointSlice struct {
 	// ManagedBy is the label endpointslice.kubernetes.io/managed-by.
 	ManagedBy string `json:"managedBy,omitempty"`
 	// Writer is the field manager that last wrote the endpoints.
-	Writer    string    `json:"writer,omitempty"`
-	Addresses []Address `json:"addresses,omitempty"`
+	Writer string `json:"writer,omitempty"`
+	// LastApplied: the annotation of kubectl apply (kubectl.kubernetes.io/last-applied-configuration) has endpoints.
+	LastApplied bool `json:"lastApplied,omitempty"`
+	// OtherWriter is the field manager that last wrote the endpoints, the kube-controller-manager aside. It still owns the
+	// field. It is empty if there is none.
+	OtherWriter string    `json:"otherWriter,omitempty"`
+	Addresses   []Address `json:"addresses,omitempty"`
 }
 
 // Kind is KindEndpointSlice.
@@ -175,8 +94,14 @@ type Endpoints struct {
 	// Truncated: there are more than 1,000 addresses, and the controller left out the rest.
 	Truncated bool `json:"truncated,omitempty"`
 	// Writer is the field manager that last wrote the subsets.
-	Writer    string    `json:"writer,omitempty"`
-	Addresses []Address `json:"addresses,omitempty"`
+	Writer string `json:"writer,omitempty"`
+	// LastApplied: the annotation of kubectl apply (kubectl.kubernetes.io/last-applied-configuration) has subsets. It stays when a
+	// controller overwrites the subsets.
+	LastApplied bool `json:"lastApplied,omitempty"`
+	// OtherWriter is the field manager that last wrote the subsets, the kube-controller-manager aside. It still owns the field.
+	// It is empty if there is none.
+	OtherWriter string    `json:"otherWriter,omitempty"`
+	Addresses   []Address `json:"addresses,omitempty"`
 }
 
 // Kind is KindEndpoints.

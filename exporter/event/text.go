@@ -5,6 +5,7 @@ import "fmt"
 var kindTexts = [...]string{
 	KindNode: "nodes", KindLease: "leases", KindPod: "pods", KindService: "services",
 	KindEndpointSlice: "endpointslices", KindEndpoints: "endpoints", KindCluster: "cluster",
+	KindControlPlaneLease: "controlplaneleases",
 }
 
 var typeTexts = [...]string{
@@ -12,6 +13,11 @@ var typeTexts = [...]string{
 	Listing: "listing", Listed: "listed", Synced: "synced",
 	Up: "up", Down: "down", Unavailable: "unavailable",
 	Asking: "asking", Read: "read", Answered: "answered", Unanswered: "unanswered",
+}
+
+var traitTexts = [...]string{
+	TraitZone: "zone", TraitRegion: "region", TraitInstanceType: "instance type", TraitPool: "node pool",
+	TraitFaultDomain: "fault domain", TraitHost: "host",
 }
 
 var statusTexts = [...]string{StatusUnknown: "unknown", StatusTrue: "true", StatusFalse: "false"}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Scope is the kind of thing that an incident is about.
@@ -59,12 +61,31 @@ type Incident struct {
 	// Turned is how often nodes turned not Ready or Unknown.
 	Turned  int
 	Numbers Numbers
+	// Decision is who has to fix it.
+	verdict.Decision
 	// Evidence is sorted by time and bounded, like Timeline.
 	Evidence        []Evidence
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
+}
+
+// Standing is what readers of metrics need of an incident.
+type Standing struct {
+	Scope   Scope
+	Verdict verdict.Verdict
+	// Ongoing: it is not over for good.
+	Ongoing bool
+	// Nodes are those of an incident of nodes. Services are those that lost addresses.
+	Nodes    []string
+	Services []transition.Service
+}
+
+// Resolution counts the incidents that are over for good.
+type Resolution struct {
+	Scope   Scope
+	Verdict verdict.Verdict
 }
 
 // Numbers are those of this cluster that the remedy depends on; 0 if they do not matter.

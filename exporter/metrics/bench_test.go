@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -26,7 +27,7 @@ func sizes() map[string]size {
 // cluster returns a tracker with a cluster of a size, each Service with 15 addresses, and the page of its metrics.
 func cluster(s size) (*track.Tracker, *Page) {
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	c := NewCollector(tracker, time.Now)
+	c := NewCollector(tracker, correlate.New(100), time.Now)
 	list := func(kind event.Kind, n int, object func(int) event.Object) {
 		feed(c, tracker)(event.Event{Seen: time.Now(), Kind: kind, Type: event.Listing})
 		for i := range n {

@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
@@ -17,13 +19,15 @@ import (
 
 // Collector reads the tracker at each scrape. Observe fills its histograms.
 type Collector struct {
-	tracker *track.Tracker
-	now     func() time.Time
+	tracker   *track.Tracker
+	incidents *correlate.Log
+	now       func() time.Time
 
 	nodes     *nodeMetrics
 	services  *serviceMetrics
 	consumers *consumerMetrics
 	pods      *podMetrics
+	verdicts  *verdictMetrics
 	watches   *watchMetrics
 	groups    []group
 }
@@ -34,10 +38,10 @@ type group struct {
 	collect func(*scrape, *snapshot)
 }
 
-// NewCollector returns a collector that reads the tracker as of now().
-func NewCollector(tracker *track.Tracker, now func() time.Time) *Collector {
+// NewCollector returns a collector that reads the tracker and the incidents as of now().
+func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
-		tracker: tracker, now: now,
+		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(),
 		nodes: newNodeMetrics(), services: newServiceMetrics(), consumers: newConsumerMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 	}
 	c.groups = []group{
@@ -45,6 +49,7 @@ func NewCollector(tracker *track.Tracker, now func() time.Time) *Collector {
 		{c.services.catalogue(), c.services.collect},
 		{c.consumers.catalogue(), c.consumers.collect},
 		{c.pods.catalogue(), c.pods.collect},
+		{c.verdicts.catalogue(), c.verdicts.collect},
 		{c.watches.catalogue(), c.watches.collect},
 	}
 	for i, m := range c.catalogue() {
@@ -54,7 +59,7 @@ func NewCollector(tracker *track.Tracker, now func() time.Time) *Collector {
 }
 
 // Declared returns every metric of a cluster, in the order of the reference.
-func Declared() Catalogue { return NewCollector(nil, nil).catalogue() }
+func Declared() Catalogue { return NewCollector(nil, nil, nil).catalogue() }
 
 func (c *Collector) catalogue() Catalogue {
 	var all Catalogue
@@ -142,6 +147,8 @@ type snapshot struct {
 	namespaces  []pods.Namespace
 	misreported []pods.Misreported
 	watches     []watches.Watch
+	standings   []incident.Standing
+	resolved    map[incident.Resolution]uint64
 }
 
 // snapshot copies the tracker's numbers as of now. It reuses the memory of an earlier snapshot.
@@ -154,6 +161,7 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
+	s.standings, s.resolved = c.incidents.Standings(now)
 }
 
 // observed is a histogram that Observe fills.

@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -82,7 +83,7 @@ type counterReader struct {
 func newCounterReader() *counterReader {
 	r := &counterReader{seen: map[string]float64{}, step: time.Second}
 	r.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	r.collector = NewCollector(r.tracker, func() time.Time { return r.asOf })
+	r.collector = NewCollector(r.tracker, correlate.New(100), func() time.Time { return r.asOf })
 	return r
 }
 

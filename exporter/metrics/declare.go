@@ -50,6 +50,7 @@ const (
 	ifManuallyManaged = "each Service that has or had manually managed addresses"
 	always            = "always"
 	onceKnown         = "once it is known"
+	perVerdict        = "each scope and verdict that an incident can have"
 	perUnavailable    = "each resource that cannot be watched"
 )
 

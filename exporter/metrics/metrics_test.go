@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -46,7 +47,7 @@ func played(t *testing.T, path string) *Collector {
 	defer reader.Close()
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	clock := recording.NewClock(0)
-	c := NewCollector(tracker, clock.Now)
+	c := NewCollector(tracker, correlate.New(100), clock.Now)
 	if err := recording.Play(t.Context(), reader.Events(), clock, feed(c, tracker)); err != nil {
 		t.Fatal(err)
 	}
@@ -155,6 +156,7 @@ func feed(c *Collector, tracker *track.Tracker) func(event.Event) {
 	return func(e event.Event) {
 		for _, x := range tracker.Apply(e) {
 			c.Observe(x)
+			c.incidents.Observe(x)
 		}
 	}
 }

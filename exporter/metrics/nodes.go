@@ -11,7 +11,7 @@ import (
 
 type nodeMetrics struct {
 	heartbeatAge, intervalMax, heartbeats, late, missed, grace *Metric
-	clockOffset                                                *Metric
+	clockOffset, departing, markedInTime                       *Metric
 	ready, transitions, unready                                *Metric
 	interval, unreadyDuration                                  *Metric
 	intervals, unreadyDurations                                *prometheus.HistogramVec
@@ -55,6 +55,11 @@ func newNodeMetrics() *nodeMetrics {
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
 		"Smallest delay in the last 10 minutes from a Lease's renewTime until kubeflap saw the Lease: kubeflap's clock minus the node's, plus the fastest delivery.",
 		"each Node whose Lease was renewed in the last 10 minutes", "node")
+	m.departing = gauge("kubeflap_node_departing",
+		"1 while something announces that the node will leave: a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
+		"each Node whose departure is announced", "node", "reason")
+	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
+		"Times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()
@@ -66,7 +71,7 @@ func newNodeMetrics() *nodeMetrics {
 func (m *nodeMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.heartbeatAge, m.interval, m.intervalMax, m.heartbeats, m.late, m.missed, m.grace,
-		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset,
+		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset, m.departing, m.markedInTime,
 	}
 }
 
@@ -96,6 +101,10 @@ func (m *nodeMetrics) collectNode(to *scrape, n *nodes.Node) {
 	to.sample(m.unready, n.Unready.Seconds())
 	if n.ClockKnown {
 		to.sample(m.clockOffset, n.ClockOffset.Seconds())
+	}
+	to.sample(m.markedInTime, float64(n.MarkedInTime))
+	if n.Departing != "" {
+		to.sample(m.departing, 1, string(n.Departing))
 	}
 }
 

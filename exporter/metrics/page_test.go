@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
@@ -41,7 +42,7 @@ func pages(t *testing.T) map[string]*Page {
 func crowded() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c := NewCollector(tracker, func() time.Time { return at })
+	c := NewCollector(tracker, correlate.New(100), func() time.Time { return at })
 	for i := range 5 * piece / 100 {
 		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindService, Type: event.Added, Object: &event.Service{Meta: meta("service", i)}})
 	}
@@ -52,7 +53,7 @@ func crowded() *Collector {
 func oddlyNamed() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
-	c := NewCollector(tracker, func() time.Time { return at.Add(1234567 * time.Microsecond) })
+	c := NewCollector(tracker, correlate.New(100), func() time.Time { return at.Add(1234567 * time.Microsecond) })
 	for i, name := range []string{"a\\b\"c\nd\u202e", "", "grüße", `\`, `}`, `="`} {
 		meta := event.Meta{UID: event.ParseUID(name), Namespace: name, Name: name}
 		feed(c, tracker)(event.Event{Seen: at, Kind: event.KindNode, Type: event.Added, Object: &event.Node{Meta: meta, Ready: &event.Condition{Status: event.Status(i % 3)}}})

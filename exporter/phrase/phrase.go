@@ -42,3 +42,14 @@ func Times(n int) string {
 
 // Sentence begins with a capital letter.
 func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// Some names the first of several things.
+func Some(names []string) string {
+	switch len(names) {
+	case 0:
+		return "the nodes"
+	case 1:
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+}

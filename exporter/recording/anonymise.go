@@ -2,7 +2,6 @@ package recording
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +65,8 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 		ev.Object = a.endpoints(*o)
 	case *event.Cluster:
 		ev.Object = a.cluster(*o)
+	case *event.ControlPlaneLease:
+		ev.Object = a.controlPlaneLease(*o)
 	}
 	return ev
 }
@@ -149,18 +150,6 @@ func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {
 		replaced[i] = replace(entry)
-	}
-	return replaced
-}
-
-// selector replaces the keys in order, so that the same recording always gives the same result.
-func (a *Anonymiser) selector(original map[string]string) map[string]string {
-	if original == nil {
-		return nil
-	}
-	replaced := make(map[string]string, len(original))
-	for _, key := range slices.Sorted(maps.Keys(original)) {
-		replaced[a.pseudonym(realName{"key", "", key})] = a.pseudonym(realName{"value", "", original[key]})
 	}
 	return replaced
 }

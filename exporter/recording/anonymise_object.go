@@ -14,17 +14,34 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Ready = a.condition("", n.Ready)
 	n.Taints = each(n.Taints, func(t event.Taint) event.Taint {
 		t.Key = a.taintKey(t.Key)
+		t.Value = a.pseudonym(realName{"value", "", t.Value})
 		t.Effect = knownOr(isTaintEffect, t.Effect)
 		return t
 	})
 	n.KubeletVersion = release(n.KubeletVersion)
 	n.BootID = a.pseudonym(realName{"boot", "", n.BootID})
+	n.Labels = a.nodeLabels(n.Labels)
+	n.ProviderID = a.providerID(n.ProviderID)
+	n.Lifecycle = each(n.Lifecycle, func(c event.LifecycleCondition) event.LifecycleCondition {
+		if !c.Type.Known() {
+			c.Type = other
+		}
+		c.Reason = reason(c.Reason)
+		return c
+	})
 	return &n
 }
 
 // lease keeps the name equal to the node's.
 func (a *Anonymiser) lease(l event.Lease) *event.Lease {
 	l.Meta = event.Meta{UID: a.uid(l.UID), Namespace: a.namespaceName(l.Namespace), Name: a.nodeName(l.Name)}
+	return &l
+}
+
+func (a *Anonymiser) controlPlaneLease(l event.ControlPlaneLease) *event.ControlPlaneLease {
+	l.Meta = event.Meta{UID: a.uid(l.UID), Namespace: a.namespaceName(l.Namespace), Name: a.controlPlaneLeaseName(l.Name)}
+	l.Holder = a.pseudonym(realName{"holder", "", l.Holder})
+	l.Host = a.nodeName(l.Host) // an API server's host is often a node
 	return &l
 }
 
@@ -46,17 +63,18 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 		return c
 	})
 	if p.ControllerManager != nil {
-		manager := *p.ControllerManager
+		manager := *p.ControllerManager // its flags are numbers
 		manager.Version = release(manager.Version)
 		p.ControllerManager = &manager
 	}
+	p.Labels = a.labels(p.Labels)
 	return &p
 }
 
 func (a *Anonymiser) service(s event.Service) *event.Service {
 	s.Meta = a.serviceMeta(s.Meta)
 	s.Type = knownOr(isServiceType, s.Type)
-	s.Selector = a.selector(s.Selector)
+	s.Selector = a.labels(s.Selector)
 	return &s
 }
 
@@ -66,6 +84,7 @@ func (a *Anonymiser) slice(s event.EndpointSlice) *event.EndpointSlice {
 	s.Owner = a.uid(s.Owner)
 	s.ManagedBy = a.managerName(s.ManagedBy)
 	s.Writer = a.managerName(s.Writer)
+	s.OtherWriter = a.managerName(s.OtherWriter)
 	s.Addresses = each(s.Addresses, a.address)
 	return &s
 }
@@ -74,6 +93,7 @@ func (a *Anonymiser) endpoints(e event.Endpoints) *event.Endpoints {
 	e.Meta = a.serviceMeta(e.Meta)
 	e.ManagedBy = a.managerName(e.ManagedBy)
 	e.Writer = a.managerName(e.Writer)
+	e.OtherWriter = a.managerName(e.OtherWriter)
 	e.Addresses = each(e.Addresses, a.address)
 	return &e
 }

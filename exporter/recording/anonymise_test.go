@@ -19,6 +19,8 @@ var disguises = []string{
 	"v1.36.3-%s", "v%s", "1.2.%s",
 	"containers with unready status: [%s], containers with unknown status: [web %s]",
 	"containers with %s status: [web]", "containers with unready status: [web] %s", "kubelet is posting ready status. %s",
+	"topology.kubernetes.io/%s", "karpenter.sh/%s", "app.kubernetes.io/%s", "aws://%s", "gce:///%s/zone/machine", "apiserver-%s",
+	"kube-controller-manager%s", "ToBeDeletedBy%s", "v1.36.3-eks-%s", "v1.36.3-gke.%s", "Drained%s",
 	"node.kubernetes.io/%s", "node-role.kubernetes.io/%s", "kubectl-%s", "kube-%s",
 	"containerd://%s", "registry.example/%s:v1", "%s.example", "fe80::1%%%s", "Error: %s",
 }
@@ -203,6 +205,53 @@ func TestPseudonymsKeepTheShape(t *testing.T) {
 	}
 }
 
+func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
+	var b strings.Builder
+	anonymiser := NewAnonymiser()
+	for _, o := range []event.Object{
+		&event.Node{
+			Meta: event.Meta{Name: "rack7"}, ProviderID: "aws:///eu-west-1a/i-0123", Deletion: noon,
+			Labels: map[string]string{
+				"topology.kubernetes.io/zone": "eu-west-1a", "agentpool": "tills", "kubernetes.azure.com/agentpool": "tills",
+				"node.kubernetes.io/instance-type": "m5.large", "nutanix.com/prism-host-name": "rack", "acme.example/row": "tills",
+			},
+			Taints: []event.Taint{
+				{Key: "ToBeDeletedByClusterAutoscaler", Value: "1782907200", Effect: "NoSchedule", Added: noon},
+				{Key: "acme.example/drain", Value: "1782907200", Effect: "NoExecute"},
+			},
+			Lifecycle: []event.LifecycleCondition{
+				{Type: event.MaintenancePlanned, Status: event.StatusTrue, Reason: "AcmeWindow", Transition: noon}, {Type: "AcmeDrain"},
+			},
+		},
+		&event.Node{Meta: event.Meta{Name: "rack8"}, ProviderID: "acme-8", Labels: map[string]string{"topology.kubernetes.io/zone": "eu-west-1b", "agentpool": "tills"}},
+		&event.Pod{
+			Meta: event.Meta{Namespace: "shop", Name: "till-0"}, Labels: map[string]string{"app": "till", "pod-template-hash": "5d4", "tier": "front"},
+			ToleratesNotReady: &event.Toleration{Seconds: 10}, ToleratesUnreachable: &event.Toleration{Forever: true},
+		},
+		&event.Service{Meta: event.Meta{Namespace: "shop", Name: "till"}, Selector: map[string]string{"app": "till"}},
+		&event.Endpoints{Meta: event.Meta{Namespace: "shop", Name: "till"}, LastApplied: true, Writer: "kube-controller-manager", OtherWriter: "acme-operator"},
+		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", Renew: noon, DurationSeconds: 15, Transitions: 3},
+		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "apiserver-q4x"}, Holder: "apiserver-q4x_77", Host: "rack7"},
+		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "acme"}, Holder: "rack7_5a2c"},
+	} {
+		text := encoded(t, anonymiser.Event(event.Event{Seen: noon, Kind: o.Kind(), Type: event.Listed, Object: o}))
+		_, text, _ = strings.Cut(text, `"object":`)
+		b.WriteString(strings.TrimSuffix(text, "}\n") + "\n")
+	}
+	want := `{"name":"node-1","taints":[{"key":"ToBeDeletedByClusterAutoscaler","value":"value-1","effect":"NoSchedule","added":"2026-03-01T12:00:00Z"},{"key":"taint-1","value":"value-1","effect":"NoExecute"}],"labels":{"agentpool":"node-pool-1","key-1":"value-2","kubernetes.azure.com/agentpool":"node-pool-1","node.kubernetes.io/instance-type":"instance-type-1","nutanix.com/prism-host-name":"host-1","topology.kubernetes.io/zone":"zone-1"},"providerID":"aws://machine-1","deletion":"2026-03-01T12:00:00Z","lifecycle":[{"type":"MaintenancePlanned","status":"true","reason":"Other","transition":"2026-03-01T12:00:00Z"},{"type":"Other"}]}
+{"name":"node-2","labels":{"agentpool":"node-pool-1","topology.kubernetes.io/zone":"zone-2"},"providerID":"machine-2"}
+{"namespace":"namespace-1","name":"pod-1","labels":{"key-2":"value-3","key-3":"value-5","pod-template-hash":"value-4"},"toleratesNotReady":{"seconds":10},"toleratesUnreachable":{"forever":true}}
+{"namespace":"namespace-1","name":"service-1","selector":{"key-2":"value-3"}}
+{"namespace":"namespace-1","name":"service-1","writer":"kube-controller-manager","lastApplied":true,"otherWriter":"manager-1"}
+{"namespace":"kube-system","name":"kube-controller-manager","renew":"2026-03-01T12:00:00Z","durationSeconds":15,"holder":"holder-1","transitions":3}
+{"namespace":"kube-system","name":"apiserver-1","holder":"holder-2","host":"node-1"}
+{"namespace":"kube-system","name":"lease-1","holder":"holder-1"}
+`
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestAnonymisedRecordingIsAlwaysTheSame(t *testing.T) {
 	make := func() string {
 		anonymiser := NewAnonymiser()
@@ -269,6 +318,7 @@ func TestReasonOfAWatchIsKeptIfItIsKnown(t *testing.T) {
 func TestVersionKeepsItsNumbersOnly(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "v1.36.3": "v1.36.3", "1.36.3": "1.36.3", "v1.31.0+k3s1": "v1.31.0", "v1.34.0-alpha.1": "v1.34.0",
+		"v1.33.4-eks-1234567": "v1.33.4-eks-0", "v1.33.4-gke.1036000": "v1.33.4-gke.0", "v1.33.4-eksy": "v1.33.4", "-eks-1": "",
 		"v1.x": "v1", "192.0.2.7": "192.0.2", "latest": "", "very-old": "",
 	} {
 		if got := release(text); got != want {

@@ -1,6 +1,10 @@
 package recording
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
 // may be a name: many clients can write a status.
@@ -108,6 +112,41 @@ func isKubernetesTaint(key string) bool {
 		"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master":
 		return true
 	}
+	return isDepartureTaint(key)
+}
+
+// isDepartureTaint knows taints by which autoscalers, clouds and maintenance tools announce that a node goes. They identify no
+// cluster, and a replay needs them.
+func isDepartureTaint(key string) bool {
+	switch key {
+	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",
+		"deployment.machine.sapcloud.io/prefer-no-schedule":
+		return true
+	}
+	return event.IsRemovalTaint(key)
+}
+
+// isKubernetesLabel knows the labels of pods that Kubernetes itself sets, and those that it recommends.
+func isKubernetesLabel(key string) bool {
+	switch key {
+	case "pod-template-hash", "controller-revision-hash", "pod-template-generation",
+		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index",
+		"job-name", "controller-uid", "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid",
+		"batch.kubernetes.io/job-completion-index",
+		"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version",
+		"app.kubernetes.io/component", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by":
+		return true
+	}
+	return false
+}
+
+// isCloud knows how provider IDs begin.
+func isCloud(word string) bool {
+	switch word {
+	case "aws", "azure", "baremetalhost", "digitalocean", "equinixmetal", "gce", "hcloud", "ibm", "k3s", "kind", "linode",
+		"nutanix", "oci", "openstack", "ovhcloud", "proxmox", "scaleway", "vsphere":
+		return true
+	}
 	return false
 }
 
@@ -135,8 +174,20 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix.
+// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix. It keeps whether the
+// suffix is that of EKS or GKE: nobody can set the flags of their control planes.
 func release(version string) string {
+	numbers := bareRelease(version)
+	suffix := strings.TrimPrefix(version, numbers)
+	for _, vendor := range [...]string{"-eks-", "-gke."} {
+		if numbers != "" && strings.HasPrefix(suffix, vendor) {
+			return numbers + vendor + "0"
+		}
+	}
+	return numbers
+}
+
+func bareRelease(version string) string {
 	bare, dots := strings.TrimPrefix(version, "v"), 0
 	end := strings.IndexFunc(bare, func(r rune) bool {
 		if r == '.' {

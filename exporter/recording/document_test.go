@@ -29,16 +29,28 @@ func tables() map[string][]row {
 		"fields of an event": fields(reflect.TypeFor[line[event.Object]]()),
 	}
 	tables["fields of the header"] = append(tables["fields of the header"], fields(reflect.TypeFor[Header]())...)
-	for _, kind := range append(event.Kinds(), event.KindCluster) {
+	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
 		tables["kinds"] = append(tables["kinds"], row{kind.String()})
 		object := reflect.TypeOf(event.New(kind)).Elem()
 		tables["fields of "+object.Name()] = fields(object)
+	}
+	for _, label := range event.NodeLabels() {
+		tables["labels of nodes"] = append(tables["labels of nodes"], row{label.Key, label.Trait.String()})
 	}
 	for eventType := event.Added; !strings.HasPrefix(eventType.String(), "invalid"); eventType++ {
 		object := map[bool]string{true: "yes", false: "no"}[eventType.HasObject()]
 		tables["types"] = append(tables["types"], row{eventType.String(), object})
 	}
-	for _, part := range []any{event.Taint{}, event.Condition{}, event.Container{}, event.ControllerManager{}, event.Address{}} {
+	for _, part := range []any{
+		event.Taint{},
+		event.LifecycleCondition{},
+		event.Condition{},
+		event.Container{},
+		event.Toleration{},
+		event.ControllerManager{},
+		event.ControllerManagerFlags{},
+		event.Address{},
+	} {
 		tables["fields of "+reflect.TypeOf(part).Name()] = fields(reflect.TypeOf(part))
 	}
 	return tables
@@ -54,7 +66,10 @@ func fields(of reflect.Type) []row {
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		written := "always"
-		if options != "" {
+		switch {
+		case options != "" && field.Type.Kind() == reflect.Pointer, options == "omitzero" && field.Type.Kind() == reflect.Map:
+			written = "unless absent"
+		case options != "":
 			written = "unless empty"
 		}
 		rows = append(rows, row{name, typeName(field.Type), written})
@@ -78,8 +93,10 @@ func typeName(of reflect.Type) string {
 	switch of.Kind() {
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int32:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "integer"
+	case reflect.Float64:
+		return "number"
 	case reflect.Pointer:
 		return typeName(of.Elem())
 	case reflect.Slice:

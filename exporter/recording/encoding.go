@@ -13,8 +13,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Version is the version of the format that is written, and the only one that is read.
-const Version = 1
+const (
+	// Version is the version of the format that is written.
+	Version = 2
+	// oldestVersion is the oldest version that is read. It lacks fields and a kind of the later ones.
+	oldestVersion = 1
+)
 
 // maxLine limits the bytes of a line, and so the memory that a malicious recording can use. The API server stores no object of
 // more than a few megabytes.
@@ -59,8 +63,8 @@ func decodeHeader(text []byte) (Header, error) {
 	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
 		return Header{}, errors.New("this is not a kubeflap recording: the first line is not its header")
 	}
-	if f.Version != Version {
-		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads version %d only", f.Version, Version)
+	if f.Version < oldestVersion || f.Version > Version {
+		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads versions %d to %d", f.Version, oldestVersion, Version)
 	}
 	var header Header
 	if err := json.Unmarshal(text, &header); err != nil {

@@ -45,6 +45,8 @@ func (f filler) fill(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(1 + f.Int64N(1e9))
+	case reflect.Float64:
+		v.SetFloat(f.Float64() * 100)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
@@ -79,7 +81,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 // everything returns an event of each kind and type.
 func (f filler) everything() []event.Event {
 	var events []event.Event
-	for _, kind := range append(event.Kinds(), event.KindCluster) {
+	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
 		for eventType := event.Added; eventType <= event.Unanswered; eventType++ {
 			events = append(events, f.event(kind, eventType))
 		}

@@ -7,13 +7,16 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 const (
-	goodHeader = `{"kubeflap":"recording","version":1}` + "\n"
+	goodHeader = `{"kubeflap":"recording","version":2}` + "\n"
 	goodEvent  = `{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web"}}` + "\n"
 )
 
@@ -51,8 +54,8 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"an empty file", "", 0, `recording test.jsonl is empty`},
 		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
 		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
-		{"a version to come", `{"kubeflap":"recording","version":2,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 2, and this kubeflap reads version 1 only`},
-		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads version 1 only`},
+		{"a version to come", `{"kubeflap":"recording","version":3,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 3, and this kubeflap reads versions 1 to 2`},
+		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads versions 1 to 2`},
 		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
 		{"bad JSON", goodHeader + goodEvent + "{]\n" + goodEvent, 1, `recording test.jsonl, line 3: bad JSON: invalid character ']' looking for beginning of object key string`},
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
@@ -89,6 +92,7 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 
 func TestWhatAReaderTolerates(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
+		{"version 1", `{"kubeflap":"recording","version":1}` + "\n" + goodEvent},
 		{"fields to come", `{"kubeflap":"recording","version":1,"weather":{"sun":true}}` + "\n" + strings.Replace(goodEvent, `"name"`, `"hat":[1],"name"`, 1)},
 		{"an object that the type does not have", goodHeader + strings.Replace(goodEvent, "added", "synced", 1)},
 		{"empty lines", goodHeader + "\n \r\n" + goodEvent + "\n"},
@@ -109,7 +113,7 @@ func TestWhatAReaderTolerates(t *testing.T) {
 // Recordings of earlier kubeflap versions hold fields that no version ever used. They are dropped, so that an anonymised copy
 // cannot leak them.
 func TestFormerFieldsAreDropped(t *testing.T) {
-	const former = goodHeader +
+	const former = `{"kubeflap":"recording","version":1}` + "\n" +
 		`{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web","ips":["192.0.2.7"],"hostNetwork":true,` +
 		`"containers":[{"name":"app","reason":"CrashLoopBackOff","lastReason":"OOMKilled","exitCode":137}]}}` + "\n" +
 		`{"seen":"2026-03-01T12:00:00Z","kind":"services","type":"added","object":{"name":"web","headless":true}}` + "\n" +
@@ -132,6 +136,43 @@ func TestFormerFieldsAreDropped(t *testing.T) {
 	_, got, _ := strings.Cut(write(t, events...).String(), "\n")
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A reader can tell a pod without labels from a pod whose labels were not recorded.
+func TestWhatVersion1LacksIsUnknown(t *testing.T) {
+	pod := &event.Pod{Meta: event.Meta{Name: "web"}, ControllerManager: &event.ControllerManager{}}
+	known := *pod
+	known.Labels, known.ToleratesNotReady, known.ToleratesUnreachable = map[string]string{}, &event.Toleration{}, &event.Toleration{Forever: true}
+	known.ControllerManager = &event.ControllerManager{Flags: &event.ControllerManagerFlags{EvictionRate: new(0.0)}}
+	node := &event.Node{Meta: event.Meta{Name: "a"}}
+	knownNode := *node
+	knownNode.Labels = map[string]string{}
+	var events []event.Event
+	for _, object := range []event.Object{pod, &known, node, &knownNode} {
+		events = append(events, event.Event{Seen: noon, Kind: object.Kind(), Type: event.Added, Object: object})
+	}
+	anonymiser := NewAnonymiser()
+	for _, ev := range events {
+		anonymised := anonymiser.Event(ev).Object
+		switch o := ev.Object.(type) {
+		case *event.Pod:
+			p := anonymised.(*event.Pod)
+			if (p.Labels == nil) != (o.Labels == nil) || p.ToleratesNotReady != o.ToleratesNotReady || !reflect.DeepEqual(p.ControllerManager, o.ControllerManager) {
+				t.Errorf("%+v became %+v", o, p)
+			}
+		case *event.Node:
+			if n := anonymised.(*event.Node); (n.Labels == nil) != (o.Labels == nil) {
+				t.Errorf("%+v became %+v", o, n)
+			}
+		}
+	}
+	r, err := NewReader(write(t, events...), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r); !reflect.DeepEqual(got, events) {
+		t.Errorf("got %+v, want %+v", got, events)
 	}
 }
 

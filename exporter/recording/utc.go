@@ -14,8 +14,21 @@ func inUTC(object event.Object) event.Object {
 	case *event.Node:
 		node := *o
 		node.Ready = conditionInUTC(o.Ready)
+		node.Deletion = utc(o.Deletion)
+		node.Taints = slices.Clone(o.Taints)
+		for i := range node.Taints {
+			node.Taints[i].Added = utc(node.Taints[i].Added)
+		}
+		node.Lifecycle = slices.Clone(o.Lifecycle)
+		for i := range node.Lifecycle {
+			node.Lifecycle[i].Transition = utc(node.Lifecycle[i].Transition)
+		}
 		return &node
 	case *event.Lease:
+		lease := *o
+		lease.Renew = utc(o.Renew)
+		return &lease
+	case *event.ControlPlaneLease:
 		lease := *o
 		lease.Renew = utc(o.Renew)
 		return &lease

@@ -39,7 +39,7 @@ func TestRecordingIsReadableText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = `{"kubeflap":"recording","version":1,"recorded":"2026-03-01T12:00:00Z","kubernetes":"v1.36.3","title":"a <lost> heartbeat","anonymised":false}
+	const want = `{"kubeflap":"recording","version":2,"recorded":"2026-03-01T12:00:00Z","kubernetes":"v1.36.3","title":"a <lost> heartbeat","anonymised":false}
 {"seen":"2026-03-01T12:00:00.1Z","kind":"leases","type":"modified","object":{"namespace":"kube-node-lease","name":"node-1","renew":"2026-03-01T12:00:00.05Z","durationSeconds":40}}
 {"seen":"2026-03-01T12:00:01Z","kind":"pods","type":"down","reason":"expired"}
 `

@@ -64,9 +64,12 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	}
 	t.advance(e.Seen)
 	t.watches.Count(e)
-	if e.Type.HasObject() {
+	switch {
+	case e.Type.HasObject():
 		t.applyObject(e)
-	} else {
+	case e.Kind == event.KindControlPlaneLease:
+		t.noteOptionalWatch(e)
+	default:
 		t.applyWatch(e)
 	}
 	return t.found.Take()
@@ -134,6 +137,23 @@ func (t *Tracker) applyWatch(e event.Event) {
 	case event.Unavailable:
 		t.watches.Unavailable(e)
 		t.endpoints.ChooseSource()
+	}
+}
+
+// noteOptionalWatch takes in an event about a watch that kubeflap is complete without. No transition reports it.
+func (t *Tracker) noteOptionalWatch(e event.Event) {
+	switch e.Type {
+	case event.Listing:
+		t.watches.Listing(e.Kind)
+	case event.Synced:
+		t.watches.Synced(e)
+		t.watches.Works(e)
+	case event.Up:
+		t.watches.Works(e)
+	case event.Down:
+		t.watches.Broke(e)
+	case event.Unavailable:
+		t.watches.Unavailable(e)
 	}
 }
 

@@ -70,3 +70,29 @@ func TestABlindFoldIsNotReady(t *testing.T) {
 	s.Apply(event.Event{Seen: clock(80), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
 	equal(t, "a right that is withdrawn without a break", told(s.Unready(clock(1000))), "pods since 70.5: forbidden")
 }
+
+func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
+	const k = event.KindControlPlaneLease
+	s := newStory(t, grace40)
+	s.starts(lease("node-1", 0))
+	apply := func(e event.Event) {
+		t.Helper()
+		e.Seen, e.Kind = s.now, k
+		if found := s.Tracker.Apply(e); len(found) > 0 {
+			t.Errorf("%v of them gives %v", e.Type, found)
+		}
+		equal(t, "not watched", told(s.Unwatched(s.now)), "")
+		equal(t, "not ready for", told(s.Unready(s.now)), "")
+		equal(t, "synced", s.Synced(), true)
+		equal(t, "watches that are shown", len(s.Watches(s.now, nil)), 6)
+	}
+	apply(event.Event{Type: event.Unavailable, Reason: "forbidden"})
+	s.at(5)
+	apply(event.Event{Type: event.Listing})
+	apply(event.Event{Type: event.Listed, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
+	apply(event.Event{Type: event.Synced})
+	apply(event.Event{Type: event.Down, Reason: "connection lost"})
+	s.at(35)
+	apply(event.Event{Type: event.Up})
+	apply(event.Event{Type: event.Deleted, Object: &event.ControlPlaneLease{Meta: event.Meta{Name: event.LeaseControllerManager}}})
+}

@@ -52,7 +52,25 @@ type NodeLoss struct {
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock; zero if it has no Lease.
 	Renewed time.Time
+	// Announced is what announced the departure of the node before its last heartbeat; empty if nothing did.
+	Announced string
+	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
+	// not, or if that age is not known.
+	MarkedAge time.Duration
+	// GracePeriod is the one in force, 0 while it is not known.
+	GracePeriod time.Duration
+	// Labels say what the node shares with others; nil if they are not known.
+	Labels []NodeLabel
 }
+
+// NodeLabel is a label, and how many nodes have it.
+type NodeLabel struct {
+	Key, Value string
+	Nodes      int
+}
+
+// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
+func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
 // Fields are the names for a structured log line.
 func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
@@ -103,6 +121,19 @@ func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyMissed) String() string {
 	return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.Status)
+}
+
+// NodeRebooted means that the node reports another bootID.
+type NodeRebooted struct {
+	At
+	Node string
+}
+
+// Fields are the names for a structured log line.
+func (x NodeRebooted) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeRebooted) String() string {
+	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
 }
 
 // NodeRemoved means that the Node was deleted.

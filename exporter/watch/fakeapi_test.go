@@ -160,6 +160,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		verb = "watch"
 	}
 	name := ""
+	if strings.HasSuffix(r.URL.Path, "/namespaces/kube-system/leases") {
+		resource = "controlplaneleases"
+	}
 	if path.Base(path.Dir(r.URL.Path)) == "leases" {
 		verb, resource, name = "get", "leases", resource
 	}
@@ -246,7 +249,7 @@ func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool)
 
 func apiVersion(resource string) string {
 	switch resource {
-	case "leases":
+	case "leases", "controlplaneleases":
 		return "coordination.k8s.io/v1"
 	case "endpointslices":
 		return "discovery.k8s.io/v1"
@@ -257,7 +260,7 @@ func apiVersion(resource string) string {
 func kindOf(resource string) string {
 	return map[string]string{
 		"nodes": "Node", "leases": "Lease", "pods": "Pod", "services": "Service",
-		"endpointslices": "EndpointSlice", "endpoints": "Endpoints",
+		"endpointslices": "EndpointSlice", "endpoints": "Endpoints", "controlplaneleases": "Lease",
 	}[resource]
 }
 

@@ -99,6 +99,12 @@ func TestOptionalResources(t *testing.T) {
 			"unavailable forbidden",
 			`manually managed Endpoints`,
 		},
+		{
+			"no leases of the control plane", event.KindControlPlaneLease,
+			map[string]int{"list controlplaneleases": 403, "watch controlplaneleases": 403},
+			"unavailable forbidden",
+			`resource \"leases\", API group \"coordination.k8s.io\", namespace \"kube-system\"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(_ *testing.T, s *session) {
@@ -131,12 +137,14 @@ func TestOneNamespaceNeedsNoPermissionInTheCluster(t *testing.T) {
 		}
 		s.want(event.KindNode, "unavailable forbidden")
 		s.want(event.KindLease, "unavailable forbidden")
+		s.want(event.KindControlPlaneLease)
 		s.api.set(func() {
 			for resource, want := range map[string]string{
 				"pods": "/api/v1/namespaces/shop/pods", "services": "/api/v1/namespaces/shop/services",
 				"endpointslices": "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices",
 				"endpoints":      "/api/v1/namespaces/shop/endpoints", "nodes": "/api/v1/nodes",
-				"leases": "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+				"leases":             "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+				"controlplaneleases": "",
 			} {
 				if got := s.api.paths[resource]; got != want {
 					t.Errorf("%s were asked for at %s, want %s", resource, got, want)

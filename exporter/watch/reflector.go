@@ -33,7 +33,7 @@ const (
 )
 
 // retries returns the back-off of list and watch: the reflector's own, but capped at 3 to 4.5 s instead of 30 to 60 s. Those
-// are for thousands of kubelets. kubeflap makes six requests, and it sees no flaps while it waits.
+// are for thousands of kubelets. kubeflap makes seven requests, and it sees no flaps while it waits.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }

@@ -63,9 +63,10 @@ func (s *store) watched(what event.Type, object any) error {
 	return nil
 }
 
-// pass ignores an object of another kind: a reflector cannot tell the kinds apart, because all are an apiclient.Item.
+// pass ignores objects that do not belong to the resource. A reflector cannot tell the kinds apart, because all are an
+// apiclient.Item.
 func (s *store) pass(what event.Type, object any) {
-	if i, ok := object.(*apiclient.Item); ok && i.Slim.Kind() == s.resource.Kind {
+	if i, ok := object.(*apiclient.Item); ok && s.resource.Has(i.Slim) {
 		s.sink(event.Event{Seen: time.Now(), Kind: s.resource.Kind, Type: what, Object: i.Slim})
 	}
 }

@@ -40,7 +40,7 @@ func (s *serverVersion) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.again:
-			// The six watches recover within seconds of each other.
+			// The watches recover within seconds of each other.
 			if time.Since(s.readAt) >= minOutage {
 				s.read(ctx)
 			}

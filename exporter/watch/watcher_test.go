@@ -29,6 +29,31 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+func TestControlPlaneLeases(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		const kind = "controlplaneleases"
+		s.api.objects[kind] = []string{
+			apiObject(kind, "kube-controller-manager", "5"), apiObject(kind, "some-operator", "6"), apiObject(kind, "apiserver-abc", "7"),
+		}
+		s.start()
+		s.want(event.KindControlPlaneLease, "listing", "listed kube-controller-manager", "listed apiserver-abc", "synced")
+		s.want(event.KindLease, "listing", "synced")
+		s.api.set(func() {
+			if got, want := s.api.paths[kind], "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"; got != want {
+				t.Errorf("they were asked for at %s, want %s", got, want)
+			}
+		})
+
+		leases := s.api.stream(kind)
+		leases.send("MODIFIED", apiObject(kind, "kube-controller-manager", "21"))
+		leases.send("MODIFIED", apiObject(kind, "some-operator", "22"))
+		leases.send("ADDED", apiObject(kind, "kube-scheduler", "23"))
+		leases.send("DELETED", apiObject(kind, "apiserver-abc", "24"))
+		leases.send("ADDED", apiObject(kind, "kube-scheduler-simulator", "25"))
+		s.want(event.KindControlPlaneLease, "modified kube-controller-manager", "added kube-scheduler", "deleted apiserver-abc")
+	})
+}
+
 func TestWatchEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string

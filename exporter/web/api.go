@@ -36,6 +36,9 @@ type apiIncident struct {
 	End             *time.Time    `json:"end"`
 	DurationSeconds float64       `json:"duration_seconds"`
 	Cause           string        `json:"cause"`
+	Verdict         string        `json:"verdict"`
+	Considered      []apiAnswered `json:"considered"`
+	Command         string        `json:"command,omitempty"`
 	Scope           string        `json:"scope"`
 	Namespace       string        `json:"namespace,omitempty"`
 	Subject         string        `json:"subject"`
@@ -55,6 +58,13 @@ type apiIncident struct {
 	EvidenceLeftOut int           `json:"evidence_left_out,omitempty"`
 	Timeline        []apiSpan     `json:"timeline"`
 	SpansLeftOut    int           `json:"timeline_left_out,omitempty"`
+}
+
+// apiAnswered is a hypothesis that was weighed. Holds is yes, no or unknown.
+type apiAnswered struct {
+	Verdict string `json:"verdict"`
+	Holds   string `json:"holds"`
+	Because string `json:"because"`
 }
 
 type apiService struct {
@@ -126,13 +136,17 @@ func writeJSON(w http.ResponseWriter, status int, answer any) {
 func toAPI(x *found) apiIncident {
 	a := apiIncident{
 		ID: x.ID, Also: x.Also, Cluster: x.cluster, State: string(x.State), Start: x.Start.UTC(), End: timeOrNull(x.End),
-		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(), Scope: string(x.Scope),
+		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(),
+		Verdict: x.Verdict.String(), Considered: []apiAnswered{}, Command: x.Command, Scope: string(x.Scope),
 		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
 		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned,
 		Services: []apiService{}, ServicesLeftOut: x.ServicesLeftOut,
 		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
 		Numbers:  toAPINumbers(&x.Numbers),
 		Evidence: []apiEvidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []apiSpan{}, SpansLeftOut: x.SpansLeftOut,
+	}
+	for _, c := range x.Considered {
+		a.Considered = append(a.Considered, apiAnswered{c.Verdict.String(), c.Holds.String(), c.Because})
 	}
 	for _, s := range x.Services {
 		a.Services = append(a.Services, apiService{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down})

@@ -151,7 +151,8 @@ func TestDefaults(t *testing.T) {
 	}
 	slices.Sort(kinds)
 	want := []string{
-		"ClusterRole", "ClusterRoleBinding", "Deployment", "PodDisruptionBudget", "Role", "RoleBinding", "Service", "ServiceAccount",
+		"ClusterRole", "ClusterRoleBinding", "Deployment", "PodDisruptionBudget",
+		"Role", "Role", "RoleBinding", "RoleBinding", "Service", "ServiceAccount",
 	}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("it creates %v, want %v: what needs a CRD, or is a choice, is to be asked for", kinds, want)

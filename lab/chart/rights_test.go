@@ -53,16 +53,19 @@ func TestRights(t *testing.T) {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: read}
 	}
 	leases, endpointSlices := rule("coordination.k8s.io", "leases"), rule("discovery.k8s.io", "endpointslices")
+	whole := []rbacv1.PolicyRule{rule("", "nodes", "pods", "services", "endpoints"), endpointSlices}
 	shop := []rbacv1.PolicyRule{rule("", "pods", "services", "endpoints"), endpointSlices}
 	for input, c := range map[string]struct {
 		flag string
 		want map[string][]rbacv1.PolicyRule
 	}{
-		"{}":                         {"", map[string][]rbacv1.PolicyRule{"": {rule("", "nodes", "pods", "services", "endpoints"), endpointSlices}, "kube-node-lease": {leases}}},
-		"{scope: {namespace: shop}}": {"--namespace=shop", map[string][]rbacv1.PolicyRule{"shop": shop}},
+		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {leases}, "kube-system": {leases}}},
+		"{rbac: {controlPlaneLeases: false}}": {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {leases}}},
+		"{scope: {namespace: shop}}":          {"--namespace=shop", map[string][]rbacv1.PolicyRule{"shop": shop}},
 		"{scope: {namespace: shop, nodes: true}}": {
 			"--namespace=shop", map[string][]rbacv1.PolicyRule{"": {rule("", "nodes")}, "kube-node-lease": {leases}, "shop": shop},
 		},
+		"{scope: {namespace: kube-system}}":                 {"--namespace=kube-system", map[string][]rbacv1.PolicyRule{"kube-system": shop}},
 		"{rbac: {create: false}}":                           {"", map[string][]rbacv1.PolicyRule{}},
 		"{rbac: {create: false}, scope: {namespace: shop}}": {"--namespace=shop", map[string][]rbacv1.PolicyRule{}},
 	} {
@@ -137,7 +140,7 @@ func TestNotesTellTheScope(t *testing.T) {
 		"{scope: {namespace: shop}}":                        "It sees the namespace shop only, and no nodes: no heartbeats",
 		"{scope: {namespace: shop, nodes: true}}":           "It sees the namespace shop only, and the nodes.\n",
 		"{scope: {namespace: shop}, rbac: {create: false}}": "on pods, services, endpoints and endpointslices of shop.\n",
-		"{rbac: {create: false}}":                           "on nodes, pods, services, endpoints, endpointslices and, in\nkube-node-lease, leases.\n",
+		"{rbac: {create: false}}":                           "on nodes, pods, services, endpoints, endpointslices and, in\nkube-node-lease, leases.\nLeases in kube-system are optional",
 	} {
 		if notes := notes(t, input); !strings.Contains(notes, want) {
 			t.Errorf("%s: the notes lack %q:\n%s", input, want, notes)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -68,7 +69,7 @@ func newCluster(start time.Time) *cluster {
 // watch makes a new kubeflap begin to watch: it lists what there is.
 func (c *cluster) watch() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	c.collector = metrics.NewCollector(c.tracker, func() time.Time { return c.now })
+	c.collector = metrics.NewCollector(c.tracker, correlate.New(100), func() time.Time { return c.now })
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {

@@ -72,6 +72,8 @@ func (l *Log) observe(x transition.Transition) {
 		}
 	case transition.NodeReadyMissed:
 		l.nodes.readyMissed(x)
+	case transition.NodeRebooted:
+		l.nodes.rebooted(x)
 	case transition.NodeRemoved:
 		l.nodes.removed(x)
 	case transition.PodReadyChanged:
@@ -83,6 +85,9 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.PodRestartedSilently:
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
 	case transition.WatchBroke:
+		if x.Resource == event.KindLease {
+			l.records.MarkNodesBlind()
+		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
@@ -151,6 +156,14 @@ func (l *Log) Incidents(t time.Time) []incident.Incident {
 	defer l.mu.Unlock()
 	l.advance(t)
 	return l.records.Incidents()
+}
+
+// Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that are over for good.
+func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.Standings(), l.records.Resolved()
 }
 
 // Notices report what has happened to the incidents since they were last asked for, as of t.

@@ -9,12 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
-	// normalInterval is the longest interval of a kubelet that is on time. It
-	// renews its Lease every 10 s, with a jitter of 4 % and the time of the request.
-	normalInterval = 11500 * time.Millisecond
+	normalInterval = record.HeartbeatInterval
 	// oneBeatLost is an interval in which at most one heartbeat was lost.
 	oneBeatLost = 20 * time.Second
 	// nodeMemory is how long a node counts after its last heartbeat, and how long its other transitions are remembered.
@@ -46,6 +45,8 @@ type node struct {
 	// notReady: Ready is not True, after it was.
 	notReady bool
 	record   *record.Record
+	// silence is the current one, nil if there is none.
+	silence *verdict.Silence
 	// gap and unready are the spans in record that last.
 	gap, unready *evidence.Span
 	// lostAt is when it was last counted as lost.
@@ -76,6 +77,7 @@ func (l *nodes) hear(name string, t time.Time) *node {
 }
 
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
+	l.records.History.Begin(x.Time)
 	l.heard[x.Node] = x.Time
 	n := l.troubled[x.Node]
 	if n == nil {
@@ -94,9 +96,12 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		return
 	}
 	n.missed = false
+	n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
+	n.endSilence(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
 	n.gap = n.gap.End(x.Time)
 	l.close(r, n, x.Time)
+	l.mergeIfShared(x.Time) // two that return together have one cause
 }
 
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
@@ -114,6 +119,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	l.records.GracePeriod = x.Silence
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
 	n.trigger = x.Loss.Trigger
+	l.beginSilence(n, n.gapFrom, x.Loss)
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
@@ -145,6 +151,11 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	kind := evidence.NodeNotReady
 	if x.To == event.StatusUnknown {
 		kind = evidence.NodeUnknown
+		if x.Loss.GracePeriod > 0 {
+			l.records.GracePeriod = x.Loss.GracePeriod
+		}
+		s := l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+		s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
@@ -197,9 +208,41 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 		return
 	}
 	n.missed, n.notReady = false, false
+	if n.silence != nil {
+		n.silence.Deleted = true
+	}
 	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})
 	l.close(r, n, x.Time)
+}
+
+func (l *nodes) rebooted(x transition.NodeRebooted) {
+	n := l.troubled[x.Node]
+	if n == nil || n.silence == nil {
+		return
+	}
+	n.silence.Rebooted = true
+	if r := n.current(x.Time); r != nil {
+		r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRebooted, Time: x.Time, Name: n.name})
+		l.records.Touch(r, x.Time)
+	}
+}
+
+// beginSilence returns the current silence of a node, or begins one after a heartbeat.
+func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
+	n.endSilence(heartbeat)
+	if n.silence == nil || !n.silence.Ended.IsZero() {
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels}
+		l.records.History.Add(n.silence)
+	}
+	return n.silence
+}
+
+// endSilence notes a heartbeat, if it is later than the one before the silence.
+func (n *node) endSilence(heartbeat time.Time) {
+	if s := n.silence; s != nil && s.Ended.IsZero() && heartbeat.After(s.Began) {
+		s.Ended = heartbeat
+	}
 }
 
 // close notes that a node has recovered, if it has.

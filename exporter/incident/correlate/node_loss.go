@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // nodeLoss is a node that was lost.
@@ -38,8 +38,11 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	}
 	r := l.follow(n, t, x, gap)
 	l.noteLoss(n, t)
+	if n.silence != nil {
+		r.AddSilence(n.silence)
+	}
 	if r.Kind == record.KindNode {
-		l.mergeIfTogether(t)
+		l.mergeIfShared(t)
 		r = r.Root()
 	}
 	return r
@@ -53,6 +56,9 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch {
+	case x.InTime():
+		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
+		x.Trigger = triggerOfMany(x.Renewed)
 	case l.graceTooShort() && gap <= normalInterval:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
@@ -99,19 +105,26 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 	}
 }
 
-// mergeIfTogether makes one incident of the control plane out of those of single nodes, if
-// many were lost together: the nodes share etcd, the API server and the network to it.
-func (l *nodes) mergeIfTogether(t time.Time) {
-	if len(l.losses) < advice.FewestToCompare || 2*len(l.losses) < len(l.heard) {
-		return
+// mergeIfShared makes one incident of the control plane out of those of single nodes, if
+// their silences have one cause: the nodes share etcd, the API server and the network to it.
+func (l *nodes) mergeIfShared(t time.Time) {
+	recent := l.records.History.After(t.Add(-l.records.LostTogether() - record.Quiet))
+	f := l.records.NodeLoss(recent, len(l.heard))
+	shared := verdict.Together(f)
+	if verdict.InTurn(f) {
+		shared = f.Others
 	}
 	var some []*record.Record
-	renewed := l.losses[0].node.renewed
-	for _, x := range l.losses {
-		if x.node.renewed.Before(renewed) {
-			renewed = x.node.renewed
+	var renewed time.Time
+	for _, s := range shared {
+		n := l.troubled[s.Node]
+		if n == nil {
+			continue
 		}
-		if r := x.node.current(t); r != nil && r.Kind == record.KindNode && !slices.Contains(some, r) {
+		if renewed.IsZero() || n.renewed.Before(renewed) {
+			renewed = n.renewed
+		}
+		if r := n.current(t); r != nil && r.Kind == record.KindNode && !slices.Contains(some, r) {
 			some = append(some, r)
 		}
 	}

@@ -78,15 +78,37 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	}
 }
 
-func TestThreeNodesOfManyAreNotTheControlPlane(t *testing.T) {
+func TestThreeNodesOfManyThatFallSilentTogetherShareACause(t *testing.T) {
 	s := newScenario(t)
 	for i := range 10 {
 		s.at(0).beats(fmt.Sprintf("node-%d", i))
 	}
 	s.at(50).misses(40, "node-1", "node-2", "node-3")
-	all := s.Incidents(s.now)
-	equal(t, "incidents", len(all), 3)
-	equal(t, "scope", all[0].Scope, incident.ScopeNode)
+	x := s.only()
+	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
+	equal(t, "verdict", x.Verdict.String(), "shared_path")
+}
+
+func TestTwoNodesOfManyShareACauseIfTheyReturnTogether(t *testing.T) {
+	for apart, want := range map[float64]int{5: 1, 200: 2} {
+		s := newScenario(t).at(0).beats(nodesNamed(20)...)
+		s.at(50).misses(40, "node-1", "node-2")
+		equal(t, "incidents while they are silent", len(s.Incidents(s.now)), 2)
+		equal(t, "verdict", s.Incidents(s.now)[0].Verdict.String(), "undecided")
+		s.at(70).returns(60, "node-1").at(70+apart).returns(60+apart, "node-2")
+		equal(t, fmt.Sprintf("incidents if they return %g s apart", apart), len(s.Incidents(s.now)), want)
+	}
+}
+
+func TestNodeAfterNodeIsOneIncident(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for i := range 8 {
+		name := fmt.Sprintf("node-%d", i)
+		s.at(100+400*float64(i)).misses(40, name).at(110+400*float64(i)).returns(50, name)
+	}
+	x := s.Incidents(s.now)[0]
+	equal(t, "scope", x.Scope, incident.ScopeControlPlane)
+	equal(t, "verdict", x.Verdict.String(), "shared_path")
 }
 
 func TestNodesLostOneAfterTheOtherAreNotTheControlPlane(t *testing.T) {
@@ -213,4 +235,44 @@ func TestOfHealthyNodesOnlyTheNamesAreKept(t *testing.T) {
 	equal(t, "nodes without the one that was removed", len(s.nodes.heard), 4)
 	s.at(1001).misses(40, names[2])
 	equal(t, "three of four", s.Incidents(s.now)[0].Scope, incident.ScopeControlPlane)
+}
+
+func TestNodesMarkedInTimeAreTheControllerManagers(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for i, name := range nodesNamed(9)[:3] {
+		s.at(100 + float64(i)).sees(transition.NodeReadyChanged{
+			At: s.is(), Node: name, From: event.StatusTrue, To: event.StatusUnknown, Silence: 9 * time.Second,
+			Loss: transition.NodeLoss{MarkedAge: 9 * time.Second, GracePeriod: 40 * time.Second},
+		})
+	}
+	x := s.only()
+	is(t, x, incident.StateRunning, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager")
+	equal(t, "verdict", x.Verdict.String(), "controller_manager")
+	equal(t, "nodes", len(x.Nodes), 3)
+	for _, want := range []string{"kube-controller-manager", "--kube-api-qps", "neither the nodes nor etcd are at fault"} {
+		if !strings.Contains(x.Remedy, want) {
+			t.Errorf("%q is not in: %s", want, x.Remedy)
+		}
+	}
+}
+
+func TestAnAnnouncedDepartureIsPlanned(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	for _, name := range nodesNamed(9)[:4] {
+		s.at(140).sees(transition.HeartbeatMissed{
+			At: s.is(), Node: name, Silence: 40 * time.Second, Loss: transition.NodeLoss{Announced: "the taint ToBeDeletedByClusterAutoscaler"},
+		})
+	}
+	all := s.Incidents(s.now)
+	equal(t, "incidents", len(all), 4)
+	for _, x := range all {
+		equal(t, "verdict", x.Verdict.String(), "planned")
+		equal(t, "remedy", strings.HasPrefix(x.Remedy, "Nothing is at fault"), true)
+	}
+}
+
+func TestARebootedNodeIsNotItsKubelet(t *testing.T) {
+	s := newScenario(t).at(0).beats(nodesNamed(9)...)
+	s.at(140).misses(40, "node-1").at(200).sees(transition.NodeRebooted{At: s.is(), Node: "node-1"}).at(201).returns(101, "node-1")
+	equal(t, "verdict", s.only().Verdict.String(), "node_rebooted")
 }

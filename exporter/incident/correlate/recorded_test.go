@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // recorded replays a recording and returns the incidents as of its end.
@@ -47,26 +48,27 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 		scope     incident.Scope
 		cause     cause.Cause
 		subject   string
+		verdict   verdict.Verdict
 		remedy    []string
 	}{
 		{
-			"1-heartbeat-loss", 1, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-2",
+			"1-heartbeat-loss", 1, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-2", verdict.Node,
 			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 12s", "the longest interval was 13.5s"},
 		},
 		{
-			"2-endpoints-reset", 3, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-controller-manager",
+			"2-endpoints-reset", 3, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-controller-manager", verdict.EndpointsController,
 			[]string{"Remove the selector of Service kube-system/kube-controller-manager"},
 		},
 		{
-			"3-control-plane-stall", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane",
-			[]string{"etcd's disk and load", "Leave the grace period as it is (12s)"},
+			"3-control-plane-stall", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane", verdict.SharedPath,
+			[]string{"etcd's disk and load", "The grace period of 12s is not the cause, but unsafe"},
 		},
 		{
-			"4-in-place-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web",
+			"4-in-place-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web", verdict.UpdateInPlace,
 			[]string{"readiness gate", "batch updates for 5s would not have noticed the 4 bounces", "batch for 2s put back and took out 3 addresses again"},
 		},
 		{
-			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager",
+			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager", verdict.GracePeriod,
 			[]string{"default of 40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"},
 		},
 	}
@@ -78,6 +80,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 			}
 			x := all[0]
 			is(t, x, c.state, c.scope, c.cause, c.subject)
+			equal(t, "verdict", x.Verdict.String(), c.verdict.String())
 			for _, want := range c.remedy {
 				if !strings.Contains(x.Remedy, want) {
 					t.Errorf("%q is not in: %s", want, x.Remedy)

@@ -38,6 +38,7 @@ const (
 	NodeReady
 	EndpointsRewritten
 	SelectorConflictEnded
+	NodeRebooted
 	NodeRemoved
 	ServiceRemoved
 	WatchBroke

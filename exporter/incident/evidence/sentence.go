@@ -40,6 +40,8 @@ func (e *Entry) sentence() string {
 		return fmt.Sprintf("%s: heartbeat again, after %s", e.nodes(), d)
 	case NodeReady:
 		return fmt.Sprintf("%s: Ready again after %s", e.nodes(), d)
+	case NodeRebooted:
+		return e.nodes() + ": another bootID: the machine was rebooted"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
 	}

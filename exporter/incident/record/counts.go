@@ -7,11 +7,13 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
 	maxNodes    = 100
 	maxServices = 50
+	maxSilences = 200
 )
 
 // counts are what an incident hit, and how often.
@@ -34,6 +36,9 @@ type counts struct {
 	OutageTime time.Duration
 	// Resets is how often manually managed addresses were removed.
 	Resets int
+
+	// Silences are those of its nodes, the newest ones if there are too many.
+	Silences []*verdict.Silence
 
 	nodes           []string
 	nodesLeftOut    leftOut
@@ -59,6 +64,16 @@ func (c *counts) AddNode(name string) {
 		c.nodesLeftOut.add(hashOf(name))
 	default:
 		c.nodes = append(c.nodes, name)
+	}
+}
+
+// AddSilence adds a silence of a node.
+func (c *counts) AddSilence(x *verdict.Silence) {
+	if slices.Contains(c.Silences, x) {
+		return
+	}
+	if c.Silences = append(c.Silences, x); len(c.Silences) > maxSilences {
+		c.Silences = slices.Delete(c.Silences, 0, 1)
 	}
 }
 
@@ -115,6 +130,9 @@ func (c *counts) take(from *counts) {
 	}
 	for _, name := range from.nodes {
 		c.AddNode(name)
+	}
+	for _, x := range from.Silences {
+		c.AddSilence(x)
 	}
 	c.takeLeftOut(from)
 }

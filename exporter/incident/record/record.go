@@ -40,7 +40,12 @@ type Record struct {
 	// undecided is until when an incident of one node may turn out to be part of one of many nodes; zero if that is decided.
 	undecided time.Time
 	timer     timer.Timer
+	// blind: kubeflap could not see heartbeats meanwhile.
+	blind bool
 }
+
+// MarkBlind notes that kubeflap could not see heartbeats meanwhile.
+func (r *Record) MarkBlind() { r.blind = true }
 
 // Open is what has not recovered.
 type Open struct {

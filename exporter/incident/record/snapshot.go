@@ -9,6 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
@@ -53,6 +54,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 		x.OutageTime += max(s.now.Sub(since), 0)
 	}
 	x.Timeline = r.Timeline.Spans(x.End)
+	x.Decision = s.decide(r)
 	x.Summary = r.summary(&x)
 	x.Remedy = remedy(r, &x)
 	return x
@@ -111,6 +113,11 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 // remedy is what to do, with the numbers of this cluster.
 func remedy(r *Record, x *incident.Incident) string {
 	n := &x.Numbers
+	if r.OfNodes() {
+		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command); text != "" {
+			return text
+		}
+	}
 	switch r.Kind {
 	case KindControlPlane:
 		return advice.ControlPlaneRemedy(n.GracePeriod)

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -24,6 +25,8 @@ type Store struct {
 	Timers timer.Queue
 	// GracePeriod is the one in force, 0 while it is not known.
 	GracePeriod time.Duration
+	// History are the silences of all nodes.
+	History verdict.History
 
 	size int
 	// now is the time of the newest transition or question.
@@ -34,6 +37,7 @@ type Store struct {
 	// harmless counts the active incidents that nothing speaks for harm of yet.
 	harmless int
 	notifier notifier
+	resolved map[incident.Resolution]uint64
 }
 
 // NewStore makes an empty store that keeps the newest incidents, size of them.
@@ -179,6 +183,7 @@ func (s *Store) oldest() int {
 
 // Settle ends an incident for good: what comes now is another one.
 func (s *Store) Settle(r *Record) {
+	s.countResolved(r)
 	if r.harmless && !r.settled {
 		s.harmless--
 	}
@@ -241,11 +246,46 @@ func (s *Store) merge(r, into *Record) {
 	s.Touch(into, r.recovered)
 }
 
+// HeartbeatInterval is the longest interval of a kubelet that is on time: it renews its Lease every 10 s,
+// with a jitter of 4 % and the time of the request.
+const HeartbeatInterval = 11500 * time.Millisecond
+
+// NodeLoss are the facts about some silences, as of now.
+func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
+	return &verdict.NodeLoss{
+		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Nodes: nodes,
+		GracePeriod: s.GracePeriod, Interval: HeartbeatInterval, Rate: s.History.Rate(s.now, nodes),
+	}
+}
+
+// decide weighs the hypotheses about an incident.
+func (s *Store) decide(r *Record) verdict.Decision {
+	if !r.OfNodes() {
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause})
+	}
+	silences := make([]verdict.Silence, 0, len(r.Silences))
+	for _, x := range r.Silences {
+		silences = append(silences, *x)
+	}
+	f := s.NodeLoss(silences, r.KnownNodes)
+	f.Blind = r.blind
+	return verdict.OfNodes(f)
+}
+
 // AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
 func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
 		if r.OfNodes() && r.Ongoing() {
 			r.Evidence.Add(e)
+		}
+	}
+}
+
+// MarkNodesBlind notes in each ongoing incident of nodes that heartbeats cannot be seen.
+func (s *Store) MarkNodesBlind() {
+	for _, r := range s.active {
+		if r.OfNodes() && r.Ongoing() {
+			r.MarkBlind()
 		}
 	}
 }

@@ -18,6 +18,8 @@ const (
 	KindControlPlane
 	// KindGracePeriod: no heartbeat is late, but the grace period is as short as the heartbeat interval.
 	KindGracePeriod
+	// KindControllerManager: the node controller marked nodes although their heartbeats were in time.
+	KindControllerManager
 	KindWorkload
 	KindService
 )
@@ -52,6 +54,8 @@ func (s Subject) key() string {
 		return "control plane"
 	case KindGracePeriod:
 		return "grace period"
+	case KindControllerManager:
+		return "controller manager"
 	case KindWorkload:
 		return "workload/" + s.Namespace + "/" + s.Name + "/" + s.Cause.String()
 	}
@@ -62,7 +66,7 @@ func (s Subject) scope() incident.Scope {
 	switch s.Kind {
 	case KindNode:
 		return incident.ScopeNode
-	case KindControlPlane, KindGracePeriod:
+	case KindControlPlane, KindGracePeriod, KindControllerManager:
 		return incident.ScopeControlPlane
 	case KindWorkload:
 		return incident.ScopeWorkload

@@ -17,6 +17,8 @@ func (r *Record) summary(x *incident.Incident) string {
 		happened = r.happenedToControlPlane(x)
 	case KindGracePeriod:
 		happened = r.happenedByGracePeriod(x)
+	case KindControllerManager:
+		happened = "the node controller set " + phrase.Count(r.nodeCount(), "node", "nodes") + " to Unknown although the heartbeats were in time"
 	case KindNode:
 		happened = r.happenedToNode(x)
 	default:

@@ -14,6 +14,8 @@ type heartbeats struct {
 	found   *transition.List
 	// period is the grace period in force, 0 while it is not known.
 	period time.Duration
+	// labelled counts the nodes of each label.
+	labelled map[label]int
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
 	// a heartbeat that could not be seen is not late.
 	resumed time.Time
@@ -37,6 +39,8 @@ type heartbeat struct {
 	// was not seen, but taken from the node's clock in the first list.
 	last    time.Time
 	guessed bool
+	// previous is the heartbeat before last; zero if it is not known.
+	previous time.Time
 	// since is when kubeflap began to watch the node. Earlier late heartbeats are not counted.
 	since time.Time
 	// saved is the renewTime that the node controller holds; shown is the newest
@@ -71,6 +75,10 @@ func (x *Nodes) beat(n *node, t time.Time) {
 			x.graceChanged()
 		}
 		x.found.Add(transition.HeartbeatSeen{At: at(t), Node: n.name, Interval: interval})
+	}
+	h.previous = time.Time{}
+	if !h.guessed {
+		h.previous = h.last
 	}
 	h.last, h.guessed = t, false
 	h.late, h.missed = false, false

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -135,7 +134,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 		since = first
 	}
 	if mark := base.Add(x.period / 2); !h.late && t.After(mark) {
-		h.late = true
+		h.late, n.troubled = true, mark
 		if mark.After(since) {
 			h.lates++
 			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.period / 2})
@@ -147,7 +146,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
 				At: at(mark), Node: n.name, Silence: x.period,
-				Loss: transition.NodeLoss{Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: h.shown},
+				Loss: x.loss(n),
 			})
 		}
 	}

@@ -34,6 +34,13 @@ type node struct {
 
 	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
 	restartsFlap bool
+	// bootID is a hash of the machine's bootID, 0 if it was never reported. troubled is when the node was last late or not Ready.
+	bootID    uint64
+	troubled  time.Time
+	departure departure
+	labels    []label
+	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
+	markedInTime uint64
 	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
 	kubeletStarted, returned time.Time
 	condition
@@ -41,7 +48,7 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found}, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
 	x.graceChanged()
 	return x
 }
@@ -71,20 +78,37 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.generation = x.watches.Generation(e.Kind)
 	n.restartsFlap = restartsFlap(o.KubeletVersion)
+	x.noteBoot(n, e, o.BootID)
+	x.noteLabels(n, o)
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
 		n.condition = firstCondition(e, o.Ready)
+		n.noteDeparture(e, o)
 		x.firstHeartbeat(n, e, o.Ready)
 		return false
 	}
+	n.noteDeparture(e, o)
 	x.statusHeartbeat(n, e, o.Ready)
 	return x.applyReady(n, e, o.Ready)
+}
+
+// noteBoot reports that a machine was rebooted.
+func (x *Nodes) noteBoot(n *node, e event.Event, bootID string) {
+	if bootID == "" {
+		return
+	}
+	is := event.Hash(bootID)
+	if n.exists && n.bootID != 0 && n.bootID != is {
+		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
+	}
+	n.bootID = is
 }
 
 // forget drops a Node and all that was counted of it. Its Lease stays if there is one.
 func (x *Nodes) forget(n *node) {
 	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
 	x.marks.forget(n)
+	x.countLabels(n, -1)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	x.forgetIfGone(n)

@@ -26,6 +26,10 @@ type Node struct {
 	// ClockOffset is the smallest difference of the time seen and renewTime in the last ten minutes, if ClockKnown.
 	ClockOffset time.Duration
 	ClockKnown  bool
+	// Departing is what announced that the node will leave; empty if nothing did.
+	Departing DepartureReason
+	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
+	MarkedInTime uint64
 }
 
 // All appends the nodes, by name, to into.
@@ -54,6 +58,8 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	if n.ready != event.StatusTrue {
 		v.Unready += t.Sub(n.since)
 	}
+	v.Departing, _ = n.departing(t)
+	v.MarkedInTime = n.markedInTime
 	lead, ok := h.leads.max(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
 	return v

@@ -63,7 +63,13 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 			x.markedUnknown(n, e)
 		}
 		live := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen)
-		x.turn(n, c.Status, e.Seen, live)
+		age := time.Duration(0)
+		if live && c.Reason == reasonUnknown {
+			if age = x.markedAge(n, e.Seen, c.Transition); age > 0 && age < x.period {
+				n.markedInTime++
+			}
+		}
+		x.turn(n, c.Status, e.Seen, live, age)
 		n.sinceSeen = live
 		return true
 	case moved && e.Type == event.Listed:
@@ -72,9 +78,9 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. live: it is seen when it happens. A starting node is not Ready until
+// turn counts a change of Ready. live: it is seen when it happens. markedAge is that of transition.NodeLoss. A starting node is not Ready until
 // it first is, and that is no episode.
-func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool) {
+func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
 		Lasted: t.Sub(n.since), Complete: n.sinceSeen && live && n.everReady,
@@ -99,9 +105,12 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool) {
 	n.transitions[to]++
 	switch to {
 	case event.StatusFalse:
-		change.Loss.Trigger = n.trigger(cause.NodeNotReady)
+		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.announced(t)}
+		n.troubled = t
 	case event.StatusUnknown:
-		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown}
+		change.Loss = x.loss(n)
+		change.Loss.MarkedAge = markedAge
+		n.troubled = t
 	}
 	x.found.Add(change)
 }
@@ -139,6 +148,41 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	}
 	x.grace.sample(e.Seen.Sub(h.last), e.Seen)
 	x.graceChanged()
+}
+
+const (
+	// seenByController is how old a heartbeat must be for the node controller to have seen it: one monitor period (5 s), and the delivery.
+	seenByController = 7 * time.Second
+	// markDelivery is the longest time between lastTransitionTime and the arrival of a mark, if clocks agree: lastTransitionTime has full seconds.
+	markDelivery = 2 * time.Second
+)
+
+// markedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if that is not known: the
+// clocks differ, the write was delayed, or heartbeats could not be seen.
+func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
+	h := &n.heartbeat
+	if delay := seen.Sub(transition); delay < -markDelivery || delay > markDelivery || !x.watches.Live(event.KindLease, seen) {
+		return 0
+	}
+	for _, heartbeat := range []time.Time{h.last, h.previous} {
+		if age := seen.Sub(heartbeat); !heartbeat.Before(x.measured) && !heartbeat.IsZero() && age >= seenByController {
+			if h.guessed && heartbeat.Equal(h.last) {
+				return 0
+			}
+			return age
+		}
+	}
+	return 0
+}
+
+// nextHeartbeat is when the heartbeat after the last one was due: the silence began then.
+const nextHeartbeat = 10 * time.Second
+
+// loss identifies the loss of a silent node.
+func (x *heartbeats) loss(n *node) transition.NodeLoss {
+	return transition.NodeLoss{
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Labels: x.sharing(n),
+	}
 }
 
 // trigger identifies the node and its last sign of life: of a silent node its last renewTime, of a node whose kubelet reports not ready

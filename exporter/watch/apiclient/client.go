@@ -18,6 +18,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
 // Timeout limits a request that is neither a list nor a watch.
@@ -30,7 +32,9 @@ const maxReadyz = 64 << 10
 type Client struct {
 	http   *http.Client
 	groups map[schema.GroupVersion]rest.Interface
-	params runtime.ParameterCodec
+	// controlPlane reads Leases as those of the control plane.
+	controlPlane rest.Interface
+	params       runtime.ParameterCodec
 }
 
 // New makes a Client for a cluster. It logs the warnings of the API server.
@@ -44,8 +48,8 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	}
 	scheme := newScheme()
 	c := &Client{http: httpClient, groups: map[schema.GroupVersion]rest.Interface{}, params: runtime.NewParameterCodec(scheme)}
-	config.NegotiatedSerializer = newCodecs(scheme)
-	// client-go asks for JSON by default. All six resources have protobuf, but some proxies and servers answer in JSON.
+	config.NegotiatedSerializer = newCodecs(scheme, event.KindLease)
+	// client-go asks for JSON by default. All resources have protobuf, but some proxies and servers answer in JSON.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	// No limit: each resource has one request at a time, and the server can throttle by itself.
@@ -58,6 +62,11 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 		if c.groups[group], err = rest.RESTClientForConfigAndClient(config, httpClient); err != nil {
 			return nil, fmt.Errorf("make a client for %s: %w", group, err)
 		}
+	}
+	config.GroupVersion, config.APIPath = &coordination, "/apis"
+	config.NegotiatedSerializer = newCodecs(scheme, event.KindControlPlaneLease)
+	if c.controlPlane, err = rest.RESTClientForConfigAndClient(config, httpClient); err != nil {
+		return nil, fmt.Errorf("make a client for the Leases of the control plane: %w", err)
 	}
 	return c, nil
 }
@@ -72,8 +81,9 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-func newCodecs(scheme *runtime.Scheme) codecs {
-	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion()}
+// newCodecs makes codecs that read a Lease as an object of the kind lease.
+func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
+	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }
 
 // CloseIdleConnections closes the connections that no request uses.

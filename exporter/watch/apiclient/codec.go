@@ -17,6 +17,8 @@ import (
 // that would be most of kubeflap's CPU time.
 type codecs struct {
 	runtime.NegotiatedSerializer
+	// lease is the kind of Leases: those of nodes and of the control plane are different objects.
+	lease event.Kind
 }
 
 // SupportedMediaTypes returns client-go's types, with another reader for the events of a watch in protobuf.
@@ -36,7 +38,7 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 
 // DecoderToVersion makes the decoder of one answer or of one watch.
 func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
-	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}}
+	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}, lease: c.lease}
 }
 
 // bufferedFramer reads all available bytes of a watch at once. After each read, the client sends the server a packet that
@@ -78,6 +80,7 @@ func (w watchEvents) Decode(data []byte, _ *schema.GroupVersionKind, into runtim
 type decoder struct {
 	typed  runtime.Decoder
 	reader *decode.Reader
+	lease  event.Kind
 }
 
 // Decode reads a watched object or a list of them. It leaves all other answers to client-go.
@@ -87,6 +90,9 @@ func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into ru
 		return nil, nil, err
 	}
 	kind, watched := kinds[document.Kind]
+	if kind.kind == event.KindLease {
+		kind.kind = d.lease
+	}
 	var object runtime.Object
 	switch {
 	case !watched:

@@ -36,7 +36,7 @@ func newServer(t *testing.T, mediaType string) *server {
 	if !ok {
 		t.Fatal("no such type:", mediaType)
 	}
-	return &server{t, info, runtime.NewClientNegotiator(newCodecs(newScheme()), corev1.SchemeGroupVersion)}
+	return &server{t, info, runtime.NewClientNegotiator(newCodecs(newScheme(), event.KindLease), corev1.SchemeGroupVersion)}
 }
 
 func (s *server) write(object runtime.Object) []byte {
@@ -88,7 +88,10 @@ func (s *server) event(what string, object runtime.Object) (string, runtime.Obje
 var (
 	apiV1   = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	apiPod  = &corev1.Pod{TypeMeta: apiV1, ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: "7"}, Spec: corev1.PodSpec{NodeName: "a"}}
-	slimWeb = &event.Pod{Meta: event.Meta{Namespace: "shop", Name: "web", Version: "7"}, Node: "a"}
+	slimWeb = &event.Pod{
+		Meta: event.Meta{Namespace: "shop", Name: "web", Version: "7"}, Node: "a", Labels: map[string]string{},
+		ToleratesNotReady: &event.Toleration{}, ToleratesUnreachable: &event.Toleration{},
+	}
 )
 
 func TestAnswersAreReadInBothForms(t *testing.T) {
@@ -109,6 +112,27 @@ func TestAnswersAreReadInBothForms(t *testing.T) {
 			}
 			wantItem(t, list.Items[0], slimWeb, "7")
 		})
+	}
+}
+
+// The Leases of nodes and those of the control plane are the same resource, and different objects.
+func TestLeasesAreOfTheKindOfTheirClient(t *testing.T) {
+	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},"spec":{"holderIdentity":"b"}}`
+	const list = `{"apiVersion":"coordination.k8s.io/v1","kind":"LeaseList","metadata":{},"items":[` + lease + `]}`
+	meta := event.Meta{Name: "a"}
+	for kind, want := range map[event.Kind]event.Object{
+		event.KindLease: &event.Lease{Meta: meta}, event.KindControlPlaneLease: &event.ControlPlaneLease{Meta: meta, Holder: "b"},
+	} {
+		decoder := newCodecs(newScheme(), kind).DecoderToVersion(nil, coordination)
+		object, _, err := decoder.Decode([]byte(lease), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantItem(t, object, want, "")
+		if object, _, err = decoder.Decode([]byte(list), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		wantItem(t, object.(*Page).Items[0], want, "")
 	}
 }
 

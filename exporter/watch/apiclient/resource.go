@@ -20,9 +20,12 @@ var (
 	coordination = schema.GroupVersion{Group: "coordination.k8s.io", Version: "v1"}
 )
 
-// nodeLeases is the namespace of the nodes' Leases (corev1.NamespaceNodeLease). The Leases of leader elections are in
-// kube-system.
-const nodeLeases = "kube-node-lease"
+const (
+	// nodeLeases is the namespace of the nodes' Leases (corev1.NamespaceNodeLease).
+	nodeLeases = "kube-node-lease"
+	// controlPlaneLeases is the namespace of the Leases of leader elections and of API servers (metav1.NamespaceSystem).
+	controlPlaneLeases = "kube-system"
+)
 
 // Resource is a watched resource, in one namespace or in all.
 type Resource struct {
@@ -33,6 +36,8 @@ type Resource struct {
 	// Lost says what kubeflap does not see without the resource.
 	Lost string
 
+	// name is the API's name of the resource.
+	name  string
 	group schema.GroupVersion
 	// namespace is empty for all namespaces.
 	namespace string
@@ -41,7 +46,7 @@ type Resource struct {
 }
 
 // Resources returns the watched resources: those of all namespaces, or if a namespace is given of that one. Nodes and their
-// Leases are always included.
+// Leases are always included, the Leases of the control plane only without a namespace.
 func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
 		{Kind: event.KindNode, group: core, Lost: "nodes stay as they were last seen, and no cause is found on them"},
@@ -67,9 +72,25 @@ func (c *Client) Resources(namespace string) []Resource {
 		},
 	}
 	for i := range all {
-		all[i].client, all[i].params = c.groups[all[i].group], c.params
+		all[i].name, all[i].client, all[i].params = all[i].Kind.String(), c.groups[all[i].group], c.params
+	}
+	if namespace == "" {
+		all = append(all, Resource{
+			Kind: event.KindControlPlaneLease, name: "leases", group: coordination, namespace: controlPlaneLeases,
+			Lost:   "the controller manager, an API server and etcd are harder to tell apart as the cause of an incident",
+			client: c.controlPlane, params: c.params,
+		})
 	}
 	return all
+}
+
+// Name is the API's name of the resource.
+func (r *Resource) Name() string { return r.name }
+
+// Has reports whether an object belongs to the resource. Of the Leases in kube-system only some are read. The API cannot select
+// them: a field selector has one name.
+func (r *Resource) Has(object event.Object) bool {
+	return object.Kind() == r.Kind && (r.Kind != event.KindControlPlaneLease || event.IsControlPlaneLease(object.Metadata().Name))
 }
 
 // Group is the API group, empty for the core group.
@@ -87,7 +108,7 @@ func (r *Resource) Scope() string {
 func (r *Resource) Request(options *metav1.ListOptions) *rest.Request {
 	return r.client.Get().
 		NamespaceIfScoped(r.namespace, r.namespace != "").
-		Resource(r.Kind.String()).
+		Resource(r.name).
 		VersionedParams(options, r.params)
 }
 

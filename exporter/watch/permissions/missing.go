@@ -56,7 +56,7 @@ func missingError(lacking []*Access, either string) error {
 
 // Explain says what is missing, in the words of RBAC.
 func (a *Access) Explain() string {
-	where := fmt.Sprintf("resource %q, API group %q, %s", a.Kind, a.Group(), a.Scope())
+	where := fmt.Sprintf("resource %q, API group %q, %s", a.Name(), a.Group(), a.Scope())
 	if a.absent {
 		return fmt.Sprintf("cannot watch %s (%s): the API server has no such resource", a.Kind, where)
 	}

@@ -1,0 +1,55 @@
+package decode
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
+
+const (
+	// maxRecentLabels is how many label sets are kept, maxLabels how long one may be in bytes.
+	maxRecentLabels = 512
+	maxLabels       = 2048
+)
+
+// labelSet is a label set that was read before.
+type labelSet struct {
+	// raw are the entries, each after its length.
+	raw    string
+	labels map[string]string
+}
+
+// labels returns the labels of an object, empty if there are none. If possible it returns a map that it has returned before:
+// the pods of a ReplicaSet have the same labels, and each change of a pod repeats them.
+func (r *Reader) labels(metaData []byte) map[string]string {
+	r.rawLabels = r.rawLabels[:0]
+	m := r.message(metaData)
+	for m.next() {
+		if m.number == metaLabels {
+			r.rawLabels = append(binary.AppendUvarint(r.rawLabels, uint64(len(m.bytes))), m.bytes...)
+		}
+	}
+	if len(r.rawLabels) > maxLabels {
+		r.rawLabels = nil // the memory for long ones is not kept
+		return r.readLabels(metaData)
+	}
+	if r.recentLabels == nil {
+		r.recentLabels = make([]labelSet, maxRecentLabels)
+	}
+	recent := &r.recentLabels[maphash.Bytes(seed, r.rawLabels)%maxRecentLabels]
+	if recent.labels == nil || recent.raw != string(r.rawLabels) {
+		*recent = labelSet{raw: string(r.rawLabels), labels: r.readLabels(metaData)}
+	}
+	return recent.labels
+}
+
+func (r *Reader) readLabels(metaData []byte) map[string]string {
+	labels := make(map[string]string, r.count(metaData, metaLabels))
+	m := r.message(metaData)
+	for m.next() {
+		if m.number == metaLabels {
+			key, value := r.pair(m.bytes)
+			labels[r.text(key)] = r.text(value)
+		}
+	}
+	return labels
+}

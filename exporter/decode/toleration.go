@@ -1,0 +1,91 @@
+package decode
+
+import "github.com/kubeflap/kubeflap/exporter/event"
+
+// The taints of a node that failed (corev1, TaintNodeNotReady and TaintNodeUnreachable).
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
+
+// maxTolerations limits the tolerations that pods share. Most pods have the same: 300 s (plugin/pkg/admission,
+// DefaultTolerationSeconds).
+const maxTolerations = 256
+
+// toleration is a Toleration of the API.
+type toleration struct {
+	key, operator, value, effect []byte
+	period                       event.Toleration
+}
+
+func (r *Reader) toleration(data []byte) toleration {
+	t := toleration{period: event.Toleration{Forever: true}}
+	m := r.message(data)
+	for m.next() {
+		switch m.number {
+		case 1:
+			t.key = m.bytes
+		case 2:
+			t.operator = m.bytes
+		case 3:
+			t.value = m.bytes
+		case 4:
+			t.effect = m.bytes
+		case 5:
+			// The controller takes a negative time for 0 (pkg/controller/tainteviction, getMinTolerationTime).
+			t.period = event.Toleration{Seconds: max(int64(m.varint), 0)}
+		}
+	}
+	return t
+}
+
+// tolerates is corev1's Toleration.ToleratesTaint for a taint with the effect NoExecute and without a value. The numeric
+// operators Lt and Gt match no such taint.
+func (t *toleration) tolerates(taint string) bool {
+	if len(t.effect) > 0 && string(t.effect) != "NoExecute" || len(t.key) > 0 && string(t.key) != taint {
+		return false
+	}
+	switch string(t.operator) {
+	case "", "Equal":
+		return len(t.value) == 0
+	case "Exists":
+		return true
+	}
+	return false
+}
+
+// tolerate reads a toleration. The first one that matches a taint counts (component-helpers, GetMatchingTolerations).
+func (r *Reader) tolerate(data []byte, pod *event.Pod) {
+	if pod.ToleratesNotReady != nil && pod.ToleratesUnreachable != nil {
+		return
+	}
+	t := r.toleration(data)
+	if pod.ToleratesNotReady == nil && t.tolerates(taintNotReady) {
+		pod.ToleratesNotReady = r.shared(t.period)
+	}
+	if pod.ToleratesUnreachable == nil && t.tolerates(taintUnreachable) {
+		pod.ToleratesUnreachable = r.shared(t.period)
+	}
+}
+
+// tolerateNothingElse is called after the last toleration.
+func (r *Reader) tolerateNothingElse(pod *event.Pod) {
+	if pod.ToleratesNotReady == nil {
+		pod.ToleratesNotReady = r.shared(event.Toleration{})
+	}
+	if pod.ToleratesUnreachable == nil {
+		pod.ToleratesUnreachable = r.shared(event.Toleration{})
+	}
+}
+
+// shared returns a pointer to the value, if possible one that it has returned before.
+func (r *Reader) shared(t event.Toleration) *event.Toleration {
+	if known, ok := r.tolerations[t]; ok {
+		return known
+	}
+	if r.tolerations == nil || len(r.tolerations) >= maxTolerations {
+		r.tolerations = map[event.Toleration]*event.Toleration{}
+	}
+	r.tolerations[t] = new(t)
+	return r.tolerations[t]
+}

@@ -1,0 +1,46 @@
+package record
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// standsFor is how long the verdict about a node or a Service is shown after its incident was resolved.
+const standsFor = 10 * time.Minute
+
+// Standings are the ongoing incidents and those that were resolved a short time ago, as of now.
+func (s *Store) Standings() (all []incident.Standing) {
+	for _, r := range s.shown {
+		ongoing := r.state(s.now) != incident.StateEnded
+		if !ongoing && s.now.Sub(r.recovered) > standsFor {
+			continue
+		}
+		x := incident.Standing{Scope: r.scope(), Verdict: s.decide(r).Verdict, Ongoing: ongoing}
+		if r.OfNodes() {
+			x.Nodes = slices.Clone(r.nodes)
+		}
+		for _, e := range r.services {
+			x.Services = append(x.Services, transition.Service{Namespace: e.service.Namespace, Name: e.service.Name})
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// Resolved counts the incidents that are over for good, by their last verdict.
+func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
+
+// countResolved counts an incident that is over for good. One that was merged, dropped or never shown does not count.
+func (s *Store) countResolved(r *Record) {
+	if !r.shown || r.settled || r.into != nil || r.isOpen() {
+		return
+	}
+	if s.resolved == nil {
+		s.resolved = map[incident.Resolution]uint64{}
+	}
+	s.resolved[incident.Resolution{Scope: r.scope(), Verdict: s.decide(r).Verdict}]++
+}

@@ -1,0 +1,101 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+type verdictMetrics struct{ ongoing, resolved, node, service *Metric }
+
+func newVerdictMetrics() *verdictMetrics {
+	return &verdictMetrics{
+		ongoing: gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"),
+		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged incidents do not count.",
+			perVerdict, "scope", "verdict"),
+		node: gauge("kubeflap_node_verdict", "1 while the node is part of an incident with this verdict.",
+			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),
+		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
+			"each Service affected by an ongoing incident, or by one that was resolved in the last 10 minutes", "namespace", "service", "verdict"),
+	}
+}
+
+func (m *verdictMetrics) catalogue() Catalogue {
+	return Catalogue{m.ongoing, m.resolved, m.node, m.service}
+}
+
+// possible are the pairs of scope and verdict that incidents can have.
+var possible = []struct {
+	scope    incident.Scope
+	verdicts []verdict.Verdict
+}{
+	{incident.ScopeControlPlane, []verdict.Verdict{verdict.SharedPath, verdict.ControllerManager, verdict.GracePeriod, verdict.NodeRebooted, verdict.Planned, verdict.Node, verdict.Undecided}},
+	{incident.ScopeNode, []verdict.Verdict{verdict.Node, verdict.NodeRebooted, verdict.Planned, verdict.SharedPath, verdict.ControllerManager, verdict.Undecided}},
+	{incident.ScopeWorkload, []verdict.Verdict{verdict.Workload, verdict.UpdateInPlace, verdict.Undecided}},
+	{incident.ScopeService, []verdict.Verdict{verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.Undecided}},
+}
+
+func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
+	to.startObject(time.Time{})
+	ongoing := map[incident.Resolution]int{}
+	for _, x := range now.standings {
+		if x.Ongoing {
+			ongoing[incident.Resolution{Scope: x.Scope, Verdict: x.Verdict}]++
+		}
+	}
+	for _, pairs := range possible {
+		for _, v := range pairs.verdicts {
+			pair := incident.Resolution{Scope: pairs.scope, Verdict: v}
+			to.sample(m.ongoing, float64(ongoing[pair]), string(pairs.scope), v.String())
+			to.sample(m.resolved, float64(now.resolved[pair]), string(pairs.scope), v.String())
+		}
+	}
+	for _, x := range nodeVerdicts(now.standings) {
+		to.startObject(time.Time{}, "node", x.node)
+		to.sample(m.node, 1, x.verdict.String())
+	}
+	for _, x := range serviceVerdicts(now.standings) {
+		to.startObject(time.Time{}, "namespace", x.service.Namespace, "service", x.service.Name)
+		to.sample(m.service, 1, x.verdict.String())
+	}
+}
+
+type nodeVerdict struct {
+	node    string
+	verdict verdict.Verdict
+}
+
+type serviceVerdict struct {
+	service transition.Service
+	verdict verdict.Verdict
+}
+
+// nodeVerdicts are the verdicts about nodes, each once, in their order.
+func nodeVerdicts(standings []incident.Standing) (all []nodeVerdict) {
+	for _, x := range standings {
+		for _, node := range x.Nodes {
+			all = append(all, nodeVerdict{node, x.Verdict})
+		}
+	}
+	slices.SortFunc(all, func(a, b nodeVerdict) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.verdict, b.verdict))
+	})
+	return slices.Compact(all)
+}
+
+// serviceVerdicts are the verdicts about Services, each once, in their order.
+func serviceVerdicts(standings []incident.Standing) (all []serviceVerdict) {
+	for _, x := range standings {
+		for _, service := range x.Services {
+			all = append(all, serviceVerdict{service, x.Verdict})
+		}
+	}
+	slices.SortFunc(all, func(a, b serviceVerdict) int {
+		return cmp.Or(cmp.Compare(a.service.Namespace, b.service.Namespace), cmp.Compare(a.service.Name, b.service.Name), cmp.Compare(a.verdict, b.verdict))
+	})
+	return slices.Compact(all)
+}

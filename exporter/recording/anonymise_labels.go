@@ -1,0 +1,70 @@
+package recording
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// labels replaces the labels of a pod or a selector, which stay equal where they were.
+func (a *Anonymiser) labels(original map[string]string) map[string]string {
+	return replaceEntries(original, func(key, value string) (string, string) {
+		return a.labelKey(key), a.pseudonym(realName{"value", "", value})
+	})
+}
+
+func (a *Anonymiser) labelKey(original string) string {
+	if isKubernetesLabel(original) {
+		return original
+	}
+	return a.pseudonym(realName{"key", "", original})
+}
+
+// nodeLabels keeps the keys that event.NodeLabels lists. The pseudonym of a value says what the label names: "zone-2".
+func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
+	known := event.NodeLabels()
+	return replaceEntries(original, func(key, value string) (string, string) {
+		at := slices.IndexFunc(known, func(l event.NodeLabel) bool { return l.Key == key })
+		if at < 0 {
+			return a.pseudonym(realName{"key", "", key}), a.pseudonym(realName{"value", "", value})
+		}
+		noun := strings.ReplaceAll(known[at].Trait.String(), " ", "-")
+		return key, a.pseudonym(realName{noun, "", value})
+	})
+}
+
+// replaceEntries replaces the entries in order, so that the same recording always gives the same result. A map that is nil is
+// unknown, and stays nil.
+func replaceEntries(original map[string]string, replace func(key, value string) (string, string)) map[string]string {
+	if original == nil {
+		return nil
+	}
+	replaced := make(map[string]string, len(original))
+	for _, key := range slices.Sorted(maps.Keys(original)) {
+		newKey, value := replace(key, original[key])
+		replaced[newKey] = value
+	}
+	return replaced
+}
+
+// providerID keeps the name of a known cloud: "aws://machine-1".
+func (a *Anonymiser) providerID(original string) string {
+	machine := a.pseudonym(realName{"machine", "", original})
+	if cloud, _, ok := strings.Cut(original, "://"); ok && isCloud(cloud) {
+		return cloud + "://" + machine
+	}
+	return machine
+}
+
+// controlPlaneLeaseName keeps the names that are the same in all clusters.
+func (a *Anonymiser) controlPlaneLeaseName(original string) string {
+	switch {
+	case original == event.LeaseControllerManager, original == event.LeaseScheduler:
+		return original
+	case strings.HasPrefix(original, event.LeaseAPIServerPrefix):
+		return a.pseudonym(realName{strings.TrimSuffix(event.LeaseAPIServerPrefix, "-"), "", original})
+	}
+	return a.pseudonym(realName{"lease", "", original})
+}

@@ -1,0 +1,47 @@
+package nodes
+
+import (
+	"slices"
+	"unique"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// label is a label of a node that says what it shares with others: its zone, its pool and the like. As many nodes have the same ones, they are interned.
+type label struct{ key, value unique.Handle[string] }
+
+// noteLabels takes in the labels of a node, and counts the nodes of each.
+func (x *Nodes) noteLabels(n *node, o *event.Node) {
+	if o.Labels == nil {
+		return // an older recording does not have them
+	}
+	var labels []label
+	for _, l := range event.NodeLabels() {
+		if value, ok := o.Labels[l.Key]; ok {
+			labels = append(labels, label{unique.Make(l.Key), unique.Make(value)})
+		}
+	}
+	if slices.Equal(labels, n.labels) {
+		return
+	}
+	x.countLabels(n, -1)
+	n.labels = labels
+	x.countLabels(n, 1)
+}
+
+func (x *Nodes) countLabels(n *node, by int) {
+	for _, l := range n.labels {
+		if x.labelled[l] += by; x.labelled[l] == 0 {
+			delete(x.labelled, l)
+		}
+	}
+}
+
+// sharing are the labels of a node, each with the number of nodes that have it.
+func (x *heartbeats) sharing(n *node) (all []transition.NodeLabel) {
+	for _, l := range n.labels {
+		all = append(all, transition.NodeLabel{Key: l.key.Value(), Value: l.value.Value(), Nodes: x.labelled[l]})
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// remembered is how long silences count for the rate of a cluster; maxRemembered bounds how many.
+	remembered    = 24 * time.Hour
+	maxRemembered = 1000
+)
+
+// History are the silences of a cluster in the last day. The zero value has none.
+type History struct {
+	since    time.Time
+	silences []*Silence
+}
+
+// Begin notes when the observation began.
+func (h *History) Begin(t time.Time) {
+	if h.since.IsZero() {
+		h.since = t
+	}
+}
+
+// Add adds a silence.
+func (h *History) Add(s *Silence) {
+	h.silences = append(h.silences, s)
+	old := s.Began.Add(-remembered)
+	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
+	keep = max(keep, len(h.silences)-maxRemembered)
+	h.silences = slices.Delete(h.silences, 0, keep)
+}
+
+// After are the unexplained silences that began after t: those that were neither announced nor ended with a reboot.
+func (h *History) After(t time.Time) (all []Silence) {
+	for _, s := range slices.Backward(h.silences) {
+		if !s.Began.After(t) {
+			break
+		}
+		if s.Announced == "" && !s.Rebooted && !s.NotReady {
+			all = append(all, *s)
+		}
+	}
+	return all
+}
+
+// Rate is how often nodes fell silent one by one, of a cluster with so many nodes. Silences of the last hour are the ones in question,
+// so they do not count.
+func (h *History) Rate(t time.Time, nodes int) Rate {
+	r := Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
+	for _, s := range h.silences {
+		if s.Announced == "" && !s.Rebooted && !s.NotReady && t.Sub(s.Began) > time.Hour {
+			r.Silences++
+		}
+	}
+	return r
+}

@@ -1,0 +1,148 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
+
+// silent are nodes that fell silent at these seconds.
+func silent(began ...float64) (all []Silence) {
+	for i, s := range began {
+		all = append(all, Silence{Node: fmt.Sprintf("node-%d", i+1), Began: at(s)})
+	}
+	return all
+}
+
+// back lets silences end after a duration, in seconds.
+func back(all []Silence, after ...float64) []Silence {
+	for i := range all {
+		all[i].Ended = all[i].Began.Add(time.Duration(after[min(i, len(after)-1)] * float64(time.Second)))
+	}
+	return all
+}
+
+func loss(nodes int, all []Silence) *NodeLoss {
+	return &NodeLoss{Silences: all, Others: all, Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
+}
+
+func change(all []Silence, how func(*Silence)) []Silence {
+	for i := range all {
+		how(&all[i])
+	}
+	return all
+}
+
+func TestVerdictsOfNodes(t *testing.T) {
+	inTurn := silent(0, 300, 700, 1100, 1500, 1900, 2300, 2700)
+	cases := []struct {
+		name string
+		loss *NodeLoss
+		want Verdict
+	}{
+		{"one node of nine", loss(9, silent(0)), Node},
+		{"three of nine within 10 s, still silent", loss(9, silent(0, 4, 9)), SharedPath},
+		{"eight of nine one after the other within an hour", loss(9, inTurn), SharedPath},
+		{"two of twenty within 10 s, still silent", loss(20, silent(0, 5)), Undecided},
+		{"two of twenty within 10 s, back together", loss(20, back(silent(0, 5), 60, 58)), SharedPath},
+		{"two of twenty within 10 s, back far apart", loss(20, back(silent(0, 5), 60, 900)), Node},
+		{"two slow kubelets on one day", loss(20, silent(0)[:1]), Node},
+		{"three of nine, minutes apart", loss(9, silent(0, 200, 500)[:1]), Node},
+		{"marked although the Lease was in time", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge, s.MarkedInTime = true, 12*time.Second, true })), ControllerManager},
+		{"marked after the grace period", loss(9, change(silent(0), func(s *Silence) { s.Marked, s.MarkedAge = true, 43*time.Second })), Node},
+		{"rebooted", loss(9, back(change(silent(0), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
+		{"a host takes three nodes down", loss(9, back(change(silent(0, 1, 2), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
+		{"announced by a taint", loss(9, change(silent(0), func(s *Silence) { s.Announced = "the taint x" })), Planned},
+		{"four removed by an autoscaler", loss(9, change(silent(0, 1, 2, 3), func(s *Silence) { s.Announced = "the taint x" })), Planned},
+		{"deleted without an announcement", loss(9, change(silent(0), func(s *Silence) { s.Deleted = true })), Undecided},
+	}
+	short := loss(9, back(silent(0), 10.2))
+	short.GracePeriod = 10 * time.Second
+	slow := loss(9, back(silent(0), 31))
+	slow.GracePeriod = 10 * time.Second
+	blind := loss(9, silent(0))
+	blind.Blind = true
+	cases = append(cases, []struct {
+		name string
+		loss *NodeLoss
+		want Verdict
+	}{
+		{"a grace period of 10 s and heartbeats on time", short, GracePeriod},
+		{"a grace period of 10 s and a slow kubelet", slow, Node},
+		{"kubeflap was blind", blind, Undecided},
+	}...)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := OfNodes(c.loss)
+			if d.Verdict != c.want {
+				t.Errorf("%s, want %s: %v", d.Verdict, c.want, d.Considered)
+			}
+			if len(d.Considered) != len(nodeHypotheses) {
+				t.Errorf("%d hypotheses were considered, want %d", len(d.Considered), len(nodeHypotheses))
+			}
+			for _, x := range d.Considered {
+				if x.Because == "" {
+					t.Errorf("%s: no fact decides", x.Verdict)
+				}
+			}
+			if (d.Command != "") != (d.Verdict == Undecided) {
+				t.Errorf("command %q with the verdict %s", d.Command, d.Verdict)
+			}
+		})
+	}
+}
+
+func TestWhatSilentNodesShareIsNamed(t *testing.T) {
+	zone := func(value string, nodes int) transition.NodeLabel {
+		return transition.NodeLabel{Key: "topology.kubernetes.io/zone", Value: value, Nodes: nodes}
+	}
+	pool := transition.NodeLabel{Key: "pool", Value: "blue", Nodes: 9}
+	for _, c := range []struct {
+		labels [][]transition.NodeLabel
+		want   string
+	}{
+		{[][]transition.NodeLabel{{zone("a", 3), pool}, {zone("a", 3), pool}, {zone("a", 3), pool}}, "the only nodes with topology.kubernetes.io/zone=a"},
+		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("a", 5), pool}, {zone("a", 5), pool}}, "all have topology.kubernetes.io/zone=a, as 5 nodes do"},
+		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("b", 4), pool}, {zone("a", 5), pool}}, "no label distinguishes them"},
+		{[][]transition.NodeLabel{nil, nil, nil}, "less than once in 1,000 times"},
+	} {
+		all := silent(0, 4, 9)
+		for i := range all {
+			all[i].Labels = c.labels[i]
+		}
+		if _, because := sharedPath(loss(9, all)); !strings.Contains(because, c.want) {
+			t.Errorf("%q, want %q in it", because, c.want)
+		}
+	}
+}
+
+// Each follows from the definition, such as 1 - 0.99^19 for the second.
+func TestChances(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"at least 2 of 8 with 1 in 1000", binomialTail(8, 2, 0.001), 2.788806e-05},
+		{"at least 1 of 19 with 1 in 100", binomialTail(19, 1, 0.01), 0.1738314},
+		{"at least 4 of 0.375", poissonTail(4, 0.375), 0.0006117},
+		{"at least 0", poissonTail(0, 3), 1},
+	} {
+		if c.got < c.want*0.99 || c.got > c.want*1.01 {
+			t.Errorf("%s: %g, want %g", c.what, c.got, c.want)
+		}
+	}
+}
+
+func BenchmarkOfNodes(b *testing.B) {
+	f := loss(5000, silent(0))
+	for b.Loop() {
+		OfNodes(f)
+	}
+}
