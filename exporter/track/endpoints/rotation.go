@@ -20,8 +20,9 @@ type shift struct {
 	quiet bool
 	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
 	wasTruncated, truncated bool
-	// mirrored: a slice that mirrors Endpoints.
-	mirrored bool
+	// mirrored: a slice that mirrors Endpoints. foreign: an object beside a selector that neither Kubernetes nor a known manager wrote.
+	// known: an object of a known manager.
+	mirrored, foreign, known bool
 	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
 	readyBefore, lossesBefore int
 }
@@ -74,7 +75,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if wasReady {
 		x.leftRotation(s, a)
 		x.losses.Add(&losses.Loss{
-			Service: s.service, Manual: a.Manual, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
+			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
 			Change: transition.AddressLost{
 				At: at(s.at), Address: named(x.pods, s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
 			},
