@@ -61,7 +61,7 @@ func (a *adviser) validate() error {
 	case a.duration == 0:
 		return errors.New("--for=0s: must be more than 0s")
 	case a.remote.url != "" && *a.tracker != trackerDefaults():
-		return errors.New("--node-monitor-grace-period, --bounce-window and --endpoints.source do not apply to --url: set them at the kubeflap there")
+		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them at the kubeflap there")
 	}
 	if parsed, err := url.Parse(a.remote.url); a.remote.url != "" && (err != nil || parsed.Host == "") {
 		return fmt.Errorf("--url: %q is not a URL such as http://host:9969", a.remote.url)

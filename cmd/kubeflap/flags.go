@@ -45,6 +45,7 @@ func (f *pipelineFlags) settings() settings { return settings{f.tracker.settings
 type trackerFlags struct {
 	gracePeriod, bounceWindow positiveDuration
 	source                    string
+	knownManagers             managers
 }
 
 const (
@@ -60,6 +61,8 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Where to read the state of addresses: auto uses EndpointSlices if the cluster has them, else Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
+	cmd.Flag("endpoints.known-manager", "A manager of EndpointSlices whose addresses beside a selector are not foreign, besides those in docs/incidents.md. "+
+		"Its name is in the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
 	return f
 }
 
@@ -69,7 +72,7 @@ func trackerDefaults() trackerFlags {
 }
 
 func (f *trackerFlags) settings() track.Settings {
-	settings := track.Settings{GracePeriod: time.Duration(f.gracePeriod), BounceWindow: time.Duration(f.bounceWindow)}
+	settings := track.Settings{GracePeriod: time.Duration(f.gracePeriod), BounceWindow: time.Duration(f.bounceWindow), KnownManagers: f.knownManagers.all()}
 	switch f.source {
 	case sourceEndpointSlices:
 		settings.AddressSource = event.KindEndpointSlice
@@ -115,6 +118,28 @@ func (c choice) Set(s string) error {
 
 // String implements kingpin.Value.
 func (c choice) String() string { return *c.word }
+
+// managers is a flag that can be repeated: names with a comma between them.
+type managers string
+
+// Set implements kingpin.Value.
+func (m *managers) Set(s string) error {
+	if s == "" || strings.ContainsAny(s, ", ") {
+		return fmt.Errorf("--endpoints.known-manager: %q is not the name of one manager", s)
+	}
+	*m = managers(strings.TrimPrefix(string(*m)+","+s, ","))
+	return nil
+}
+
+// String implements kingpin.Value.
+func (m *managers) String() string { return string(*m) }
+
+// IsCumulative lets kingpin accept the flag more than once.
+func (m *managers) IsCumulative() bool { return true }
+
+func (m *managers) all() []string {
+	return strings.FieldsFunc(string(*m), func(r rune) bool { return r == ',' })
+}
 
 // positiveDuration is a flag that takes a duration as Prometheus or Go write it, such as 1m30s, 500ms or 1d. It is 0 or more.
 type positiveDuration time.Duration

@@ -67,6 +67,8 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"an address for probes that is none", []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:0", "--web.probe-address=nowhere"}, 1, "--web.probe-address"},
 		{"a negative bounce window", []string{"run", "--bounce-window=-1s"}, 2, `"-1s"`},
 		{"an unknown source of addresses", []string{"run", "--endpoints.source=dns"}, 2, "dns"},
+		{"a manager without a name", []string{"run", "--endpoints.known-manager="}, 2, "--endpoints.known-manager"},
+		{"two managers in one", []string{"run", "--endpoints.known-manager=a,b"}, 2, `"a,b"`},
 		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},
 		{"no recording to replay", []string{"replay"}, 2, "file"},
 		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},

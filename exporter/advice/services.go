@@ -26,7 +26,7 @@ func conflict(s Service) Recommendation {
 	x := Recommendation{
 		Kind: SelectorConflict, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
 		Set:      "a selector, and manually managed Endpoints",
-		Observed: "the manually managed addresses are still there",
+		Observed: "the manually managed addresses are still there, or were removed before kubeflap looked",
 		Advice:   Affected{Namespace: s.Namespace, Name: s.Name}.fill(text.advice),
 		Why:      text.why,
 	}

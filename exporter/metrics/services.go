@@ -15,7 +15,7 @@ type serviceMetrics struct {
 	resets, conflict                 *Metric
 	lost, losses, lastLoss           *Metric
 	propagation                      *Metric
-	divergence                       *Metric
+	divergence, foreign              *Metric
 	outageDuration                   *Metric
 	outageDurations, propagations    *prometheus.HistogramVec
 }
@@ -59,6 +59,9 @@ func newServiceMetrics() *serviceMetrics {
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses whose readiness differs between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"each Service that has such addresses", "namespace", "service")
+	m.foreign = gauge("kubeflap_service_foreign_addresses",
+		"Addresses of a Service with a selector, from EndpointSlices or Endpoints, that neither Kubernetes nor a known manager wrote.",
+		"each Service that has such addresses", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
 	m.propagations.WithLabelValues("not_ready")
@@ -68,7 +71,7 @@ func newServiceMetrics() *serviceMetrics {
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.addresses, m.flips, m.churn, m.bounces, m.lost, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
-		m.resets, m.conflict, m.divergence, m.propagation, m.info,
+		m.resets, m.conflict, m.divergence, m.foreign, m.propagation, m.info,
 	}
 }
 
@@ -100,6 +103,9 @@ func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source
 	}
 	if s.Diverging > 0 {
 		to.sample(m.divergence, float64(s.Diverging))
+	}
+	if s.ForeignAddresses > 0 {
+		to.sample(m.foreign, float64(s.ForeignAddresses))
 	}
 }
 

@@ -230,6 +230,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 		},
 		&event.Service{Meta: event.Meta{Namespace: "shop", Name: "till"}, Selector: map[string]string{"app": "till"}},
 		&event.Endpoints{Meta: event.Meta{Namespace: "shop", Name: "till"}, LastApplied: true, Writer: "kube-controller-manager", OtherWriter: "acme-operator"},
+		&event.EndpointSlice{Meta: event.Meta{Namespace: "shop", Name: "till-x"}, ManagedBy: "lighthouse-agent.submariner.io", Writer: "acme-operator"},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "kube-controller-manager"}, Holder: "rack7_5a2c", Renew: noon, DurationSeconds: 15, Transitions: 3},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "apiserver-q4x"}, Holder: "apiserver-q4x_77", Host: "rack7"},
 		&event.ControlPlaneLease{Meta: event.Meta{Namespace: "kube-system", Name: "acme"}, Holder: "rack7_5a2c"},
@@ -243,6 +244,7 @@ func TestPseudonymsOfWhatVerdictsNeed(t *testing.T) {
 {"namespace":"namespace-1","name":"pod-1","labels":{"key-2":"value-3","key-3":"value-5","pod-template-hash":"value-4"},"toleratesNotReady":{"seconds":10},"toleratesUnreachable":{"forever":true}}
 {"namespace":"namespace-1","name":"service-1","selector":{"key-2":"value-3"}}
 {"namespace":"namespace-1","name":"service-1","writer":"kube-controller-manager","lastApplied":true,"otherWriter":"manager-1"}
+{"namespace":"namespace-1","name":"slice-1","managedBy":"lighthouse-agent.submariner.io","writer":"manager-1"}
 {"namespace":"kube-system","name":"kube-controller-manager","renew":"2026-03-01T12:00:00Z","durationSeconds":15,"holder":"holder-1","transitions":3}
 {"namespace":"kube-system","name":"apiserver-1","holder":"holder-2","host":"node-1"}
 {"namespace":"kube-system","name":"lease-1","holder":"holder-1"}

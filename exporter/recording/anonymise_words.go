@@ -96,10 +96,10 @@ func isKubernetesManager(word string) bool {
 		"kubectl", "kubectl-annotate", "kubectl-client-side-apply", "kubectl-create", "kubectl-edit",
 		"kubectl-expose", "kubectl-label", "kubectl-last-applied", "kubectl-patch", "kubectl-replace",
 		"kubectl-rollout", "kubectl-run", "kubectl-set", "kubectl-taint",
-		"endpoint-controller", "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io":
+		"endpoint-controller":
 		return true
 	}
-	return false
+	return event.IsSliceManager(word)
 }
 
 // isKubernetesTaint compares whole keys, because any name may follow node-role.kubernetes.io/.

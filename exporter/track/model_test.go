@@ -396,6 +396,29 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	t.wiped = t.wiped && derived == 0
 }
 
+// foreignAddresses counts those of slices that nobody is known to manage, and the hand-written ones in Endpoints.
+func (m *naive) foreignAddresses(id event.UID, s *event.Service) int {
+	foreign := map[event.UID]bool{}
+	for _, o := range m.slicesOf(id) {
+		for _, a := range o.Addresses {
+			if o.ManagedBy == "" {
+				foreign[a.UID] = true
+			}
+		}
+	}
+	for _, o := range m.endpointsOf(id) {
+		for _, a := range o.Addresses {
+			if a.ByHand {
+				foreign[a.UID] = true
+			}
+		}
+	}
+	if len(s.Selector) == 0 {
+		return 0
+	}
+	return len(foreign)
+}
+
 func (m *naive) readServices() []endpoints.Service {
 	var all []endpoints.Service
 	for id, o := range m.objects[event.KindService] {
@@ -407,6 +430,7 @@ func (m *naive) readServices() []endpoints.Service {
 			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
 			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 || t.wiped),
+			ForeignAddresses: m.foreignAddresses(id, s),
 		}
 		if !t.outageSince.IsZero() {
 			v.OutageTime += m.now.Sub(t.outageSince)

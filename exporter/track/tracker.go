@@ -28,6 +28,8 @@ type Settings struct {
 	// AddressSource is the resource that address states are read from, KindEndpointSlice or
 	// KindEndpoints; 0 takes EndpointSlices where the cluster has them, else Endpoints.
 	AddressSource event.Kind
+	// KnownManagers may write addresses beside a selector, besides those that event.IsSliceManager knows.
+	KnownManagers []string
 }
 
 // Tracker is the state of a cluster's readiness. It is safe for concurrent use.
@@ -49,8 +51,9 @@ func New(settings Settings) *Tracker {
 	t.nodes = nodes.New(settings.GracePeriod, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.Turn) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
-	t.endpoints = endpoints.New(endpoints.Settings{BounceWindow: settings.BounceWindow, Source: settings.AddressSource},
-		t.watches, &t.found, t.pods, t.losses)
+	t.endpoints = endpoints.New(endpoints.Settings{
+		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
+	}, t.watches, &t.found, t.pods, t.losses)
 	return t
 }
 

@@ -85,15 +85,20 @@ func (x EndpointsRewritten) String() string {
 	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
 }
 
-// SelectorConflict means that the Service has a selector and manually managed addresses.
+// SelectorConflict means that the Service has a selector and manually managed addresses, or had them before kubeflap looked.
 type SelectorConflict struct {
 	At
 	Service
-	Count   int
-	Trigger uint64
+	Count int
+	// Overwritten: the controller had removed the addresses before kubeflap looked.
+	Overwritten bool
+	Trigger     uint64
 }
 
 func (x SelectorConflict) String() string {
+	if x.Overwritten {
+		return x.Service.String() + ": manually managed addresses were overwritten before kubeflap looked: the Service has a selector that matches no pod"
+	}
 	return fmt.Sprintf("%s: manually managed addresses (%d) and a selector: the endpoints controller will remove them", x.Service, x.Count)
 }
 

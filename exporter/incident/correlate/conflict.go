@@ -19,7 +19,13 @@ func (l *services) conflict(x transition.SelectorConflict) {
 	r := l.records.Begin(selectorConflict(x.Service), x.Time, x.Trigger)
 	r.Open.Conflict = true
 	r.EffectOn(x.Service)
-	r.Evidence.Add(evidence.Entry{Kind: evidence.SelectorConflict, Time: x.Time, Service: x.Service, Number: x.Count})
+	kind := evidence.SelectorConflict
+	if x.Overwritten {
+		kind = evidence.EndpointsOverwritten
+		r.Resets++
+		l.cleared(r, x.Service, x.Time)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Service: x.Service, Number: x.Count})
 	r.ConflictSpan = r.Timeline.Begin(incident.TrackConflict, x.Namespace+"/"+x.Name, x.Time)
 	l.records.Touch(r, x.Time)
 }
@@ -45,12 +51,19 @@ func (l *services) endpointsReset(x transition.EndpointsReset) {
 	r := l.records.Begin(s, x.Time, x.Trigger)
 	r.Resets++
 	r.EffectOn(x.Service)
-	if x.BySelector && !r.Open.Removed {
-		r.Open.Removed = true
-		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
+	if x.BySelector {
+		l.cleared(r, x.Service, x.Time)
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.EndpointsReset, Time: x.Time, Service: x.Service, Number: x.Count})
 	l.records.Touch(r, x.Time)
+}
+
+// cleared notes that the manually managed addresses are gone.
+func (l *services) cleared(r *record.Record, x transition.Service, t time.Time) {
+	if !r.Open.Removed {
+		r.Open.Removed = true
+		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, t)
+	}
 }
 
 // endpointsRewritten takes in that removed addresses are back. They will be removed again while the conflict lasts.

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // tracked is a log that observes the transitions that a tracker finds in events.
@@ -313,5 +315,46 @@ func (b *tracked) hasTheOutagesOfItsTracker(t *testing.T, seed uint64, at float6
 	want := b.tracker.Services(zero.Add(seconds(at)), nil)[0]
 	if outages != int(want.Outages) || spent.Round(time.Millisecond) != want.OutageTime.Round(time.Millisecond) {
 		t.Errorf("seed %d: %d outages of %v, want %d of %v", seed, outages, spent, want.Outages, want.OutageTime)
+	}
+}
+
+func TestEndpointsOverwrittenBeforeTheStartAreAnIncident(t *testing.T) {
+	emptied := manualEndpoints()
+	emptied.LastApplied = true
+	b := newTracked(grace40).starts(aService("web", "s1", true), emptied)
+	x := b.asOf(100)[0]
+	is(t, x, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "web")
+	equal(t, "verdict", x.Verdict, verdict.EndpointsController)
+	equal(t, "evidence", x.Evidence[0].Text,
+		"shop/web has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked")
+
+	restored := manualEndpoints("192.0.2.1")
+	restored.LastApplied = true
+	b.at(110).is(event.Modified, restored)
+	equal(t, "written again", b.asOf(120)[0].State, incident.StatePending)
+	b.at(130).is(event.Modified, emptied)
+	equal(t, "overwritten again", b.asOf(140)[0].State, incident.StateRunning)
+	b.at(150).is(event.Modified, aService("web", "s1", false))
+	equal(t, "without the selector", b.asOf(160)[0].State, incident.StateRecovered)
+	equal(t, "incidents", len(b.asOf(160)), 1)
+}
+
+func TestAServiceThatIsScaledToZeroIsNoIncident(t *testing.T) {
+	b := newTracked(grace40).starts(aService("web", "s1", true), manualEndpoints(), aSlice("s1"))
+	equal(t, "incidents", len(b.asOf(100)), 0)
+}
+
+func TestAForeignSliceThatTakesAnAddressAwayIsAForeignWriter(t *testing.T) {
+	for manager, want := range map[string]verdict.Verdict{
+		"someone.example.com": verdict.ForeignWriter, "lighthouse-agent.submariner.io": verdict.Undecided,
+	} {
+		foreign := func(addresses ...string) *event.EndpointSlice {
+			o := aSlice("s1", addresses...)
+			o.ManagedBy, o.Owner = manager, event.UID{}
+			return o
+		}
+		b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), foreign("web-1"))
+		b.at(10).is(event.Modified, foreign())
+		equal(t, manager, b.asOf(60)[0].Verdict, want)
 	}
 }

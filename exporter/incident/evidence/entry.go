@@ -27,6 +27,8 @@ const (
 	PodWasStale
 	PodNotReady
 	SelectorConflict
+	// EndpointsOverwritten: the addresses were removed before kubeflap looked.
+	EndpointsOverwritten
 	EndpointsReset
 	AddressLost
 	OutageStarted

@@ -84,6 +84,8 @@ func (e *Entry) serviceSentence() string {
 	switch e.Kind {
 	case SelectorConflict:
 		return fmt.Sprintf("%s has a selector and %s", s, phrase.Count(e.Number, "manually managed address", "manually managed addresses"))
+	case EndpointsOverwritten:
+		return s + " has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked"
 	case EndpointsReset:
 		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
 	case AddressLost:

@@ -32,6 +32,8 @@ type Settings struct {
 	// Source is the resource that address states are read from, KindEndpointSlice or KindEndpoints;
 	// 0 takes EndpointSlices where the cluster has them, else Endpoints.
 	Source event.Kind
+	// KnownManagers may write addresses beside a selector, besides those that event.IsSliceManager knows.
+	KnownManagers []string
 }
 
 // Endpoints are the Services of a cluster and their addresses.
@@ -54,6 +56,7 @@ type Endpoints struct {
 	losses      *losses.Losses
 	propagation propagation
 	manuals     manuals
+	foreigners  foreigners
 	consumers   *consumers.Consumers
 	divergence  divergence
 	// forgotten is when the addresses that are too old to bounce were last dropped.
@@ -66,7 +69,8 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 		settings: settings, watches: watches, found: found, pods: pods,
 		readFrom: settings.Source, services: newRegistry(), slices: map[event.UID]*source{}, objects: map[event.UID]*source{},
 		losses: losses, propagation: propagation{watches: watches, losses: losses}, manuals: manuals{watches, losses},
-		consumers: consumers.New(watches, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
+		foreigners: newForeigners(settings.KnownManagers),
+		consumers:  consumers.New(watches, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
 	}
 	if x.readFrom == 0 {
 		x.readFrom = event.KindEndpointSlice

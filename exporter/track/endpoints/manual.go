@@ -108,14 +108,33 @@ func (x manuals) checkConflict(s *service, t time.Time) {
 	if !s.selector {
 		s.manual.cleared = false
 	}
+	overwritten := s.wasOverwritten()
+	if overwritten {
+		s.manual.cleared, s.manual.ever = true, true
+	}
 	conflict := s.exists && s.inConflict()
 	switch {
 	case conflict && !s.manual.conflict:
-		x.losses.Report(s, transition.SelectorConflict{At: at(t), Service: s.Named(), Count: s.manual.endpoints, Trigger: s.triggerOfConflict()})
+		x.losses.Report(s, transition.SelectorConflict{
+			At: at(t), Service: s.Named(), Count: s.manual.endpoints, Overwritten: overwritten, Trigger: s.triggerOfConflict(),
+		})
 	case !conflict && s.manual.conflict:
 		x.losses.Report(s, transition.SelectorConflictEnded{At: at(t), Service: s.Named()})
 	}
 	s.manual.conflict = conflict
+}
+
+// wasOverwritten reports, once, that the Service has a selector that matches no pod, and Endpoints that were overwritten before
+// they were first seen.
+func (s *service) wasOverwritten() (overwritten bool) {
+	if !s.exists {
+		return false
+	}
+	for _, h := range s.sources {
+		overwritten = overwritten || h.overwritten && s.selector && s.managed == 0
+		h.overwritten = false
+	}
+	return overwritten
 }
 
 // triggerOfConflict does not depend on whether the Service or its Endpoints were seen first.

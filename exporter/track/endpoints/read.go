@@ -34,6 +34,8 @@ type Service struct {
 	// Diverging counts the addresses on whose readiness Endpoints, slices and pods
 	// have disagreed for more than 10 s.
 	Diverging int
+	// ForeignAddresses counts the addresses beside a selector that neither Kubernetes nor a known manager wrote.
+	ForeignAddresses int
 }
 
 // All appends the Services, by namespace and name, to into.
@@ -58,7 +60,7 @@ func (s *service) read(t time.Time) Service {
 		Outages: s.outage.count, OutageTime: s.outage.asOf(t),
 		Lost: s.ledger.Lost, Losses: s.ledger.ByCause, LastLoss: s.ledger.Last, LastCause: s.ledger.LastCause,
 		Manual: s.manual.ever, ResetsWithSelector: s.manual.resetsWithSelector, ResetsSelectorless: s.manual.resetsSelectorless,
-		SelectorConflict: s.inConflict(), Diverging: s.diverging.asOf(t),
+		SelectorConflict: s.inConflict(), Diverging: s.diverging.asOf(t), ForeignAddresses: s.foreignAddresses(),
 	}
 }
 

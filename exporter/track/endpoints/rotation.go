@@ -20,8 +20,9 @@ type shift struct {
 	quiet bool
 	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
 	wasTruncated, truncated bool
-	// mirrored: a slice that mirrors Endpoints.
-	mirrored bool
+	// mirrored: a slice that mirrors Endpoints. foreign: an object beside a selector that neither Kubernetes nor a known manager wrote.
+	// known: an object of a known manager.
+	mirrored, foreign, known bool
 	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
 	readyBefore, lossesBefore int
 }
@@ -51,7 +52,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	}
 	if to == addresses.None && s.truncated {
 		if from == addresses.NotReady {
-			x.losses.ReportOf(s.service, a.UID, transition.AddressLeftOut{At: at(s.at), Address: x.named(s.service, a)})
+			x.losses.ReportOf(s.service, a.UID, transition.AddressLeftOut{At: at(s.at), Address: named(x.pods, s.service, a)})
 		}
 		return
 	}
@@ -74,9 +75,9 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if wasReady {
 		x.leftRotation(s, a)
 		x.losses.Add(&losses.Loss{
-			Service: s.service, Manual: a.Manual, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
+			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
 			Change: transition.AddressLost{
-				At: at(s.at), Address: x.named(s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
+				At: at(s.at), Address: named(x.pods, s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
 			},
 		})
 	} else {
@@ -87,13 +88,13 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	}
 	// A broken watch delivers late, so the time would measure nothing.
 	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
-		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: x.named(s.service, a), Ready: isReady})
+		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: named(x.pods, s.service, a), Ready: isReady})
 	}
 }
 
 // reportGain reports a change of an address that was not ready.
 func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses.State) {
-	when, named := at(s.at), x.named(s.service, a)
+	when, named := at(s.at), named(x.pods, s.service, a)
 	var change transition.Transition
 	switch {
 	case !from.Stays():
@@ -136,7 +137,7 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 	if away := s.at.Sub(left); away <= x.settings.BounceWindow {
 		s.bounces++
-		x.losses.ReportOf(s.service, a.UID, transition.AddressBounced{At: at(s.at), Address: x.named(s.service, a), Away: away})
+		x.losses.ReportOf(s.service, a.UID, transition.AddressBounced{At: at(s.at), Address: named(x.pods, s.service, a), Away: away})
 	}
 }
 
@@ -162,6 +163,6 @@ func (x *Endpoints) settle(s shift) {
 	}
 }
 
-func (x *Endpoints) named(s *service, a *addresses.Address) transition.Address {
-	return transition.Address{Service: s.Named(), ID: a.UID, IP: a.IP(), Pod: x.pods.Named(a.UID)}
+func named(pods podFacts, s *service, a *addresses.Address) transition.Address {
+	return transition.Address{Service: s.Named(), ID: a.UID, IP: a.IP(), Pod: pods.Named(a.UID)}
 }

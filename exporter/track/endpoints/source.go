@@ -27,6 +27,11 @@ type source struct {
 	manual, managed int
 	// version is the resourceVersion of Endpoints with manually managed addresses.
 	version string
+	// keeper writes the addresses. foreign are those that are foreign beside a selector.
+	keeper  keeper
+	foreign []event.UID
+	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
+	overwritten bool
 }
 
 const (
@@ -64,6 +69,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	}
 	h.mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	x.noteWriter(h, e, o.Writer)
+	x.foreigners.inSlice(h, o)
 	x.hold(h, e, o.Addresses, false)
 }
 
@@ -75,11 +81,13 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	}
 	h := x.objects[o.UID]
 	if h == nil {
-		h = &source{kind: event.KindEndpoints}
+		h = &source{kind: event.KindEndpoints, overwritten: true}
 		x.objects[o.UID] = h
 		attach(h, x.services.owned(key{o.Namespace, o.Name}, event.UID{}))
 	}
 	x.noteWriter(h, e, o.Writer)
+	x.foreigners.inEndpoints(h, o)
+	h.overwritten = h.overwritten && x.foreigners.wasOverwritten(o)
 	x.hold(h, e, o.Addresses, o.Truncated)
 }
 
@@ -107,6 +115,7 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	}
 	s := x.shiftOf(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.mirrored
+	s.foreign, s.known = h.keeper == foreigner && s.selector, h.keeper == knownManager
 	h.truncated = truncated
 	if h.sameAddresses(held) {
 		x.restate(s, h, held)
@@ -234,9 +243,10 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 	}
 	delete(sources, id)
 	if e.Type == event.Deleted && h.kind == x.readFrom {
-		if h.controlled {
+		switch {
+		case h.controlled:
 			h.service.ledger.SliceDeleted = e.Seen
-		} else {
+		case h.keeper != knownManager:
 			h.service.ledger.Edited = e.Seen
 		}
 	}

@@ -87,6 +87,9 @@ func (q *Losses) explainManual(l *Loss) cause.Cause {
 	if l.InEndpoints && l.Service.WasCleared() {
 		return cause.EndpointsReset
 	}
+	if l.Known {
+		return cause.Unknown // the manager had its reasons, which no object of this cluster shows
+	}
 	return cause.ManualWrite
 }
 
@@ -100,7 +103,7 @@ func (q *Losses) explainByService(l *Loss) cause.Cause {
 		return cause.PodDeleted // endpointslice, podToEndpoint: with a deletionTimestamp, and only then
 	case s.changedAround(t), lagging && s.changedAround(t.Add(watches.LagWait)):
 		return cause.ServiceChanged
-	case !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
+	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
 		return cause.ManualWrite
 	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
 		// The EndpointSlice controller deletes slices, too, but it does not add the same addresses again at once.

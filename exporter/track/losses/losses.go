@@ -42,6 +42,8 @@ type nodeFacts interface {
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
+	// Foreign: it was in an object beside a selector that neither Kubernetes nor a known manager wrote. Known: in one of a known manager.
+	Foreign, Known bool
 	// Manual: it had no targetRef. InEndpoints: it was in Endpoints, or in a slice that mirrors them. Terminating: it leaves because its pod is deleted.
 	Manual, InEndpoints, Terminating bool
 

@@ -1,0 +1,205 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// managedSlice is a slice of Service web that a manager keeps.
+func managedSlice(manager string, addresses ...string) *event.EndpointSlice {
+	o := slice("foreign", "web", addresses...)
+	o.Owner, o.ManagedBy = event.UID{}, manager
+	return o
+}
+
+func TestForeignAddresses(t *testing.T) {
+	own := slice("a", "web", "web-1", "web-2")
+	edited := func(writer string) *event.Endpoints {
+		return &event.Endpoints{
+			Meta:   event.Meta{UID: id("endpoints/web"), Namespace: "shop", Name: "web"},
+			Writer: writer, Addresses: slice("", "web", "web-1", "web-2").Addresses,
+		}
+	}
+	byHand := handWritten("web", "192.0.2.1")
+	byHand.Writer = "kubectl-edit"
+	byKnown := handWritten("web", "192.0.2.1")
+	byKnown.Writer = "our-controller"
+	for _, c := range []struct {
+		name     string
+		selector bool
+		objects  []event.Object
+		want     int
+	}{
+		{"only the controller's slice", true, []event.Object{own}, 0},
+		{"a slice of somebody", true, []event.Object{own, managedSlice("someone.example.com", "x", "-dead")}, 2},
+		{"a slice that nobody is named for", true, []event.Object{own, managedSlice("", "x")}, 1},
+		{"somebody's slice of a Service without a selector", false, []event.Object{managedSlice("someone.example.com", "x")}, 0},
+		{"Cilium Cluster Mesh", true, []event.Object{own, managedSlice("endpointslice-mesh-controller.cilium.io", "x")}, 0},
+		{"Submariner", true, []event.Object{own, managedSlice("lighthouse-agent.submariner.io", "x")}, 0},
+		{"Karmada", true, []event.Object{own, managedSlice("endpointslice-dispatch-controller.karmada.io", "x")}, 0},
+		{"a manager that the operator named", true, []event.Object{own, managedSlice("our-controller", "x")}, 0},
+		{"Endpoints of the controller", true, []event.Object{own, edited("kube-controller-manager")}, 0},
+		{"Endpoints of a renamed controller", true, []event.Object{own, edited("some-distribution")}, 0},
+		{"Endpoints that somebody edited", true, []event.Object{own, edited("kube-controller-manager"), edited("kubectl-edit")}, 2},
+		{"Endpoints that the controller restored", true, []event.Object{own, edited("kube-controller-manager"), edited("x"), edited("kube-controller-manager")}, 0},
+		{"manually managed Endpoints", true, []event.Object{own, byHand}, 1},
+		{"manually managed Endpoints without a selector", false, []event.Object{byHand}, 0},
+		{"Endpoints of a manager that the operator named", true, []event.Object{own, byKnown}, 0},
+		{"an address in Endpoints and in a slice", true, []event.Object{edited("kube-controller-manager"), edited("x"), managedSlice("y", "web-1")}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			settings := grace40
+			settings.KnownManagers = []string{"our-controller"}
+			s := newStory(t, settings).starts(aService("web", c.selector)).added(c.objects...)
+			equal(t, "foreign addresses", s.service("web").ForeignAddresses, c.want)
+		})
+	}
+}
+
+func TestForeignAddressesFollowTheirSliceAndTheSelector(t *testing.T) {
+	s := newStory(t, grace40).starts(managedSlice("someone.example.com", "x", "y"), aService("web", false))
+	equal(t, "without a selector", s.service("web").ForeignAddresses, 0)
+	s.at(10).modified(aService("web", true))
+	equal(t, "with a selector", s.service("web").ForeignAddresses, 2)
+	s.at(20).modified(managedSlice("someone.example.com", "x"))
+	equal(t, "after one left", s.service("web").ForeignAddresses, 1)
+	s.at(30).modified(managedSlice("endpointslice-controller.k8s.io", "x"))
+	equal(t, "after the controller took the slice", s.service("web").ForeignAddresses, 0)
+	s.at(40).modified(managedSlice("someone.example.com", "x"))
+	s.at(50).deleted(managedSlice("someone.example.com", "x"))
+	equal(t, "after the slice was deleted", s.service("web").ForeignAddresses, 0)
+}
+
+// The pod of the address stays ready: its slice alone took the address away.
+func TestLossByAForeignSlice(t *testing.T) {
+	for _, c := range []struct {
+		name, manager string
+		selector      bool
+		want          cause.Cause
+	}{
+		{"foreign", "someone.example.com", true, cause.ManualWrite},
+		{"known", "lighthouse-agent.submariner.io", true, cause.Unknown},
+		{"foreign, without a selector", "someone.example.com", false, cause.Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", c.selector), aPod("web-1", ready), managedSlice(c.manager, "web-1", "web-2"))
+			s.at(10).modified(managedSlice(c.manager, "web-2"))
+			s.Advance(s.now.Add(2 * lagWait))
+			s.onlyLoss(t, c.want)
+		})
+	}
+	for manager, want := range map[string]cause.Cause{
+		"someone.example.com": cause.ManualWrite, "lighthouse-agent.submariner.io": cause.Unknown,
+	} {
+		t.Run("deleted, of "+manager, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), managedSlice(manager, "web-1"))
+			s.at(10).deleted(managedSlice(manager, "web-1"))
+			s.Advance(s.now.Add(2 * lagWait))
+			s.onlyLoss(t, want)
+		})
+	}
+	t.Run("the pod failed", func(t *testing.T) {
+		s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), managedSlice("someone.example.com", "web-1"))
+		s.at(10).modified(unready("ContainersNotReady")).modified(managedSlice("someone.example.com", "-web-1"))
+		s.Advance(s.now.Add(2 * lagWait))
+		s.onlyLoss(t, cause.ProbeFailed)
+	})
+}
+
+func TestAKnownManagerMayRemoveAddressesThatHaveNoPod(t *testing.T) {
+	for _, removed := range []func(s *story, o *event.EndpointSlice){
+		func(s *story, o *event.EndpointSlice) { s.modified(managedSlice(o.ManagedBy)) },
+		func(s *story, o *event.EndpointSlice) { s.deleted(o) },
+	} {
+		o := handSlice("remote", true, "192.0.2.1")
+		o.UID, o.ManagedBy = id("slice/foreign"), "endpointslice-mesh-controller.cilium.io"
+		s := newStory(t, grace40).starts(aService("web", true), o)
+		removed(s.at(10), o)
+		s.Advance(s.now.Add(lagWait))
+		s.onlyLoss(t, cause.Unknown)
+	}
+}
+
+func applied(o *event.Endpoints) *event.Endpoints { o.LastApplied = true; return o }
+
+func writtenBy(other string, o *event.Endpoints) *event.Endpoints { o.OtherWriter = other; return o }
+
+func TestEndpointsOverwrittenBeforeTheStart(t *testing.T) {
+	restored := &event.Endpoints{
+		Meta:        event.Meta{UID: id("endpoints/web"), Namespace: "shop", Name: "web"},
+		LastApplied: true, Addresses: slice("", "web", "-web-1").Addresses,
+	}
+	known := grace40
+	known.KnownManagers = []string{"our-controller"}
+	for _, c := range []struct {
+		name     string
+		settings Settings
+		objects  []event.Object
+		want     bool
+	}{
+		{"applied", grace40, []event.Object{aService("web", true), applied(handWritten("web"))}, true},
+		{"another writer still owns them", grace40, []event.Object{aService("web", true), writtenBy("helm", handWritten("web"))}, true},
+		{"without a selector", grace40, []event.Object{aService("web", false), applied(handWritten("web"))}, false},
+		{"scaled to zero, Endpoints of the controller", grace40, []event.Object{aService("web", true), handWritten("web")}, false},
+		{"a distribution's controller", grace40, []event.Object{aService("web", true), writtenBy("k3s", handWritten("web"))}, false},
+		{"a known manager", known, []event.Object{aService("web", true), writtenBy("our-controller", handWritten("web"))}, false},
+		{"a pod matches", grace40, []event.Object{aService("web", true), restored}, false},
+		{"a pod matches, as the slices say", grace40, []event.Object{aService("web", true), slice("a", "web", "-web-1"), applied(handWritten("web"))}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, c.settings).starts(c.objects...)
+			conflicts := of[transition.SelectorConflict](s)
+			equal(t, "conflict", s.service("web").SelectorConflict, c.want)
+			equal(t, "reported", len(conflicts) == 1 && conflicts[0].Overwritten && conflicts[0].Count == 0, c.want)
+			equal(t, "has or had manually managed addresses", s.service("web").Manual, c.want)
+			equal(t, "resets", s.service("web").ResetsWithSelector, 0)
+		})
+	}
+}
+
+func TestTheServiceOfOverwrittenEndpointsMayBeSeenLast(t *testing.T) {
+	s := newStory(t, grace40).lists(event.KindEndpoints, applied(handWritten("web"))).lists(event.KindService, aService("web", true))
+	equal(t, "reported", count[transition.SelectorConflict](s), 1)
+}
+
+func TestAConflictOfOverwrittenEndpointsEnds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ends event.Object
+	}{
+		{"without the selector", aService("web", false)},
+		{"once a pod matches", slice("a", "web", "-web-1")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), applied(handWritten("web")))
+			s.at(10).modified(applied(handWritten("web")))
+			s.at(20).modified(c.ends)
+			equal(t, "conflict", s.service("web").SelectorConflict, false)
+			s.at(30).modified(aService("web", true), slice("a", "web"), applied(handWritten("web")))
+			equal(t, "afterwards", s.service("web").SelectorConflict, false)
+			equal(t, "reported", count[transition.SelectorConflict](s), 1)
+			equal(t, "ended", count[transition.SelectorConflictEnded](s), 1)
+		})
+	}
+}
+
+func TestOverwrittenEndpointsAreWrittenAgain(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), applied(handWritten("web")))
+	s.at(10).modified(applied(handWritten("web", "192.0.2.1")))
+	equal(t, "reported as written again", count[transition.EndpointsRewritten](s), 1)
+	s.at(20).modified(applied(handWritten("web")))
+	equal(t, "resets", s.service("web").ResetsWithSelector, 1)
+	equal(t, "reported conflicts", count[transition.SelectorConflict](s), 1)
+}
+
+// kubeflap saw the pods that matched: the annotation is older.
+func TestAServiceScaledToZeroWhileSeenIsNoConflict(t *testing.T) {
+	full := applied(handWritten("web"))
+	full.Addresses = slice("", "web", "web-1").Addresses
+	s := newStory(t, grace40).starts(aService("web", true), full, slice("a", "web", "web-1"))
+	s.at(10).modified(slice("a", "web"), applied(handWritten("web")))
+	equal(t, "conflict", s.service("web").SelectorConflict, false)
+}
