@@ -29,6 +29,8 @@ const (
 	SelectorConflict
 	EndpointsReset
 	AddressLost
+	// StaleReadd: clients put an address back whose container was being replaced.
+	StaleReadd
 	OutageStarted
 	HeartbeatSeen
 	AddressReturned
