@@ -72,7 +72,7 @@ type terminal struct{ out io.Writer }
 
 func (t terminal) transition(x transition.Transition) {
 	switch x := x.(type) {
-	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced:
+	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced, transition.ConsumerReaddedStale:
 		return
 	case transition.HeartbeatLate:
 		if x.Silence <= renewInterval {

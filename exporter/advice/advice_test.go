@@ -184,7 +184,7 @@ func TestInPlaceUpdates(t *testing.T) {
 	web := Service{Namespace: "shop", Name: "web", Bounces: 4, InPlaceLosses: 4}
 	windows := func(counts ...int) (all []Window) {
 		for i, w := range []time.Duration{0, 2 * s, 5 * s, 10 * s} {
-			all = append(all, Window{w, counts[i]})
+			all = append(all, Window{Length: w, Bounces: counts[i]})
 		}
 		return all
 	}
@@ -199,6 +199,19 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
 		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s, which would have hidden"},
 		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
+		{
+			"a window hides stale re-adds, and the controllers' batching comes first",
+			Namespace{InPlaceUpdates: 4, Windows: []Window{{0, 0, 3}, {2 * s, 0, 2}, {5 * s, 0, 0}}},
+			[]Service{web},
+			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot, " +
+				"let the consumers of the Endpoints batch updates for 5s, which would have hidden the stale re-adds",
+		},
+		{
+			"a shorter window that hides them by chance is not recommended",
+			Namespace{InPlaceUpdates: 4, Windows: []Window{{0, 0, 0}, {2 * s, 0, 2}, {5 * s, 1, 0}, {10 * s, 0, 0}}},
+			[]Service{web},
+			"batch updates for 10s, which would have hidden the bounces and stale re-adds",
+		},
 		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
 		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
 	}

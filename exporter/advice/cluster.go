@@ -43,7 +43,7 @@ type Service struct {
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// Windows are the bounces that consumers would see, sorted; empty if they were not counted.
+	// Windows are the bounces and stale re-adds of consumers, sorted; empty if they were not counted.
 	Windows []Window
 }
 

@@ -26,6 +26,7 @@ const (
 	metricUngated        = "kubeflap_pod_inplace_updates_ungated_total"
 	metricSilentRestarts = "kubeflap_pod_silent_restarts_total"
 	metricWindows        = "kubeflap_consumer_bounces_total"
+	metricStaleReadds    = "kubeflap_service_stale_readds_total"
 	metricSynced         = "kubeflap_watch_synced"
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
@@ -34,7 +35,7 @@ const (
 func Metrics() []string {
 	return []string{
 		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricConflict, metricResets, metricBounces,
-		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricSynced, metricUnavailable,
+		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
 	}
 }
 
@@ -188,13 +189,29 @@ func (r *reader) namespaces() []Namespace {
 	r.each(metricUngated, func(l labels, v float64) { of(l).UngatedUpdates = uint64(v) })
 	r.each(metricSilentRestarts, func(l labels, v float64) { of(l).SilentRestarts = uint64(v) })
 	r.each(metricWindows, func(l labels, v float64) {
-		if window, err := time.ParseDuration(l["window"]); err == nil {
-			n := of(l)
-			n.Windows = append(n.Windows, Window{window, int(v)})
-			slices.SortFunc(n.Windows, func(a, b Window) int { return cmp.Compare(a.Length, b.Length) })
+		if w := of(l).window(l["window"]); w != nil {
+			w.Bounces = int(v)
+		}
+	})
+	r.each(metricStaleReadds, func(l labels, v float64) {
+		if w := of(l).window(l["window"]); w != nil {
+			w.StaleReadds += int(v)
 		}
 	})
 	return sortedValues(namespaces)
+}
+
+// window is the namespace's window of a length, new if there was none; nil if the length is not valid.
+func (n *Namespace) window(length string) *Window {
+	d, err := time.ParseDuration(length)
+	if err != nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(n.Windows, d, func(w Window, d time.Duration) int { return cmp.Compare(w.Length, d) })
+	if !found {
+		n.Windows = slices.Insert(n.Windows, i, Window{Length: d})
+	}
+	return &n.Windows[i]
 }
 
 func sortedValues[V any](m map[string]*V) []V {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -61,6 +62,24 @@ kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 	}
 	if want := []advice.Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {
 		t.Errorf("unwatched %v, want %v", c.Unwatched, want)
+	}
+}
+
+// The stale re-adds of a Service belong to its namespace, beside the bounces of the same window.
+func TestStaleReaddsAreReadByWindow(t *testing.T) {
+	text := `kubeflap_watch_synced{resource="pods"} 1
+kubeflap_service_stale_readds_total{namespace="shop",service="api",window="2s"} 1
+kubeflap_service_stale_readds_total{namespace="shop",service="web",window="2s"} 3
+kubeflap_consumer_bounces_total{namespace="shop",window="10s"} 0
+kubeflap_consumer_bounces_total{namespace="shop",window="2s"} 4
+`
+	c, err := advice.FromMetrics(parse(t, text), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []advice.Window{{Length: 2 * time.Second, Bounces: 4, StaleReadds: 4}, {Length: 10 * time.Second}}
+	if len(c.Namespaces) != 1 || !slices.Equal(c.Namespaces[0].Windows, want) {
+		t.Errorf("namespaces %v, want windows %v", c.Namespaces, want)
 	}
 }
 

@@ -94,7 +94,7 @@ type Numbers struct {
 	// LongestInterval is the longest time between two heartbeats.
 	LongestInterval        time.Duration
 	RecommendedGracePeriod time.Duration
-	// Windows are the bounces that consumers saw, by how long they batch endpoint updates.
+	// Windows are the bounces and stale re-adds of consumers, by how long they batch endpoint updates.
 	Windows []advice.Window
 }
 

@@ -144,6 +144,7 @@ type snapshot struct {
 	nodes       []nodes.Node
 	services    []endpoints.Service
 	consumers   []consumers.Namespace
+	readds      []consumers.StaleReadds
 	namespaces  []pods.Namespace
 	misreported []pods.Misreported
 	watches     []watches.Watch
@@ -158,6 +159,7 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.consumers = c.tracker.Consumers(now, s.consumers[:0])
+	s.readds = c.tracker.StaleReadds(now, s.readds[:0])
 	s.namespaces = c.tracker.Namespaces(now, s.namespaces[:0])
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])

@@ -8,7 +8,7 @@ import (
 )
 
 type consumerMetrics struct {
-	updates, bounces *Metric
+	updates, bounces, readds *Metric
 	// windows are the values of the label window.
 	windows []string
 }
@@ -22,17 +22,25 @@ func newConsumerMetrics() *consumerMetrics {
 			"Addresses that a client which batches changes for the window would have added back and removed again within the bounce window.",
 			perNamespace, "namespace", "window"),
 	}
+	m.readds = counter("kubeflap_service_stale_readds_total",
+		"Addresses that a client which batches changes for the window, and then applies what is listed, would have put back although their "+
+			"container was about to be replaced or gone: an image was changed in place in the last 2 minutes, and the pod has not been Ready with a "+
+			"new container since. Counted once per image change, as if the updater had taken the address out of the load balancer before.",
+		"each window and Service once it occurred", "namespace", "service", "window")
 	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))
 	}
 	return m
 }
 
-func (m *consumerMetrics) catalogue() Catalogue { return Catalogue{m.updates, m.bounces} }
+func (m *consumerMetrics) catalogue() Catalogue { return Catalogue{m.updates, m.bounces, m.readds} }
 
 func (m *consumerMetrics) collect(to *scrape, now *snapshot) {
 	for i := range now.consumers {
 		m.collectNamespace(to, &now.consumers[i])
+	}
+	for i := range now.readds {
+		m.collectReadds(to, &now.readds[i])
 	}
 }
 
@@ -41,5 +49,14 @@ func (m *consumerMetrics) collectNamespace(to *scrape, x *consumers.Namespace) {
 	for i, label := range m.windows {
 		to.sample(m.updates, float64(x.Updates[i]), label)
 		to.sample(m.bounces, float64(x.Bounces[i]), label)
+	}
+}
+
+func (m *consumerMetrics) collectReadds(to *scrape, x *consumers.StaleReadds) {
+	to.startObject(time.Time{}, "namespace", x.Namespace, "service", x.Name)
+	for i, label := range m.windows {
+		if x.ByWindow[i] > 0 {
+			to.sample(m.readds, float64(x.ByWindow[i]), label)
+		}
 	}
 }

@@ -44,6 +44,11 @@ func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumer
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
 
+// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
+	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
+}
+
 // Watches appends the state of each resource's watch to into.
 func (t *Tracker) Watches(at time.Time, into []watches.Watch) []watches.Watch {
 	return asOf(t, at, func() []watches.Watch { return t.watches.All(into) })

@@ -140,3 +140,16 @@ type ConsumerBounced struct {
 func (x ConsumerBounced) String() string {
 	return fmt.Sprintf("%s: a consumer that batches changes for %s would have put an address back and taken it out again", x.Service, x.Window)
 }
+
+// ConsumerReaddedStale means that a consumer that batches endpoint updates would have put an address back although its container was
+// about to be replaced, or gone. An image was changed in place, and the pod has not been Ready with a new container since.
+type ConsumerReaddedStale struct {
+	At
+	Address
+	// Window is for how long the consumer collects updates before it applies them.
+	Window time.Duration
+}
+
+func (x ConsumerReaddedStale) String() string {
+	return fmt.Sprintf("%s: a consumer that batches changes for %s would have put an address back whose container is being replaced", x.Service, x.Window)
+}

@@ -87,6 +87,8 @@ type apiNumbers struct {
 type apiWindow struct {
 	Seconds float64 `json:"seconds"`
 	Bounces int     `json:"bounces"`
+	// StaleReadds are addresses that were put back although their container was being replaced.
+	StaleReadds int `json:"stale_readds"`
 }
 
 type apiEvidence struct {
@@ -174,7 +176,7 @@ func toAPINumbers(n *incident.Numbers) apiNumbers {
 		RecommendedGracePeriod: n.RecommendedGracePeriod.Seconds(),
 	}
 	for _, w := range n.Windows {
-		a.Windows = append(a.Windows, apiWindow{w.Length.Seconds(), w.Bounces})
+		a.Windows = append(a.Windows, apiWindow{w.Length.Seconds(), w.Bounces, w.StaleReadds})
 	}
 	return a
 }

@@ -30,6 +30,9 @@ type address struct {
 	// changed is when it was lost or came back.
 	changed time.Time
 	span    *evidence.Span
+	// readds are the stale re-adds since the last loss. They belong to the incident of the next one. readded is when the first was.
+	readds  record.ByWindow
+	readded time.Time
 }
 
 func keyOf(x transition.Address) record.AddressKey {
@@ -55,6 +58,7 @@ func (l *addresses) lost(x transition.AddressLost) {
 	r.Lose(x)
 	l.pods.moveNotes(r, x, a.losses > 1)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
+	l.moveReadds(r, a, x)
 	l.takeOut(r, a, x)
 	if a.losses == 2 {
 		r.LostAgain++
@@ -132,9 +136,41 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 
 // consumerBounced counts for updates in place only.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
-	if a := l.lately[keyOf(x.Address)]; a != nil && a.record.Root().Cause == cause.InPlaceUpdate {
-		a.record.Root().Consumers.Count(x.Window)
+	if a := l.lately[keyOf(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
+		a.record.Root().ConsumerBounces.Count(x.Window)
 	}
+}
+
+// consumerReadded remembers a stale re-add until the address is lost: before that it belongs to no incident.
+func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
+	key := keyOf(x.Address)
+	a := l.lately[key]
+	if a == nil {
+		a = &address{}
+		l.lately[key] = a
+	}
+	if a.readded.IsZero() {
+		a.readded = x.Time
+	}
+	if a.changed.Before(x.Time) {
+		a.changed = x.Time
+	}
+	a.readds.Count(x.Window)
+}
+
+// moveReadds moves the stale re-adds of a lost address to its incident. If they misled clients that batch updates, it is reported.
+func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
+	if a.readded.IsZero() {
+		return
+	}
+	if x.Cause == cause.InPlaceUpdate {
+		r.StaleReadds.Take(a.readds)
+		r.Evidence.Add(evidence.Entry{Kind: evidence.StaleReadd, Time: a.readded, Service: x.Service, Name: nameOf(x.Address)})
+		if a.readds.Batched() > 0 {
+			l.records.Show(r)
+		}
+	}
+	a.readds, a.readded = record.ByWindow{}, time.Time{}
 }
 
 // serviceRemoved: nobody waits for the addresses of a Service that was deleted.

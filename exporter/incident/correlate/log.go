@@ -115,6 +115,8 @@ func (l *Log) observeService(x transition.Transition) {
 		l.addresses.returned(keyOf(x.Address), x.Time)
 	case transition.ConsumerBounced:
 		l.addresses.consumerBounced(x)
+	case transition.ConsumerReaddedStale:
+		l.addresses.consumerReadded(x)
 	case transition.OutageStarted:
 		l.services.outageStarted(x)
 	case transition.OutageEnded:

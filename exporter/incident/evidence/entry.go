@@ -31,6 +31,8 @@ const (
 	EndpointsOverwritten
 	EndpointsReset
 	AddressLost
+	// StaleReadd: clients put an address back whose container was being replaced.
+	StaleReadd
 	OutageStarted
 	HeartbeatSeen
 	AddressReturned

@@ -90,6 +90,9 @@ func (e *Entry) serviceSentence() string {
 		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
 	case AddressLost:
 		return fmt.Sprintf("%s lost %s%s", s, phrase.Count(e.count, "ready address", "ready addresses"), first)
+	case StaleReadd:
+		return fmt.Sprintf("%s: clients that applied the ready addresses would have put %s back%s before the container was replaced",
+			s, phrase.Count(e.count, "address", "addresses"), first)
 	case OutageStarted:
 		return s + " has no ready address left" + phrase.Times(e.count)
 	case AddressReturned:

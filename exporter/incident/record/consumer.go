@@ -1,34 +1,43 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// consumerBounces count the bounces that consumers see, by window as consumers.Windows has them.
-type consumerBounces [consumers.NumWindows]int
+// ByWindow counts what consumers do wrong, by window as consumers.Windows has them.
+type ByWindow [consumers.NumWindows]int
 
-// Count counts an address that a consumer would have put back and taken out again.
-func (c *consumerBounces) Count(window time.Duration) {
-	for i, x := range consumers.Windows() {
-		if x == window {
-			c[i]++
-		}
+// Count counts an address that a consumer would have put back wrongly.
+func (c *ByWindow) Count(window time.Duration) {
+	windows := consumers.Windows()
+	if i := slices.Index(windows[:], window); i >= 0 {
+		c[i]++
 	}
 }
 
-func (c *consumerBounces) take(from consumerBounces) {
+// Take adds other counts.
+func (c *ByWindow) Take(from ByWindow) {
 	for i, n := range from {
 		c[i] += n
 	}
 }
 
-func (c *consumerBounces) windows() []advice.Window {
+// Batched is how many consumers with a window above 0 count.
+func (c *ByWindow) Batched() (sum int) {
+	for _, n := range c[1:] {
+		sum += n
+	}
+	return sum
+}
+
+func (c *counts) windows() []advice.Window {
 	var all []advice.Window
 	for i, window := range consumers.Windows() {
-		all = append(all, advice.Window{Length: window, Bounces: c[i]})
+		all = append(all, advice.Window{Length: window, Bounces: c.ConsumerBounces[i], StaleReadds: c.StaleReadds[i]})
 	}
 	return all
 }

@@ -29,8 +29,9 @@ type counts struct {
 	// HeartbeatLost: a node lost its heartbeat, which explains what else happened to it.
 	HeartbeatLost bool
 	// ByCause counts the lost addresses. A cause may have cost none.
-	ByCause   map[cause.Cause]int
-	Consumers consumerBounces
+	ByCause map[cause.Cause]int
+	// ConsumerBounces are addresses that consumers put back and took out again, StaleReadds those whose container was being replaced.
+	ConsumerBounces, StaleReadds ByWindow
 
 	Outages    int
 	OutageTime time.Duration
@@ -119,7 +120,8 @@ func (c *counts) take(from *counts) {
 	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
 	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
 	c.Longest = max(c.Longest, from.Longest)
-	c.Consumers.take(from.Consumers)
+	c.ConsumerBounces.Take(from.ConsumerBounces)
+	c.StaleReadds.Take(from.StaleReadds)
 	for why, n := range from.ByCause {
 		c.ByCause[why] += n
 	}

@@ -105,7 +105,7 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 	case r.Kind == KindGracePeriod:
 		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(0, advice.DefaultGracePeriod)
 	case r.Cause == cause.InPlaceUpdate:
-		n.Windows = r.Consumers.windows()
+		n.Windows = r.windows()
 	}
 	return n
 }

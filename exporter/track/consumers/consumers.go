@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/totals"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // NumWindows is the number of Windows.
@@ -28,17 +29,21 @@ func Windows() [NumWindows]time.Duration { return windows }
 type Service interface {
 	Exists() bool
 	Namespace() string
+	Named() transition.Service
 	IsReady(address event.UID) bool
 }
 
 // Consumers are the consumers of all Services.
 type Consumers struct {
 	watches *watches.Watches
+	pods    podFacts
 	// bounceWindow is how soon after its removal an address must be put back, and removed again, to count as bounced.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
 	// open are the open batches of each window, in the order in which they close.
 	open [NumWindows]queue.Queue[batch]
+	// stale are the Services with pods that are being updated in place, and those that had stale re-adds.
+	stale map[Service]*staleness
 }
 
 type counts struct{ updates, bounces [NumWindows]uint64 }
@@ -65,24 +70,29 @@ type consumer struct {
 // turns are when a consumer removed an address, and when it put the address back after that.
 type turns struct{ out, back event.Moment }
 
-// Bounce is an address that a consumer put back and removed again.
-type Bounce struct {
+// Applied is an address that a consumer put back or removed when its window closed.
+type Applied struct {
 	Service Service
 	Address event.UID
 	At      time.Time
 	Window  time.Duration
 }
 
+// Closed is what consumers did wrong in the batches that closed: Bounces are addresses that they put back and removed again,
+// StaleReadds those that they put back although their container was about to be replaced, or gone.
+type Closed struct{ Bounces, StaleReadds []Applied }
+
 // New makes an empty set of consumers.
-func New(watches *watches.Watches, bounceWindow time.Duration) *Consumers {
-	return &Consumers{watches: watches, bounceWindow: bounceWindow}
+func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *Consumers {
+	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow, stale: map[Service]*staleness{}}
 }
 
 // Join and Leave keep the counts of a namespace for as long as it has Services.
 func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.Of(s.Namespace())) }
 
-// Leave removes a Service from the counts of its namespace.
+// Leave removes a Service from the counts of its namespace, and drops its own.
 func (c *Consumers) Leave(s Service) {
+	delete(c.stale, s)
 	c.namespaces.Leave(c.namespaces.Of(s.Namespace()), c.watches.Now())
 }
 
@@ -106,18 +116,17 @@ func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady boo
 	}
 }
 
-// Close applies the batches that are due by t, and returns the bounces. All batches of a window last equally long, so
-// the oldest is due first.
-func (c *Consumers) Close(t time.Time) (bounces []Bounce) {
+// Close applies the batches that are due by t. All batches of a window last equally long, so the oldest is due first.
+func (c *Consumers) Close(t time.Time) (closed Closed) {
 	for i := range c.open {
 		for open := &c.open[i]; !open.IsEmpty() && !open.Front().of.due.After(t); {
-			bounces = c.apply(open.Take(), i, bounces)
+			c.apply(open.Take(), i, &closed)
 		}
 	}
-	return bounces
+	return closed
 }
 
-func (c *Consumers) apply(b batch, window int, bounces []Bounce) []Bounce {
+func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	x := b.of
 	due := x.due
 	now, oldest := c.watches.Moment(due), c.watches.Moment(due.Add(-c.bounceWindow))
@@ -125,8 +134,9 @@ func (c *Consumers) apply(b batch, window int, bounces []Bounce) []Bounce {
 	x.due, x.applied = time.Time{}, nil
 	defer x.forget(oldest)
 	if !b.service.Exists() {
-		return bounces
+		return
 	}
+	closed.StaleReadds = c.readd(b.service, window, due, closed.StaleReadds)
 	updated := false
 	var bounced []event.UID
 	for id, wasReady := range applied {
@@ -146,9 +156,8 @@ func (c *Consumers) apply(b batch, window int, bounces []Bounce) []Bounce {
 	counts.bounces[window] += uint64(len(bounced))
 	slices.SortFunc(bounced, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range bounced {
-		bounces = append(bounces, Bounce{b.service, id, due, windows[window]})
+		closed.Bounces = append(closed.Bounces, Applied{b.service, id, due, windows[window]})
 	}
-	return bounces
 }
 
 // turn applies one address. It reports whether the consumer removes it soon after it put it back, not before oldest: a

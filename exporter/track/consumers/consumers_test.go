@@ -6,29 +6,47 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 type service struct{ ready bool }
 
-func (s *service) Exists() bool           { return true }
-func (s *service) Namespace() string      { return "shop" }
+func (s *service) Exists() bool      { return true }
+func (s *service) Namespace() string { return "shop" }
+func (s *service) Named() transition.Service {
+	return transition.Service{Namespace: "shop", Name: "web"}
+}
 func (s *service) IsReady(event.UID) bool { return s.ready }
 
 func TestConsumersAreKeptAsLongAsAnAddressMayBounce(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w := watches.New()
 	w.Count(event.Event{Seen: begin, Kind: event.KindService, Type: event.Bookmark})
-	c, s, set := New(w, time.Minute), &service{}, Set{}
+	c, s, set := New(w, nil, time.Minute), &service{}, Set{}
 	c.Changed(s, &set, event.ParseUID("pod/web-1"), true, begin.Add(10*time.Second))
 	c.Close(begin.Add(30 * time.Second))
-	for after, kept := range map[time.Duration]bool{60 * time.Second: true, 190 * time.Second: false} {
-		these := set
-		if these.of != nil {
-			copied := *these.of
-			these.of = &copied
+	for _, x := range []struct {
+		after time.Duration
+		kept  bool
+	}{{60 * time.Second, true}, {190 * time.Second, false}} {
+		if c.Forget(&set, begin.Add(x.after)); (set.of != nil) != x.kept {
+			t.Errorf("after %s: kept %v, want %v", x.after, !x.kept, x.kept)
 		}
-		if c.Forget(&these, begin.Add(after)); (these.of != nil) != kept {
-			t.Errorf("after %s: kept %v, want %v", after, !kept, kept)
+	}
+}
+
+type pods struct{ updating bool }
+
+func (p *pods) IsBeingUpdated(event.UID, time.Time) bool { return p.updating }
+
+func TestUpdatesThatAreOverAreForgotten(t *testing.T) {
+	p := &pods{updating: true}
+	c := New(watches.New(), p, time.Minute)
+	c.Updated(&service{ready: true}, event.ParseUID("pod/web-1"))
+	for _, updating := range []bool{true, false} {
+		p.updating = updating
+		if c.ForgetUpdates(time.Time{}); (len(c.stale) > 0) != updating {
+			t.Errorf("while the update lasts (%v): %d kept", updating, len(c.stale))
 		}
 	}
 }

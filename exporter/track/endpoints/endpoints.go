@@ -23,6 +23,8 @@ type podFacts interface {
 	// Find is a pod that exists, nil if there is none; Named knows deleted ones, too.
 	Find(id event.UID) *pods.Pod
 	Named(id event.UID) transition.Pod
+	// IsBeingUpdated is what consumers ask.
+	IsBeingUpdated(id event.UID, t time.Time) bool
 }
 
 // Settings are what the operator decides.
@@ -70,7 +72,7 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 		readFrom: settings.Source, services: newRegistry(), slices: map[event.UID]*source{}, objects: map[event.UID]*source{},
 		losses: losses, propagation: propagation{watches: watches, losses: losses}, manuals: manuals{watches, losses},
 		foreigners: newForeigners(settings.KnownManagers),
-		consumers:  consumers.New(watches, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
+		consumers:  consumers.New(watches, pods, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
 	}
 	if x.readFrom == 0 {
 		x.readFrom = event.KindEndpointSlice
@@ -84,7 +86,11 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 		x.propagation.podTurned(id, c.Ready, t)
 	}
 	for l := c.Services; l != nil; l = l.Rest {
-		x.divergence.mark(l.Service.(*service), t)
+		s := l.Service.(*service)
+		x.divergence.mark(s, t)
+		if c.Updated {
+			x.consumers.Updated(s, id)
+		}
 	}
 	x.losses.SettleCertainOf(id)
 }
@@ -99,10 +105,17 @@ func (x *Endpoints) Pass() {
 
 // closeBatches lets the consumers apply the batches that are due by t.
 func (x *Endpoints) closeBatches(t time.Time) {
-	for _, b := range x.consumers.Close(t) {
+	closed := x.consumers.Close(t)
+	for _, b := range closed.Bounces {
 		s := b.Service.(*service)
 		x.losses.ReportOf(s, b.Address, transition.ConsumerBounced{
 			At: at(b.At), Address: transition.Address{Service: s.Named(), ID: b.Address}, Window: b.Window,
+		})
+	}
+	for _, r := range closed.StaleReadds {
+		s := r.Service.(*service)
+		x.losses.ReportOf(s, r.Address, transition.ConsumerReaddedStale{
+			At: at(r.At), Address: transition.Address{Service: s.Named(), ID: r.Address, Pod: x.pods.Named(r.Address)}, Window: r.Window,
 		})
 	}
 	x.forgetOld(t)
@@ -115,6 +128,7 @@ func (x *Endpoints) forgetOld(t time.Time) {
 		return
 	}
 	x.forgotten = t
+	x.consumers.ForgetUpdates(t)
 	x.services.each(func(s *service) {
 		s.forgetLeft(t, x.settings.BounceWindow)
 		x.consumers.Forget(&s.consumers, t)

@@ -64,6 +64,11 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
+// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
+	return x.consumers.StaleReadds(into)
+}
+
 // Consumers appends what consumers of each namespace's Services would have done to into.
 func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
 	return x.consumers.All(into)

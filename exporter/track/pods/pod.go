@@ -152,9 +152,8 @@ func (p *Pod) container(name string, at int) *container {
 }
 
 // compareContainers counts in-place updates (one for each write that changes an image of a running pod) and
-// containers that restarted with Ready True before and after.
-func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) {
-	updated := false
+// containers that restarted with Ready True before and after. It reports whether an image changed.
+func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
 	for i := range o.Containers {
 		c := &o.Containers[i]
 		before := p.container(c.Name, i)
@@ -181,6 +180,7 @@ func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedRead
 		}
 		x.found.Add(transition.PodUpdatedInPlace{At: transition.At{Time: e.Seen}, Pod: p.named()})
 	}
+	return updated
 }
 
 func readyOf(o *event.Pod) event.Status {

@@ -72,6 +72,8 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 type Change struct {
 	// Turned: Ready changed. Ready: it is True now.
 	Turned, Ready bool
+	// Updated: an image was changed in place.
+	Updated bool
 	// Services are the existing Services that hold the pod.
 	Services *ServiceList
 }
@@ -87,8 +89,9 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p.noteLeaving(o)
 	ready := readyOf(o)
 	// A list shows that an image changed, but not that the pod was running then.
+	updated := false
 	if e.Type == event.Modified && p.running {
-		x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
+		updated = x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
 	}
 	turned := ready != p.ready
 	if turned {
@@ -97,7 +100,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	x.countOnLost(p, -1)
 	x.set(p, o)
 	x.noteStuck(o.UID, p, o, e.Seen)
-	return Change{Turned: turned, Ready: p.IsReady(), Services: p.existingServices()}
+	return Change{Turned: turned, Ready: p.IsReady(), Updated: updated, Services: p.existingServices()}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
@@ -146,6 +149,13 @@ func (x *Pods) Unlisted() []event.UID {
 
 // Find is a pod that exists; nil if there is none.
 func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
+
+// IsBeingUpdated reports whether an image of the pod was changed in place at most updateWindow before t, and the pod has not been
+// Ready with a new container since.
+func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
+	p := x.pods[id]
+	return p != nil && p.updated != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updated)) <= updateWindow
+}
 
 // Named is the name of a pod, also of one that was deleted recently; zero if it was never seen.
 func (x *Pods) Named(id event.UID) transition.Pod {

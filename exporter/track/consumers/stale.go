@@ -1,0 +1,98 @@
+package consumers
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// A client that batches endpoint updates applies the whole list of ready addresses when its window closes. An updater in place may
+// have taken its pods out at the load balancer before it changed their images. The kubelet reports these pods Ready until their old
+// containers are gone, so their addresses are still listed, and leave one by one. The client then puts those back that have not left.
+//
+// A stale re-add is such an address: an image of its pod was changed in place at most 2 minutes ago, the pod has not been Ready
+// with a new container since, and the address is ready when a window closes that any address of the Service opened.
+// It counts once for each image change and window: a window that closes later finds the address in rotation already.
+// kubeflap does not see the load balancer. It assumes that the updater had taken the address out.
+
+// podFacts are what consumers ask of package pods.
+type podFacts interface {
+	// IsBeingUpdated reports whether an image of the pod was changed in place shortly before t, and the pod has not been Ready
+	// with a new container since.
+	IsBeingUpdated(id event.UID, t time.Time) bool
+}
+
+// staleness is what is kept of a Service whose pods were updated in place.
+type staleness struct {
+	// updating are the addresses whose pods are being updated, and the windows whose consumers have put them back since.
+	updating map[event.UID][NumWindows]bool
+	readds   [NumWindows]uint64
+}
+
+// Updated takes in that an image of the pod of an address was changed in place.
+func (c *Consumers) Updated(s Service, address event.UID) {
+	x := c.stale[s]
+	if x == nil {
+		x = &staleness{updating: map[event.UID][NumWindows]bool{}}
+		c.stale[s] = x
+	}
+	x.updating[address] = [NumWindows]bool{}
+}
+
+// readd counts the stale addresses that the consumers of a window put back at t. It appends them to readds.
+func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
+	x := c.stale[s]
+	if x == nil {
+		return readds
+	}
+	var stale []event.UID
+	for id, readded := range x.updating {
+		if !readded[window] && s.IsReady(id) && c.pods.IsBeingUpdated(id, t) {
+			stale = append(stale, id)
+			readded[window] = true
+			x.updating[id] = readded
+		}
+	}
+	x.readds[window] += uint64(len(stale))
+	slices.SortFunc(stale, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+	for _, id := range stale {
+		readds = append(readds, Applied{s, id, t, windows[window]})
+	}
+	return readds
+}
+
+// ForgetUpdates drops the updates that are over by t.
+func (c *Consumers) ForgetUpdates(t time.Time) {
+	for s, x := range c.stale {
+		maps.DeleteFunc(x.updating, func(id event.UID, _ [NumWindows]bool) bool { return !c.pods.IsBeingUpdated(id, t) })
+		if len(x.updating) == 0 && x.readds == [NumWindows]uint64{} {
+			delete(c.stale, s)
+		}
+	}
+}
+
+// StaleReadds counts the stale re-adds of a Service by window.
+type StaleReadds struct {
+	transition.Service
+	ByWindow [NumWindows]uint64
+}
+
+// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
+	begin := len(into)
+	for s, x := range c.stale {
+		if x.readds != [NumWindows]uint64{} {
+			into = append(into, StaleReadds{s.Named(), x.readds})
+		}
+	}
+	slices.SortFunc(into[begin:], func(a, b StaleReadds) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return into
+}
