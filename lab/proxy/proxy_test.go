@@ -184,6 +184,8 @@ func TestADelayedWatchIsLateAndInOrder(t *testing.T) {
 func TestAFrozenWatchIsSilentUntilItThaws(t *testing.T) {
 	s, p, client := through(t)
 	frozen, other := follow(t, client, p.URL+pods), follow(t, client, p.URL+nodes)
+	s.events["pods"] <- "open"
+	expect(t, frozen, "open") // otherwise the new watch may take what was meant for this one
 	p.Freeze(OpenWatches, "pods")
 	s.events["pods"] <- "a"
 	s.events["nodes"] <- "b"
