@@ -13,6 +13,7 @@ type Incident struct {
 	State     string `json:"state"`
 	Scope     string `json:"scope"`
 	Cause     string `json:"cause"`
+	Verdict   string `json:"verdict"`
 	Namespace string `json:"namespace"`
 	Subject   string `json:"subject"`
 	Summary   string `json:"summary"`

@@ -20,7 +20,7 @@ func endpointsReset() Scenario {
 	return Scenario{
 		Name:     "endpoints-reset",
 		Summary:  "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
-		Incident: Incident{"service", "endpoints_reset", "Remove the selector of Service kube-system/kube-scheduler"},
+		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
 		// Endpoints of a Service with a selector are not mirrored: what is wiped there no slice ever held.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},
 		Pages:      endpointsResetPages(),

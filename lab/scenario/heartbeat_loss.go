@@ -22,7 +22,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		ByRelease: true,
 		Name:      "heartbeat-loss",
 		Summary:   "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
-		Incident:  Incident{"node", "node_heartbeat_lost", "--node-monitor-grace-period to "},
+		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
 		// The kubelet's node alone has lost addresses.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{

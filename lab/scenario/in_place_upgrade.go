@@ -24,7 +24,7 @@ func inPlaceUpgrade() Scenario {
 	return Scenario{
 		Name:     "in-place-upgrade",
 		Summary:  "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
-		Incident: Incident{"workload", "inplace_update", "readiness gate"},
+		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
 		// The second time, too, they go because of the image that was changed before.
 		LastLosses: map[string]string{"web": "inplace_update"},
 		Pages: []Page{

@@ -27,7 +27,7 @@ func kubeletRestart() Scenario {
 	return Scenario{
 		Name:     "kubelet-restart",
 		Summary:  "on the oldest release a kubelet restarts: its pods are not ready until they are probed again",
-		Incident: Incident{"node", "kubelet_restart", "v1.35"},
+		Incident: Incident{"node", "kubelet_restart", "node", "v1.35"},
 		Causes:   []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
 		Options:  cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {

@@ -68,7 +68,7 @@ type Loss struct {
 
 // Incident is the answer to why: its scope and cause, and what its remedy must name.
 type Incident struct {
-	Scope, Cause, Remedy string
+	Scope, Cause, Verdict, Remedy string
 }
 
 // Page is an alert: the object that its text must name, and what else it must say. Remedy

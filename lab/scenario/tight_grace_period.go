@@ -10,7 +10,7 @@ func tightGracePeriod() Scenario {
 	return Scenario{
 		Name:     "tight-grace-period",
 		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
-		Incident: Incident{"control_plane", "node_heartbeat_lost", "less than 20s is always unsafe"},
+		Incident: Incident{"control_plane", "node_heartbeat_lost", "grace_period", "less than 20s is always unsafe"},
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
 			Says:   []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=60s"},

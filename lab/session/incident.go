@@ -61,7 +61,7 @@ func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 		return compare.Incident{}, err
 	}
 	for _, x := range told.Incidents {
-		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && strings.Contains(x.Remedy, want.Remedy) {
+		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && x.Verdict == want.Verdict && strings.Contains(x.Remedy, want.Remedy) {
 			return x, nil
 		}
 	}

@@ -74,7 +74,9 @@ type Session struct {
 	base     compare.Base
 	kubeflap []*cluster.Process
 	proxies  []*proxy.Proxy
-	seconds  []second
+	// late are the metrics of each kubeflap when the scenario started.
+	late    map[string]truth.Counts
+	seconds []second
 	// account is a kubeconfig with kubeflap's rights.
 	account string
 	// record is the one of them that records.
@@ -144,10 +146,14 @@ func (s *Session) begin(ctx context.Context) (err error) {
 // play lets the scenario happen once and compares what was counted.
 func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
+	var err error
+	if s.late, err = s.lateBeforeStart(ctx); err != nil {
+		return fmt.Errorf("before %s: %w", s.scenario.Name, err)
+	}
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
 	stopLag := s.lag(ctx)
-	err := s.scenario.Run(ctx, s.lab)
+	err = s.scenario.Run(ctx, s.lab)
 	stopLag()
 	defer seen()
 	if err != nil {
