@@ -127,3 +127,17 @@ func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
 		equal(t, "late after "+string(reason), s.at(29.7).lates(), late)
 	}
 }
+
+// etcd stalls for 45 s. Kubelets have sent their renewals in time, and the API server writes them when etcd is back. A read shows one just
+// before the watch does. That is no lag of the watch: reads during the stall have proven that nothing was renewed.
+func TestARenewalThatWaitedForEtcdIsLate(t *testing.T) {
+	s := threeNodes(t)
+	s.at(31.6).reads("", lease("a", 9), lease("b", 10), lease("c", 11))
+	s.at(51.6).reads("", lease("a", 9), lease("b", 10), lease("c", 11))
+	equal(t, "late and missed during the stall", s.at(52).lates(), 6)
+	before := count[transition.HeartbeatSeen](s)
+	s.at(55).watch(event.Asking, event.KindLease).is(event.Read, lease("a", 19))
+	s.at(55.1).modified(lease("a", 19), lease("b", 20), lease("c", 21))
+	equal(t, "late and missed", s.lates(), 6)
+	equal(t, "measured intervals", count[transition.HeartbeatSeen](s)-before, 3)
+}

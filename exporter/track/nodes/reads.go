@@ -47,6 +47,9 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 		return false
 	}
 	mark := x.period / 2
+	if x.reads.proven.After(x.intervalStart(n).Add(mark)) {
+		return false // a read has proven that it was late: etcd took a write that had waited
+	}
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
