@@ -41,7 +41,7 @@ func orderless(told truth.Counts) truth.Counts {
 	for series, value := range told {
 		switch name := truth.Name(series); {
 		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
-			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"):
+			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
 			// Of the process, of the watches themselves, and of what lies between two of them.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
 			// A kubelet brings a pod back after five seconds more or less: whether a window of five has closed is luck.
