@@ -94,11 +94,21 @@ func (s Span) Rest(told truth.Counts) []Difference {
 }
 
 // Paces compares two replays of the same recording, at once and at some pace: of
-// everything but the process itself they must tell the same.
+// everything but the process itself and the incidents they must tell the same.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
-		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
+		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name) && !OfIncidents(name)
 	}))
+}
+
+// OfIncidents reports whether a metric tells of incidents. They start, merge and end by the
+// passing of time too, so they depend on when kubeflap is asked.
+func OfIncidents(name string) bool {
+	switch name {
+	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_node_verdict", "kubeflap_service_verdict":
+		return true
+	}
+	return false
 }
 
 // ofProcess reports whether a metric is of kubeflap's process and not of the cluster.

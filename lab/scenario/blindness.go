@@ -122,12 +122,10 @@ func (b *blindness) unmoved() error {
 		switch name {
 		case "kubeflap_node_heartbeats_total", "kubeflap_node_heartbeat_age_seconds", "kubeflap_node_clock_offset_seconds":
 			return true
-		case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_node_verdict", "kubeflap_service_verdict":
-			return true // an incident ends by the passing of time
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
 			return b.excused
 		}
-		return !strings.HasPrefix(name, "kubeflap_") || strings.HasPrefix(name, "kubeflap_watch_") ||
+		return !strings.HasPrefix(name, "kubeflap_") || strings.HasPrefix(name, "kubeflap_watch_") || compare.OfIncidents(name) ||
 			strings.HasPrefix(name, "kubeflap_node_heartbeat_interval")
 	}
 	all := maps.Clone(b.before)
