@@ -132,5 +132,5 @@ func (p *pipeline) unwatched() []watches.Watch {
 	return all
 }
 
-// unready returns the resources because of which /-/ready fails now.
+// unready returns the resources that make /-/ready fail now.
 func (p *pipeline) unready() []watches.Watch { return p.tracker.Unready(p.now()) }

@@ -136,7 +136,7 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance does what is due by t, in its order, so that it does not matter how often anyone asks.
+// advance runs the timers that are due by t, in the order of their times.
 func (l *Log) advance(t time.Time) {
 	limit := l.records.Advance(t).Add(-delay)
 	if l.swept.IsZero() {

@@ -63,6 +63,14 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
+// detach takes a source away from its Service. The Service goes if that was the last object to show it.
+func (r *registry) detach(h *source) {
+	s := h.service
+	i := slices.Index(s.sources, h)
+	s.sources = slices.Delete(s.sources, i, i+1)
+	r.forgetIfGone(s)
+}
+
 // forgetIfGone drops a Service that no object shows any more.
 func (r *registry) forgetIfGone(s *service) {
 	if s.exists || len(s.sources) > 0 {

@@ -1,8 +1,6 @@
 package endpoints
 
 import (
-	"slices"
-
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 )
@@ -184,19 +182,11 @@ func attach(h *source, s *service) {
 	s.sources = append(s.sources, h)
 }
 
-// detach takes a source away from its Service. The Service goes if that was the last object to show it.
-func (x *Endpoints) detach(h *source) {
-	s := h.service
-	i := slices.Index(s.sources, h)
-	s.sources = slices.Delete(s.sources, i, i+1)
-	x.services.forgetIfGone(s)
-}
-
 // move gives a source to another Service, where its addresses are a baseline.
 func (x *Endpoints) move(h *source, to *service) {
 	origins := x.unmerge(h)
 	h.service.subtract(h)
-	x.detach(h)
+	x.services.detach(h)
 	attach(h, to)
 	x.remerge(h, origins)
 	to.add(h)
@@ -252,5 +242,5 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 	}
 	e.Kind = h.kind
 	x.hold(h, e, nil, false)
-	x.detach(h)
+	x.services.detach(h)
 }
