@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -139,7 +140,7 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 
 // snapshot is a copy of the tracker's numbers: the tracker must not wait until they are written.
 type snapshot struct {
-	grace       nodes.Grace
+	grace       grace.Setting
 	source      string
 	nodes       []nodes.Node
 	services    []endpoints.Service

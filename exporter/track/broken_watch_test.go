@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -116,5 +116,5 @@ func TestControllerManagerOfAnotherClusterIsNotBelieved(t *testing.T) {
 	pending := controllerManager("n", "v1.36.3", 2e9)
 	pending.Phase = "Pending"
 	s := newStory(t, Settings{}).added(server("v1.36.3"), elsewhere, pending)
-	equal(t, "source", s.GracePeriod().Source, nodes.SourceDefault)
+	equal(t, "source", s.GracePeriod().Source, grace.SourceDefault)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -73,4 +74,4 @@ func (t *Tracker) Synced() bool { return asOf(t, time.Time{}, t.watches.AllSynce
 func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.endpoints.Source) }
 
 // GracePeriod is the node monitor grace period in force; Period is 0 while it is not known.
-func (t *Tracker) GracePeriod() nodes.Grace { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
+func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }

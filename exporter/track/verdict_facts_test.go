@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/nodes"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -68,16 +68,16 @@ func TestWhatAnnouncesADeparture(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*event.Node)
-		want   nodes.DepartureReason
+		want   departure.Reason
 	}{
 		{"nothing", func(*event.Node) {}, ""},
-		{"a taint of the Cluster Autoscaler", func(n *event.Node) { n.Taints = []event.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, nodes.DepartureTaint},
+		{"a taint of the Cluster Autoscaler", func(n *event.Node) { n.Taints = []event.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, departure.Taint},
 		{"a taint that follows a failure", func(n *event.Node) { n.Taints = []event.Taint{{Key: "node.kubernetes.io/out-of-service"}} }, ""},
-		{"its deletion", func(n *event.Node) { n.Deletion = clock(4000) }, nodes.DepartureDeletion},
+		{"its deletion", func(n *event.Node) { n.Deletion = clock(4000) }, departure.Deletion},
 		{"a lifecycle condition", func(n *event.Node) {
 			n.Lifecycle = []event.LifecycleCondition{{Type: event.DrainInProgress, Status: event.StatusTrue}}
-		}, nodes.DepartureCondition},
-		{"a cordon", func(n *event.Node) { n.Unschedulable = true }, nodes.DepartureCordon},
+		}, departure.Condition},
+		{"a cordon", func(n *event.Node) { n.Unschedulable = true }, departure.Cordon},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := renewing(t, 4000, aNode("node-1", ready, -5000))
@@ -107,7 +107,7 @@ func TestACordonOfANodeThatFlapsAnnouncesNothing(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, -1000), lease("node-1", 0))
 	s.at(20).modified(aNode("node-1", notReady, 20)).at(30).modified(aNode("node-1", ready, 30))
 	s.at(600).modified(cordoned)
-	equal(t, "departing", s.node("node-1").Departing, nodes.DepartureReason(""))
+	equal(t, "departing", s.node("node-1").Departing, departure.Reason(""))
 }
 
 func TestACordonAnnouncesForAnHour(t *testing.T) {
@@ -115,8 +115,8 @@ func TestACordonAnnouncesForAnHour(t *testing.T) {
 	cordoned.Unschedulable = true
 	s := renewing(t, 4000, aNode("node-1", ready, -5000))
 	s.at(4001).modified(cordoned)
-	equal(t, "departing after 59 minutes", s.at(4001+59*60).node("node-1").Departing, nodes.DepartureCordon)
-	equal(t, "departing after 61 minutes", s.at(4001+61*60).node("node-1").Departing, nodes.DepartureReason(""))
+	equal(t, "departing after 59 minutes", s.at(4001+59*60).node("node-1").Departing, departure.Cordon)
+	equal(t, "departing after 61 minutes", s.at(4001+61*60).node("node-1").Departing, departure.Reason(""))
 }
 
 func TestAManagedControlPlaneIsKnownByVersionOrLabel(t *testing.T) {

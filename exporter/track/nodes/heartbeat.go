@@ -71,7 +71,7 @@ func (x *Nodes) beat(n *node, t time.Time) {
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
-		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.outlived(interval) {
+		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.Outlived(interval) {
 			x.graceChanged()
 		}
 		x.found.Add(transition.HeartbeatSeen{At: at(t), Node: n.name, Interval: interval})

@@ -17,7 +17,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 		return // an older recording does not have them
 	}
 	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
-		x.grace.aks = true
+		x.grace.IsAKS()
 	}
 	var labels []label
 	for _, l := range event.NodeLabels() {

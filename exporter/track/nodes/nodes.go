@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -16,7 +18,7 @@ import (
 // Nodes are the nodes of a cluster.
 type Nodes struct {
 	heartbeats
-	grace graceFinder
+	grace grace.Finder
 	nodes map[string]*node
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
@@ -37,7 +39,7 @@ type node struct {
 	// bootID is a hash of the machine's bootID, 0 if it was never reported. troubled is when the node was last late or not Ready.
 	bootID    uint64
 	troubled  time.Time
-	departure departure
+	departure departure.Departure
 	labels    []label
 	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
 	markedInTime uint64
@@ -48,7 +50,7 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: newGraceFinder(gracePeriod), nodes: map[string]*node{}}
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}}
 	x.graceChanged()
 	return x
 }
@@ -83,11 +85,11 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
 		n.condition = firstCondition(e, o.Ready)
-		n.noteDeparture(e, o)
+		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 		x.firstHeartbeat(n, e, o.Ready)
 		return false
 	}
-	n.noteDeparture(e, o)
+	n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 	x.statusHeartbeat(n, e, o.Ready)
 	return x.applyReady(n, e, o.Ready)
 }

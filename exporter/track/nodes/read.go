@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/departure"
 )
 
 // Node is the state of a node, as of the time of the question.
@@ -27,7 +28,7 @@ type Node struct {
 	ClockOffset time.Duration
 	ClockKnown  bool
 	// Departing is what announced that the node will leave; empty if nothing did.
-	Departing DepartureReason
+	Departing departure.Reason
 	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
 	MarkedInTime uint64
 }
@@ -58,7 +59,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	if n.ready != event.StatusTrue {
 		v.Unready += t.Sub(n.since)
 	}
-	v.Departing, _ = n.departing(t)
+	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime = n.markedInTime
 	lead, ok := h.leads.max(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite

@@ -105,11 +105,11 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 	n.transitions[to]++
 	switch to {
 	case event.StatusFalse:
-		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.announced(t)}
+		change.Loss = transition.NodeLoss{Trigger: n.trigger(cause.NodeNotReady), Announced: n.departure.Announced(t)}
 		n.troubled = t
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)
-		change.Loss.Managed = x.grace.isManaged()
+		change.Loss.Managed = x.grace.IsManaged()
 		change.Loss.MarkedAge = markedAge
 		n.troubled = t
 	}
@@ -147,7 +147,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
 	}
-	x.grace.sample(e.Seen.Sub(h.last), e.Seen)
+	x.grace.Sample(e.Seen.Sub(h.last), e.Seen)
 	x.graceChanged()
 }
 
@@ -182,7 +182,7 @@ const nextHeartbeat = 10 * time.Second
 // loss identifies the loss of a silent node.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Labels: x.sharing(n),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Labels: x.sharing(n),
 	}
 }
 

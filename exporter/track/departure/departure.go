@@ -1,4 +1,5 @@
-package nodes
+// Package departure finds what announces that a node will leave.
+package departure
 
 import (
 	"time"
@@ -6,15 +7,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// DepartureReason is what announces that a node will leave: the value of the label `reason`.
-type DepartureReason string
+// Reason is what announces that a node will leave: the value of the label `reason`.
+type Reason string
 
 // The reasons.
 const (
-	DepartureTaint     DepartureReason = "taint"
-	DepartureDeletion  DepartureReason = "deletion"
-	DepartureCondition DepartureReason = "condition"
-	DepartureCordon    DepartureReason = "cordon"
+	Taint     Reason = "taint"
+	Deletion  Reason = "deletion"
+	Condition Reason = "condition"
+	Cordon    Reason = "cordon"
 )
 
 const (
@@ -25,10 +26,10 @@ const (
 	troubleBefore = time.Hour
 )
 
-// departure is what announces that a node will leave.
-type departure struct {
+// Departure is what announces that a node will leave. The zero value is of a node that stays.
+type Departure struct {
 	// reason is the announcement by a taint, a deletion or a condition, with its name; empty if there is none. since is when it was first seen.
-	reason DepartureReason
+	reason Reason
 	name   string
 	since  time.Time
 	// cordoned is when the node became unschedulable, zero if it is schedulable. sound: it had been well for long.
@@ -36,9 +37,8 @@ type departure struct {
 	sound    bool
 }
 
-// noteDeparture takes in what announces that a node will leave.
-func (n *node) noteDeparture(e event.Event, o *event.Node) {
-	d := &n.departure
+// Note takes in a Node. troubled is when it was last late or not Ready, isReady whether it is Ready now.
+func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
 	if reason, name := announcementOf(o); reason != d.reason || name != d.name {
 		d.reason, d.name, d.since = reason, name, e.Seen
 	}
@@ -46,49 +46,48 @@ func (n *node) noteDeparture(e event.Event, o *event.Node) {
 	case !o.Unschedulable:
 		d.cordoned = time.Time{}
 	case d.cordoned.IsZero():
-		d.cordoned, d.sound = e.Seen, e.Seen.Sub(n.troubled) > troubleBefore && n.ready == event.StatusTrue
+		d.cordoned, d.sound = e.Seen, e.Seen.Sub(troubled) > troubleBefore && isReady
 	}
 }
 
-func announcementOf(o *event.Node) (DepartureReason, string) {
+func announcementOf(o *event.Node) (Reason, string) {
 	for i := range o.Taints {
 		if event.IsRemovalTaint(o.Taints[i].Key) {
-			return DepartureTaint, o.Taints[i].Key
+			return Taint, o.Taints[i].Key
 		}
 	}
 	if !o.Deletion.IsZero() {
-		return DepartureDeletion, ""
+		return Deletion, ""
 	}
 	for _, c := range o.Lifecycle {
 		if c.Status == event.StatusTrue {
-			return DepartureCondition, string(c.Type)
+			return Condition, string(c.Type)
 		}
 	}
 	return "", ""
 }
 
-// departing is why a node was about to leave at t; empty if nothing had announced that.
-func (n *node) departing(t time.Time) (reason DepartureReason, name string) {
-	d := &n.departure
+// At is why a node was about to leave at t; empty if nothing had announced that. The name is that of the taint or the condition.
+func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
 	case d.reason != "" && !d.since.After(t):
 		return d.reason, d.name
 	case d.sound && !d.cordoned.IsZero() && !d.cordoned.After(t) && t.Sub(d.cordoned) <= cordonAnnounces:
-		return DepartureCordon, ""
+		return Cordon, ""
 	}
 	return "", ""
 }
 
-// announced says what had announced the departure of a node by t; empty if nothing had.
-func (n *node) announced(t time.Time) string {
-	switch reason, name := n.departing(t); reason {
-	case DepartureTaint:
+// Announced says what had announced the departure of a node by t; empty if nothing had.
+func (d *Departure) Announced(t time.Time) string {
+	switch reason, name := d.At(t); reason {
+	case Taint:
 		return "the taint " + name
-	case DepartureDeletion:
+	case Deletion:
 		return "its deletion"
-	case DepartureCondition:
+	case Condition:
 		return "the condition " + name
-	case DepartureCordon:
+	case Cordon:
 		return "a cordon"
 	}
 	return ""
