@@ -8,6 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
 // divergesAfter is how long Endpoints, slices and pods may disagree: the controllers follow the pods, and each other,
@@ -89,11 +90,11 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 // endpointsOf are the addresses of the Endpoints object that the slices are compared with, until the next event; compare is false if there is nothing to
 // compare. Manually managed addresses of a Service with a selector never get into slices: kubeflap_service_selector_conflict reports them.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
-	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || s.inConflict() {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) {
 		return nil, false
 	}
 	for _, h := range s.sources {
-		if h.kind == event.KindEndpoints && !h.truncated {
+		if h.Kind == event.KindEndpoints && !h.truncated {
 			x.scratch = addresses.Sorted(h.entries, x.scratch)
 			return x.scratch, true
 		}

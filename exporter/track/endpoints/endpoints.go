@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -57,8 +58,7 @@ type Endpoints struct {
 
 	losses      *losses.Losses
 	propagation propagation
-	manuals     manuals
-	foreigners  foreigners
+	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
 	// forgotten is when the addresses that are too old to bounce were last dropped.
@@ -70,9 +70,9 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 	x := &Endpoints{
 		settings: settings, watches: watches, found: found, pods: pods,
 		readFrom: settings.Source, services: newRegistry(), slices: map[event.UID]*source{}, objects: map[event.UID]*source{},
-		losses: losses, propagation: propagation{watches: watches, losses: losses}, manuals: manuals{watches, losses},
-		foreigners: newForeigners(settings.KnownManagers),
-		consumers:  consumers.New(watches, pods, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
+		losses: losses, propagation: propagation{watches: watches, losses: losses},
+		writers:   writers.New(watches, losses, settings.KnownManagers),
+		consumers: consumers.New(watches, pods, settings.BounceWindow), divergence: divergence{watches: watches, pods: pods},
 	}
 	if x.readFrom == 0 {
 		x.readFrom = event.KindEndpointSlice

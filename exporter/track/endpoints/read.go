@@ -7,6 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
 // Service is the state of a Service, as of the time of the question.
@@ -51,7 +52,7 @@ func (x *Endpoints) All(into []Service) []Service {
 }
 
 func (s *service) read(t time.Time) Service {
-	count := &s.addresses.Count
+	count, manual := &s.addresses.Count, s.writers.Manual()
 	return Service{
 		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.selector,
 		Ready: count[addresses.Ready], NotReady: count[addresses.NotReady], Terminating: count[addresses.Terminating],
@@ -59,8 +60,8 @@ func (s *service) read(t time.Time) Service {
 		Added: s.added, Removed: s.removed, Bounces: s.bounces,
 		Outages: s.outage.count, OutageTime: s.outage.asOf(t),
 		Lost: s.ledger.Lost, Losses: s.ledger.ByCause, LastLoss: s.ledger.Last, LastCause: s.ledger.LastCause,
-		Manual: s.manual.ever, ResetsWithSelector: s.manual.resetsWithSelector, ResetsSelectorless: s.manual.resetsSelectorless,
-		SelectorConflict: s.inConflict(), Diverging: s.diverging.asOf(t), ForeignAddresses: s.foreignAddresses(),
+		Manual: manual.Ever, ResetsWithSelector: manual.ResetsWithSelector, ResetsSelectorless: manual.ResetsSelectorless,
+		SelectorConflict: writers.InConflict(s), Diverging: s.diverging.asOf(t), ForeignAddresses: writers.ForeignAddresses(s),
 	}
 }
 

@@ -68,6 +68,7 @@ func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)
 	s.sources = slices.Delete(s.sources, i, i+1)
+	s.writers.Detach(&h.Source)
 	r.forgetIfGone(s)
 }
 

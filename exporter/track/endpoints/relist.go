@@ -30,7 +30,7 @@ func (x *Endpoints) remember(h *source, e event.Event) {
 		return
 	}
 	s.remembered = x.watches.Generation(e.Kind)
-	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], s.manual.slices})
+	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], s.writers.ManualInSlices()})
 }
 
 // compareWithPast counts the changes that a complete list shows.
@@ -43,10 +43,7 @@ func (x *Endpoints) compareWithPast(e event.Event) {
 			x.compareAddresses(s, before.addresses)
 			x.settle(s)
 		}
-		if s.exists {
-			x.manuals.compare(s, before.manual, s.manual.slices, false) // those of mirrors are counted in Endpoints
-		}
-		x.manuals.checkConflict(s.service, e.Seen)
+		x.writers.CompareSlices(s.written(), before.manual)
 	}
 }
 

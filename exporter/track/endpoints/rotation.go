@@ -7,6 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -25,6 +26,11 @@ type shift struct {
 	mirrored, foreign, known bool
 	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
 	readyBefore, lossesBefore int
+}
+
+// written is the event for those who follow writers.
+func (s shift) written() writers.Change {
+	return writers.Change{Service: s.service, At: s.at, Version: s.version, Quiet: s.quiet}
 }
 
 func (x *Endpoints) shiftOf(h *source, e event.Event) shift {

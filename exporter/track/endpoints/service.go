@@ -8,6 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -35,11 +36,9 @@ type service struct {
 	outage outage
 	ledger losses.Ledger
 
-	// sources are the slices and Endpoints that hold its addresses. managed counts
-	// their addresses with a targetRef, which only a controller writes.
+	// sources are the slices and Endpoints that hold its addresses.
 	sources []*source
-	managed int
-	manual  manual
+	writers writers.Set
 
 	consumers consumers.Set
 	diverging diverging
@@ -93,7 +92,16 @@ func (s *service) Named() transition.Service {
 }
 
 // WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
-func (s *service) WasCleared() bool { return s.selector && s.manual.endpoints == 0 }
+func (s *service) WasCleared() bool { return s.selector && s.writers.ManualInEndpoints() == 0 }
+
+// HasSelector reports whether the Service has a selector.
+func (s *service) HasSelector() bool { return s.selector }
+
+// UID is the Service's UID.
+func (s *service) UID() event.UID { return s.uid }
+
+// Writers are who writes the Service's addresses.
+func (s *service) Writers() *writers.Set { return &s.writers }
 
 // Ledger is what is known of the Service's losses.
 func (s *service) Ledger() *losses.Ledger { return &s.ledger }
@@ -116,7 +124,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	s.generation = x.watches.Generation(e.Kind)
 	s.kind, s.selector, s.publish = o.Type, len(o.Selector) > 0, o.PublishNotReady
 	s.noteChoice(e, o)
-	x.manuals.checkConflict(s, e.Seen)
+	x.writers.Check(s, e.Seen)
 }
 
 // noteChoice notes when a Service begins to select other pods: that may explain losses that were seen before it.

@@ -3,41 +3,22 @@ package endpoints
 import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
 // source is a slice or an Endpoints object: it holds addresses of one Service.
 type source struct {
+	writers.Source
 	service    *service
-	kind       event.Kind
 	generation uint32
 	// owner is the UID of the Service that it names as its owner; zero if it names none.
 	owner event.UID
-	// writer is a hash of the field manager that wrote the addresses when they were first seen.
-	writer uint64
-	// mirrored: a slice that mirrors Endpoints. controlled: a slice that the EndpointSlice controller keeps.
-	mirrored, controlled bool
 	// truncated: it left addresses out when it was last seen.
 	truncated bool
 	// entries are in the order of the object. repeated: it has some address more than once.
 	entries  []addresses.Entry
 	repeated bool
-	// manual counts the addresses without a targetRef, managed those with one.
-	manual, managed int
-	// version is the resourceVersion of Endpoints with manually managed addresses.
-	version string
-	// keeper writes the addresses. foreign are those that are foreign beside a selector.
-	keeper  keeper
-	foreign []event.UID
-	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
-	overwritten bool
 }
-
-const (
-	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution renamed it.
-	managerName         = "kube-controller-manager"
-	sliceController     = "endpointslice-controller.k8s.io"
-	mirroringController = "endpointslicemirroring-controller.k8s.io"
-)
 
 // ApplySlice takes in an event of an EndpointSlice.
 func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
@@ -56,7 +37,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	case o.Service == "":
 		return
 	case h == nil:
-		h = &source{kind: event.KindEndpointSlice, owner: o.Owner}
+		h = &source{Source: writers.OfSlice(), owner: o.Owner}
 		x.slices[o.UID] = h
 		attach(h, x.services.owned(k, o.Owner))
 	case h.owner != o.Owner:
@@ -65,9 +46,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 			x.move(h, s)
 		}
 	}
-	h.mirrored, h.controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
-	x.noteWriter(h, e, o.Writer)
-	x.foreigners.inSlice(h, o)
+	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
 	x.hold(h, e, o.Addresses, false)
 }
 
@@ -79,41 +58,24 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	}
 	h := x.objects[o.UID]
 	if h == nil {
-		h = &source{kind: event.KindEndpoints, overwritten: true}
+		h = &source{Source: writers.OfEndpoints()}
 		x.objects[o.UID] = h
 		attach(h, x.services.owned(key{o.Namespace, o.Name}, event.UID{}))
 	}
-	x.noteWriter(h, e, o.Writer)
-	x.foreigners.inEndpoints(h, o)
-	h.overwritten = h.overwritten && x.foreigners.wasOverwritten(o)
+	x.writers.SeeEndpoints(h.service, &h.Source, e, o, x.readFrom)
 	x.hold(h, e, o.Addresses, o.Truncated)
-}
-
-// noteWriter notes that somebody edits an object that a controller keeps: its writer changed. A placeholder without addresses has no
-// writer. The controller itself, by its usual name, is no other writer.
-func (x *Endpoints) noteWriter(h *source, e event.Event, writer string) {
-	if writer == "" {
-		return
-	}
-	is := event.Hash(writer)
-	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.kind == x.readFrom {
-		h.service.ledger.Edited = e.Seen
-	}
-	if h.writer == 0 || writer == managerName {
-		h.writer = is
-	}
 }
 
 // hold makes the addresses of an event the source's.
 func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncated bool) {
 	h.generation = x.watches.Generation(e.Kind)
-	relisting := h.kind == event.KindEndpointSlice && x.watches.Relisting(e)
+	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
 	if relisting {
 		x.remember(h, e)
 	}
 	s := x.shiftOf(h, e)
-	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.mirrored
-	s.foreign, s.known = h.keeper == foreigner && s.selector, h.keeper == knownManager
+	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
+	s.foreign, s.known = writers.IsForeign(h.service, &h.Source), h.IsKnown()
 	h.truncated = truncated
 	if h.sameAddresses(held) {
 		x.restate(s, h, held)
@@ -123,7 +85,7 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	if !relisting {
 		x.settle(s)
 	}
-	x.manuals.count(s, h, held)
+	x.writers.Count(s.written(), &h.Source, held)
 	x.losses.SettleCertainFrom(s.lossesBefore)
 	x.divergence.mark(h.service, e.Seen)
 }
@@ -148,7 +110,7 @@ func (x *Endpoints) restate(s shift, h *source, held []event.Address) {
 		entry := &h.entries[i]
 		before := entry.State
 		entry.State = addresses.StateOf(&held[i])
-		if before != entry.State && h.kind == x.readFrom {
+		if before != entry.State && h.Kind == x.readFrom {
 			x.shift(s, entry.UID, addresses.OriginOf(&held[i]), before, entry.State)
 		}
 	}
@@ -160,7 +122,7 @@ func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
 	h.entries = addresses.Store(h.entries, held)
 	x.scratch.after = addresses.Sorted(h.entries, x.scratch.after)
 	h.repeated = len(x.scratch.after) < len(h.entries)
-	if h.kind != x.readFrom {
+	if h.Kind != x.readFrom {
 		return
 	}
 	addresses.Compare(x.scratch.before, x.scratch.after, addresses.UIDOf, func(was, is *addresses.Placed) {
@@ -180,16 +142,17 @@ func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
 func attach(h *source, s *service) {
 	h.service = s
 	s.sources = append(s.sources, h)
+	s.writers.Attach(&h.Source)
 }
 
 // move gives a source to another Service, where its addresses are a baseline.
 func (x *Endpoints) move(h *source, to *service) {
 	origins := x.unmerge(h)
-	h.service.subtract(h)
+	h.service.writers.Subtract(&h.Source)
 	x.services.detach(h)
 	attach(h, to)
 	x.remerge(h, origins)
-	to.add(h)
+	to.writers.Add(&h.Source)
 }
 
 // unmerge takes a source's addresses out of its Service without counting. It
@@ -213,7 +176,7 @@ func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
 
 // eachMerged calls do for each of a source's addresses, if it is of the resource that is read.
 func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
-	if h.kind != x.readFrom {
+	if h.Kind != x.readFrom {
 		return
 	}
 	s := x.shiftOf(h, event.Event{Seen: x.watches.Now()})
@@ -232,15 +195,10 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 		return
 	}
 	delete(sources, id)
-	if e.Type == event.Deleted && h.kind == x.readFrom {
-		switch {
-		case h.controlled:
-			h.service.ledger.SliceDeleted = e.Seen
-		case h.keeper != knownManager:
-			h.service.ledger.Edited = e.Seen
-		}
+	if e.Type == event.Deleted && h.Kind == x.readFrom {
+		writers.NoteDeleted(h.service, &h.Source, e.Seen)
 	}
-	e.Kind = h.kind
+	e.Kind = h.Kind
 	x.hold(h, e, nil, false)
 	x.services.detach(h)
 }

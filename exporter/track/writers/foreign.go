@@ -1,4 +1,4 @@
-package endpoints
+package writers
 
 import (
 	"bytes"
@@ -19,25 +19,11 @@ const (
 	foreigner
 )
 
-// foreigners finds addresses that neither Kubernetes nor a known manager wrote.
-type foreigners struct {
-	// known are the managers that the operator named.
-	known map[string]bool
-}
-
-func newForeigners(known []string) foreigners {
-	x := foreigners{known: map[string]bool{}}
-	for _, name := range known {
-		x.known[name] = true
-	}
-	return x
-}
-
 // inSlice notes who keeps a slice, and its foreign addresses: all, as one manager keeps the whole slice.
-func (x foreigners) inSlice(h *source, o *event.EndpointSlice) {
+func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	h.foreign = h.foreign[:0]
 	switch {
-	case h.controlled, h.mirrored:
+	case h.Controlled, h.Mirrored:
 		h.keeper = unproven
 	case x.known[o.ManagedBy], event.IsSliceManager(o.ManagedBy):
 		h.keeper = knownManager
@@ -51,7 +37,7 @@ func (x foreigners) inSlice(h *source, o *event.EndpointSlice) {
 
 // inEndpoints notes who wrote Endpoints, and the foreign addresses in them: those that no controller made from a pod, or all if another manager than
 // before wrote them. A distribution may have renamed the controller: so an unknown name alone proves nothing.
-func (x foreigners) inEndpoints(h *source, o *event.Endpoints) {
+func (x *Writers) inEndpoints(h *Source, o *event.Endpoints) {
 	h.keeper, h.foreign = unproven, h.foreign[:0]
 	switch {
 	case x.known[o.Writer]:
@@ -66,20 +52,26 @@ func (x foreigners) inEndpoints(h *source, o *event.Endpoints) {
 	}
 }
 
-// wasOverwritten reports whether somebody applied addresses that are not there any more.
-func (x foreigners) wasOverwritten(o *event.Endpoints) bool {
+// emptied reports whether somebody applied addresses that are not there any more.
+func (x *Writers) emptied(o *event.Endpoints) bool {
 	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
 	return len(o.Addresses) == 0 && (o.LastApplied || other)
 }
 
-// foreignAddresses counts the foreign addresses of a Service with a selector, each once. Without a selector, no controller of
+// IsForeign reports whether the source is of a foreign writer beside a selector, IsKnown whether it is of a known manager.
+func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.HasSelector() }
+
+// IsKnown reports whether a known manager keeps the source.
+func (h *Source) IsKnown() bool { return h.keeper == knownManager }
+
+// ForeignAddresses counts the foreign addresses of a Service with a selector, each once. Without a selector, no controller of
 // Kubernetes writes addresses: somebody else has to.
-func (s *service) foreignAddresses() int {
-	if !s.selector {
+func ForeignAddresses(s Service) int {
+	if !s.HasSelector() {
 		return 0
 	}
 	var all []event.UID
-	for _, h := range s.sources {
+	for _, h := range s.Writers().sources {
 		all = append(all, h.foreign...)
 	}
 	slices.SortFunc(all, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })

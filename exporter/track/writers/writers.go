@@ -1,0 +1,140 @@
+// Package writers follows who writes the addresses of Services: the controllers
+// of Kubernetes, other managers that are known, people who manage addresses
+// manually, and anybody else.
+package writers
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/losses"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// Service is what writers ask of a Service.
+type Service interface {
+	losses.Service
+	UID() event.UID
+	HasSelector() bool
+	Writers() *Set
+}
+
+// Set is what is known of the writers of one Service's addresses. The zero value knows nothing.
+type Set struct {
+	// sources hold its addresses.
+	sources []*Source
+	// managed counts the addresses with a targetRef, which only a controller writes.
+	managed int
+	manual  manual
+}
+
+// Source is what is known of the writers of one slice or Endpoints object.
+type Source struct {
+	Kind event.Kind
+	// Mirrored: a slice that mirrors Endpoints. Controlled: a slice that the EndpointSlice controller keeps.
+	Mirrored, Controlled bool
+
+	// writer is a hash of the field manager that wrote the addresses when they were first seen.
+	writer uint64
+	// manual counts the addresses without a targetRef, managed those with one.
+	manual, managed int
+	// version is the resourceVersion of Endpoints with manually managed addresses.
+	version string
+	// keeper writes the addresses. foreign are those that are foreign beside a selector.
+	keeper  keeper
+	foreign []event.UID
+	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
+	overwritten bool
+}
+
+// OfSlice and OfEndpoints begin to follow the writers of an object.
+func OfSlice() Source { return Source{Kind: event.KindEndpointSlice} }
+
+// OfEndpoints is the same for an Endpoints object.
+func OfEndpoints() Source { return Source{Kind: event.KindEndpoints, overwritten: true} }
+
+const (
+	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution renamed it.
+	managerName         = "kube-controller-manager"
+	sliceController     = "endpointslice-controller.k8s.io"
+	mirroringController = "endpointslicemirroring-controller.k8s.io"
+)
+
+// Writers finds resets, selector conflicts and foreign addresses.
+type Writers struct {
+	watches *watches.Watches
+	losses  *losses.Losses
+	// known are the managers that the operator named.
+	known map[string]bool
+}
+
+// New makes writers that trust the known managers, besides those that event.IsSliceManager knows.
+func New(watches *watches.Watches, losses *losses.Losses, known []string) *Writers {
+	x := &Writers{watches: watches, losses: losses, known: map[string]bool{}}
+	for _, name := range known {
+		x.known[name] = true
+	}
+	return x
+}
+
+// SeeSlice takes in who keeps a slice.
+func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
+	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+	noteWriter(s, h, e, o.Writer, read)
+	x.inSlice(h, o)
+}
+
+// SeeEndpoints takes in who wrote Endpoints.
+func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, read event.Kind) {
+	noteWriter(s, h, e, o.Writer, read)
+	x.inEndpoints(h, o)
+	h.overwritten = h.overwritten && x.emptied(o)
+}
+
+// noteWriter notes that somebody edits an object that a controller keeps: its writer changed. It matters in the resource that address states
+// are read from. A placeholder without addresses has no writer. The controller itself, by its usual name, is no other writer.
+func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
+	if writer == "" {
+		return
+	}
+	is := event.Hash(writer)
+	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
+		s.Ledger().Edited = e.Seen
+	}
+	if h.writer == 0 || writer == managerName {
+		h.writer = is
+	}
+}
+
+// NoteDeleted notes that an object was deleted that address states are read from.
+func NoteDeleted(s Service, h *Source, t time.Time) {
+	switch {
+	case h.Controlled:
+		s.Ledger().SliceDeleted = t
+	case h.keeper != knownManager:
+		s.Ledger().Edited = t
+	}
+}
+
+// Attach makes a source one of the Service.
+func (s *Set) Attach(h *Source) { s.sources = append(s.sources, h) }
+
+// Detach takes a source away from the Service.
+func (s *Set) Detach(h *Source) {
+	i := slices.Index(s.sources, h)
+	s.sources = slices.Delete(s.sources, i, i+1)
+}
+
+// Subtract takes a source's addresses out of the Service's counts; Add puts them in.
+func (s *Set) Subtract(h *Source) {
+	s.managed -= h.managed
+	*s.manual.in(h.Kind) -= h.manual
+}
+
+// Add puts a source's addresses into the Service's counts.
+func (s *Set) Add(h *Source) {
+	s.managed += h.managed
+	*s.manual.in(h.Kind) += h.manual
+	s.manual.ever = s.manual.ever || s.manual.endpoints+s.manual.slices > 0
+}
