@@ -1,0 +1,32 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// oneNode: only this node, and nothing that others share.
+func oneNode(f *NodeLoss) (Answer, string) {
+	if f.Blind {
+		return Unknown, "kubeflap's own watch was broken meanwhile"
+	}
+	if len(f.Silences) == 0 {
+		return Yes, "its kubelet reported not ready, or restarted"
+	}
+	if len(f.together()) > 1 {
+		switch holds, _ := sharedPath(f); holds {
+		case Yes:
+			return No, "several nodes fell silent together"
+		case Unknown:
+			return Unknown, "several nodes fell silent together, which can be chance"
+		}
+	}
+	if f.each(func(s *Silence) bool { return s.Deleted && s.Ended.IsZero() }) > 0 {
+		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
+	}
+	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
+		return No, "no heartbeat was late"
+	}
+	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-len(nodesOf(f.Silences)), "node", "nodes"))
+}

@@ -1,0 +1,19 @@
+package verdict
+
+import (
+	"fmt"
+)
+
+func rebooted(f *NodeLoss) (Answer, string) {
+	n := f.each(func(s *Silence) bool { return s.Rebooted })
+	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() && !s.NotReady })
+	switch {
+	case len(f.Silences) > 0 && n == len(f.Silences):
+		return Yes, nodesText(f.Silences) + " reported another bootID after the silence"
+	case away > 0:
+		return Unknown, "the bootID shows when the node is back"
+	case n > 0:
+		return No, fmt.Sprintf("only %d of %d nodes reported another bootID", n, len(f.Silences))
+	}
+	return No, "the bootID is the same as before"
+}

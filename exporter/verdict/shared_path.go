@@ -1,0 +1,109 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// endTogether is how close the ends of silences with one cause are.
+const endTogether = 20 * time.Second
+
+// Together are the silences that have one cause: they began within an interval, and chance is excluded.
+func Together(f *NodeLoss) []Silence {
+	if holds, _ := sharedPath(f); holds != Yes {
+		return nil
+	}
+	return f.together()
+}
+
+// InTurn reports whether node after node falls silent, more often than chance allows.
+func InTurn(f *NodeLoss) bool {
+	holds, _ := inTurn(f)
+	return holds == Yes
+}
+
+func sharedPath(f *NodeLoss) (Answer, string) {
+	holds, because := atOnce(f)
+	if holds == Yes {
+		return holds, because
+	}
+	if inTurn, why := inTurn(f); inTurn == Yes {
+		return inTurn, why
+	}
+	return holds, because
+}
+
+// atOnce: several nodes fall silent within one interval.
+func atOnce(f *NodeLoss) (Answer, string) {
+	silent := f.together()
+	if len(silent) < 2 {
+		return No, fmt.Sprintf("no other node fell silent within %s", phrase.Duration(f.Interval))
+	}
+	chance := f.Rate.chanceTogether(len(silent), f.Nodes, f.Interval)
+	ended, apart := endsOf(silent)
+	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(silent), f.Nodes, phrase.Duration(max(silent[len(silent)-1].Began.Sub(silent[0].Began), time.Second)))
+	if ended && apart <= endTogether {
+		chance *= chanceOfEnd(len(silent), endTogether)
+		text += " and came back within " + phrase.Duration(max(apart, time.Second))
+	}
+	switch {
+	case !ended && len(silent) == 2:
+		return Unknown, text + ": their return, or a third node, will tell"
+	case ended && len(silent) == 2 && apart > endTogether:
+		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
+	case chance < acceptedChance:
+		return Yes, text + ": independent failures look like this less than once in 1,000 times" + commonText(silent, f.Nodes)
+	case ended && apart > endTogether:
+		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
+	}
+	return Unknown, text + ": that can be chance"
+}
+
+// inTurn: node after node falls silent, more often than chance allows.
+func inTurn(f *NodeLoss) (Answer, string) {
+	counts := map[string]int{}
+	most := 0
+	total := 0
+	for _, s := range f.Others {
+		if f.disturbed(s) {
+			total++
+			counts[s.Node]++
+			most = max(most, counts[s.Node])
+		}
+	}
+	share := float64(total) / float64(max(len(counts), 1))
+	if len(counts) < 4 || float64(most) > 2*share || f.Rate.chanceInTurn(total, f.Nodes, time.Hour) >= acceptedChance {
+		return No, ""
+	}
+	return Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), total)
+}
+
+// commonText says what silent nodes have in common, and the others do not.
+func commonText(silent []Silence, nodes int) string {
+	var best *transition.NodeLabel
+	for i := range silent[0].Labels {
+		l := &silent[0].Labels[i]
+		for _, s := range silent[1:] {
+			if !slices.ContainsFunc(s.Labels, func(x transition.NodeLabel) bool { return x.Key == l.Key && x.Value == l.Value }) {
+				l = nil
+				break
+			}
+		}
+		if l != nil && l.Nodes < nodes && (best == nil || l.Nodes < best.Nodes) {
+			best = l
+		}
+	}
+	switch {
+	case best != nil && best.Nodes == len(silent):
+		return fmt.Sprintf("; they are the only nodes with %s=%s", best.Key, best.Value)
+	case best != nil:
+		return fmt.Sprintf("; all have %s=%s, as %d nodes do", best.Key, best.Value, best.Nodes)
+	case silent[0].Labels != nil:
+		return "; no label distinguishes them from the others"
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+)
+
+// together is the largest group of silences that began within an interval, one of which belongs to the incident.
+func (f *NodeLoss) together() []Silence {
+	var near []Silence
+	for _, s := range f.Silences {
+		if f.disturbed(s) {
+			near = append(near, s)
+		}
+	}
+	for _, s := range f.Others {
+		isNear := func(x Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval }
+		if f.disturbed(s) && slices.ContainsFunc(f.Silences, isNear) {
+			near = append(near, s)
+		}
+	}
+	return together(near, f.Interval)
+}
+
+// disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period.
+func (f *NodeLoss) disturbed(s Silence) bool {
+	return s.Ended.IsZero() || s.Ended.Sub(s.Began) > f.Interval
+}
+
+// together is the largest group of silences of different nodes that began within an interval.
+func together(all []Silence, interval time.Duration) (most []Silence) {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b Silence) int { return a.Began.Compare(b.Began) })
+	for i := range sorted {
+		var group []Silence
+		for _, s := range sorted[i:] {
+			if s.Began.Sub(sorted[i].Began) > interval {
+				break
+			}
+			if !slices.ContainsFunc(group, func(x Silence) bool { return x.Node == s.Node }) {
+				group = append(group, s)
+			}
+		}
+		if len(group) > len(most) {
+			most = group
+		}
+		if len(sorted)-i <= len(most) {
+			break
+		}
+	}
+	return most
+}
+
+// endsOf reports whether all silences have ended, and how far apart.
+func endsOf(all []Silence) (ended bool, apart time.Duration) {
+	first, last := all[0].Ended, all[0].Ended
+	for _, s := range all {
+		if s.Ended.IsZero() {
+			return false, 0
+		}
+		if s.Ended.Before(first) {
+			first = s.Ended
+		}
+		if s.Ended.After(last) {
+			last = s.Ended
+		}
+	}
+	return true, last.Sub(first)
+}
