@@ -14,7 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
@@ -75,15 +75,15 @@ func (a *adviser) advise(p program) error {
 		return err
 	}
 	makePrintable(families)
-	cluster, err := advice.FromMetrics(families, a.remote.cluster)
+	cluster, err := report.FromMetrics(families, a.remote.cluster)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	report := advice.Of(cluster)
-	if err := writeReport(p.out, report, a.output); err != nil {
+	given := report.Of(cluster)
+	if err := writeReport(p.out, given, a.output); err != nil {
 		return err
 	}
-	if report.Advice {
+	if given.Advice {
 		return adviceGiven
 	}
 	return nil
@@ -185,7 +185,7 @@ func wait(ctx context.Context, d time.Duration) {
 // gather returns the metrics that advice needs.
 func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector.Only(advice.Metrics()))
+	registry.MustRegister(p.collector.Only(report.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)
@@ -193,15 +193,15 @@ func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-func writeReport(out io.Writer, report advice.Report, format string) error {
+func writeReport(out io.Writer, given report.Report, format string) error {
 	if format == "text" {
-		advice.WriteText(out, report)
+		report.WriteText(out, given)
 		return nil
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(report); err != nil {
+	if err := encoder.Encode(given); err != nil {
 		return fmt.Errorf("print the advice: %w", err)
 	}
 	return nil

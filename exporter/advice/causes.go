@@ -116,6 +116,15 @@ func (a Affected) Remedy() string {
 	return a.fill(text.remedy)
 }
 
+// Advice is what to change for good, as `kubeflap advise` says it.
+func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
+
+// Why is the reason for Advice.
+func (a Affected) Why() string { return causeTexts[a.Cause].why }
+
+// WindowAdvice is what Windows add to Advice.
+func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
+
 // fill puts in the names. The owner is the Service itself where pods have no controller.
 func (a Affected) fill(text string) string {
 	owner := strings.TrimPrefix(a.Name, "the pods of ")

@@ -1,3 +1,4 @@
+// Package advice has the words and remedies of causes and verdicts, and the recommended grace period. It keeps no state.
 package advice
 
 import (
@@ -22,7 +23,7 @@ func ControlPlaneRemedy(grace time.Duration, managed bool) string {
 	switch {
 	case grace == 0:
 		return look + "Leave the grace period as it is: it is not the cause."
-	case grace < shortestGrace:
+	case grace < ShortestGrace:
 		return look + "The grace period of " + phrase.Duration(grace) + " is not the cause, but unsafe: set it back to its default of 40s (50s from v1.32)."
 	}
 	return look + "Leave the grace period as it is (" + phrase.Duration(grace) + "): it is not the cause."
@@ -88,7 +89,7 @@ func (n LostNode) Remedy() string {
 	if n.Nodes < FewestToCompare {
 		few = fmt.Sprintf(" With only %s, a slow etcd looks the same: check it too.", phrase.Count(n.Nodes, "node", "nodes"))
 	}
-	if n.Away && n.Longest > longestGrace {
+	if n.Away && n.Longest > LongestGrace {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Name +
 			". A longer grace period would only have delayed the detection." + few
 	}
@@ -100,7 +101,7 @@ func (n LostNode) Remedy() string {
 func (n LostNode) gracePeriod() string {
 	to := RecommendedGracePeriod(n.Longest, LeastGracePeriod)
 	switch {
-	case n.Longest > longestGrace:
+	case n.Longest > LongestGrace:
 		return fmt.Sprintf("No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
 	case n.Managed:
 		return "Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
@@ -114,7 +115,7 @@ func (n LostNode) gracePeriod() string {
 	}
 	s := fmt.Sprintf("Set --node-monitor-grace-period to %s; it is %s, and the longest interval was %s",
 		phrase.Duration(to), phrase.Duration(n.Grace), phrase.Duration(n.Longest))
-	if n.Grace < shortestGrace {
+	if n.Grace < ShortestGrace {
 		s += " (below 20s a single lost heartbeat makes a node Unknown)"
 	}
 	return s + "."

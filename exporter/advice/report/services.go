@@ -1,9 +1,10 @@
-package advice
+package report
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
@@ -22,13 +23,13 @@ func serviceRecommendations(services []Service) (all []Recommendation) {
 }
 
 func conflict(s Service) Recommendation {
-	text := causeTexts[cause.EndpointsReset]
+	a := advice.Affected{Cause: cause.EndpointsReset, Namespace: s.Namespace, Name: s.Name}
 	x := Recommendation{
 		Kind: SelectorConflict, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
 		Set:      "a selector, and manually managed Endpoints",
 		Observed: "the manually managed addresses are still there, or were removed before kubeflap looked",
-		Advice:   Affected{Namespace: s.Namespace, Name: s.Name}.fill(text.advice),
-		Why:      text.why,
+		Advice:   a.Advice(),
+		Why:      a.Why(),
 	}
 	if s.ResetsWithSelector > 0 {
 		x.Severity = Bad
@@ -39,13 +40,13 @@ func conflict(s Service) Recommendation {
 }
 
 func emptied(s Service) Recommendation {
-	text := causeTexts[cause.ManualWrite]
+	a := advice.Affected{Cause: cause.ManualWrite}
 	return Recommendation{
 		Kind: EndpointsEmptied, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
 		Set:      "no selector, and manually managed Endpoints",
 		Observed: "the manually managed addresses were emptied or deleted " + times(s.ResetsSelectorless),
-		Advice:   text.advice,
-		Why:      text.why,
+		Advice:   a.Advice(),
+		Why:      a.Why(),
 	}
 }
 
@@ -78,13 +79,13 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	if n.SilentRestarts > 0 {
 		observed = append(observed, phrase.Count(int(n.SilentRestarts), "container", "containers")+" restarted while the pod stayed Ready")
 	}
-	text := causeTexts[cause.InPlaceUpdate]
+	a := advice.Affected{Cause: cause.InPlaceUpdate, Windows: n.Windows}
 	x := Recommendation{
 		Kind: InPlaceUpdates, Severity: Warning, Namespace: n.Name,
 		Set:      "readiness gates that stay True while the image changes",
 		Observed: strings.Join(observed, "; "),
-		Advice:   text.advice,
-		Why:      text.why,
+		Advice:   a.Advice(),
+		Why:      a.Why(),
 	}
 	if n.UngatedUpdates > 0 {
 		x.Set = fmt.Sprintf("no readiness gate on the pods of %d of the updates", n.UngatedUpdates)
@@ -93,6 +94,6 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)
 	}
-	x.Advice += windowAdvice(n.Windows)
+	x.Advice += a.WindowAdvice()
 	return x
 }

@@ -1,4 +1,4 @@
-package advice_test
+package report_test
 
 import (
 	"os"
@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
@@ -38,7 +39,7 @@ func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := advice.FromMetrics(parse(t, c.text), c.cluster)
+			_, err := report.FromMetrics(parse(t, c.text), c.cluster)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
@@ -53,14 +54,14 @@ kubeflap_watch_unavailable{cluster="b",resource="pods",reason="forbidden"} 1
 kubeflap_node_heartbeats_late_total{cluster="a",node="x"} 1
 kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 `
-	c, err := advice.FromMetrics(parse(t, text), "b")
+	c, err := report.FromMetrics(parse(t, text), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Nodes) != 1 || c.Nodes[0] != (advice.Node{Name: "y", Late: 2}) {
+	if len(c.Nodes) != 1 || c.Nodes[0] != (report.Node{Name: "y", Late: 2}) {
 		t.Errorf("nodes %v", c.Nodes)
 	}
-	if want := []advice.Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {
+	if want := []report.Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {
 		t.Errorf("unwatched %v, want %v", c.Unwatched, want)
 	}
 }
@@ -73,7 +74,7 @@ kubeflap_service_stale_readds_total{namespace="shop",service="web",window="2s"} 
 kubeflap_consumer_bounces_total{namespace="shop",window="10s"} 0
 kubeflap_consumer_bounces_total{namespace="shop",window="2s"} 4
 `
-	c, err := advice.FromMetrics(parse(t, text), "")
+	c, err := report.FromMetrics(parse(t, text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
 		if !slices.Contains(declared, string(name[1])) {
 			t.Errorf("%s is not declared in exporter/metrics", name[1])
 		}
-		if !slices.Contains(advice.Metrics(), string(name[1])) {
+		if !slices.Contains(report.Metrics(), string(name[1])) {
 			t.Errorf("%s is not among those that are gathered", name[1])
 		}
 	}

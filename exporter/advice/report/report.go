@@ -1,4 +1,6 @@
-package advice
+// Package report is `kubeflap advise`: what to change in a cluster, from the numbers that kubeflap counted. It keeps no state: metrics go in,
+// recommendations come out.
+package report
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package advice
+package report
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
@@ -44,7 +45,7 @@ func judge(c Cluster) *heartbeats {
 			now++
 		}
 		switch {
-		case n.Longest > longestGrace:
+		case n.Longest > advice.LongestGrace:
 			b.silent = append(b.silent, n)
 		case n.Longest > b.slowFrom() || again:
 			b.slow = append(b.slow, n)
@@ -56,7 +57,7 @@ func judge(c Cluster) *heartbeats {
 			return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
 		})
 	}
-	if lower, upper := c.Intervals.top(longestGrace); repeatedly && lower > b.recent(c.Nodes) {
+	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
 	return b
@@ -65,7 +66,7 @@ func judge(c Cluster) *heartbeats {
 // slowFrom is the interval over which a node is slow: half of the grace period, but at least slowAlways.
 func (b *heartbeats) slowFrom() time.Duration {
 	if b.grace == 0 {
-		return DefaultGracePeriod / 2
+		return advice.DefaultGracePeriod / 2
 	}
 	return max(b.grace/2, slowAlways)
 }
@@ -79,7 +80,7 @@ func (b *heartbeats) repeatedlyLate(n Node) bool {
 // recent is the longest interval of the last ten minutes that a grace period should bridge.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for _, n := range nodes {
-		if n.Longest <= longestGrace {
+		if n.Longest <= advice.LongestGrace {
 			longest = max(longest, n.Longest)
 		}
 	}
@@ -118,7 +119,7 @@ func (b *heartbeats) summary() Heartbeats {
 	h := Heartbeats{
 		Nodes: len(b.nodes), Grace: b.grace.Seconds(), GraceSource: b.source,
 		Observed: b.intervals.total(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
-		Renewals: b.renewals(), LeaseWrites: float64(len(b.nodes)) / renewal.Seconds(),
+		Renewals: b.renewals(), LeaseWrites: float64(len(b.nodes)) / advice.HeartbeatInterval.Seconds(),
 	}
 	if longest > 0 {
 		h.Margin = rounded(b.grace.Seconds() / longest.Seconds())
@@ -144,7 +145,7 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
 			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(b.silent), "node", "nodes"), len(b.nodes), b.nameSome(b.silent)),
 			Advice:   "check whether it was down; delete the Node if it will not return",
-			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(longestGrace)),
+			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(advice.LongestGrace)),
 		})
 	}
 	return all

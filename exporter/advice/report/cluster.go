@@ -1,8 +1,10 @@
-// Package advice decides what to change in a cluster, from the numbers that kubeflap
-// counted. It keeps no state: numbers go in, recommendations and remedies come out.
-package advice
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+)
 
 // Cluster has the numbers that advice needs. All of them are on /metrics, so that a live
 // cluster, a recording and a running kubeflap get the same advice.
@@ -44,7 +46,7 @@ type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
 	// Windows are the bounces and stale re-adds of consumers, sorted; empty if they were not counted.
-	Windows []Window
+	Windows []advice.Window
 }
 
 // Unwatched is a resource that cannot be watched.

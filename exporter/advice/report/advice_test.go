@@ -1,10 +1,12 @@
-package advice
+package report
 
 import (
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
 )
 
 // seen is a histogram of so many intervals of 10 s.
@@ -182,9 +184,9 @@ func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 
 func TestInPlaceUpdates(t *testing.T) {
 	web := Service{Namespace: "shop", Name: "web", Bounces: 4, InPlaceLosses: 4}
-	windows := func(counts ...int) (all []Window) {
+	windows := func(counts ...int) (all []advice.Window) {
 		for i, w := range []time.Duration{0, 2 * s, 5 * s, 10 * s} {
-			all = append(all, Window{Length: w, Bounces: counts[i]})
+			all = append(all, advice.Window{Length: w, Bounces: counts[i]})
 		}
 		return all
 	}
@@ -201,14 +203,14 @@ func TestInPlaceUpdates(t *testing.T) {
 		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
 		{
 			"a window hides stale re-adds, and the controllers' batching comes first",
-			Namespace{InPlaceUpdates: 4, Windows: []Window{{0, 0, 3}, {2 * s, 0, 2}, {5 * s, 0, 0}}},
+			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 3}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
 			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot, " +
 				"let the consumers of the Endpoints batch updates for 5s, which would have hidden the stale re-adds",
 		},
 		{
 			"a shorter window that hides them by chance is not recommended",
-			Namespace{InPlaceUpdates: 4, Windows: []Window{{0, 0, 0}, {2 * s, 0, 2}, {5 * s, 1, 0}, {10 * s, 0, 0}}},
+			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 0}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 1, StaleReadds: 0}, {Length: 10 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
 			"batch updates for 10s, which would have hidden the bounces and stale re-adds",
 		},

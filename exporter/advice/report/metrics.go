@@ -1,4 +1,4 @@
-package advice
+package report
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
 )
 
 // The metrics that advice needs.
@@ -202,14 +204,14 @@ func (r *reader) namespaces() []Namespace {
 }
 
 // window is the namespace's window of a length, new if there was none; nil if the length is not valid.
-func (n *Namespace) window(length string) *Window {
+func (n *Namespace) window(length string) *advice.Window {
 	d, err := time.ParseDuration(length)
 	if err != nil {
 		return nil
 	}
-	i, found := slices.BinarySearchFunc(n.Windows, d, func(w Window, d time.Duration) int { return cmp.Compare(w.Length, d) })
+	i, found := slices.BinarySearchFunc(n.Windows, d, func(w advice.Window, d time.Duration) int { return cmp.Compare(w.Length, d) })
 	if !found {
-		n.Windows = slices.Insert(n.Windows, i, Window{Length: d})
+		n.Windows = slices.Insert(n.Windows, i, advice.Window{Length: d})
 	}
 	return &n.Windows[i]
 }
