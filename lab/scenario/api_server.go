@@ -110,16 +110,16 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 
 // told waits until kubeflap too has counted what the truth has: what the API server has told one of them only, it tells
 // the other when it goes on.
-func (l *Lab) told(ctx context.Context, metric string) error {
-	if l.URL == "" {
+func (c *Checks) told(ctx context.Context, metric string) error {
+	if c.URL == "" {
 		return nil
 	}
-	seen, err := l.Truth.Counts()
+	seen, err := c.Truth.Counts()
 	if err != nil {
 		return err
 	}
 	return poll.Until(ctx, patience, "kubeflap to count as much of "+metric, func(ctx context.Context) error {
-		told, err := l.scrape(ctx)
+		told, err := c.scrape(ctx)
 		if err != nil {
 			return err
 		}
@@ -131,11 +131,11 @@ func (l *Lab) told(ctx context.Context, metric string) error {
 }
 
 // keptItsWatches checks that kubeflap did not take a silent watch for a broken one.
-func (l *Lab) keptItsWatches(ctx context.Context) error {
-	if l.URL == "" {
+func (c *Checks) keptItsWatches(ctx context.Context) error {
+	if c.URL == "" {
 		return nil
 	}
-	told, err := l.scrape(ctx)
+	told, err := c.scrape(ctx)
 	if err != nil {
 		return err
 	}

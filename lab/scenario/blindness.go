@@ -46,8 +46,8 @@ type blindness struct {
 }
 
 // scrape reads kubeflap's metrics.
-func (l *Lab) scrape(ctx context.Context) (truth.Counts, error) {
-	return compare.Scrape(ctx, l.URL+"/metrics")
+func (c *Checks) scrape(ctx context.Context) (truth.Counts, error) {
+	return compare.Scrape(ctx, c.URL+"/metrics")
 }
 
 // beforeBlindness is called while kubeflap sees everything. Without kubeflap there is
@@ -94,16 +94,16 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 
 // sees waits until all of kubeflap's watches work: its blindness grows as long as one
 // does not.
-func (l *Lab) sees(ctx context.Context) error {
+func (c *Checks) sees(ctx context.Context) error {
 	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
-		first, err := l.scrape(ctx)
+		first, err := c.scrape(ctx)
 		if err != nil {
 			return err
 		}
 		if err := poll.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
-		second, err := l.scrape(ctx)
+		second, err := c.scrape(ctx)
 		if err != nil {
 			return err
 		}

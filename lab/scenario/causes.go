@@ -26,9 +26,9 @@ type causeCase struct {
 	pod  func(*corev1.Pod)
 	spec func(*corev1.ServiceSpec)
 	// prepare, if any, creates Service and addresses instead.
-	prepare func(l *Lab, ctx context.Context, service string) error
+	prepare func(ctx context.Context, l *Lab, service string) error
 	// lose makes the Service lose an address, and sees to what can come back.
-	lose func(l *Lab, ctx context.Context, service string) error
+	lose func(ctx context.Context, l *Lab, service string) error
 }
 
 func causeCases(release cluster.Release, p *probes) []causeCase {
@@ -43,22 +43,22 @@ func causeCases(release cluster.Release, p *probes) []causeCase {
 // apiCases are what somebody does through the API.
 func apiCases() []causeCase {
 	return []causeCase{
-		{Loss: Loss{"deleted", "pod_deleted", 1, "a pod is deleted"}, lose: (*Lab).loseByDeletion},
+		{Loss: Loss{"deleted", "pod_deleted", 1, "a pod is deleted"}, lose: loseByDeletion},
 		{
 			Loss:    Loss{"scaled", "pod_deleted", 2, "a Deployment is scaled to zero"},
-			prepare: (*Lab).deployCase, lose: (*Lab).loseByScale,
+			prepare: deployCase, lose: loseByScale,
 		},
-		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: (*Lab).loseByEviction},
+		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: loseByEviction},
 		{
 			Loss: Loss{"tainted", "pod_evicted", 1, "a node is tainted NoExecute, the taint eviction controller deletes the pod"},
-			pod:  intolerant, lose: (*Lab).loseByTaint,
+			pod:  intolerant, lose: loseByTaint,
 		},
-		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: (*Lab).loseByGate},
-		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: (*Lab).loseBySelector},
-		{Loss: Loss{"edited", "manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: (*Lab).loseByEdit},
+		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: loseByGate},
+		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: loseBySelector},
+		{Loss: Loss{"edited", "manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: loseByEdit},
 		{
 			Loss: Loss{"stranger", "unknown", 1, "someone writes Ready False into a pod's status, with a reason that is not Kubernetes'"},
-			lose: (*Lab).loseByStranger,
+			lose: loseByStranger,
 		},
 	}
 }
@@ -77,10 +77,10 @@ func causes(release cluster.Release) Scenario {
 		Summary: "addresses leave in each way that there is, with a Service for each, and stay where they should",
 		Causes:  want, LastLosses: last,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
-		Prepare: func(ctx context.Context, l *Lab) error { return l.prepareCauses(ctx, p, cases) },
+		Prepare: func(ctx context.Context, l *Lab) error { return prepareCauses(ctx, l, p, cases) },
 		Run: func(ctx context.Context, l *Lab) error {
 			for _, c := range cases {
-				if err := c.lose(l, ctx, c.Service); err != nil {
+				if err := c.lose(ctx, l, c.Service); err != nil {
 					return fmt.Errorf("%s: %w", c.Service, err)
 				}
 			}
@@ -90,7 +90,7 @@ func causes(release cluster.Release) Scenario {
 }
 
 // prepareCauses gives each Service two addresses.
-func (l *Lab) prepareCauses(ctx context.Context, p *probes, cases []causeCase) error {
+func prepareCauses(ctx context.Context, l *Lab, p *probes, cases []causeCase) error {
 	if err := p.serve(ctx); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes, cases []causeCase) e
 		return err
 	}
 	for _, c := range cases {
-		if err := l.prepareCase(ctx, c); err != nil {
+		if err := prepareCase(ctx, l, c); err != nil {
 			return fmt.Errorf("%s: %w", c.Service, err)
 		}
 	}
@@ -116,9 +116,9 @@ func (l *Lab) prepareCauses(ctx context.Context, p *probes, cases []causeCase) e
 }
 
 // prepareCase gives a Service a pod on either node.
-func (l *Lab) prepareCase(ctx context.Context, c causeCase) error {
+func prepareCase(ctx context.Context, l *Lab, c causeCase) error {
 	if c.prepare != nil {
-		return c.prepare(l, ctx, c.Service)
+		return c.prepare(ctx, l, c.Service)
 	}
 	if _, err := l.serviceWith(ctx, causesNamespace, c.Service, c.spec); err != nil {
 		return err
@@ -149,19 +149,19 @@ func gated(pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
 }
 
-func (l *Lab) ready(ctx context.Context, service string, n float64) error {
-	return l.shows(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
+func (c *Checks) ready(ctx context.Context, service string, n float64) error {
+	return c.shows(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
 }
 
 // goes waits until one of two pods is gone for good, not only on its way.
-func (l *Lab) goes(ctx context.Context, service, pod string) error {
+func (c *Checks) goes(ctx context.Context, service, pod string) error {
 	return allOf(
-		func() error { return l.ready(ctx, service, 1) },
-		func() error { return l.gone(ctx, causesNamespace, pod) },
+		func() error { return c.ready(ctx, service, 1) },
+		func() error { return c.gone(ctx, causesNamespace, pod) },
 	)
 }
 
-func (l *Lab) loseByDeletion(ctx context.Context, service string) error {
+func loseByDeletion(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	if err := l.Client.CoreV1().Pods(causesNamespace).Delete(ctx, pod, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete pod: %w", err)
@@ -170,7 +170,7 @@ func (l *Lab) loseByDeletion(ctx context.Context, service string) error {
 }
 
 // loseByEviction evicts a pod as kubectl drain does.
-func (l *Lab) loseByEviction(ctx context.Context, service string) error {
+func loseByEviction(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: causesNamespace, Name: pod}}
 	if err := l.Client.PolicyV1().Evictions(causesNamespace).Evict(ctx, eviction); err != nil {
@@ -180,7 +180,7 @@ func (l *Lab) loseByEviction(ctx context.Context, service string) error {
 }
 
 // loseByTaint lets the taint eviction controller evict a pod.
-func (l *Lab) loseByTaint(ctx context.Context, service string) error {
+func loseByTaint(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		func() error {
 			return l.setTaints(ctx, cluster.NodeName(1), fmt.Sprintf(`[{"key":%q,"effect":"NoExecute"}]`, taint))
@@ -190,9 +190,9 @@ func (l *Lab) loseByTaint(ctx context.Context, service string) error {
 	)
 }
 
-func (l *Lab) setTaints(ctx context.Context, node, taints string) error {
+func (s *Steps) setTaints(ctx context.Context, node, taints string) error {
 	patch := `{"spec":{"taints":` + taints + `}}`
-	_, err := l.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("taint node: %w", err)
 	}
@@ -200,7 +200,7 @@ func (l *Lab) setTaints(ctx context.Context, node, taints string) error {
 }
 
 // deployCase creates a Deployment of two pods on the first node.
-func (l *Lab) deployCase(ctx context.Context, service string) error {
+func deployCase(ctx context.Context, l *Lab, service string) error {
 	if _, err := l.serviceWith(ctx, causesNamespace, service, nil); err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (l *Lab) deployCase(ctx context.Context, service string) error {
 	return l.deploy(ctx, service, 2, pod)
 }
 
-func (l *Lab) loseByScale(ctx context.Context, service string) error {
+func loseByScale(ctx context.Context, l *Lab, service string) error {
 	patch := []byte(`{"spec":{"replicas":0}}`)
 	_, err := l.Client.AppsV1().Deployments(causesNamespace).Patch(ctx, service, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
@@ -218,7 +218,7 @@ func (l *Lab) loseByScale(ctx context.Context, service string) error {
 }
 
 // loseByStranger writes what no component of Kubernetes does; the kubelet puts it right.
-func (l *Lab) loseByStranger(ctx context.Context, service string) error {
+func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
 	return allOf(
 		func() error { return l.patchPod(ctx, causesNamespace, causePod(service, 0), patch, "status") },
@@ -227,18 +227,18 @@ func (l *Lab) loseByStranger(ctx context.Context, service string) error {
 }
 
 // leaves waits until an address was seen to leave rotation, be it back already or not.
-func (l *Lab) leaves(ctx context.Context, service string) error {
-	return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
+func (c *Checks) leaves(ctx context.Context, service string) error {
+	return c.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
 }
 
-func (l *Lab) leavesAndReturns(ctx context.Context, service string) error {
+func (c *Checks) leavesAndReturns(ctx context.Context, service string) error {
 	return allOf(
-		func() error { return l.leaves(ctx, service) },
-		func() error { return l.ready(ctx, service, 2) },
+		func() error { return c.leaves(ctx, service) },
+		func() error { return c.ready(ctx, service, 2) },
 	)
 }
 
-func (l *Lab) loseByGate(ctx context.Context, service string) error {
+func loseByGate(ctx context.Context, l *Lab, service string) error {
 	turn := func(status corev1.ConditionStatus) error {
 		return l.setCondition(ctx, causesNamespace, causePod(service, 0), string(gate), status)
 	}
@@ -251,7 +251,7 @@ func (l *Lab) loseByGate(ctx context.Context, service string) error {
 }
 
 // loseBySelector lets the Service choose no pod, and then the same ones again.
-func (l *Lab) loseBySelector(ctx context.Context, service string) error {
+func loseBySelector(ctx context.Context, l *Lab, service string) error {
 	choose := func(app string) error {
 		return l.patchService(ctx, causesNamespace, service, fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, app))
 	}
@@ -265,7 +265,7 @@ func (l *Lab) loseBySelector(ctx context.Context, service string) error {
 
 // loseByEdit takes an endpoint out of the controller's slice, as kubectl edit
 // does; the controller puts it back.
-func (l *Lab) loseByEdit(ctx context.Context, service string) error {
+func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	client := l.Client.DiscoveryV1().EndpointSlices(causesNamespace)
 	all, err := client.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
 	if err != nil {

@@ -31,15 +31,15 @@ func kubeletCases(p *probes) []causeCase {
 		},
 		{
 			Loss: Loss{"completed", "pod_completed", 1, "a pod that is not to be restarted ends well"},
-			pod:  func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: (*Lab).loseByCompletion,
+			pod:  func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: loseByCompletion,
 		},
 		{
 			Loss: Loss{"preempted", "pod_evicted", 1, "the kubelet preempts a pod for a critical one"},
-			pod:  greedy, lose: (*Lab).loseByPreemption,
+			pod:  greedy, lose: loseByPreemption,
 		},
 		{
 			Loss: Loss{restarted, "", 0, "a kubelet restarts (v1.35 or later)"},
-			pod:  p.ready, lose: (*Lab).restartKubelet,
+			pod:  p.ready, lose: restartKubelet,
 		},
 		{
 			Loss: Loss{"networkless", "node_not_ready", 1, "a node's network is down: its kubelet says NotReady, and probes fail"},
@@ -49,7 +49,7 @@ func kubeletCases(p *probes) []causeCase {
 }
 
 // loseByProbe lets a readiness probe fail until that was seen.
-func (p *probes) loseByProbe(l *Lab, ctx context.Context, service string) error {
+func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
 		func() error { p.set(readiness, pod, true); return l.ready(ctx, service, 1) },
@@ -58,7 +58,7 @@ func (p *probes) loseByProbe(l *Lab, ctx context.Context, service string) error 
 }
 
 // loseByLiveness lets a liveness probe fail until the kubelet has killed the container.
-func (p *probes) loseByLiveness(l *Lab, ctx context.Context, service string) error {
+func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
 	err := l.leaves(ctx, service) // for some milliseconds
@@ -74,8 +74,8 @@ const exitShows = 30 * time.Second
 
 // exiting ends a container; the kubelet restarts it. A kubelet that is short of time may have restarted it before it says
 // anything, and then nothing was lost: so it is ended again.
-func exiting(code int32, reason string) func(*Lab, context.Context, string) error {
-	return func(l *Lab, ctx context.Context, service string) error {
+func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
+	return func(ctx context.Context, l *Lab, service string) error {
 		for {
 			if err := l.exit(causePod(service, 0), 0, code, reason); err != nil {
 				return err
@@ -95,11 +95,11 @@ func exiting(code int32, reason string) func(*Lab, context.Context, string) erro
 }
 
 // exit ends a pod's container on the node of that number.
-func (l *Lab) exit(pod string, node int, code int32, reason string) error {
-	return l.Cluster.Runtimes[cluster.NodeName(node)].Exit(causesNamespace, pod, code, reason)
+func (s *Steps) exit(pod string, node int, code int32, reason string) error {
+	return s.Cluster.Runtimes[cluster.NodeName(node)].Exit(causesNamespace, pod, code, reason)
 }
 
-func (l *Lab) loseByCompletion(ctx context.Context, service string) error {
+func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	if err := l.exit(causePod(service, 0), 0, 0, "Completed"); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func greedy(pod *corev1.Pod) {
 }
 
 // loseByPreemption puts a critical pod on a node that is full.
-func (l *Lab) loseByPreemption(ctx context.Context, service string) error {
+func loseByPreemption(ctx context.Context, l *Lab, service string) error {
 	critical := newPod(metav1.NamespaceSystem, "critical", cluster.NodeName(0), "critical")
 	critical.Spec.PriorityClassName = "system-node-critical"
 	greedy(critical)
@@ -123,7 +123,7 @@ func (l *Lab) loseByPreemption(ctx context.Context, service string) error {
 }
 
 // restartKubelet restarts the first node's kubelet; its pods' containers run on.
-func (l *Lab) restartKubelet(ctx context.Context, service string) error {
+func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	node := cluster.NodeName(0)
 	counts, err := l.Truth.Counts()
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *Lab) restartKubelet(ctx context.Context, service string) error {
 }
 
 // loseByNetwork takes the second node's network away: the kubelet says so, and what it probes does not answer.
-func (p *probes) loseByNetwork(l *Lab, ctx context.Context, service string) error {
+func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) error {
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network
 	turned := func(status string) error {
@@ -158,9 +158,9 @@ func (p *probes) loseByNetwork(l *Lab, ctx context.Context, service string) erro
 }
 
 // podReady waits until a pod's Ready has the status.
-func (l *Lab) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
+func (c *Checks) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
 	return poll.Until(ctx, patience, fmt.Sprintf("Ready %s of pod %s", status, name), func(ctx context.Context) error {
-		pod, err := l.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+		pod, err := c.cluster.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("get pod: %w", err)
 		}

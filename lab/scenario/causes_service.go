@@ -14,15 +14,15 @@ func serviceCases(p *probes) []causeCase {
 	return []causeCase{
 		{
 			Loss: Loss{"headless", "pod_deleted", 1, "a pod of a headless Service is deleted"},
-			spec: func(spec *corev1.ServiceSpec) { spec.ClusterIP = corev1.ClusterIPNone }, lose: (*Lab).loseByDeletion,
+			spec: func(spec *corev1.ServiceSpec) { spec.ClusterIP = corev1.ClusterIPNone }, lose: loseByDeletion,
 		},
 		{
 			Loss: Loss{"dual-stack", "pod_deleted", 1, "a pod of a dual-stack Service is deleted: two IPs, one address"},
-			spec: func(spec *corev1.ServiceSpec) { spec.IPFamilyPolicy = &dual }, lose: (*Lab).loseByDeletion,
+			spec: func(spec *corev1.ServiceSpec) { spec.IPFamilyPolicy = &dual }, lose: loseByDeletion,
 		},
 		{
 			Loss: Loss{"host-network", "pod_deleted", 1, "one of two pods on the same host network is deleted: one IP, two addresses"},
-			pod:  onHostNetwork, lose: (*Lab).loseByDeletion,
+			pod:  onHostNetwork, lose: loseByDeletion,
 		},
 		{
 			Loss: Loss{"published", "", 0, "a readiness probe fails behind publishNotReadyAddresses"},
@@ -30,7 +30,7 @@ func serviceCases(p *probes) []causeCase {
 		},
 		{
 			Loss:    Loss{"mirrored", "manual_write", 1, "someone takes an address out of the Endpoints of a Service without a selector; its slices mirror them"},
-			prepare: (*Lab).writeCase, lose: (*Lab).loseByEndpoints,
+			prepare: writeCase, lose: loseByEndpoints,
 		},
 	}
 }
@@ -41,7 +41,7 @@ func onHostNetwork(pod *corev1.Pod) {
 }
 
 // failPublished lets a probe fail that must not cost an address.
-func (p *probes) failPublished(l *Lab, ctx context.Context, service string) error {
+func (p *probes) failPublished(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
 		func() error {
@@ -56,14 +56,14 @@ func (p *probes) failPublished(l *Lab, ctx context.Context, service string) erro
 }
 
 // writeCase creates a Service without a selector, and its Endpoints by hand.
-func (l *Lab) writeCase(ctx context.Context, service string) error {
+func writeCase(ctx context.Context, l *Lab, service string) error {
 	if _, err := l.service(ctx, causesNamespace, service, nil); err != nil {
 		return err
 	}
 	return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21", "192.0.2.22")
 }
 
-func (l *Lab) loseByEndpoints(ctx context.Context, service string) error {
+func loseByEndpoints(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		func() error { return l.writeEndpoints(ctx, causesNamespace, service, "192.0.2.21") },
 		func() error { return l.ready(ctx, service, 1) },

@@ -78,8 +78,8 @@ func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 	return err
 }
 
-func (l *Lab) lostANode(context.Context) error {
-	counts, err := l.Truth.Counts()
+func (c *Checks) lostANode(context.Context) error {
+	counts, err := c.Truth.Counts()
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,9 @@ func (l *Lab) lostANode(context.Context) error {
 
 // EveryNodeBeats waits for a heartbeat of each hollow node: the length of an
 // interval is known only when its beginning was seen.
-func (l *Lab) EveryNodeBeats(ctx context.Context) error {
-	for node := range l.Cluster.Kubelets {
-		if err := l.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
+func (c *Checks) EveryNodeBeats(ctx context.Context) error {
+	for node := range c.cluster.Kubelets {
+		if err := c.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
 			return err
 		}
 	}
@@ -103,20 +103,20 @@ func (l *Lab) EveryNodeBeats(ctx context.Context) error {
 }
 
 // beatsAgain waits for a node's next heartbeat.
-func (l *Lab) beatsAgain(ctx context.Context, node string) error {
+func (c *Checks) beatsAgain(ctx context.Context, node string) error {
 	const heartbeats = "kubeflap_node_heartbeats_total"
-	counts, err := l.Truth.Counts()
+	counts, err := c.Truth.Counts()
 	if err != nil {
 		return err
 	}
-	return l.counted(ctx, counts.Sum(heartbeats, "node", node)+1, heartbeats, "node", node)
+	return c.counted(ctx, counts.Sum(heartbeats, "node", node)+1, heartbeats, "node", node)
 }
 
 // untainted waits until the node controller has taken the taints off the new
 // nodes. Stopped in the middle of that it would judge nobody during the stall.
-func (l *Lab) untainted(ctx context.Context) error {
+func (c *Checks) untainted(ctx context.Context) error {
 	return poll.Until(ctx, patience, "nodes without taints", func(ctx context.Context) error {
-		nodes, err := l.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		nodes, err := c.cluster.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list nodes: %w", err)
 		}
@@ -130,9 +130,9 @@ func (l *Lab) untainted(ctx context.Context) error {
 }
 
 // allWereLate checks what points at the control plane: no node was in time.
-func (l *Lab) allWereLate(least time.Duration) error {
-	for node := range l.Cluster.Kubelets {
-		if err := l.wasLate(node, least); err != nil {
+func (c *Checks) allWereLate(least time.Duration) error {
+	for node := range c.cluster.Kubelets {
+		if err := c.wasLate(node, least); err != nil {
 			return err
 		}
 	}
@@ -140,8 +140,8 @@ func (l *Lab) allWereLate(least time.Duration) error {
 }
 
 // wasLate checks that a node let that much time pass without a heartbeat.
-func (l *Lab) wasLate(node string, least time.Duration) error {
-	counts, err := l.Truth.Counts()
+func (c *Checks) wasLate(node string, least time.Duration) error {
+	counts, err := c.Truth.Counts()
 	if err != nil {
 		return err
 	}

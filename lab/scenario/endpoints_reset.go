@@ -150,7 +150,7 @@ func (l *Lab) wipeByHand(ctx context.Context) error {
 }
 
 // writeEndpoints replaces the addresses of an Endpoints object, or creates it.
-func (l *Lab) writeEndpoints(ctx context.Context, namespace, name string, ips ...string) error {
+func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips ...string) error {
 	var subsets []corev1.EndpointSubset
 	if len(ips) > 0 {
 		subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "http", Port: 80}}}
@@ -159,7 +159,7 @@ func (l *Lab) writeEndpoints(ctx context.Context, namespace, name string, ips ..
 		}
 		subsets = append(subsets, subset)
 	}
-	client := l.Client.CoreV1().Endpoints(namespace)
+	client := s.Client.CoreV1().Endpoints(namespace)
 	object, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		object = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: subsets}

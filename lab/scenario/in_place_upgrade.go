@@ -105,20 +105,20 @@ func (l *Lab) upgradeSlowly(ctx context.Context) error {
 	)
 }
 
-func (l *Lab) upgrade(ctx context.Context, image string) error {
-	return l.eachPod(ctx, 0, func(pod string) error { return l.setImage(ctx, "shop", pod, image) })
+func (s *Steps) upgrade(ctx context.Context, image string) error {
+	return s.eachPod(ctx, 0, func(pod string) error { return s.setImage(ctx, "shop", pod, image) })
 }
 
-func (l *Lab) turnGate(ctx context.Context, pod string, up bool) error {
+func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
 	status := corev1.ConditionFalse
 	if up {
 		status = corev1.ConditionTrue
 	}
-	return l.setCondition(ctx, "shop", pod, string(gate), status)
+	return s.setCondition(ctx, "shop", pod, string(gate), status)
 }
 
 // eachPod does something to each pod of the batch, with a pause after each.
-func (l *Lab) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
+func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
 	for i := range batch {
 		if err := do(podName(i)); err != nil {
 			return fmt.Errorf("pod %d of the batch: %w", i+1, err)

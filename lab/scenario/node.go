@@ -41,9 +41,9 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 }
 
 // renewLease sets a Lease's renewTime, as the node's clock shows it.
-func (l *Lab) renewLease(ctx context.Context, name string, clock time.Time) error {
+func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) error {
 	patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, clock.UTC().Format(metav1.RFC3339Micro))
-	_, err := l.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("renew lease: %w", err)
 	}
@@ -51,8 +51,8 @@ func (l *Lab) renewLease(ctx context.Context, name string, clock time.Time) erro
 }
 
 // setNodeReady posts a status as a kubelet would when it changes.
-func (l *Lab) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
-	return l.patchNode(ctx, name, readyAs(status))
+func (s *Steps) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
+	return s.patchNode(ctx, name, readyAs(status))
 }
 
 // readyAs is the Ready condition, written now.
@@ -65,9 +65,9 @@ func readyAs(status corev1.ConditionStatus) string {
 }
 
 // patchNode writes one condition into a node's status.
-func (l *Lab) patchNode(ctx context.Context, name, condition string) error {
+func (s *Steps) patchNode(ctx context.Context, name, condition string) error {
 	patch := `{"status":{"conditions":[` + condition + `]}}`
-	_, err := l.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	_, err := s.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 	if err != nil {
 		return fmt.Errorf("patch node: %w", err)
 	}

@@ -59,8 +59,8 @@ func (l *Lab) replaceNode(ctx context.Context, node string) error {
 	)
 }
 
-func (l *Lab) cordon(ctx context.Context, node string) error {
-	_, err := l.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+func (s *Steps) cordon(ctx context.Context, node string) error {
+	_, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("cordon node: %w", err)
 	}
@@ -80,9 +80,9 @@ func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 }
 
 // gone waits until a pod is deleted for good.
-func (l *Lab) gone(ctx context.Context, namespace, pod string) error {
+func (c *Checks) gone(ctx context.Context, namespace, pod string) error {
 	return poll.Until(ctx, patience, "pod "+pod+" to go", func(ctx context.Context) error {
-		pods, err := l.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
+		pods, err := c.cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
 		if err != nil {
 			return fmt.Errorf("list pods: %w", err)
 		}

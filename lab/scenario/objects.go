@@ -17,9 +17,9 @@ import (
 const container = "app"
 
 // namespace creates a namespace.
-func (l *Lab) namespace(ctx context.Context, name string) error {
+func (s *Steps) namespace(ctx context.Context, name string) error {
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := l.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); err != nil {
+	if _, err := s.Client.CoreV1().Namespaces().Create(ctx, object, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create namespace: %w", err)
 	}
 	return nil
@@ -39,20 +39,20 @@ func newPod(namespace, name, node, app string) *corev1.Pod {
 	}
 }
 
-func (l *Lab) create(ctx context.Context, pod *corev1.Pod) error {
-	if _, err := l.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+func (s *Steps) create(ctx context.Context, pod *corev1.Pod) error {
+	if _, err := s.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create pod: %w", err)
 	}
 	return nil
 }
 
 // service creates a Service, without a selector if that is nil.
-func (l *Lab) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
-	return l.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
+func (s *Steps) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
+	return s.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
 // serviceWith creates a Service that selects the pods of its name, unless change, if any, alters that.
-func (l *Lab) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
+func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: corev1.ServiceSpec{
@@ -63,7 +63,7 @@ func (l *Lab) serviceWith(ctx context.Context, namespace, name string, change fu
 	if change != nil {
 		change(&object.Spec)
 	}
-	created, err := l.Client.CoreV1().Services(namespace).Create(ctx, object, metav1.CreateOptions{})
+	created, err := s.Client.CoreV1().Services(namespace).Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("create service: %w", err)
 	}
@@ -73,19 +73,19 @@ func (l *Lab) serviceWith(ctx context.Context, namespace, name string, change fu
 // spread creates the namespace "shop" with the Service "web" and its pods
 // web-1, web-2 and so on, spread over the hollow nodes. change, if any, may alter
 // each pod before it is created.
-func (l *Lab) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
-	if err := l.namespace(ctx, "shop"); err != nil {
+func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
+	if err := s.namespace(ctx, "shop"); err != nil {
 		return err
 	}
-	if _, err := l.service(ctx, "shop", "web", map[string]string{"app": "web"}); err != nil {
+	if _, err := s.service(ctx, "shop", "web", map[string]string{"app": "web"}); err != nil {
 		return err
 	}
 	for i := range pods {
-		pod := newPod("shop", podName(i), cluster.NodeName(i%len(l.Cluster.Kubelets)), "web")
+		pod := newPod("shop", podName(i), cluster.NodeName(i%len(s.Cluster.Kubelets)), "web")
 		if change != nil {
 			change(pod)
 		}
-		if err := l.create(ctx, pod); err != nil {
+		if err := s.create(ctx, pod); err != nil {
 			return err
 		}
 	}
@@ -95,10 +95,10 @@ func (l *Lab) spread(ctx context.Context, pods int, change func(*corev1.Pod)) er
 func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 
 // inRotation waits until a Service has that many ready addresses.
-func (l *Lab) inRotation(ctx context.Context, namespace, service string, n int) error {
+func (c *Checks) inRotation(ctx context.Context, namespace, service string, n int) error {
 	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
-		slices, err := l.Client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
+		slices, err := c.cluster.Client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
 			LabelSelector: discoveryv1.LabelServiceName + "=" + service,
 		})
 		if err != nil {
@@ -128,27 +128,27 @@ func identity(endpoint discoveryv1.Endpoint) string {
 }
 
 // setImage changes a pod's image in place.
-func (l *Lab) setImage(ctx context.Context, namespace, name, image string) error {
+func (s *Steps) setImage(ctx context.Context, namespace, name, image string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image)
-	return l.patchPod(ctx, namespace, name, patch)
+	return s.patchPod(ctx, namespace, name, patch)
 }
 
 // setCondition writes one condition into a pod's status.
-func (l *Lab) setCondition(ctx context.Context, namespace, name, kind string, status corev1.ConditionStatus) error {
+func (s *Steps) setCondition(ctx context.Context, namespace, name, kind string, status corev1.ConditionStatus) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now())
-	return l.patchPod(ctx, namespace, name, patch, "status")
+	return s.patchPod(ctx, namespace, name, patch, "status")
 }
 
-func (l *Lab) patchPod(ctx context.Context, namespace, name, patch string, subresources ...string) error {
-	_, err := l.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+func (s *Steps) patchPod(ctx context.Context, namespace, name, patch string, subresources ...string) error {
+	_, err := s.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	if err != nil {
 		return fmt.Errorf("patch pod: %w", err)
 	}
 	return nil
 }
 
-func (l *Lab) patchService(ctx context.Context, namespace, name, patch string) error {
-	_, err := l.Client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+func (s *Steps) patchService(ctx context.Context, namespace, name, patch string) error {
+	_, err := s.Client.CoreV1().Services(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("patch service: %w", err)
 	}

@@ -152,8 +152,8 @@ func (c *chaos) address() string {
 }
 
 // enoughHappened fails if the scenario has become harmless.
-func (l *Lab) enoughHappened() error {
-	counts, err := l.Truth.Counts()
+func (c *Checks) enoughHappened() error {
+	counts, err := c.Truth.Counts()
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (l *Lab) enoughHappened() error {
 		}
 	}
 	// The counters of deleted objects are gone, the lines about them are not.
-	if n := l.Truth.Transitions(); n < enough {
+	if n := c.Truth.Transitions(); n < enough {
 		return fmt.Errorf("only %d transitions were seen, %d are wanted", n, enough)
 	}
 	return nil

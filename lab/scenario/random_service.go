@@ -22,29 +22,29 @@ const settle = 100 * time.Millisecond
 const longAgo = 2 * time.Second
 
 // settles waits until every watcher has seen what is written by now.
-func (l *Lab) settles(ctx context.Context) error { return l.settled(ctx, time.Now()) }
+func (c *Checks) settles(ctx context.Context) error { return c.settled(ctx, time.Now()) }
 
 // settled waits until every watcher has seen what was written at that time. On a slow machine that takes until
 // kubeflap has seen what the recorder has.
-func (l *Lab) settled(ctx context.Context, written time.Time) error {
+func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
 	}
 	if err := poll.Sleep(ctx, time.Until(written.Add(settle))); err != nil {
 		return err
 	}
-	if l.Truth == nil || l.URL == "" {
+	if c.Truth == nil || c.URL == "" {
 		return nil
 	}
-	return compare.Comparison{Truth: l.Truth, URL: l.URL + "/metrics"}.Seen(ctx, patience)
+	return compare.Comparison{Truth: c.Truth, URL: c.URL + "/metrics"}.Seen(ctx, patience)
 }
 
 // agrees waits until kubeflap tells what the recorder does.
-func (l *Lab) agrees(ctx context.Context) error {
-	if l.URL == "" {
+func (c *Checks) agrees(ctx context.Context) error {
+	if c.URL == "" {
 		return nil
 	}
-	return compare.Comparison{Truth: l.Truth, URL: l.URL + "/metrics"}.Agree(ctx, patience)
+	return compare.Comparison{Truth: c.Truth, URL: c.URL + "/metrics"}.Agree(ctx, patience)
 }
 
 type chaosService struct {

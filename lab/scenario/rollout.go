@@ -57,7 +57,7 @@ func healthyRollout() Scenario {
 }
 
 // deploy creates a Deployment of such pods that never has less than its replicas.
-func (l *Lab) deploy(ctx context.Context, name string, replicas int32, pod *corev1.Pod) error {
+func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *corev1.Pod) error {
 	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name},
@@ -71,7 +71,7 @@ func (l *Lab) deploy(ctx context.Context, name string, replicas int32, pod *core
 			},
 		},
 	}
-	if _, err := l.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
+	if _, err := s.Client.AppsV1().Deployments(pod.Namespace).Create(ctx, deployment, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create deployment: %w", err)
 	}
 	return nil
@@ -93,9 +93,9 @@ func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) e
 }
 
 // rolledOut waits until all pods are new and available, and the old ones are gone.
-func (l *Lab) rolledOut(ctx context.Context, replicas int) error {
+func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
 	return poll.Until(ctx, patience, "the roll-out", func(ctx context.Context) error {
-		deployment, err := l.Client.AppsV1().Deployments(rolloutNamespace).Get(ctx, "web", metav1.GetOptions{})
+		deployment, err := c.cluster.Client.AppsV1().Deployments(rolloutNamespace).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("get deployment: %w", err)
 		}
@@ -104,7 +104,7 @@ func (l *Lab) rolledOut(ctx context.Context, replicas int) error {
 			status.UpdatedReplicas != want || status.AvailableReplicas != want {
 			return fmt.Errorf("the deployment is at %+v", status)
 		}
-		pods, err := l.Client.CoreV1().Pods(rolloutNamespace).List(ctx, metav1.ListOptions{})
+		pods, err := c.cluster.Client.CoreV1().Pods(rolloutNamespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list pods: %w", err)
 		}

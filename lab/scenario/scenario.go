@@ -8,12 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/kubeflap/kubeflap/lab/cluster"
-	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
-	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
 // patience is how long a scenario waits for what it expects to happen, on a slow machine too.
@@ -79,13 +75,10 @@ type Page struct {
 	Remedy        string
 }
 
-// Lab is what a scenario works on. Truth is nil during Prepare.
+// Lab is what a scenario works on: the steps that change the cluster, and the checks of what was counted and told.
 type Lab struct {
-	Cluster *cluster.Cluster
-	Client  kubernetes.Interface
-	Truth   *truth.Recorder
-	// URL is where kubeflap listens; empty without kubeflap.
-	URL string
+	*Steps
+	*Checks
 	// Proxy is on kubeflap's way to the API server; nil unless the scenario wants it.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
@@ -94,6 +87,11 @@ type Lab struct {
 	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
+}
+
+// NewLab is a lab on a running cluster.
+func NewLab(c *cluster.Cluster, log *slog.Logger, seed uint64) *Lab {
+	return &Lab{Steps: &Steps{Cluster: c, Client: c.Client}, Checks: &Checks{cluster: c}, Log: log, Seed: seed}
 }
 
 // All lists the scenarios as they are on a release, in the order of the incidents.
@@ -138,37 +136,6 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 		return s, nil
 	}
 	return Scenario{}, fmt.Errorf("no scenario %q", name)
-}
-
-// counted waits until the recorder has counted at least n in the series of a
-// metric that carry the labels, and fails if that does not happen.
-func (l *Lab) counted(ctx context.Context, n float64, metric string, labels ...string) error {
-	what := fmt.Sprintf("%v or more of %s%v", n, metric, labels)
-	return poll.Until(ctx, patience, what, func(context.Context) error {
-		counts, err := l.Truth.Counts()
-		if err != nil {
-			return err
-		}
-		if sum := counts.Sum(metric, labels...); sum < n {
-			return fmt.Errorf("only %v so far", sum)
-		}
-		return nil
-	})
-}
-
-// shows waits until a gauge has exactly this value.
-func (l *Lab) shows(ctx context.Context, value float64, metric string, labels ...string) error {
-	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)
-	return poll.Until(ctx, patience, what, func(context.Context) error {
-		counts, err := l.Truth.Counts()
-		if err != nil {
-			return err
-		}
-		if sum := counts.Sum(metric, labels...); sum != value {
-			return fmt.Errorf("it is %v", sum)
-		}
-		return nil
-	})
 }
 
 // allOf runs steps in order up to the first that fails.

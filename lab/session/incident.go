@@ -29,7 +29,7 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 		}
 	}
 	if s.scenario.NoIncident {
-		return s.staysCalm(ctx)
+		return staysCalm(ctx, s.URL)
 	}
 	if s.scenario.Incident == (scenario.Incident{}) {
 		return nil
@@ -69,9 +69,9 @@ func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 }
 
 // staysCalm checks that kubeflap tells no incident, now and while one may still come.
-func (s *Session) staysCalm(ctx context.Context) error {
+func staysCalm(ctx context.Context, url string) error {
 	check := func() error {
-		told, err := compare.Incidents(ctx, s.URL)
+		told, err := compare.Incidents(ctx, url)
 		if err == nil && len(told.Incidents) > 0 {
 			err = fmt.Errorf("want no incident, got %+v", told.Incidents)
 		}

@@ -103,7 +103,7 @@ func (s *Session) pages(ctx context.Context) error {
 		}
 	}
 	if s.scenario.NoIncident {
-		return s.nothingPends(ctx)
+		return nothingPends(ctx, s.Paging)
 	}
 	return nil
 }
@@ -125,8 +125,8 @@ func (s *Session) keepsQuiet(ctx context.Context) error {
 }
 
 // nothingPends checks that no alert waits for its time either.
-func (s *Session) nothingPends(ctx context.Context) error {
-	alerts, err := s.Paging.Query(ctx, "ALERTS")
+func nothingPends(ctx context.Context, p *paging.Paging) error {
+	alerts, err := p.Query(ctx, "ALERTS")
 	if err == nil && len(alerts) > 0 {
 		err = fmt.Errorf("no alert should wait to fire: %v", alerts)
 	}

@@ -65,7 +65,7 @@ func (s *Session) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := s.replayOnce(ctx)
+	told, err := replayOnce(ctx, s.options)
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ func (s *Session) replay(ctx context.Context) error {
 
 // replayOnce is what the replay tells in the end. It is given no grace period: the
 // recording must tell.
-func (s *Session) replayOnce(ctx context.Context) (truth.Counts, error) {
+func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.options.Kubeflap, "replay", s.options.Save, "--once")
+	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("replay the recording: %w\n%s", err, errOut.String())

@@ -50,12 +50,12 @@ func (s *Session) grantRights(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.hasRights(ctx)
+	return hasRights(ctx, s.account)
 }
 
 // hasRights waits until the API server knows of the last of the rights: it authorises from caches.
-func (s *Session) hasRights(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", s.account)
+func hasRights(ctx context.Context, account string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", account)
 	if err != nil {
 		return fmt.Errorf("read the account's kubeconfig: %w", err)
 	}

@@ -162,16 +162,16 @@ func (s *Session) tellsTheSame(ctx context.Context, url string) error {
 	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
 		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
 	}
-	return errors.Join(append(errs, s.tellsTheSameIncidents(ctx, url))...)
+	return errors.Join(append(errs, tellTheSameIncidents(ctx, s.URL, url))...)
 }
 
-// tellsTheSameIncidents compares what an incident is; when it began and what belongs to it each tells as it saw it.
-func (s *Session) tellsTheSameIncidents(ctx context.Context, url string) error {
-	first, err := identities(ctx, s.URL)
+// tellTheSameIncidents compares what an incident is; when it began and what belongs to it each tells as it saw it.
+func tellTheSameIncidents(ctx context.Context, url, lateURL string) error {
+	first, err := identities(ctx, url)
 	if err != nil {
 		return err
 	}
-	late, err := identities(ctx, url)
+	late, err := identities(ctx, lateURL)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (s *Session) begin(ctx context.Context) (err error) {
 	if s.Cluster, err = cluster.Start(ctx, clusterOptions); err != nil {
 		return err
 	}
-	s.lab = &scenario.Lab{Cluster: s.Cluster, Client: s.Cluster.Client, Log: s.options.Log, Seed: s.options.Seed}
+	s.lab = scenario.NewLab(s.Cluster, s.options.Log, s.options.Seed)
 	if s.scenario.Prepare != nil {
 		if err := s.scenario.Prepare(ctx, s.lab); err != nil {
 			return fmt.Errorf("prepare %s: %w", s.scenario.Name, err)

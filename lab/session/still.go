@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
@@ -33,15 +34,15 @@ func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err e
 		}
 		defer func() { err = errors.Join(err, writer.Resume()) }()
 	}
-	if err := s.standsStill(ctx); err != nil {
+	if err := standsStill(ctx, s.Cluster.Config); err != nil {
 		return err
 	}
 	return do()
 }
 
 // standsStill waits until nothing was written for a while.
-func (s *Session) standsStill(ctx context.Context) error {
-	client, err := metadata.NewForConfig(s.Cluster.Config)
+func standsStill(ctx context.Context, config *rest.Config) error {
+	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
