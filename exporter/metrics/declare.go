@@ -6,7 +6,6 @@ package metrics
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -80,9 +79,6 @@ func (m *Metric) experimental() *Metric {
 
 // in reports whether the metric is one of names, or names is nil.
 func (m *Metric) in(names []string) bool { return names == nil || slices.Contains(names, m.Name) }
-
-// typeText is the type as the text formats write it.
-func (m *Metric) typeText() string { return strings.ToLower(m.Type.String()) }
 
 // vec returns the declared histogram, native and classic.
 func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {

@@ -54,7 +54,7 @@ func played(t *testing.T, path string) *Collector {
 	return c
 }
 
-func exposition(t *testing.T, c prometheus.Collector) string {
+func exposed(t *testing.T, c prometheus.Collector) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
@@ -75,7 +75,7 @@ func exposition(t *testing.T, c prometheus.Collector) string {
 // churn, a bounce, an outage, a reset, a conflict, an in-place update with its silent restart, a blind watch, an
 // unavailable resource. Its exposition documents every metric by example.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
-	golden(t, "testdata/story.prom", exposition(t, played(t, "testdata/story.jsonl")))
+	golden(t, "testdata/story.prom", exposed(t, played(t, "testdata/story.jsonl")))
 }
 
 func TestMetricReferenceIsFresh(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // ClusterLabel is the label with the name of the cluster, if a page has several.
@@ -22,7 +24,7 @@ type Page struct {
 	// histograms has those of the clusters, and library all their metrics, for the formats that client_golang writes.
 	histograms, library *prometheus.Registry
 	// heads are what precedes the series of a metric, by its index and encoding.
-	heads [][numEncodings][]byte
+	heads [][exposition.NumEncodings][]byte
 	// idle is the memory of the last scrape, for the next one.
 	idle atomic.Pointer[Scrape]
 }
@@ -51,9 +53,11 @@ func (p *Page) Add(c *Collector, name string) {
 	}
 	p.clusters = append(p.clusters, named{name, c})
 	all := c.catalogue()
-	p.heads = make([][numEncodings][]byte, len(all))
+	p.heads = make([][exposition.NumEncodings][]byte, len(all))
 	for _, m := range all {
-		p.heads[m.index] = [numEncodings][]byte{plainText: head(m, plainText), openMetrics: head(m, openMetrics), protobuf: description(m)}
+		for e := range exposition.NumEncodings {
+			p.heads[m.index][e] = exposition.Head(m.Name, m.Help, m.Type, e)
+		}
 	}
 }
 
@@ -104,9 +108,15 @@ func (s *Scrape) Done() {
 	s.page.idle.Store(s)
 }
 
+// CanScrape reports whether Scrape.Write knows the format. The others are rare, or escape names that kubeflap does not use.
+func CanScrape(format expfmt.Format) bool {
+	_, ok := exposition.Of(format)
+	return ok
+}
+
 // Write writes the metrics in a format that CanScrape accepts, those of the process last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
-	s.series.encoding, _ = encodingOf(format)
+	s.series.encoding, _ = exposition.Of(format)
 	s.series.out.Reset(w)
 	if len(s.page.clusters) > 0 {
 		if err := s.writeSeries(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // Reference returns the metric reference in Markdown: docs/metrics.md.
@@ -25,7 +27,7 @@ Times are in seconds. Histograms are native and classic. A stable metric keeps i
 | --- | --- | --- | --- | --- | --- |
 `)
 	for _, m := range append(slices.Clone(c), logLinesDropped()) {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, m.typeText(), labelList(m.Labels), m.Series, m.Stability, m.Help)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, exposition.TypeText(m.Type), labelList(m.Labels), m.Series, m.Stability, m.Help)
 	}
 	return b.String()
 }

@@ -8,13 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
 // scrape writes the series of one metric at a time, straight to bytes: a large cluster has a hundred thousand series, and nothing is
 // allocated for one. A format has all series of a metric together, so the collect function of a group runs once for each of its metrics.
 // Nothing is validated or sorted: the declarations are valid, and the tracker's order is stable.
 type scrape struct {
-	encoding encoding
+	encoding exposition.Encoding
 	// metric is the index of the metric to write; samples of others are ignored.
 	metric int
 	// buffer has the metric's head and its series that are not sent yet. hasSeries says that there is a series.
@@ -88,10 +90,10 @@ func (s *scrape) encodeLabels(labels []string) {
 }
 
 func (s *scrape) encodeLabel(name, value string) {
-	if s.encoding == protobuf {
-		s.labels = appendPair(s.labels, name, value)
+	if s.encoding == exposition.Protobuf {
+		s.labels = exposition.AppendPair(s.labels, name, value)
 	} else {
-		s.labels = appendLabel(s.labels, name, value)
+		s.labels = exposition.AppendLabel(s.labels, name, value)
 	}
 }
 
@@ -115,7 +117,7 @@ func (s *scrape) add(m *Metric, value float64, labels []string) {
 func (s *scrape) write(m *Metric, value float64, labels []string) {
 	s.hasSeries = true
 	names := m.Labels[len(m.Labels)-len(labels):]
-	if s.encoding == protobuf {
+	if s.encoding == exposition.Protobuf {
 		s.writeMessage(m, value, names, labels)
 		return
 	}
@@ -126,12 +128,40 @@ func (s *scrape) write(m *Metric, value float64, labels []string) {
 	}
 }
 
+// writeMessage writes a series of the object as a field of its MetricFamily.
+func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
+	o := &s.object
+	s.scratch = append(s.scratch[:0], o.encoded...)
+	for i, label := range labels {
+		s.scratch = exposition.AppendPair(s.scratch, names[i], label)
+	}
+	s.scratch = exposition.AppendValue(s.scratch, m.Type, value, o.created)
+	s.buffer = exposition.AppendSeries(s.buffer, s.scratch)
+}
+
+// writeLine writes a series of the object.
+func (s *scrape) writeLine(name string, value float64, names, labels []string) {
+	o := &s.object
+	b := s.buffer
+	b = append(b, name...)
+	if len(o.encoded)+len(labels) > 0 {
+		b = append(b, '{')
+		b = append(b, o.encoded...)
+		for i, label := range labels {
+			b = exposition.AppendLabel(b, names[i], label)
+		}
+		b[len(b)-1] = '}' // in place of the last comma
+	}
+	b = append(b, ' ')
+	s.buffer = append(exposition.AppendNumber(b, value, s.encoding == exposition.OpenMetrics), '\n')
+}
+
 // endMetric sends the rest of a metric. A protobuf message is sent whole, behind its length.
 func (s *scrape) endMetric() error {
 	if !s.hasSeries {
 		return nil
 	}
-	if s.encoding == protobuf {
+	if s.encoding == exposition.Protobuf {
 		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.buffer)))
 		_, _ = s.out.Write(s.scratch) // bufio.Writer keeps the error
 	}

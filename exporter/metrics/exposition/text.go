@@ -1,4 +1,4 @@
-package metrics
+package exposition
 
 import (
 	"bytes"
@@ -14,37 +14,27 @@ var (
 	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// head is the HELP and TYPE lines of a metric. OpenMetrics names a counter without _total there.
-func head(m *Metric, format encoding) []byte {
-	name, help := m.Name, textHelp.Replace(m.Help)
-	if format == openMetrics {
-		help = quoted.Replace(m.Help)
-		if m.Type == dto.MetricType_COUNTER {
+// Head is what precedes the series of a metric: the HELP and TYPE lines, or the fields of the message. OpenMetrics names a counter without
+// _total there.
+func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
+	if format == Protobuf {
+		return description(name, help, kind)
+	}
+	escaped := textHelp.Replace(help)
+	if format == OpenMetrics {
+		escaped = quoted.Replace(help)
+		if kind == dto.MetricType_COUNTER {
 			name = strings.TrimSuffix(name, "_total")
 		}
 	}
-	return []byte("# HELP " + name + " " + help + "\n# TYPE " + name + " " + m.typeText() + "\n")
+	return []byte("# HELP " + name + " " + escaped + "\n# TYPE " + name + " " + TypeText(kind) + "\n")
 }
 
-// writeLine writes a series of the object.
-func (s *scrape) writeLine(name string, value float64, names, labels []string) {
-	o := &s.object
-	b := s.buffer
-	b = append(b, name...)
-	if len(o.encoded)+len(labels) > 0 {
-		b = append(b, '{')
-		b = append(b, o.encoded...)
-		for i, label := range labels {
-			b = appendLabel(b, names[i], label)
-		}
-		b[len(b)-1] = '}' // in place of the last comma
-	}
-	b = append(b, ' ')
-	s.buffer = append(appendNumber(b, value, s.encoding == openMetrics), '\n')
-}
+// TypeText is the type as the text formats write it.
+func TypeText(kind dto.MetricType) string { return strings.ToLower(kind.String()) }
 
-// appendLabel appends a label and a comma.
-func appendLabel(b []byte, name, value string) []byte {
+// AppendLabel appends a label and a comma.
+func AppendLabel(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, `="`...)
 	if mustQuote(value) {
@@ -67,8 +57,8 @@ func mustQuote(value string) bool {
 // maxInteger bounds the whole numbers that are written without a point or an exponent. Below it a float64 is exact.
 const maxInteger = 1 << 53
 
-// appendNumber appends a number. In OpenMetrics it gets a point or an exponent, which marks a float.
-func appendNumber(b []byte, value float64, open bool) []byte {
+// AppendNumber appends a number. In OpenMetrics it gets a point or an exponent, which marks a float.
+func AppendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):
 		return append(b, "NaN"...)

@@ -1,4 +1,4 @@
-package metrics
+package exposition
 
 import (
 	"math"
@@ -22,39 +22,31 @@ const (
 )
 
 // description is a MetricFamily without its series.
-func description(m *Metric) []byte {
-	b := appendString(nil, familyName, m.Name)
-	b = appendString(b, familyHelp, m.Help)
+func description(name, help string, kind dto.MetricType) []byte {
+	b := appendString(nil, familyName, name)
+	b = appendString(b, familyHelp, help)
 	b = protowire.AppendTag(b, familyType, protowire.VarintType)
-	return protowire.AppendVarint(b, uint64(m.Type))
+	return protowire.AppendVarint(b, uint64(kind))
 }
 
-// writeMessage writes a series of the object as a field of its MetricFamily.
-func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
-	o := &s.object
-	s.scratch = append(s.scratch[:0], o.encoded...)
-	for i, label := range labels {
-		s.scratch = appendPair(s.scratch, names[i], label)
-	}
-	s.scratch = appendValue(s.scratch, m, value, o.created)
-	s.buffer = appendBytes(s.buffer, familyMetric, s.scratch)
-}
+// AppendSeries appends a series, its labels and value included, as a field of its MetricFamily.
+func AppendSeries(b, series []byte) []byte { return appendBytes(b, familyMetric, series) }
 
-// appendPair appends a label as a field of its series.
-func appendPair(b []byte, name, value string) []byte {
+// AppendPair appends a label as a field of its series.
+func AppendPair(b []byte, name, value string) []byte {
 	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))
 	b = protowire.AppendTag(b, metricLabel, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(size))
 	return appendString(appendString(b, pairName, name), pairValue, value)
 }
 
-// appendValue appends a gauge or counter as a field of its series.
-func appendValue(b []byte, m *Metric, value float64, created time.Time) []byte {
+// AppendValue appends a gauge or counter as a field of its series.
+func AppendValue(b []byte, kind dto.MetricType, value float64, created time.Time) []byte {
 	const most = 64
 	number := make([]byte, 0, most)
 	number = protowire.AppendTag(number, numberValue, protowire.Fixed64Type)
 	number = protowire.AppendFixed64(number, math.Float64bits(value))
-	if m.Type == dto.MetricType_GAUGE {
+	if kind == dto.MetricType_GAUGE {
 		return appendBytes(b, metricGauge, number)
 	}
 	if !created.IsZero() {

@@ -1,0 +1,34 @@
+// Package exposition writes the formats of /metrics: the text format, OpenMetrics and protobuf.
+package exposition
+
+import (
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Encoding is a format that a scrape can write.
+type Encoding int
+
+// The encodings.
+const (
+	PlainText Encoding = iota
+	OpenMetrics
+	Protobuf
+	NumEncodings
+)
+
+// Of is the encoding of a format; ok is false if kubeflap does not write it. Such formats are rare, or escape names that kubeflap does not use.
+func Of(format expfmt.Format) (e Encoding, ok bool) {
+	switch format.FormatType() {
+	case expfmt.TypeTextPlain:
+		e = PlainText
+	case expfmt.TypeOpenMetrics:
+		e = OpenMetrics
+	case expfmt.TypeProtoDelim:
+		e = Protobuf
+	default:
+		return e, false
+	}
+	escaping := format.ToEscapingScheme()
+	return e, escaping == model.NoEscaping || escaping == model.UnderscoreEscaping
+}
