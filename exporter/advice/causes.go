@@ -75,6 +75,9 @@ var causeTexts = [cause.Count]causeText{
 		happened: "Someone edited or removed the addresses of Service {name}",
 		remedy: "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
 			"Let one writer replace them in one update instead of emptying them first.",
+		pending: "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
+		pendingRemedy: "Find out who needs these addresses: the evidence names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
+			"If the manager is meant to add addresses, name it with --endpoints.known-manager.",
 		advice: "find the client that writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
 		why:    "no controller touches the Endpoints of a Service without a selector: a client deleted them, or wrote them empty first.",
 	},
@@ -91,6 +94,8 @@ type Affected struct {
 	Namespace, Name string
 	// Pending: no address is lost yet.
 	Pending bool
+	// Contested: two writers undo each other's changes of a Service without a selector.
+	Contested bool
 	// Windows are the bounces that consumers saw. Only in-place updates have them.
 	Windows []Window
 }
@@ -98,6 +103,9 @@ type Affected struct {
 // Happened is what happened to a workload or a Service, as the beginning of a sentence.
 func (a Affected) Happened() string {
 	text := causeTexts[a.Cause]
+	if a.Contested {
+		return a.fill("two writers undo each other's changes of the addresses of Service {name}")
+	}
 	if a.Pending && text.pending != "" {
 		return a.fill(text.pending)
 	}
@@ -108,6 +116,8 @@ func (a Affected) Happened() string {
 func (a Affected) Remedy() string {
 	text := causeTexts[a.Cause]
 	switch {
+	case a.Contested:
+		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)
 	case a.Cause == cause.InPlaceUpdate:

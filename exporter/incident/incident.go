@@ -131,13 +131,14 @@ const (
 	TrackNode      Track = "node"
 	TrackPod       Track = "pod"
 	TrackConflict  Track = "conflict"
+	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
 )
 
 // Tracks lists the tracks in the order in which one follows from the other.
 func Tracks() []Track {
-	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackAddress, TrackOutage}
+	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage}
 }
 
 // Notice reports an incident that began, changed or ended.

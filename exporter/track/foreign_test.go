@@ -55,6 +55,9 @@ func TestForeignAddresses(t *testing.T) {
 			settings.KnownManagers = []string{"our-controller"}
 			s := newStory(t, settings).starts(aService("web", c.selector)).added(c.objects...)
 			equal(t, "foreign addresses", s.service("web").ForeignAddresses, c.want)
+			// Manual Endpoints of a Service whose selector matches no pod are a conflict instead.
+			reported := count[transition.ForeignAddresses](s) - count[transition.ForeignAddressesEnded](s) + count[transition.SelectorConflict](s)
+			equal(t, "reported", reported > 0, c.want > 0)
 		})
 	}
 }
@@ -71,6 +74,100 @@ func TestForeignAddressesFollowTheirSliceAndTheSelector(t *testing.T) {
 	s.at(40).modified(managedSlice("someone.example.com", "x"))
 	s.at(50).deleted(managedSlice("someone.example.com", "x"))
 	equal(t, "after the slice was deleted", s.service("web").ForeignAddresses, 0)
+}
+
+func TestForeignAddressesAreReported(t *testing.T) {
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))
+	s.at(10).added(managedSlice("someone.example.com", "x", "-dead"))
+	equal(t, "reported", count[transition.ForeignAddresses](s), 1)
+	equal(t, "reported as", of[transition.ForeignAddresses](s)[0].String(),
+		"service shop/web: foreign addresses (2, 1 of them ready) beside the selector, in EndpointSlice foreign (managed by someone.example.com)")
+	s.at(20).modified(managedSlice("someone.example.com", "x"))
+	equal(t, "reported while they stay", count[transition.ForeignAddresses](s), 1)
+	s.at(30).modified(managedSlice("someone.example.com"))
+	equal(t, "ended", count[transition.ForeignAddressesEnded](s), 1)
+	s.at(40).modified(managedSlice("someone.example.com", "x"))
+	equal(t, "reported again", count[transition.ForeignAddresses](s), 2)
+}
+
+func TestForeignAddressesEnd(t *testing.T) {
+	foreign, other := managedSlice("someone.example.com", "x"), managedSlice("someone.example.com", "x")
+	other.Service = "db"
+	for name, ends := range map[string]func(s *story){
+		"the slice is deleted":             func(s *story) { s.deleted(foreign) },
+		"a list lacks the slice":           func(s *story) { s.lists(event.KindEndpointSlice, slice("a", "web", "web-1")) },
+		"the slice is given away":          func(s *story) { s.modified(other) },
+		"the Service loses its selector":   func(s *story) { s.modified(aService("web", false)) },
+		"a controller takes the slice":     func(s *story) { s.modified(managedSlice("endpointslice-controller.k8s.io", "x")) },
+		"another slice is deleted as well": func(s *story) { s.deleted(slice("a", "web", "web-1"), foreign) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), foreign)
+			equal(t, "reported at the start", count[transition.ForeignAddresses](s), 1)
+			ends(s.at(10))
+			equal(t, "ended", count[transition.ForeignAddressesEnded](s), 1)
+			equal(t, "reported once", count[transition.ForeignAddresses](s), 1)
+		})
+	}
+}
+
+func TestTheServiceOfForeignAddressesMayBeSeenLast(t *testing.T) {
+	s := newStory(t, grace40).lists(event.KindEndpointSlice, managedSlice("someone.example.com", "x")).lists(event.KindService, aService("web", true))
+	equal(t, "reported", count[transition.ForeignAddresses](s), 1)
+}
+
+// An address that somebody added to the Endpoints of a Service with pods is foreign. The selector is right.
+func TestAnAddressAddedToTheEndpointsOfPodsIsForeign(t *testing.T) {
+	edited := handWritten("web", "192.0.2.1")
+	edited.Writer = "kubectl-edit"
+	edited.Addresses = append(edited.Addresses, slice("", "web", "web-1").Addresses...)
+	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), edited)
+	equal(t, "conflict", s.service("web").SelectorConflict, false)
+	equal(t, "reported conflicts", count[transition.SelectorConflict](s), 0)
+	equal(t, "object", of[transition.ForeignAddresses](s)[0].Object, "Endpoints web (written by kubectl-edit)")
+	s.at(10).modified(slice("a", "web"), handWritten("web", "192.0.2.1"))
+	equal(t, "conflict without pods", s.service("web").SelectorConflict, true)
+	equal(t, "no longer foreign: the selector is wrong", count[transition.ForeignAddressesEnded](s), 1)
+}
+
+func TestWritersThatUndoEachOther(t *testing.T) {
+	const a, b = "192.0.2.1", "192.0.2.2"
+	type write struct {
+		at         float64
+		writer, ip string
+	}
+	for _, c := range []struct {
+		name     string
+		selector bool
+		writes   []write
+		want     int
+	}{
+		{"each undoes the other", false, []write{{0, "helm", a}, {10, "operator", b}, {20, "helm", a}, {30, "operator", b}}, 1},
+		{"and they go on", false, []write{{0, "helm", a}, {10, "operator", b}, {20, "helm", a}, {30, "operator", b}, {40, "helm", a}}, 2},
+		{"one steady writer", false, []write{{0, "Patroni", a}, {10, "Patroni", b}, {20, "Patroni", a}, {30, "Patroni", b}}, 0},
+		{"one correction", false, []write{{0, "operator", a}, {10, "kubectl-edit", b}, {20, "operator", a}}, 0},
+		{"one person with two commands", false, []write{{0, "kubectl-edit", a}, {10, "kubectl-client-side-apply", b}, {20, "kubectl-edit", a}, {30, "kubectl-patch", b}}, 0},
+		{"hours apart", false, []write{{0, "helm", a}, {7200, "operator", b}, {14400, "helm", a}, {21600, "operator", b}}, 0},
+		{"a new address each time", false, []write{{0, "helm", a}, {10, "operator", b}, {20, "helm", "192.0.2.3"}, {30, "operator", "192.0.2.4"}}, 0},
+		{"the same address", false, []write{{0, "helm", a}, {10, "operator", a}, {20, "helm", a}, {30, "operator", a}}, 0},
+		{"beside a selector it is a conflict", true, []write{{0, "helm", a}, {10, "operator", b}, {20, "helm", a}, {30, "operator", b}}, 0},
+		{"an unknown writer", false, []write{{0, "helm", a}, {10, "", b}, {20, "helm", a}, {30, "", b}}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("db", c.selector))
+			for _, w := range c.writes {
+				o := handWritten("db", w.ip)
+				o.Writer = w.writer
+				s.at(w.at).modified(o)
+			}
+			contested := of[transition.AddressesContested](s)
+			equal(t, "reported", len(contested), c.want)
+			if c.want > 0 {
+				equal(t, "object", contested[0].Object, "Endpoints db")
+				equal(t, "writers", contested[0].Writers, [2]string{"helm", "operator"})
+			}
+		})
+	}
 }
 
 // The pod of the address stays ready: its slice alone took the address away.

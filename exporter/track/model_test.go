@@ -140,8 +140,10 @@ func (m *naive) change(k event.Kind, after objects, h how) {
 type tally struct {
 	created time.Time
 	// states, hands and endpoints are as they were after the event before.
-	states    map[event.UID]string
-	hands     map[event.Kind]int
+	states map[event.UID]string
+	hands  map[event.Kind]int
+	// derived: it has addresses that a controller made from pods.
+	derived   bool
 	endpoints *event.Endpoints
 
 	left        map[event.UID]time.Time
@@ -386,12 +388,13 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	}
 	s := m.service(id)
 	for k, n := range t.hands {
-		if n > 0 && hands[k] == 0 && s != nil && !quiet {
+		restored := k == event.KindEndpoints && derived > 0 && s != nil && len(s.Selector) > 0
+		if n > 0 && hands[k] == 0 && s != nil && !quiet && !restored {
 			t.resets[len(s.Selector) > 0]++
 			t.wiped = len(s.Selector) > 0
 		}
 	}
-	t.hands = hands
+	t.hands, t.derived = hands, derived > 0
 	t.ever = t.ever || hands[event.KindEndpointSlice]+hands[event.KindEndpoints] > 0
 	t.wiped = t.wiped && derived == 0
 }
@@ -429,7 +432,7 @@ func (m *naive) readServices() []endpoints.Service {
 			TurnedReady: t.flips["ready"], TurnedNotReady: t.flips["not ready"],
 			Added: t.added, Removed: t.gone, Lost: t.lost, Bounces: t.bounces, Outages: t.outages, OutageTime: t.outage,
 			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
-			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 || t.wiped),
+			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 && !t.derived || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
 		}
 		if !t.outageSince.IsZero() {

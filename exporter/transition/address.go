@@ -59,6 +59,8 @@ type AddressLost struct {
 	// Removed: the address left the Service; else it stays and is not ready.
 	Removed bool
 	Cause   cause.Cause
+	// Steady: the Service has no selector, and the only writer of its addresses took this one away.
+	Steady bool
 	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
 	Trigger uint64
 }

@@ -112,6 +112,48 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
+// ForeignAddresses means that an object has addresses beside the selector of the Service, and neither the controllers of Kubernetes nor a
+// known manager wrote them.
+type ForeignAddresses struct {
+	At
+	Service
+	// Object is the slice or the Endpoints, and who manages or wrote it.
+	Object string
+	Count  int
+	// Ready counts those that get traffic.
+	Ready   int
+	Trigger uint64
+}
+
+func (x ForeignAddresses) String() string {
+	return fmt.Sprintf("%s: foreign addresses (%d, %d of them ready) beside the selector, in %s", x.Service, x.Count, x.Ready, x.Object)
+}
+
+// ForeignAddressesEnded means that the object has no addresses any more that are foreign, or that the Service has no selector any more.
+type ForeignAddressesEnded struct {
+	At
+	Service
+	Object string
+}
+
+func (x ForeignAddressesEnded) String() string {
+	return fmt.Sprintf("%s: no foreign addresses any more in %s", x.Service, x.Object)
+}
+
+// AddressesContested means that two writers undo each other's changes of the addresses of a Service without a selector.
+type AddressesContested struct {
+	At
+	Service
+	// Object is the slice or the Endpoints. Writers are their field managers, sorted.
+	Object  string
+	Writers [2]string
+	Trigger uint64
+}
+
+func (x AddressesContested) String() string {
+	return fmt.Sprintf("%s: %s and %s undo each other's changes of %s", x.Service, x.Writers[0], x.Writers[1], x.Object)
+}
+
 // ServiceRemoved means that the Service was deleted.
 type ServiceRemoved struct {
 	At

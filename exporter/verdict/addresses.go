@@ -5,6 +5,8 @@ import "github.com/kubeflap/kubeflap/exporter/cause"
 // AddressLoss are the facts of an incident of a workload or a Service.
 type AddressLoss struct {
 	Cause cause.Cause
+	// Writers are who writes the addresses beside those who should; empty if that was not seen.
+	Writers string
 }
 
 // ofCause is the verdict that follows from each cause, and the fact that decides.
@@ -37,6 +39,9 @@ func OfAddresses(f *AddressLoss) Decision {
 		return d
 	}
 	is := ofCause[f.Cause]
+	if is.verdict == ForeignWriter && f.Writers != "" {
+		is.because = f.Writers
+	}
 	if f.Cause.OfNode() {
 		// The pod's node is not known, so what happened to it cannot be weighed.
 		return Decision{Command: "kubectl get nodes -o wide", Considered: []Considered{

@@ -54,6 +54,8 @@ func laneText(l incident.Track) string {
 		return "pod not Ready"
 	case incident.TrackConflict:
 		return "selector conflict"
+	case incident.TrackForeign:
+		return "foreign addresses"
 	case incident.TrackAddress:
 		return "address out"
 	}

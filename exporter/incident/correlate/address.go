@@ -56,6 +56,9 @@ func (l *addresses) lost(x transition.AddressLost) {
 		a.changed = x.Time
 	}
 	r.Lose(x)
+	if x.Cause == cause.ManualWrite && !x.Steady {
+		l.records.Show(r)
+	}
 	l.pods.moveNotes(r, x, a.losses > 1)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressLost, Time: x.Time, Service: x.Service, Name: nameOf(x.Address)})
 	l.moveReadds(r, a, x)

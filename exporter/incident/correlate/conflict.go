@@ -49,6 +49,7 @@ func (l *services) endpointsReset(x transition.EndpointsReset) {
 		s = selectorConflict(x.Service)
 	}
 	r := l.records.Begin(s, x.Time, x.Trigger)
+	l.records.Show(r)
 	r.Resets++
 	r.EffectOn(x.Service)
 	if x.BySelector {

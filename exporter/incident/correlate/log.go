@@ -129,8 +129,15 @@ func (l *Log) observeService(x transition.Transition) {
 		l.services.conflict(x)
 	case transition.SelectorConflictEnded:
 		l.services.conflictEnded(x.Service, x.Time)
+	case transition.ForeignAddresses:
+		l.services.foreignAddresses(x)
+	case transition.ForeignAddressesEnded:
+		l.services.foreignEnded(x.Service, x.Object, x.Time)
+	case transition.AddressesContested:
+		l.services.contested(x)
 	case transition.ServiceRemoved:
 		l.services.removed(x)
+		l.services.allForeignEnded(x.Service, x.Time)
 		l.addresses.serviceRemoved(x)
 		l.services.conflictEnded(x.Service, x.Time)
 	}

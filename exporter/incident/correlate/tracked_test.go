@@ -358,3 +358,109 @@ func TestAForeignSliceThatTakesAnAddressAwayIsAForeignWriter(t *testing.T) {
 		equal(t, manager, b.asOf(60)[0].Verdict, want)
 	}
 }
+
+// foreignSlice is a slice of shop/web that a manager keeps.
+func foreignSlice(manager string, addresses ...string) *event.EndpointSlice {
+	o := aSlice("s1", addresses...)
+	o.UID, o.Name, o.ManagedBy, o.Owner = event.ParseUID("slice/foreign"), "web-extra", manager, event.UID{}
+	return o
+}
+
+func TestAForeignAddressBesideASelectorIsAnIncident(t *testing.T) {
+	for name, slice := range map[string]*event.EndpointSlice{
+		"a live backend": foreignSlice("someone.example.com", "elsewhere"), "a dead backend": foreignSlice("someone.example.com", "-dead"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTracked(grace40).starts(aService("web", "s1", true), aPod("web-1", event.StatusTrue, ""), aSlice("s1", "web-1"))
+			b.at(10).is(event.Added, slice)
+			x := b.asOf(100)[0]
+			is(t, x, incident.StateRunning, incident.ScopeService, cause.ManualWrite, "web")
+			equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
+			equal(t, "lost", x.Lost, 0)
+			equal(t, "summary", x.Summary,
+				"Service shop/web has a selector, and addresses that neither Kubernetes nor a known manager wrote; no Service lost a ready address.")
+			equal(t, "evidence", x.Evidence[0].Text,
+				"shop/web has a selector, and 1 address in EndpointSlice web-extra (managed by someone.example.com), which neither Kubernetes nor a known manager wrote")
+			names := func(text string) bool {
+				return strings.Contains(text, "EndpointSlice web-extra (managed by someone.example.com)")
+			}
+			for _, c := range x.Considered {
+				equal(t, "the reason of "+c.Verdict.String()+" names slice and manager", names(c.Because), true)
+			}
+			equal(t, "the remedy names the flag", strings.Contains(x.Remedy, "--endpoints.known-manager"), true)
+
+			b.at(110).is(event.Deleted, slice)
+			equal(t, "without the slice", b.asOf(120)[0].State, incident.StateRecovered)
+			equal(t, "incidents", len(b.asOf(120)), 1)
+		})
+	}
+}
+
+func TestForeignAddressesThatAreNoIncident(t *testing.T) {
+	known := grace40
+	known.KnownManagers = []string{"our-controller"}
+	for name, objects := range map[string][]event.Object{
+		"a well-known manager":                {aService("web", "s1", true), foreignSlice("lighthouse-agent.submariner.io", "elsewhere")},
+		"a manager that the operator named":   {aService("web", "s1", true), foreignSlice("our-controller", "elsewhere")},
+		"a Service without a selector":        {aService("web", "s1", false), foreignSlice("someone.example.com", "elsewhere")},
+		"a slice without addresses":           {aService("web", "s1", true), foreignSlice("someone.example.com")},
+		"a slice of the controller":           {aService("web", "s1", true), foreignSlice("endpointslice-controller.k8s.io", "elsewhere")},
+		"Endpoints that the API server keeps": {aService("web", "s1", false), keptBy("kube-apiserver", manualEndpoints("192.0.2.1", "192.0.2.2"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTracked(known).starts(objects...)
+			equal(t, "incidents", len(b.asOf(100)), 0)
+		})
+	}
+}
+
+func keptBy(writer string, o *event.Endpoints) *event.Endpoints { o.Writer = writer; return o }
+
+// mirror is the slice that the mirroring controller makes of Endpoints.
+func mirror(o *event.Endpoints) *event.EndpointSlice {
+	return &event.EndpointSlice{
+		Meta: event.Meta{UID: event.ParseUID("slice/mirror"), Namespace: "shop", Name: "web-mirror"}, Service: o.Name,
+		ManagedBy: "endpointslicemirroring-controller.k8s.io", Writer: "kube-controller-manager", Addresses: o.Addresses,
+	}
+}
+
+// So an operator fails a database over, and so an API server leaves default/kubernetes.
+func TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway(t *testing.T) {
+	for _, c := range []struct {
+		name, then string
+		left       []string
+		want       int
+	}{
+		{"one of two", "Patroni", []string{"192.0.2.1"}, 0},
+		{"replaced", "Patroni", []string{"192.0.2.3"}, 0},
+		{"all", "Patroni", nil, 1},
+		{"by another writer", "kubectl-edit", []string{"192.0.2.1"}, 1},
+		{"by an unknown writer", "", []string{"192.0.2.1"}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := keptBy("Patroni", manualEndpoints("192.0.2.1", "192.0.2.2")), keptBy(c.then, manualEndpoints(c.left...))
+			b := newTracked(grace40).starts(aService("web", "s1", false), before, mirror(before))
+			b.at(10).is(event.Modified, after, mirror(after))
+			all := b.asOf(400)
+			equal(t, "incidents", len(all), c.want)
+			if c.want > 0 {
+				equal(t, "verdict", all[0].Verdict, verdict.ForeignWriter)
+			}
+		})
+	}
+}
+
+func TestWritersThatUndoEachOtherAreForeignWriters(t *testing.T) {
+	b := newTracked(grace40).starts(aService("web", "s1", false), keptBy("helm", manualEndpoints("192.0.2.1")))
+	for i, writer := range []string{"helm", "operator", "helm", "operator"} {
+		o := keptBy(writer, manualEndpoints("192.0.2.1", "192.0.2.2"))
+		o.Addresses = o.Addresses[:1+i%2]
+		b.at(10*float64(i+1)).is(event.Modified, o)
+	}
+	x := b.asOf(100)[0]
+	equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
+	equal(t, "summary", strings.HasPrefix(x.Summary, "Two writers undo each other's changes of the addresses of Service shop/web"), true)
+	equal(t, "reason", x.Considered[1].Because, "helm and operator undo each other's changes of Endpoints web")
+	equal(t, "state", x.State, incident.StateRecovered)
+	equal(t, "later", b.asOf(200)[0].State, incident.StateEnded)
+}

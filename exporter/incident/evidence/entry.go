@@ -29,6 +29,9 @@ const (
 	SelectorConflict
 	// EndpointsOverwritten: the addresses were removed before kubeflap looked.
 	EndpointsOverwritten
+	// ForeignAddresses: an object has addresses beside the selector. Contested: two writers undo each other's changes.
+	ForeignAddresses
+	Contested
 	EndpointsReset
 	AddressLost
 	// StaleReadd: clients put an address back whose container was being replaced.
@@ -42,6 +45,7 @@ const (
 	NodeReady
 	EndpointsRewritten
 	SelectorConflictEnded
+	ForeignEnded
 	NodeRebooted
 	NodeRemoved
 	ServiceRemoved

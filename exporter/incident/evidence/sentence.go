@@ -82,6 +82,13 @@ func (e *Entry) serviceSentence() string {
 		}
 	}
 	switch e.Kind {
+	case ForeignAddresses:
+		return fmt.Sprintf("%s has a selector, and %s in %s, which neither Kubernetes nor a known manager wrote%s",
+			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
+	case Contested:
+		return s + ": " + e.Name + phrase.Times(e.count)
+	case ForeignEnded:
+		return s + ": no foreign addresses any more in " + e.Name + phrase.Times(e.count)
 	case SelectorConflict:
 		return fmt.Sprintf("%s has a selector and %s", s, phrase.Count(e.Number, "manually managed address", "manually managed addresses"))
 	case EndpointsOverwritten:

@@ -24,8 +24,12 @@ type Record struct {
 	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
-	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true.
-	ConflictSpan, RemovedSpan *evidence.Span
+	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true, ForeignSpan while Open.Foreign has objects.
+	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
+	// Writers are who writes the addresses of a Service beside those who should; empty if that was not seen. Contested: two of them undo each
+	// other's changes.
+	Writers   string
+	Contested bool
 
 	id    string
 	also  []string
@@ -55,6 +59,8 @@ type Open struct {
 	Outages   map[transition.Service]time.Time
 	// Conflict: the Service has a selector and manually managed addresses, or had them when they were removed.
 	Conflict bool
+	// Foreign are the objects with foreign addresses beside the selector.
+	Foreign map[string]struct{}
 	// Removed: the manually managed addresses were removed and are not back.
 	Removed bool
 }
@@ -66,7 +72,7 @@ type AddressKey struct {
 }
 
 func newOpen() Open {
-	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}}
+	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}}
 }
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
@@ -76,7 +82,7 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	}
 	switch s.Cause {
 	case cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,
-		cause.InPlaceUpdate, cause.ReadinessGate, cause.ServiceChanged:
+		cause.InPlaceUpdate, cause.ReadinessGate, cause.ServiceChanged, cause.ManualWrite:
 		r.harmless = true
 	}
 	return r
@@ -117,7 +123,7 @@ func (r *Record) QuietBy(t time.Time) bool {
 
 // Ongoing reports whether some harm has not recovered.
 func (r *Record) Ongoing() bool {
-	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || r.lacksAddresses()
+	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || r.lacksAddresses()
 }
 
 // lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
@@ -141,9 +147,10 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt is when addresses that stay out are harm. Whether a changed Service is harmed depends on its other addresses.
+// harmfulAt is when addresses that stay out are harm. Whether a changed Service is harmed depends on its other addresses. The only
+// writer of a Service without a selector may take addresses out.
 func (r *Record) harmfulAt() (time.Time, bool) {
-	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged {
+	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false
 	}
 	var first time.Time

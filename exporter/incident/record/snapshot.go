@@ -130,6 +130,7 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 		}.Remedy()
 	}
 	return advice.Affected{
-		Cause: x.Cause, Namespace: x.Namespace, Name: r.fullName(), Pending: x.State == incident.StatePending, Windows: n.Windows,
+		Cause: x.Cause, Namespace: x.Namespace, Name: r.fullName(), Windows: n.Windows, Contested: r.Contested,
+		Pending: x.State == incident.StatePending || r.Cause == cause.ManualWrite && r.Resets == 0 && r.Lost == 0,
 	}.Remedy()
 }

@@ -263,7 +263,7 @@ func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLos
 // decide weighs the hypotheses about an incident.
 func (s *Store) decide(r *Record) verdict.Decision {
 	if !r.OfNodes() {
-		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause})
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers})
 	}
 	silences := make([]verdict.Silence, 0, len(r.Silences))
 	for _, x := range r.Silences {

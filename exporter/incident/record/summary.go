@@ -76,7 +76,7 @@ func (r *Record) turnedText(x *incident.Incident) string {
 
 // happenedToService says what took addresses from a Service whose nodes are healthy.
 func (r *Record) happenedToService() string {
-	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.Resets == 0 && r.Lost == 0}.Happened()
+	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.Resets == 0 && r.Lost == 0, Contested: r.Contested}.Happened()
 	switch {
 	case r.Cause == cause.InPlaceUpdate && r.LostAgain > 0:
 		return s + fmt.Sprintf(", and %d of them again after they had come back", r.LostAgain)

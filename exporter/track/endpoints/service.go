@@ -103,6 +103,9 @@ func (s *service) UID() event.UID { return s.uid }
 // Writers are who writes the Service's addresses.
 func (s *service) Writers() *writers.Set { return &s.writers }
 
+// HasSteadyWriter reports whether the Service has no selector, and one writer of its addresses.
+func (s *service) HasSteadyWriter() bool { return !s.selector && s.writers.Steady() }
+
 // Ledger is what is known of the Service's losses.
 func (s *service) Ledger() *losses.Ledger { return &s.ledger }
 

@@ -147,6 +147,7 @@ func attach(h *source, s *service) {
 
 // move gives a source to another Service, where its addresses are a baseline.
 func (x *Endpoints) move(h *source, to *service) {
+	x.writers.Left(h.service, &h.Source, x.watches.Now())
 	origins := x.unmerge(h)
 	h.service.writers.Subtract(&h.Source)
 	x.services.detach(h)
@@ -200,5 +201,6 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 	}
 	e.Kind = h.Kind
 	x.hold(h, e, nil, false)
+	x.writers.Left(h.service, &h.Source, e.Seen)
 	x.services.detach(h)
 }

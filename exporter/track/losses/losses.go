@@ -18,6 +18,8 @@ type Service interface {
 	Exists() bool
 	Named() transition.Service
 	IsReady(address event.UID) bool
+	// HasSteadyWriter reports whether the Service has no selector, and one writer of its addresses.
+	HasSteadyWriter() bool
 	// WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
 	WasCleared() bool
 	Ledger() *Ledger
@@ -163,7 +165,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	l.settled = true
 	ledger.ByCause[why]++
 	ledger.noteLast(l.Change.Time, why)
-	l.Change.Cause = why
+	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
 		l.Change.Pod = pod
 	}

@@ -2,9 +2,12 @@ package writers
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // keeper is who writes the addresses of an object.
@@ -19,9 +22,18 @@ const (
 	foreigner
 )
 
+// foreign are the addresses of an object that are foreign if the Service has a selector.
+type foreign struct {
+	addresses []event.UID
+	ready     int
+	// object says which object it is, and who manages or wrote it. version is the resourceVersion with which the addresses came.
+	object, version string
+	// reported: beside the selector of its Service.
+	reported bool
+}
+
 // inSlice notes who keeps a slice, and its foreign addresses: all, as one manager keeps the whole slice.
 func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
-	h.foreign = h.foreign[:0]
 	switch {
 	case h.Controlled, h.Mirrored:
 		h.keeper = unproven
@@ -29,25 +41,87 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 		h.keeper = knownManager
 	default:
 		h.keeper = foreigner
-		for i := range o.Addresses {
-			h.foreign = append(h.foreign, o.Addresses[i].UID)
-		}
+	}
+	h.noteForeign(o.Addresses, func(*event.Address) bool { return h.keeper == foreigner })
+	if h.foreign != nil && h.foreign.object == "" {
+		h.foreign.version, h.foreign.object = o.Version, "EndpointSlice "+o.Name+keptBy(o.ManagedBy, o.Writer)
 	}
 }
 
 // inEndpoints notes who wrote Endpoints, and the foreign addresses in them: those that no controller made from a pod, or all if another manager than
 // before wrote them. A distribution may have renamed the controller: so an unknown name alone proves nothing.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints) {
-	h.keeper, h.foreign = unproven, h.foreign[:0]
+	h.keeper = unproven
 	switch {
 	case x.known[o.Writer]:
 		h.keeper = knownManager
 	case o.Writer != "" && !event.IsControllerManager(o.Writer) && h.writer != event.Hash(o.Writer):
 		h.keeper = foreigner
 	}
-	for i := range o.Addresses {
-		if h.keeper == foreigner || o.Addresses[i].ByHand && h.keeper == unproven {
-			h.foreign = append(h.foreign, o.Addresses[i].UID)
+	h.noteForeign(o.Addresses, func(a *event.Address) bool { return h.keeper == foreigner || a.ByHand && h.keeper == unproven })
+	if h.foreign != nil && h.foreign.object == "" {
+		h.foreign.version, h.foreign.object = o.Version, "Endpoints "+o.Name+keptBy("", o.Writer)
+	}
+}
+
+// noteForeign notes the foreign addresses of an object.
+func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address) bool) {
+	was := h.foreign
+	h.foreign = nil
+	for i := range held {
+		a := &held[i]
+		if !isForeign(a) {
+			continue
+		}
+		if h.foreign == nil {
+			h.foreign = &foreign{}
+		}
+		h.foreign.addresses = append(h.foreign.addresses, a.UID)
+		if a.Ready {
+			h.foreign.ready++
+		}
+	}
+	switch {
+	case was == nil:
+	case h.foreign != nil:
+		h.foreign.object, h.foreign.version, h.foreign.reported = was.object, was.version, was.reported
+	case was.reported:
+		// The next check reports the end.
+		h.foreign = &foreign{object: was.object, reported: true}
+	}
+}
+
+// keptBy names who keeps an object: by its label, else by its field manager.
+func keptBy(manager, writer string) string {
+	switch {
+	case manager != "":
+		return fmt.Sprintf(" (managed by %s)", manager)
+	case writer != "":
+		return fmt.Sprintf(" (written by %s)", writer)
+	}
+	return ""
+}
+
+// checkForeign reports the objects that began or ceased to have foreign addresses beside the selector.
+func (x *Writers) checkForeign(s Service, t time.Time) {
+	for _, h := range s.Writers().sources {
+		f := h.foreign
+		if f == nil {
+			continue
+		}
+		// Manual Endpoints of a selector that matches no pod are a conflict, which the Service's owner can resolve.
+		is := s.Exists() && s.HasSelector() && len(f.addresses) > 0 && (h.Kind != event.KindEndpoints || !InConflict(s))
+		switch {
+		case is && !f.reported:
+			x.losses.Report(s, transition.ForeignAddresses{
+				At: at(t), Service: s.Named(), Object: f.object, Count: len(f.addresses), Ready: f.ready, Trigger: transition.Trigger(s.UID(), f.version),
+			})
+		case !is && f.reported:
+			x.losses.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Named(), Object: f.object})
+		}
+		f.reported = is
+		if len(f.addresses) == 0 {
+			h.foreign = nil
 		}
 	}
 }
@@ -58,7 +132,7 @@ func (x *Writers) emptied(o *event.Endpoints) bool {
 	return len(o.Addresses) == 0 && (o.LastApplied || other)
 }
 
-// IsForeign reports whether the source is of a foreign writer beside a selector, IsKnown whether it is of a known manager.
+// IsForeign reports whether the source is of a foreign writer beside a selector.
 func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.HasSelector() }
 
 // IsKnown reports whether a known manager keeps the source.
@@ -72,7 +146,9 @@ func ForeignAddresses(s Service) int {
 	}
 	var all []event.UID
 	for _, h := range s.Writers().sources {
-		all = append(all, h.foreign...)
+		if h.foreign != nil {
+			all = append(all, h.foreign.addresses...)
+		}
 	}
 	slices.SortFunc(all, func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
 	return len(slices.Compact(all))

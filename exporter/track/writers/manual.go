@@ -71,7 +71,9 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	}
 	h.managed = len(held) - written
 	s.Add(h)
-	if !c.Quiet && c.Service.Exists() {
+	// If the selector matches pods, the controller put right what somebody had edited.
+	restored := h.Kind == event.KindEndpoints && c.Service.HasSelector() && s.managed > 0 && h.manual == 0
+	if !c.Quiet && c.Service.Exists() && !restored {
 		x.compare(c, before, *s.manual.in(h.Kind), h.Kind == event.KindEndpoints || h.Mirrored)
 	}
 	if s.managed > 0 {
@@ -117,11 +119,11 @@ func (m *manual) in(k event.Kind) *int {
 }
 
 // InConflict reports whether the endpoints controller will clear the manually managed Endpoints of a
-// Service with a selector when it next syncs the Service, or has done so (endpoints controller,
-// syncService). It leaves manually managed slices alone.
+// Service with a selector that matches no pod when it next syncs the Service, or has done so (endpoints controller,
+// syncService). It leaves manually managed slices alone. Beside pods that match, manually managed addresses are foreign.
 func InConflict(s Service) bool {
-	m := &s.Writers().manual
-	return s.HasSelector() && (m.endpoints > 0 || m.cleared)
+	w := s.Writers()
+	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
 }
 
 // Check reports what the Service's state begins or ends.
@@ -144,6 +146,7 @@ func (x *Writers) Check(s Service, t time.Time) {
 		x.losses.Report(s, transition.SelectorConflictEnded{At: at(t), Service: s.Named()})
 	}
 	m.conflict = conflict
+	x.checkForeign(s, t)
 }
 
 // wasOverwritten reports, once, that the Service has a selector that matches no pod, and Endpoints that were overwritten before

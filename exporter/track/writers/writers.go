@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // Service is what writers ask of a Service.
@@ -36,14 +37,17 @@ type Source struct {
 	Mirrored, Controlled bool
 
 	// writer is a hash of the field manager that wrote the addresses when they were first seen.
-	writer uint64
+	// newest is a hash of the one that wrote them last, 0 if that is not known.
+	writer, newest uint64
 	// manual counts the addresses without a targetRef, managed those with one.
 	manual, managed int
-	// version is the resourceVersion of Endpoints with manually managed addresses.
+	// version is the resourceVersion with which manually managed addresses came to Endpoints.
 	version string
-	// keeper writes the addresses. foreign are those that are foreign beside a selector.
+	// keeper writes the addresses. foreign are those that are foreign beside a selector; nil if there are none.
 	keeper  keeper
-	foreign []event.UID
+	foreign *foreign
+	// rivals are who wrote the addresses of a Service without a selector; nil if only one did.
+	rivals *rivals
 	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
 	overwritten bool
 }
@@ -81,12 +85,14 @@ func New(watches *watches.Watches, losses *losses.Losses, known []string) *Write
 // SeeSlice takes in who keeps a slice.
 func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
 	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
+	x.compete(s, h, e, write{o.Writer, "EndpointSlice", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
 	x.inSlice(h, o)
 }
 
 // SeeEndpoints takes in who wrote Endpoints.
 func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, read event.Kind) {
+	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
 	x.inEndpoints(h, o)
 	h.overwritten = h.overwritten && x.emptied(o)
@@ -95,10 +101,12 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 // noteWriter notes that somebody edits an object that a controller keeps: its writer changed. It matters in the resource that address states
 // are read from. A placeholder without addresses has no writer. The controller itself, by its usual name, is no other writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
+	h.newest = 0
 	if writer == "" {
 		return
 	}
 	is := event.Hash(writer)
+	h.newest = is
 	if h.writer != 0 && h.writer != is && writer != managerName && e.Type == event.Modified && h.Kind == read {
 		s.Ledger().Edited = e.Seen
 	}
@@ -115,6 +123,30 @@ func NoteDeleted(s Service, h *Source, t time.Time) {
 	case h.keeper != knownManager:
 		s.Ledger().Edited = t
 	}
+}
+
+// Left takes in that a source leaves its Service.
+func (x *Writers) Left(s Service, h *Source, t time.Time) {
+	if h.foreign != nil && h.foreign.reported {
+		h.foreign.reported = false
+		x.losses.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Named(), Object: h.foreign.object})
+	}
+}
+
+// Steady reports whether each object of the Service has been written by one manager since it was first seen. A mirror has the
+// addresses of another object.
+func (s *Set) Steady() bool {
+	steady := false
+	for _, h := range s.sources {
+		switch {
+		case h.Mirrored:
+		case h.newest == 0 || h.newest != h.writer:
+			return false
+		default:
+			steady = true
+		}
+	}
+	return steady
 }
 
 // Attach makes a source one of the Service.

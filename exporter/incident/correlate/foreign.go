@@ -1,0 +1,70 @@
+package correlate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// foreignWriter is the subject of a Service whose addresses somebody writes beside those who should.
+func foreignWriter(x transition.Service) record.Subject {
+	return record.Service(x, cause.ManualWrite)
+}
+
+// foreignAddresses takes in that an object has addresses beside the selector. They get traffic, if they are ready, whether an address is lost or not.
+func (l *services) foreignAddresses(x transition.ForeignAddresses) {
+	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	l.records.Show(r)
+	r.EffectOn(x.Service)
+	if len(r.Open.Foreign) == 0 {
+		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
+	}
+	r.Open.Foreign[x.Object] = struct{}{}
+	if r.Writers == "" {
+		r.Writers = x.Object + " has addresses beside the selector, and neither Kubernetes nor a known manager wrote them"
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+	l.records.Touch(r, x.Time)
+}
+
+func (l *services) foreignEnded(x transition.Service, object string, t time.Time) {
+	r := l.records.Find(foreignWriter(x), t)
+	if r == nil {
+		return
+	}
+	if _, open := r.Open.Foreign[object]; !open {
+		return
+	}
+	delete(r.Open.Foreign, object)
+	if len(r.Open.Foreign) == 0 {
+		r.ForeignSpan = r.ForeignSpan.End(t)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.ForeignEnded, Time: t, Service: x, Name: object})
+	l.records.Touch(r, t)
+}
+
+// allForeignEnded takes in that the Service was deleted.
+func (l *services) allForeignEnded(x transition.Service, t time.Time) {
+	if r := l.records.Find(foreignWriter(x), t); r != nil {
+		for _, object := range slices.Sorted(maps.Keys(r.Open.Foreign)) {
+			l.foreignEnded(x, object, t)
+		}
+	}
+}
+
+// contested takes in that two writers undo each other's changes of a Service without a selector.
+func (l *services) contested(x transition.AddressesContested) {
+	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	l.records.Show(r)
+	r.EffectOn(x.Service)
+	r.Writers, r.Contested = fmt.Sprintf("%s and %s undo each other's changes of %s", x.Writers[0], x.Writers[1], x.Object), true
+	r.Evidence.Add(evidence.Entry{Kind: evidence.Contested, Time: x.Time, Service: x.Service, Name: r.Writers})
+	l.records.Touch(r, x.Time)
+}
