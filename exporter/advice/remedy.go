@@ -51,6 +51,17 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 	return ""
 }
 
+// NotMarkedRemedy is for silent nodes that the node controller leaves Ready.
+func NotMarkedRemedy(nodes string, managed bool) string {
+	const out = "Their pods stay in their Services meanwhile: kubectl drain %s --force --ignore-daemonsets takes them out, or the taint node.kubernetes.io/out-of-service once the machines are off."
+	look := "Check the kube-controller-manager: errors of its watch of Leases, whether it may get Leases in kube-node-lease, and its leader " +
+		"(kubectl -n kube-system get lease kube-controller-manager). From v1.37 its log says \"Skipping\" when it holds back; a restart renews its watch. "
+	if managed {
+		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
+	}
+	return look + "Then find out why " + nodes + " sent no heartbeats. " + fmt.Sprintf(out, "NODE")
+}
+
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
 func ShortGracePeriodRemedy(grace time.Duration, managed bool) string {
 	if managed {

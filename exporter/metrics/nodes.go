@@ -11,7 +11,7 @@ import (
 
 type nodeMetrics struct {
 	heartbeatAge, intervalMax, heartbeats, late, missed, grace *Metric
-	clockOffset, departing, markedInTime                       *Metric
+	clockOffset, departing, markedInTime, silentReady          *Metric
 	ready, transitions, unready                                *Metric
 	interval, unreadyDuration                                  *Metric
 	intervals, unreadyDurations                                *prometheus.HistogramVec
@@ -60,6 +60,8 @@ func newNodeMetrics() *nodeMetrics {
 		"each Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
+	m.silentReady = gauge("kubeflap_node_silent_ready",
+		"1 while the node has been silent for longer than the grace period and 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()
@@ -71,7 +73,7 @@ func newNodeMetrics() *nodeMetrics {
 func (m *nodeMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.heartbeatAge, m.interval, m.intervalMax, m.heartbeats, m.late, m.missed, m.grace,
-		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset, m.departing, m.markedInTime,
+		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset, m.departing, m.markedInTime, m.silentReady,
 	}
 }
 
@@ -90,6 +92,7 @@ func (m *nodeMetrics) collectNode(to *scrape, n *nodes.Node) {
 	if n.HeartbeatKnown {
 		to.sample(m.heartbeatAge, n.HeartbeatAge.Seconds())
 		to.sample(m.intervalMax, n.LongestInterval.Seconds())
+		to.sample(m.silentReady, boolean(n.Overdue))
 	}
 	to.sample(m.heartbeats, float64(n.Heartbeats))
 	to.sample(m.late, float64(n.LateHeartbeats))

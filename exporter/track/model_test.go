@@ -1300,7 +1300,7 @@ func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 
 func withoutClocks(all []nodes.Node) []nodes.Node {
 	for i := range all {
-		all[i].ClockOffset, all[i].ClockKnown, all[i].MarkedInTime = 0, false, 0
+		all[i].ClockOffset, all[i].ClockKnown, all[i].MarkedInTime, all[i].Overdue = 0, false, 0, false
 	}
 	return all
 }

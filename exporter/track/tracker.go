@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
@@ -38,17 +39,19 @@ type Tracker struct {
 	// found are the transitions that are not returned yet: a question may find some as well.
 	found transition.List
 
-	watches   *watches.Watches
-	nodes     *nodes.Nodes
-	pods      *pods.Pods
-	losses    *losses.Losses
-	endpoints *endpoints.Endpoints
+	watches      *watches.Watches
+	controlPlane *controlplane.ControlPlane
+	nodes        *nodes.Nodes
+	pods         *pods.Pods
+	losses       *losses.Losses
+	endpoints    *endpoints.Endpoints
 }
 
 // New makes an empty tracker.
 func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
-	t.nodes = nodes.New(settings.GracePeriod, t.watches, &t.found)
+	t.controlPlane = controlplane.New(t.watches)
+	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.Turn) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
 	t.endpoints = endpoints.New(endpoints.Settings{
@@ -84,6 +87,9 @@ func (t *Tracker) applyObject(e event.Event) {
 		if turned := t.nodes.Apply(e, o); turned {
 			t.pods.NodeTurned(o.Name)
 		}
+		if e.Type != event.Listed {
+			t.nodes.ShowOverdue(e.Seen)
+		}
 	case *event.Lease:
 		t.nodes.ApplyLease(e, o)
 	case *event.Pod:
@@ -94,6 +100,8 @@ func (t *Tracker) applyObject(e event.Event) {
 		t.endpoints.ApplySlice(e, o)
 	case *event.Endpoints:
 		t.endpoints.ApplyEndpoints(e, o)
+	case *event.ControlPlaneLease:
+		t.controlPlane.Apply(e, o)
 	case *event.Cluster:
 		t.nodes.ServerVersion(o.Version)
 	}
@@ -135,6 +143,10 @@ func (t *Tracker) applyWatch(e event.Event) {
 		t.endpoints.ChooseSource()
 	case event.Down:
 		t.watchBroke(e)
+	case event.Bookmark:
+		if e.Kind == event.KindNode {
+			t.nodes.ShowOverdue(e.Seen)
+		}
 	case event.Asking, event.Answered, event.Unanswered:
 		t.nodes.ApplyRead(e)
 	case event.Unavailable:
@@ -149,6 +161,7 @@ func (t *Tracker) noteOptionalWatch(e event.Event) {
 	case event.Listing:
 		t.watches.Listing(e.Kind)
 	case event.Synced:
+		t.controlPlane.Sweep()
 		t.watches.Synced(e)
 		t.watches.Works(e)
 	case event.Up:

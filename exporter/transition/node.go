@@ -110,6 +110,26 @@ func (x NodeReadyChanged) String() string {
 	return s
 }
 
+// NodeNotMarked means that the node is silent for longer than the grace period and the node controller's own delay, and still Ready, while the API
+// server answers. The node controller stands still or holds back.
+type NodeNotMarked struct {
+	At
+	Node string
+	// Silence is the time since the last heartbeat.
+	Silence time.Duration
+	// Certain: nothing else explains that it is Ready. Otherwise the leader may have changed unseen, so that each node has a fresh grace period, or the
+	// cluster may have a longer grace period than the default.
+	Certain bool
+	Loss    NodeLoss
+}
+
+// Fields are the names for a structured log line.
+func (x NodeNotMarked) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeNotMarked) String() string {
+	return fmt.Sprintf("node %s: no heartbeat for %s, and still Ready: the node controller has not set it to Unknown", x.Node, round(x.Silence))
+}
+
 // NodeReadyMissed means that a list shows that the node's Ready left Status and came back while the watch was broken.
 type NodeReadyMissed struct {
 	At

@@ -6,23 +6,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// controllerManager: the node controller marked a node although it must have seen a recent heartbeat.
+// controllerManager: the node controller marked a node although it must have seen a recent heartbeat, or leaves silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
-	marked, unknown := 0, 0
-	for i := range f.Silences {
-		switch s := &f.Silences[i]; {
-		case !s.Marked:
-		case s.MarkedAge == 0:
-			unknown++
-		case s.MarkedInTime:
-			marked++
-		}
-	}
+	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
+	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 })
+	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain })
+	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked })
 	switch {
-	case marked > 0:
-		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(marked, "node", "nodes"))
-	case unknown > 0:
+	case inTime > 0:
+		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes"))
+	case notMarked > 0:
+		return Yes, fmt.Sprintf("%s silent for longer than the grace period%s and 15s, and still Ready, while the API server answered: the node controller holds back",
+			phrase.Count(notMarked, "node was", "nodes were"), f.graceText())
+	case perhaps > 0:
+		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller holds back, or its leader has changed, so that each node has a fresh grace period, "+
+			"or the cluster has a longer one", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
+	case ageUnknown > 0:
 		return Unknown, "the age of the newest heartbeat at the mark is not known"
 	}
 	return No, "the node controller marked no node whose heartbeat was in time"
+}
+
+func (f *NodeLoss) graceText() string {
+	if f.GracePeriod == 0 {
+		return ""
+	}
+	return " of " + phrase.Duration(f.GracePeriod)
 }

@@ -23,6 +23,9 @@ type Silence struct {
 	MarkedAge time.Duration
 	// MarkedInTime: MarkedAge is younger than the grace period that was in force.
 	MarkedInTime bool
+	// NotMarked: the node was silent for longer than the grace period and the node controller's own delay, and still Ready, while the API server answered.
+	// NotMarkedCertain: nothing else explains that, such as a change of the leader that cannot be seen.
+	NotMarked, NotMarkedCertain bool
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
 	NotReady bool
 	// Labels say what the node shares with others; nil if they are not known.

@@ -72,6 +72,8 @@ func (l *Log) observe(x transition.Transition) {
 		}
 	case transition.NodeReadyMissed:
 		l.nodes.readyMissed(x)
+	case transition.NodeNotMarked:
+		l.nodes.notMarked(x)
 	case transition.NodeRebooted:
 		l.nodes.rebooted(x)
 	case transition.NodeRemoved:

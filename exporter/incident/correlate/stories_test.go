@@ -18,6 +18,9 @@ type cluster struct {
 	*tracked
 	nodes []*fakeNode
 	grace float64
+	// holds are the times in which the node controller sets no node to Unknown, leaders have who leads from which second on.
+	holds   [][2]float64
+	leaders map[int]string
 	// writes are what happens besides, by second.
 	writes map[int]func()
 }
@@ -69,8 +72,10 @@ func (n *fakeNode) lease(t float64) *event.Lease {
 	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(t))}
 }
 
-func (n *fakeNode) isSilent(t float64) bool {
-	return slices.ContainsFunc(n.silent, func(s [2]float64) bool { return t >= s[0] && t < s[1] })
+func (n *fakeNode) isSilent(t float64) bool { return isIn(n.silent, t) }
+
+func isIn(times [][2]float64, t float64) bool {
+	return slices.ContainsFunc(times, func(s [2]float64) bool { return t >= s[0] && t < s[1] })
 }
 
 // silence lets nodes, counted from 1, send no heartbeat between two seconds.
@@ -129,6 +134,27 @@ func (c *cluster) marks(second int, nodes ...int) *cluster {
 	return c
 }
 
+// controlPlane lets the leader renew its Lease every 2 s, and each watch send a bookmark every minute.
+func (c *cluster) controlPlane(tenth int) {
+	if tenth%600 == 300 {
+		for _, k := range event.Kinds() {
+			c.observe(c.tracker.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Bookmark}))
+		}
+	}
+	if tenth%20 != 0 || len(c.leaders) == 0 {
+		return
+	}
+	holder, from := "", -1
+	for since, name := range c.leaders {
+		if since <= tenth/10 && since > from {
+			holder, from = name, since
+		}
+	}
+	c.is(event.Modified, &event.ControlPlaneLease{
+		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, Renew: c.now,
+	})
+}
+
 // runs plays the story for so many seconds, in steps of 100 ms.
 func (c *cluster) runs(until int) []incident.Incident {
 	for tenth := 1; tenth <= until*10; tenth++ {
@@ -137,6 +163,7 @@ func (c *cluster) runs(until int) []incident.Incident {
 		if write := c.writes[tenth/10]; tenth%10 == 0 && write != nil {
 			write()
 		}
+		c.controlPlane(tenth)
 		for _, n := range c.nodes {
 			due := math.Abs(math.Mod(t-n.phase, 10)) < 0.05 || math.Abs(math.Mod(t-n.phase, 10)-10) < 0.05
 			switch {
@@ -147,6 +174,7 @@ func (c *cluster) runs(until int) []incident.Incident {
 				if n.unknown {
 					c.ready(n, event.StatusTrue, "KubeletReady")
 				}
+			case isIn(c.holds, t):
 			case !n.unknown && n.isSilent(t) && t-n.last > c.grace+3 && tenth%50 == 0: // each monitor period
 				c.ready(n, event.StatusUnknown, "NodeStatusUnknown")
 			}

@@ -20,6 +20,8 @@ const (
 	HeartbeatMissed
 	NodeUnknown
 	NodeNotReady
+	// NodeNotMarked: the node is silent for longer than the grace period, and still Ready.
+	NodeNotMarked
 	// NodeWasUnknown: Ready turned Unknown and back while the watch was broken.
 	NodeWasUnknown
 	PodUpdated

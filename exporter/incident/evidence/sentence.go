@@ -34,6 +34,8 @@ func (e *Entry) sentence() string {
 		return s
 	case NodeNotReady:
 		return e.nodes() + ": the kubelet itself reports Ready=False"
+	case NodeNotMarked:
+		return fmt.Sprintf("%s: no heartbeat for %s, and Ready is still True: the node controller has not set it to Unknown", e.nodes(), d)
 	case NodeWasUnknown:
 		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
 	case HeartbeatSeen:

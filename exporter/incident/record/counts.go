@@ -24,6 +24,8 @@ type counts struct {
 	Lost, LostAgain int
 	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
 	Turned, TurnedUnknown int
+	// NotMarked is how often the node controller left a silent node Ready.
+	NotMarked int
 	// Longest is the longest heartbeat interval that has ended.
 	Longest time.Duration
 	// HeartbeatLost: a node lost its heartbeat, which explains what else happened to it.
@@ -118,6 +120,7 @@ func (c *counts) take(from *counts) {
 	c.Lost, c.bounces = c.Lost+from.Lost, c.bounces+from.bounces
 	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
 	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
+	c.NotMarked += from.NotMarked
 	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
 	c.Longest = max(c.Longest, from.Longest)
 	c.ConsumerBounces.Take(from.ConsumerBounces)

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
@@ -114,6 +115,9 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 func (s *Store) remedy(r *Record, x *incident.Incident) string {
 	n := &x.Numbers
 	if r.OfNodes() {
+		if x.Verdict == verdict.ControllerManager && r.NotMarked > 0 {
+			return advice.NotMarkedRemedy(phrase.Some(x.Nodes), s.Managed)
+		}
 		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command, s.Managed); text != "" {
 			return text
 		}

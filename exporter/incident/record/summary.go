@@ -18,7 +18,7 @@ func (r *Record) summary(x *incident.Incident) string {
 	case KindGracePeriod:
 		happened = r.happenedByGracePeriod(x)
 	case KindControllerManager:
-		happened = "the node controller set " + phrase.Count(r.nodeCount(), "node", "nodes") + " to Unknown although the heartbeats were in time"
+		happened = r.happenedByControllerManager(x)
 	case KindNode:
 		happened = r.happenedToNode(x)
 	default:
@@ -48,6 +48,17 @@ func (r *Record) happenedByGracePeriod(x *incident.Incident) string {
 		s += ": " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + phrase.Duration(longest)
 	}
 	return s + r.turnedText(x)
+}
+
+func (r *Record) happenedByControllerManager(x *incident.Incident) string {
+	if r.NotMarked == 0 {
+		return "the node controller set " + phrase.Count(r.nodeCount(), "node", "nodes") + " to Unknown although the heartbeats were in time"
+	}
+	s := "the node controller left " + phrase.Count(r.nodeCount(), "silent node", "silent nodes") + " Ready"
+	if longest := x.Numbers.LongestInterval; longest > 0 {
+		s += ", for up to " + phrase.Duration(longest) + " after the last heartbeat" + graceText(x)
+	}
+	return s
 }
 
 func (r *Record) happenedToNode(x *incident.Incident) string {

@@ -94,6 +94,15 @@ func (g *Finder) Current() Setting {
 	return Setting{period, SourceDefault}
 }
 
+// IsCertain reports whether the grace period is more than the default of the version: it is set somewhere that can be seen, or the node controller has
+// found a node lost after that time.
+func (g *Finder) IsCertain() bool {
+	is := g.Current()
+	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
+		return x.shortest >= is.Period-time.Second && x.shortest <= is.Period+MonitorSlack
+	})
+}
+
 // IsManaged reports whether the cloud runs the control plane, so that nobody can set its flags: EKS and GKE by the version, AKS by
 // a label of its nodes. A kube-controller-manager pod that is visible shows that somebody can.
 func (g *Finder) IsManaged() bool {

@@ -25,7 +25,8 @@ type heartbeats struct {
 	// marks are the times at which nodes are checked.
 	marks marks
 	// reads are what direct reads of Leases have shown.
-	reads leaseReads
+	reads   leaseReads
+	overdue overdue
 }
 
 func (x *heartbeats) resume(t time.Time) {
@@ -55,6 +56,8 @@ type heartbeat struct {
 	earlyRenewal time.Time
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
+	// overdue: the node controller should have set Ready to Unknown, and has not.
+	overdue bool
 	// look is when the node is checked next; zero if no mark of the current interval is left.
 	look                 time.Time
 	total, lates, misses uint64
@@ -81,7 +84,7 @@ func (x *Nodes) beat(n *node, t time.Time) {
 		h.previous = h.last
 	}
 	h.last, h.guessed = t, false
-	h.late, h.missed = false, false
+	h.late, h.missed, h.overdue = false, false, false
 	h.total++
 	x.await(n)
 }
@@ -111,6 +114,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		x.resume(e.Seen)
 	}
 	x.reads.watchShowed(e.Seen, l)
+	x.overdue.answers(e.Seen)
 	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {
 		x.forgetLease(l.Name)

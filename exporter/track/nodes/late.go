@@ -142,6 +142,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {
 		h.missed = true
+		x.overdue.await(n)
 		if mark.After(since) {
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{

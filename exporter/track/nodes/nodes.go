@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -49,8 +50,9 @@ type node struct {
 }
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
-func New(gracePeriod time.Duration, watches *watches.Watches, found *transition.List) *Nodes {
+func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}}
+	x.overdue.controlPlane = controlPlane
 	x.graceChanged()
 	return x
 }
@@ -110,6 +112,7 @@ func (x *Nodes) noteBoot(n *node, e event.Event, bootID string) {
 func (x *Nodes) forget(n *node) {
 	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
 	x.marks.forget(n)
+	x.overdue.forget(n)
 	x.countLabels(n, -1)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}

@@ -29,6 +29,8 @@ type Node struct {
 	ClockKnown  bool
 	// Departing is what announced that the node will leave; empty if nothing did.
 	Departing departure.Reason
+	// Overdue: the node is silent for longer than the grace period and 15 s and still Ready, while the API server answers.
+	Overdue bool
 	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
 	MarkedInTime uint64
 }
@@ -60,7 +62,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 		v.Unready += t.Sub(n.since)
 	}
 	v.Departing, _ = n.departure.At(t)
-	v.MarkedInTime = n.markedInTime
+	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
 	lead, ok := h.leads.max(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
 	return v

@@ -95,6 +95,9 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 		if len(r.ahead) == 0 && saysOfNodes(e.Reason) {
 			r.proven = r.asked
 		}
+		if e.Reason == "" {
+			x.overdue.answers(r.asked)
+		}
 	case event.Unanswered:
 		r.asking = false
 	}
@@ -116,16 +119,18 @@ func saysOfNodes(reason event.Reason) bool {
 const askAfter = 500 * time.Millisecond
 
 // LeasesToRead are the nodes whose Leases are to be read directly, none if there is no need to. There is if a heartbeat is late and
-// either the node or the watch is silent.
+// either the node or the watch is silent, and if a node may be overdue and nothing shows that the API server answers.
 func (x *heartbeats) LeasesToRead() []string {
 	r, m, t := &x.reads, x.marks, x.watches.Now()
 	switch {
-	case x.blind(), len(m) == 0, t.Sub(m[0].at) < askAfter:
-		return nil // nothing is late, or it has only just become late
-	case len(r.ahead) > 0, t.Sub(r.asked) < askEvery:
+	case x.blind(), len(r.ahead) > 0, t.Sub(r.asked) < askEvery:
 		return nil
+	case len(m) > 0 && t.Sub(m[0].at) >= askAfter:
+		return x.longestSilent()
+	case len(x.overdue.candidates) > 0 && t.Sub(x.overdue.answered) >= askEvery:
+		return x.overdue.names()
 	}
-	return x.longestSilent()
+	return nil // nothing is late, or it has only just become late
 }
 
 // longestSilent are the nodes that have been silent for longest.

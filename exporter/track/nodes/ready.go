@@ -102,6 +102,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		}
 	}
 	n.ready, n.since, n.sinceSeen = to, t, true
+	n.heartbeat.overdue = false
 	n.transitions[to]++
 	switch to {
 	case event.StatusFalse:

@@ -1,0 +1,38 @@
+package correlate
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// notMarked takes in that a silent node is still Ready. All such nodes are one incident of the controller manager, unless
+// something else explains a silence.
+func (l *nodes) notMarked(x transition.NodeNotMarked) {
+	n := l.hear(x.Node, x.Time)
+	s := n.silence
+	if s == nil || !s.Ended.IsZero() {
+		// It fell silent before kubeflap started.
+		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+	}
+	s.NotMarked, s.NotMarkedCertain = true, x.Certain
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	if !n.missed {
+		n.missed, n.gapFrom, n.trigger = true, s.Began, x.Loss.Trigger
+		l.openGap(r, n, x.Time)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeNotMarked, Time: x.Time, Name: n.name, Duration: x.Silence})
+	alone := verdict.OfNodes(l.records.NodeLoss([]verdict.Silence{*s}, len(l.heard)))
+	if r.Kind == record.KindNode && alone.Verdict == verdict.ControllerManager {
+		all := l.records.Begin(record.Subject{Kind: record.KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost}, x.Time, triggerOfMany(n.renewed))
+		all.KnownNodes = max(all.KnownNodes, len(l.heard))
+		l.records.MergeNodes([]*record.Record{r}, all)
+		r = all
+	}
+	if x.Certain {
+		r.NotMarked++
+	}
+	l.records.Touch(r, x.Time)
+}

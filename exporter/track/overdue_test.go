@@ -1,0 +1,115 @@
+package track
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// leader is the Lease of the leading kube-controller-manager.
+func leader(holder string, renewed float64) *event.ControlPlaneLease {
+	return &event.ControlPlaneLease{
+		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, Renew: clock(renewed),
+	}
+}
+
+// deadNode has node a silent from 9 s on. The others renew every 10 s until a second, and the leader every 2 s.
+func deadNode(t *testing.T, until int, leads func(second int) string) *story {
+	s := threeNodes(t).at(11).lists(event.KindControlPlaneLease)
+	for second := 12; second <= until; second++ {
+		s.at(float64(second))
+		if second%10 == 0 {
+			s.modified(lease("b", float64(second)), lease("c", float64(second)))
+		}
+		if holder := leads(second); holder != "" && second%2 == 0 {
+			s.modified(leader(holder, float64(second)))
+		}
+		if second%15 == 0 {
+			s.watch(event.Bookmark, event.KindNode)
+		}
+	}
+	return s
+}
+
+// notMarked says of which nodes it turned out when that they are silent and Ready.
+func (s *story) notMarked() (text string) {
+	for _, x := range of[transition.NodeNotMarked](s) {
+		certain := "perhaps"
+		if x.Certain {
+			certain = "certainly"
+		}
+		text += fmt.Sprintf("%s %v %s; ", x.Node, x.Time.Sub(zero), certain)
+	}
+	return text
+}
+
+// The grace period is 40 s, and the node controller needs up to 15 s, so node a is due at 64 s.
+func TestSilentNodesThatTheNodeControllerLeavesReady(t *testing.T) {
+	always := func(int) string { return "one" }
+	never := func(int) string { return "" }
+	equal(t, "just before", deadNode(t, 64, always).notMarked(), "")
+	equal(t, "the leader leads all the time", deadNode(t, 90, always).notMarked(), "a 1m15s certainly; ")
+	s := deadNode(t, 180, never)
+	equal(t, "the leader cannot be seen: it may have changed once", s.notMarked(), "a 1m15s perhaps; a 1m45s certainly; ")
+	equal(t, "shown", s.node("a").Overdue, true)
+	equal(t, "shown of another", s.node("b").Overdue, false)
+	s.at(181).modified(lease("a", 181))
+	equal(t, "shown when it is back", s.node("a").Overdue, false)
+	changes := func(second int) string {
+		if second < 30 {
+			return "one"
+		}
+		return "two"
+	}
+	equal(t, "the leader changed at 30 s: a fresh grace period", deadNode(t, 89, changes).notMarked(), "")
+	equal(t, "and held back as well", deadNode(t, 90, changes).notMarked(), "a 1m30s certainly; ")
+	s = deadNode(t, 63, always)
+	s.at(64).modified(aNode("a", unknown, 64))
+	equal(t, "marked", deadNodeGoesOn(s), "")
+}
+
+func deadNodeGoesOn(s *story) string {
+	for second := 65; second <= 200; second += 5 {
+		s.at(float64(second)).modified(lease("b", float64(second)), lease("c", float64(second)), leader("one", float64(second))).watch(event.Bookmark, event.KindNode)
+	}
+	return s.notMarked()
+}
+
+// Nobody can write for a minute. When the API server answers again, the node controller needs its time as well.
+func TestSilentNodesStayReadyWhileNobodyCanWrite(t *testing.T) {
+	s := threeNodes(t).at(11).lists(event.KindControlPlaneLease, leader("one", 11))
+	for second := 31; second <= 70; second += 10 {
+		s.at(float64(second)).reads("etcd not ready").watch(event.Bookmark, event.KindNode)
+	}
+	s.at(71).modified(lease("b", 71), leader("one", 71)).watch(event.Bookmark, event.KindNode)
+	s.at(80).modified(lease("c", 80), leader("one", 80)).watch(event.Bookmark, event.KindNode)
+	equal(t, "soon after", s.notMarked(), "")
+	s.at(90).modified(lease("b", 90), leader("one", 90)).watch(event.Bookmark, event.KindNode)
+	equal(t, "20 s after", s.notMarked(), "a 1m30s certainly; ")
+}
+
+// The watch of nodes shows nothing, so it would not show Unknown either.
+func TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent(t *testing.T) {
+	s := deadNode(t, 44, func(int) string { return "one" })
+	for second := 45; second <= 300; second += 5 {
+		s.at(float64(second)).modified(lease("b", float64(second)), leader("one", float64(second)))
+	}
+	equal(t, "found", s.notMarked(), "")
+}
+
+// With a single node no other heartbeat shows that the API server answers, so Leases are read directly.
+func TestTheLeaseOfASilentNodeIsReadToSeeWhetherTheAPIServerAnswers(t *testing.T) {
+	s := newStory(t, grace40).starts(aNode("a", ready, 0), lease("a", 0)).at(9).modified(lease("a", 9))
+	for tenth := 90; tenth < 2000; tenth++ {
+		s.at(float64(tenth) / 10)
+		if s.asks() != "" {
+			s.reads("", lease("a", 9))
+		}
+		if tenth%300 == 0 {
+			s.watch(event.Bookmark, event.KindNode)
+		}
+	}
+	equal(t, "found", s.notMarked(), "a 1m30s perhaps; a 2m0s certainly; ")
+}
