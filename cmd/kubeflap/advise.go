@@ -22,6 +22,9 @@ import (
 // adviceGiven is the exit status if there is advice.
 const adviceGiven exitStatus = 3
 
+// keptIncidents is how many incidents count for the advice, as many as --incidents.size keeps by default.
+const keptIncidents = 500
+
 // adviser has the flags of advise.
 type adviser struct {
 	cluster           clusterFlags
@@ -122,7 +125,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 	if err != nil {
 		return nil, err
 	}
-	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: 1}, silent)
+	r := newReplay(recordings, 0, settings{tracker: settingsOfTracker, incidents: keptIncidents}, silent)
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 
 // observe watches a live cluster for a while and returns its metrics.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
-	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: 1}, time.Now, silent(""))
+	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, silent(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type HeartbeatLate struct {
 	Node string
 	// Silence is half of the grace period.
 	Silence time.Duration
+	// Announced is what announced the departure of the node before its next heartbeat was due; empty if nothing did.
+	Announced string
 }
 
 // Fields are the names for a structured log line.
@@ -57,8 +59,7 @@ type NodeLoss struct {
 	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
 	// not, or if that age is not known.
 	MarkedAge time.Duration
-	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags; only of a change
-	// of Ready.
+	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags.
 	GracePeriod time.Duration
 	Managed     bool
 	// Labels say what the node shares with others; nil if they are not known.

@@ -14,9 +14,9 @@ func gracePeriod(f *NodeLoss) (Answer, string) {
 	case f.GracePeriod > f.Interval:
 		return No, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", phrase.Duration(f.GracePeriod), phrase.Duration(f.Interval))
 	}
-	late := f.each(func(s *Silence) bool { return s.Ended.IsZero() || s.Ended.Sub(s.Began) > f.Interval })
+	late := f.each(func(s *Silence) bool { return f.lasted(s) > 2*f.Interval })
 	if late > 0 {
-		return No, fmt.Sprintf("%s sent no heartbeat for longer than an undisturbed interval", phrase.Count(late, "node", "nodes"))
+		return No, fmt.Sprintf("%s lost more than one heartbeat", phrase.Count(late, "node", "nodes"))
 	}
-	return Yes, fmt.Sprintf("the heartbeats were on time, and the grace period of %s is not longer than their interval", phrase.Duration(f.GracePeriod))
+	return Yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than their interval", phrase.Duration(f.GracePeriod))
 }

@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,6 +17,28 @@ const (
 type History struct {
 	since    time.Time
 	silences []*Silence
+	// late are the nodes that have sent no heartbeat for more than half of the grace period, with the time of the last one.
+	late map[string]time.Time
+}
+
+// Late notes that a node has sent no heartbeat since a time, for more than half of the grace period.
+func (h *History) Late(node string, since time.Time) {
+	if h.late == nil {
+		h.late = map[string]time.Time{}
+	}
+	h.late[node] = since
+}
+
+// NotLate notes a heartbeat, or that the node is gone, or silent for the whole grace period.
+func (h *History) NotLate(node string) { delete(h.late, node) }
+
+// LateNodes are the late nodes, by the time of their last heartbeat.
+func (h *History) LateNodes() (all []Silence) {
+	for node, since := range h.late {
+		all = append(all, Silence{Node: node, Began: since})
+	}
+	slices.SortFunc(all, func(a, b Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
+	return all
 }
 
 // Begin notes when the observation began.

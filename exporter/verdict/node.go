@@ -22,6 +22,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 			return Unknown, "several nodes fell silent together, which can be chance"
 		}
 	}
+	if late := f.lateToo(); len(late) > 0 {
+		return Unknown, phrase.Some(late) + " became late with it"
+	}
 	if f.each(func(s *Silence) bool { return s.Deleted && s.Ended.IsZero() }) > 0 {
 		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
 	}

@@ -36,6 +36,10 @@ type Silence struct {
 type NodeLoss struct {
 	// Silences are those of the incident, by Began. Others are the unexplained silences of all nodes in the hour before, these included.
 	Silences, Others []Silence
+	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
+	Late []Silence
+	// Now is the time of the question.
+	Now time.Time
 	// Nodes is the number of nodes of the cluster.
 	Nodes int
 	// GracePeriod is 0 while it is not known. Interval is the longest undisturbed heartbeat interval.

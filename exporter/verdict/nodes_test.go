@@ -30,7 +30,7 @@ func back(all []Silence, after ...float64) []Silence {
 }
 
 func loss(nodes int, all []Silence) *NodeLoss {
-	return &NodeLoss{Silences: all, Others: all, Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
+	return &NodeLoss{Silences: all, Others: all, Now: at(3000), Nodes: nodes, GracePeriod: 40 * time.Second, Interval: 11500 * time.Millisecond, Rate: Rate{NodeTime: time.Duration(nodes) * time.Hour}}
 }
 
 func change(all []Silence, how func(*Silence)) []Silence {
@@ -69,6 +69,12 @@ func TestVerdictsOfNodes(t *testing.T) {
 	slow.GracePeriod = 10 * time.Second
 	blind := loss(9, silent(0))
 	blind.Blind = true
+	late := loss(9, silent(0))
+	late.Late = []Silence{{Node: "node-2", Began: at(4)}}
+	earlier := loss(9, silent(0))
+	earlier.Late = []Silence{{Node: "node-2", Began: at(-30)}}
+	young := loss(3, silent(0, 0.1, 0.2))
+	young.GracePeriod, young.Now = 10*time.Second, at(10.3)
 	cases = append(cases, []struct {
 		name string
 		loss *NodeLoss
@@ -77,6 +83,9 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"a grace period of 10 s and heartbeats on time", short, GracePeriod},
 		{"a grace period of 10 s and a slow kubelet", slow, Node},
 		{"kubeflap was blind", blind, Undecided},
+		{"another node became late with it", late, Undecided},
+		{"another node became late long before", earlier, Node},
+		{"three renewals in flight at a grace period of 10 s", young, GracePeriod},
 	}...)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,8 +23,27 @@ func (f *NodeLoss) together() []Silence {
 }
 
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period.
-func (f *NodeLoss) disturbed(s Silence) bool {
-	return s.Ended.IsZero() || s.Ended.Sub(s.Began) > f.Interval
+func (f *NodeLoss) disturbed(s Silence) bool { return f.lasted(&s) > f.Interval }
+
+// lasted is how long a silence lasted, or has lasted so far.
+func (f *NodeLoss) lasted(s *Silence) time.Duration {
+	if s.Ended.IsZero() {
+		return f.Now.Sub(s.Began)
+	}
+	return s.Ended.Sub(s.Began)
+}
+
+// lateToo are the other nodes that have become late with those of the incident. Soon they will have missed the grace period, or be back.
+func (f *NodeLoss) lateToo() (names []string) {
+	for _, s := range f.Late {
+		isNear := func(x Silence) bool {
+			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= f.Interval
+		}
+		if slices.ContainsFunc(f.Silences, isNear) {
+			names = append(names, s.Node)
+		}
+	}
+	return names
 }
 
 // together is the largest group of silences of different nodes that began within an interval.

@@ -4,6 +4,8 @@
 // It reads no clock and keeps no state: the same facts give the same decision.
 package verdict
 
+import "slices"
+
 // Verdict is the component that somebody has to fix. The set is closed.
 type Verdict uint8
 
@@ -47,6 +49,12 @@ var texts = [Count]string{
 
 // String is the value of the label `verdict`.
 func (v Verdict) String() string { return texts[v] }
+
+// Parse converts the value of the label `verdict`. A later kubeflap may have others.
+func Parse(s string) (v Verdict, ok bool) {
+	i := slices.Index(texts[:], s)
+	return Verdict(max(i, 0)), i >= 0
+}
 
 // All lists the verdicts in their order.
 func All() []Verdict {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // seen is a histogram of so many intervals of 10 s.
@@ -236,5 +237,31 @@ func TestWhatIsNotWatchedIsSaid(t *testing.T) {
 	x := recommendation(t, Of(Cluster{Unwatched: []Unwatched{{"leases", "forbidden"}}}), NotWatched)
 	if x.Set != "the watch of leases: forbidden" {
 		t.Errorf("set %q", x.Set)
+	}
+}
+
+func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		verdicts []verdict.Verdict
+		want     []Kind
+	}{
+		{"its own kubelet", []verdict.Verdict{verdict.Node}, []Kind{GracePeriodTight, NodesSlow}},
+		{"planned", []verdict.Verdict{verdict.Planned}, nil},
+		{"first planned, then its own kubelet", []verdict.Verdict{verdict.Planned, verdict.Node}, []Kind{GracePeriodTight, NodesSlow}},
+		{"rebooted", []verdict.Verdict{verdict.NodeRebooted}, []Kind{NodesRebooted}},
+		{"a shared path", []verdict.Verdict{verdict.SharedPath}, []Kind{ControlPlaneLate}},
+		{"the controller manager", []verdict.Verdict{verdict.ControllerManager}, []Kind{ControllerManagerSlow}},
+		{"undecided", []verdict.Verdict{verdict.Undecided}, []Kind{Undecided}},
+	} {
+		x := cluster(50*s, ok, 55*s, ok)
+		x.Nodes[1].Verdicts = c.verdicts
+		r := Of(x)
+		if got := kinds(r); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if len(c.want) == 1 && (len(r.Recommendations[0].Nodes) != 1 || r.Recommendations[0].Nodes[0].Node != "node-2") {
+			t.Errorf("%s: nodes %v", c.name, r.Recommendations[0].Nodes)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Cluster has the numbers that advice needs. All of them are on /metrics, so that a live
@@ -28,6 +29,8 @@ type Node struct {
 	Longest time.Duration
 	// Late and Missed count intervals over half of the grace period and over all of it, since kubeflap started.
 	Late, Missed uint64
+	// Verdicts are those of its incidents, of the last ten minutes.
+	Verdicts []verdict.Verdict
 }
 
 // Service has the counters of a Service.

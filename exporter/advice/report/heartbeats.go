@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // slowAlways is an interval that no healthy kubelet reaches, however short the grace period is.
@@ -39,9 +40,12 @@ func judge(c Cluster) *heartbeats {
 	b := &heartbeats{grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals}
 	repeatedly, now := false, 0
 	for _, n := range c.Nodes {
+		if n.explained() {
+			continue
+		}
 		again := b.repeatedlyLate(n)
 		repeatedly = repeatedly || again
-		if n.Longest > b.slowFrom() {
+		if n.Longest > b.slowFrom() && len(n.Verdicts) == 0 {
 			now++
 		}
 		switch {
@@ -53,14 +57,18 @@ func judge(c Cluster) *heartbeats {
 	}
 	b.all = now > 1 && float64(now) >= together*float64(len(c.Nodes))
 	for _, nodes := range [][]Node{b.slow, b.silent} {
-		slices.SortFunc(nodes, func(x, y Node) int {
-			return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
-		})
+		sortSlowest(nodes)
 	}
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
 	return b
+}
+
+func sortSlowest(nodes []Node) {
+	slices.SortFunc(nodes, func(x, y Node) int {
+		return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
+	})
 }
 
 // slowFrom is the interval over which a node is slow: half of the grace period, but at least slowAlways.
@@ -80,17 +88,22 @@ func (b *heartbeats) repeatedlyLate(n Node) bool {
 // recent is the longest interval of the last ten minutes that a grace period should bridge.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for _, n := range nodes {
-		if n.Longest <= advice.LongestGrace {
+		if n.Longest <= advice.LongestGrace && !n.explained() {
 			longest = max(longest, n.Longest)
 		}
 	}
 	return longest
 }
 
+// stalled reports whether all intervals of the last ten minutes are those of a control plane that stood still.
+func (b *heartbeats) stalled() bool {
+	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
+}
+
 // longest is the interval to judge the grace period by. If nearly all nodes are late, the fault is in the
 // control plane and no grace period should bridge it. Then a healthy interval counts.
 func (b *heartbeats) longest() time.Duration {
-	if b.all {
+	if b.stalled() {
 		return slowestOnTime
 	}
 	return max(b.recent(b.nodes), b.earlier)
@@ -101,7 +114,7 @@ func (b *heartbeats) renewals() int { return int(b.grace / slowestOnTime) }
 
 func (b *heartbeats) upTo() string {
 	switch {
-	case b.all:
+	case b.stalled():
 		return "up to " + brief(b.longest()) + " while the control plane is healthy"
 	case b.earlier > 0:
 		return "up to " + brief(b.earlier) + " (longer than ten minutes ago)"
@@ -129,8 +142,9 @@ func (b *heartbeats) summary() Heartbeats {
 
 // nodeRecommendations are about the nodes that are late.
 func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
+	all = b.verdictRecommendations()
 	if b.all {
-		return append(all, b.controlPlane())
+		return append(all, b.controlPlane(slices.Concat(b.silent, b.slow)))
 	}
 	if len(b.slow) > 0 {
 		all = append(all, Recommendation{
@@ -181,8 +195,7 @@ func (b *heartbeats) nameSome(nodes []Node) string {
 
 const renewalText = "a renewal of the Lease every 10 s"
 
-func (b *heartbeats) controlPlane() Recommendation {
-	late := slices.Concat(b.silent, b.slow)
+func (b *heartbeats) controlPlane(late []Node) Recommendation {
 	return Recommendation{
 		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),

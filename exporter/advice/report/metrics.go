@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // The metrics that advice needs.
@@ -20,6 +21,7 @@ const (
 	metricLongest        = "kubeflap_node_heartbeat_interval_max_seconds"
 	metricLate           = "kubeflap_node_heartbeats_late_total"
 	metricMissed         = "kubeflap_node_heartbeats_missed_total"
+	metricVerdict        = "kubeflap_node_verdict"
 	metricConflict       = "kubeflap_service_selector_conflict"
 	metricResets         = "kubeflap_service_endpoints_resets_total"
 	metricBounces        = "kubeflap_service_address_bounces_total"
@@ -36,7 +38,7 @@ const (
 // Metrics are the names of the metrics that advice needs.
 func Metrics() []string {
 	return []string{
-		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricConflict, metricResets, metricBounces,
+		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict, metricResets, metricBounces,
 		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
 	}
 }
@@ -136,6 +138,11 @@ func (r *reader) nodes() []Node {
 	r.each(metricLongest, func(l labels, v float64) { of(l).Longest = inSeconds(v) })
 	r.each(metricLate, func(l labels, v float64) { of(l).Late = uint64(v) })
 	r.each(metricMissed, func(l labels, v float64) { of(l).Missed = uint64(v) })
+	r.each(metricVerdict, func(l labels, v float64) {
+		if is, ok := verdict.Parse(l["verdict"]); ok && v > 0 && nodes[l["node"]] != nil {
+			nodes[l["node"]].Verdicts = append(nodes[l["node"]].Verdicts, is)
+		}
+	})
 	return sortedValues(nodes)
 }
 

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Nodes) != 1 || c.Nodes[0] != (report.Node{Name: "y", Late: 2}) {
+	if len(c.Nodes) != 1 || !reflect.DeepEqual(c.Nodes[0], report.Node{Name: "y", Late: 2}) {
 		t.Errorf("nodes %v", c.Nodes)
 	}
 	if want := []report.Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {

@@ -61,8 +61,14 @@ const (
 	NodesSlow Kind = "nodes_slow"
 	// NodesSilent: some nodes sent no heartbeat for longer than any grace period should be.
 	NodesSilent Kind = "nodes_silent"
-	// ControlPlaneLate: nearly all nodes are late at the same time.
+	// ControlPlaneLate: nodes that share a way to the API are late at the same time, or one after the other.
 	ControlPlaneLate Kind = "control_plane_late"
+	// ControllerManagerSlow: the node controller marked nodes whose heartbeats were in time, or leaves silent nodes Ready.
+	ControllerManagerSlow Kind = "controller_manager_slow"
+	// NodesRebooted: some machines restarted, and nothing had announced that.
+	NodesRebooted Kind = "nodes_rebooted"
+	// Undecided: some nodes were lost, and the evidence does not tell why.
+	Undecided Kind = "undecided"
 	// SelectorConflict: a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
 	// EndpointsEmptied: someone empties the manually managed Endpoints of a Service without a selector.

@@ -82,10 +82,13 @@ func (l *nodes) hear(name string, t time.Time) *node {
 func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.records.History.Begin(x.Time)
 	l.heard[x.Node] = x.Time
+	l.records.History.NotLate(x.Node)
 	n := l.troubled[x.Node]
 	if n == nil {
 		return
 	}
+	n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
+	n.endSilence(x.Time)
 	r := n.current(x.Time)
 	if r == nil {
 		n.missed = false
@@ -99,8 +102,6 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		return
 	}
 	n.missed = false
-	n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
-	n.endSilence(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
 	n.gap = n.gap.End(x.Time)
 	l.close(r, n, x.Time)
@@ -111,15 +112,19 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.hear(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence
 	n.late = x.Time
+	if x.Announced == "" {
+		l.records.History.Late(x.Node, x.Time.Add(-x.Silence))
+	}
 }
 
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.hear(x.Node, x.Time)
+	l.records.History.NotLate(x.Node)
 	if n.missed {
 		// The heartbeat between had no known interval.
 		n.gap = n.gap.End(x.Time.Add(-x.Silence))
 	}
-	l.records.GracePeriod = x.Silence
+	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
 	n.trigger = x.Loss.Trigger
 	l.beginSilence(n, n.gapFrom, x.Loss)
@@ -210,6 +215,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	n := l.hear(x.Node, x.Time)
 	delete(l.heard, n.name)
 	delete(l.troubled, n.name)
+	l.records.History.NotLate(n.name)
 	r := n.current(x.Time)
 	if r == nil || !n.missed && !n.notReady {
 		return

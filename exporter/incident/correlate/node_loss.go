@@ -169,6 +169,7 @@ func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
 	delete(r.Open.Nodes, n.name)
 	n.gap, n.unready = n.gap.End(t), n.unready.End(t)
 	l.records.Touch(r, t)
+	r.DropSilence(n.silence)
 	n.record, n.lostAt = nil, time.Time{}
 	own := l.lose(n, t, transition.NodeLoss{Trigger: n.trigger, Renewed: n.renewed}, t.Sub(n.gapFrom))
 	l.openGap(own, n, t)

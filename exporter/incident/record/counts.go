@@ -80,6 +80,11 @@ func (c *counts) AddSilence(x *verdict.Silence) {
 	}
 }
 
+// DropSilence takes out a silence that belongs to another incident.
+func (c *counts) DropSilence(x *verdict.Silence) {
+	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
+}
+
 // Lose counts a lost address.
 func (c *counts) Lose(x transition.AddressLost) {
 	c.Lost++

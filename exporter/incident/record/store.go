@@ -255,7 +255,7 @@ const HeartbeatInterval = 11500 * time.Millisecond
 // NodeLoss are the facts about some silences, as of now.
 func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
-		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Nodes: nodes,
+		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
 		GracePeriod: s.GracePeriod, Interval: HeartbeatInterval, Rate: s.History.Rate(s.now, nodes),
 	}
 }

@@ -14,6 +14,8 @@ type heartbeats struct {
 	found   *transition.List
 	// period is the grace period in force, 0 while it is not known.
 	period time.Duration
+	// isManaged reports whether the cloud runs the control plane.
+	isManaged func() bool
 	// labelled counts the nodes of each label.
 	labelled map[label]int
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:

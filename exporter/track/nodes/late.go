@@ -137,7 +137,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 		h.late, n.troubled = true, mark
 		if mark.After(since) {
 			h.lates++
-			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.period / 2})
+			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(nextHeartbeat))})
 		}
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {

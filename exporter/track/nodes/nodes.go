@@ -53,6 +53,7 @@ type node struct {
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}}
 	x.overdue.controlPlane = controlPlane
+	x.isManaged = x.grace.IsManaged
 	x.graceChanged()
 	return x
 }

@@ -110,7 +110,6 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		n.troubled = t
 	case event.StatusUnknown:
 		change.Loss = x.loss(n)
-		change.Loss.Managed = x.grace.IsManaged()
 		change.Loss.MarkedAge = markedAge
 		n.troubled = t
 	}
@@ -183,7 +182,7 @@ const nextHeartbeat = 10 * time.Second
 // loss identifies the loss of a silent node.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Labels: x.sharing(n),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Managed: x.isManaged(), Labels: x.sharing(n),
 	}
 }
 

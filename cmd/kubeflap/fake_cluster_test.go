@@ -1,0 +1,312 @@
+package main
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// fakeCluster is a cluster at virtual time: kubelets, the controllers that matter, and what people do. Its components act on the API's
+// objects, and every write reaches the watches of kubeflap, unless those are broken. Times are seconds since the beginning.
+type fakeCluster struct {
+	sink   func(event.Event)
+	now    time.Time
+	random *rand.Rand
+	due    fakeSteps
+	serial int
+
+	version string
+	// grace is that of the controller manager.
+	grace time.Duration
+	// leases: kubelets renew Leases, every interval. Without Leases they report their status as often.
+	leases   bool
+	interval time.Duration
+
+	nodes    []*fakeNode
+	services []*fakeService
+	// others are objects that no component of the story acts on.
+	others   []event.Object
+	watches  [event.NumKinds]fakeWatch
+	manager  fakeManager
+	stalls   []span
+	watching bool
+}
+
+// span is some time, in seconds since the beginning.
+type span struct{ from, to float64 }
+
+var storyBegin = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const forever = math.MaxInt32
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// newFakeCluster makes a cluster of nodes in zones a, b and c by turns. Service shop/web has a pod on each node, shop/cart one on node-1 and one on node-2.
+func newFakeCluster(nodes int) *fakeCluster {
+	s := &fakeCluster{now: storyBegin, random: rand.New(rand.NewPCG(1, 2)), version: "v1.31.4", grace: 40 * time.Second, leases: true, interval: 10 * time.Second}
+	for range nodes {
+		s.addNode()
+	}
+	web, cart := s.service("web", true), s.service("cart", true)
+	for i, n := range s.nodes {
+		web.start(s, n)
+		if i < 2 {
+			cart.start(s, n)
+		}
+	}
+	for _, p := range append(web.pods, cart.pods...) {
+		p.serve()
+	}
+	web.fill()
+	cart.fill()
+	return s
+}
+
+type fakeStep struct {
+	at     time.Time
+	serial int
+	do     func()
+}
+
+type fakeSteps []fakeStep
+
+func (q fakeSteps) Len() int { return len(q) }
+func (q fakeSteps) Less(i, j int) bool {
+	return q[i].at.Before(q[j].at) || q[i].at.Equal(q[j].at) && q[i].serial < q[j].serial
+}
+func (q fakeSteps) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *fakeSteps) Push(x any)   { *q = append(*q, x.(fakeStep)) }
+func (q *fakeSteps) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+// at does something at a second.
+func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
+	s.serial++
+	heap.Push(&s.due, fakeStep{storyBegin.Add(seconds(second)), s.serial, do})
+	return s
+}
+
+// in does something after some time.
+func (s *fakeCluster) in(d time.Duration, do func()) { s.at(s.second()+d.Seconds(), do) }
+
+func (s *fakeCluster) second() float64 { return s.now.Sub(storyBegin).Seconds() }
+
+// between is a time at random.
+func (s *fakeCluster) between(least, most float64) time.Duration {
+	return seconds(least + s.random.Float64()*(most-least))
+}
+
+func (x span) has(t float64) bool { return t >= x.from && t < x.to }
+
+// stalled reports until when nothing can be written to etcd; 0 if it can.
+func (s *fakeCluster) stalled() float64 {
+	for _, x := range s.stalls {
+		if x.has(s.second()) {
+			return x.to
+		}
+	}
+	return 0
+}
+
+// stall lets etcd accept no write between two seconds.
+func (s *fakeCluster) stall(from, to float64) *fakeCluster {
+	s.stalls = append(s.stalls, span{from, to})
+	return s
+}
+
+// fakeWatch is one of kubeflap's watches.
+type fakeWatch struct {
+	absent, down, frozen bool
+	held                 []event.Event
+}
+
+// tell shows an object to the watch of its resource. Objects that were told of are not changed any more.
+func (s *fakeCluster) tell(typ event.Type, o event.Object) {
+	s.serial++
+	o.Metadata().Version = strconv.Itoa(s.serial)
+	w := &s.watches[o.Kind()]
+	e := event.Event{Seen: s.now, Kind: o.Kind(), Type: typ, Object: copyObject(o)}
+	switch {
+	case !s.watching || w.absent || w.down:
+	case w.frozen:
+		w.held = append(w.held, e)
+	default:
+		s.sink(e)
+	}
+}
+
+func (s *fakeCluster) note(k event.Kind, typ event.Type, why event.Reason) {
+	s.sink(event.Event{Seen: s.now, Kind: k, Type: typ, Reason: why})
+}
+
+// breaks lets the watch of a resource break at a second, and list anew at another.
+func (s *fakeCluster) breaks(k event.Kind, from, to float64, why event.Reason) *fakeCluster {
+	s.at(from, func() { s.watches[k].down = true; s.note(k, event.Down, why) })
+	return s.at(to, func() { s.watches[k].down = false; s.list(k) })
+}
+
+// freezes lets a watch show nothing between two seconds, although its connection stands. Then it shows all at once.
+func (s *fakeCluster) freezes(k event.Kind, from, to float64) *fakeCluster {
+	s.at(from, func() { s.watches[k].frozen = true })
+	return s.at(to, func() { s.thaw(k) })
+}
+
+func (s *fakeCluster) thaw(k event.Kind) {
+	w := &s.watches[k]
+	held := w.held
+	w.frozen, w.held = false, nil
+	for _, e := range held {
+		e.Seen = s.now
+		s.sink(e)
+	}
+}
+
+// lacks lets a resource be absent, or forbidden to kubeflap.
+func (s *fakeCluster) lacks(k event.Kind) *fakeCluster {
+	s.watches[k].absent = true
+	return s
+}
+
+// list lists a resource.
+func (s *fakeCluster) list(k event.Kind) {
+	if s.watches[k].absent {
+		s.note(k, event.Unavailable, event.ReasonForbidden)
+		return
+	}
+	s.note(k, event.Listing, "")
+	for _, o := range s.objects() {
+		if o.Kind() == k {
+			s.sink(event.Event{Seen: s.now, Kind: k, Type: event.Listed, Object: copyObject(o)})
+		}
+	}
+	s.note(k, event.Synced, "")
+}
+
+// objects are those in the API now.
+func (s *fakeCluster) objects() (all []event.Object) {
+	for _, n := range s.nodes {
+		if !n.gone {
+			all = append(all, &n.Node)
+			if s.leases {
+				all = append(all, &n.lease)
+			}
+		}
+	}
+	for _, v := range s.services {
+		all = append(all, &v.Service)
+		all = append(all, v.objects()...)
+		for _, p := range v.pods {
+			all = append(all, &p.Pod)
+		}
+	}
+	for i := range s.manager.leases {
+		all = append(all, &s.manager.leases[i])
+	}
+	return append(all, s.others...)
+}
+
+// copyObject is a copy that shares nothing that a component changes.
+func copyObject(o event.Object) event.Object {
+	switch o := o.(type) {
+	case *event.Node:
+		x := *o
+		if o.Ready != nil {
+			ready := *o.Ready
+			x.Ready = &ready
+		}
+		x.Taints = append([]event.Taint(nil), o.Taints...)
+		x.Lifecycle = append([]event.LifecycleCondition(nil), o.Lifecycle...)
+		return &x
+	case *event.Pod:
+		x := *o
+		ready := *o.Ready
+		x.Ready = &ready
+		x.Containers = append([]event.Container(nil), o.Containers...)
+		return &x
+	case *event.Lease:
+		x := *o
+		return &x
+	case *event.ControlPlaneLease:
+		x := *o
+		return &x
+	case *event.Service:
+		x := *o
+		return &x
+	case *event.EndpointSlice:
+		x := *o
+		x.Addresses = append([]event.Address(nil), o.Addresses...)
+		return &x
+	case *event.Endpoints:
+		x := *o
+		x.Addresses = append([]event.Address(nil), o.Addresses...)
+		return &x
+	}
+	return o
+}
+
+func metaOf(kind, namespace, name string) event.Meta {
+	return event.Meta{UID: event.ParseUID(kind + "/" + namespace + "/" + name), Namespace: namespace, Name: name}
+}
+
+// start begins the story: its components act, and kubeflap lists what there is.
+func (s *fakeCluster) start() {
+	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: s.version}})
+	for _, n := range s.nodes {
+		s.join(n)
+	}
+	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
+		s.list(k)
+	}
+	s.watching = true
+	s.in(seconds(2.3), s.monitor)
+	s.manager.run(s)
+}
+
+// runUntil lets happen what happens until a second.
+func (s *fakeCluster) runUntil(second float64) {
+	for t := storyBegin.Add(seconds(second)); len(s.due) > 0 && !s.due[0].at.After(t); {
+		x := heap.Pop(&s.due).(fakeStep)
+		s.now = x.at
+		x.do()
+	}
+	s.now = storyBegin.Add(seconds(second))
+}
+
+// readLeases is a direct read of Leases: it shows what etcd has, or fails while etcd stalls.
+func (s *fakeCluster) readLeases(names []string) {
+	s.note(event.KindLease, event.Asking, "")
+	if s.stalled() > 0 {
+		s.in(3*time.Second, func() { s.note(event.KindLease, event.Answered, event.ReasonEtcdNotReady) })
+		return
+	}
+	s.in(50*time.Millisecond, func() {
+		for _, n := range s.nodes {
+			for _, name := range names {
+				if n.Name == name && !n.gone {
+					s.sink(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Read, Object: copyObject(&n.lease)})
+				}
+			}
+		}
+		s.note(event.KindLease, event.Answered, "")
+	})
+}
+
+// reopen ends the watch of Leases, which is behind, and opens it again.
+func (s *fakeCluster) reopen() {
+	if w := &s.watches[event.KindLease]; w.frozen {
+		s.note(event.KindLease, event.Down, event.ReasonSilent)
+		s.note(event.KindLease, event.Up, "")
+		s.thaw(event.KindLease)
+	}
+}
+
+func nodeNamed(i int) string { return fmt.Sprintf("node-%d", i) }

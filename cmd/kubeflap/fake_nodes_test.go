@@ -1,0 +1,238 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// fakeNode is a machine with its kubelet, and what the node controller remembers of it.
+type fakeNode struct {
+	event.Node
+	lease event.Lease
+	gone  bool
+	// silent is when nothing of its kubelet reaches the API. late are seconds from which on the next renewal comes so much after the one before.
+	silent  []span
+	late    []lateness
+	renewed time.Time
+	// clock is how far its clock is ahead.
+	clock time.Duration
+
+	probed          time.Time
+	renewal, report time.Time // as the node controller holds them
+	view            time.Time // the renewTime that the node controller's watch has shown
+}
+
+type lateness struct {
+	from float64
+	d    time.Duration
+}
+
+func (s *fakeCluster) addNode() *fakeNode {
+	i := len(s.nodes)
+	n := &fakeNode{Node: event.Node{
+		Meta: metaOf("node", "", nodeNamed(i+1)), KubeletVersion: s.version, BootID: "boot-1",
+		Ready:  &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", Transition: s.now.Add(-time.Hour), Heartbeat: s.now.Add(-time.Minute)},
+		Labels: map[string]string{"topology.kubernetes.io/zone": string(rune('a' + i%3)), "node.kubernetes.io/instance-type": "m5.large"},
+	}}
+	n.lease = event.Lease{Meta: metaOf("lease", "kube-node-lease", n.Name), Renew: s.now.Add(-seconds(float64(i%10) + 0.5)), DurationSeconds: int32(s.interval.Seconds() * 4)}
+	s.nodes = append(s.nodes, n)
+	return n
+}
+
+// join lets a kubelet begin.
+func (s *fakeCluster) join(n *fakeNode) {
+	n.renewed = n.lease.Renew
+	n.lease.DurationSeconds = int32(s.interval.Seconds() * 4)
+	n.KubeletVersion = s.version
+	n.probed, n.renewal, n.view, n.report = s.now, n.lease.Renew, n.lease.Renew, n.Ready.Heartbeat
+	s.in(n.lease.Renew.Add(s.interval).Sub(s.now)%s.interval+50*time.Millisecond, func() { s.beat(n) })
+	if s.leases {
+		s.in(s.between(10, 300), func() { s.reportStatus(n) })
+	}
+}
+
+// silentUntil is when a kubelet reaches the API again; 0 if it does now.
+func (n *fakeNode) silentUntil(t float64) float64 {
+	for _, x := range n.silent {
+		if x.has(t) {
+			return x.to
+		}
+	}
+	return 0
+}
+
+// beat is a heartbeat: a renewal of the Lease or, without Leases, a report of the status.
+func (s *fakeCluster) beat(n *fakeNode) {
+	if n.gone {
+		return
+	}
+	if back := max(n.silentUntil(s.second()), s.stalled()); back > 0 {
+		if back < forever {
+			s.in(seconds(back-s.second())+s.between(0, 1.5), func() { s.beat(n) })
+		}
+		return
+	}
+	n.renewed = s.now
+	if s.leases {
+		n.lease.Renew = s.now.Add(n.clock)
+		s.tell(event.Modified, &n.lease)
+	} else {
+		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
+		s.tell(event.Modified, &n.Node)
+	}
+	if n.Ready.Status == event.StatusUnknown {
+		s.in(s.between(0.1, 2), func() { s.returns(n) })
+	}
+	next := s.interval + s.between(0, 0.04*s.interval.Seconds())
+	for i, l := range n.late {
+		if l.from <= s.second() {
+			next = l.d
+			n.silent = append(n.silent, span{s.second() + 0.001, s.second() + l.d.Seconds()})
+			n.late = slices.Delete(n.late, i, i+1)
+			break
+		}
+	}
+	s.in(next, func() { s.beat(n) })
+}
+
+// reportStatus reports the status of a node every five minutes, with or without a change.
+func (s *fakeCluster) reportStatus(n *fakeNode) {
+	if n.gone {
+		return
+	}
+	if n.silentUntil(s.second()) == 0 && s.stalled() == 0 {
+		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
+		s.tell(event.Modified, &n.Node)
+	}
+	s.in(5*time.Minute, func() { s.reportStatus(n) })
+}
+
+// setReady writes a node's Ready condition.
+func (s *fakeCluster) setReady(n *fakeNode, to event.Status, reason string) {
+	n.Ready.Status, n.Ready.Reason = to, reason
+	n.Ready.Transition = s.now.Truncate(time.Second)
+	if to != event.StatusUnknown {
+		n.Ready.Heartbeat = s.now.Add(n.clock).Truncate(time.Second)
+	}
+	s.tell(event.Modified, &n.Node)
+}
+
+// returns is a kubelet's report after its node turned Unknown; some seconds later it corrects its pods.
+func (s *fakeCluster) returns(n *fakeNode) {
+	if n.gone || n.silentUntil(s.second()) > 0 || n.Ready.Status == event.StatusTrue {
+		return
+	}
+	n.Taints = slices.DeleteFunc(n.Taints, func(t event.Taint) bool { return t.Key == "node.kubernetes.io/unreachable" })
+	s.setReady(n, event.StatusTrue, "KubeletReady")
+	s.in(s.between(1, 8), func() {
+		for _, p := range s.podsOn(n) {
+			if p.Ready.Status == event.StatusFalse && p.Ready.Reason == "" && p.Deletion.IsZero() {
+				p.Ready.Status, p.Ready.Transition, p.Ready.Writer = event.StatusTrue, p.started, "kubelet"
+				s.tell(event.Modified, &p.Pod)
+				s.syncSoon(p.service)
+			}
+		}
+	})
+}
+
+// silence lets the kubelets of nodes, counted from 1, reach nothing between two seconds.
+func (s *fakeCluster) silence(from, to float64, nodes ...int) *fakeCluster {
+	for _, i := range nodes {
+		s.nodes[i-1].silent = append(s.nodes[i-1].silent, span{from, to})
+	}
+	return s
+}
+
+// slow lets the renewals of a node after a second be so many seconds apart.
+func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCluster {
+	for _, d := range intervals {
+		s.nodes[node-1].late = append(s.nodes[node-1].late, lateness{from, seconds(d)})
+	}
+	return s
+}
+
+// change changes a node at a second.
+func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *fakeCluster {
+	return s.at(second, func() {
+		n := s.nodes[node-1]
+		how(&n.Node)
+		if !n.gone {
+			s.tell(event.Modified, &n.Node)
+		}
+	})
+}
+
+func (s *fakeCluster) taint(second float64, node int, key string) *fakeCluster {
+	return s.change(second, node, func(o *event.Node) { o.Taints = append(o.Taints, event.Taint{Key: key, Effect: "NoSchedule"}) })
+}
+
+func (s *fakeCluster) cordon(second float64, node int) *fakeCluster {
+	return s.change(second, node, func(o *event.Node) {
+		o.Unschedulable = true
+		o.Taints = append(o.Taints, event.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"})
+	})
+}
+
+func (s *fakeCluster) uncordon(second float64, node int) *fakeCluster {
+	return s.change(second, node, func(o *event.Node) { o.Unschedulable, o.Taints = false, nil })
+}
+
+func (s *fakeCluster) condition(second float64, node int, typ event.LifecycleType) *fakeCluster {
+	return s.change(second, node, func(o *event.Node) {
+		o.Lifecycle = append(o.Lifecycle, event.LifecycleCondition{Type: typ, Status: event.StatusTrue, Transition: s.now.Truncate(time.Second)})
+	})
+}
+
+// deletes deletes a node at a second, and the pods on it soon after.
+func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
+	return s.at(second, func() {
+		n := s.nodes[node-1]
+		n.gone = true
+		s.tell(event.Deleted, &n.Node)
+		s.tell(event.Deleted, &n.lease)
+		for _, p := range s.podsOn(n) {
+			s.in(s.between(20, 40), func() { p.remove(s) })
+		}
+	})
+}
+
+// drains evicts the pods of a node one by one. Others replace them on the next nodes.
+func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
+	return s.at(second, func() {
+		for i, p := range s.podsOn(s.nodes[node-1]) {
+			s.in(time.Duration(i)*5*time.Second, func() { p.stop(s, "EvictionByEvictionAPI"); p.service.replace(s, p) })
+		}
+	})
+}
+
+// reboots restarts a machine: it is silent between two seconds and then reports another bootID, first not ready.
+func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
+	s.silence(from, to, nodes...)
+	for _, i := range nodes {
+		n := s.nodes[i-1]
+		s.at(to, func() {
+			if n.gone {
+				return
+			}
+			n.BootID = "boot-2"
+			n.Taints = slices.DeleteFunc(n.Taints, func(t event.Taint) bool { return t.Key == "node.kubernetes.io/unreachable" })
+			s.setReady(n, event.StatusFalse, "KubeletNotReady")
+			for _, p := range s.podsOn(n) {
+				s.in(s.between(1, 4), func() { p.restart(s) })
+			}
+		})
+		s.at(to+5, func() {
+			if !n.gone {
+				s.setReady(n, event.StatusTrue, "KubeletReady")
+			}
+		})
+	}
+	return s
+}
+
+// sets moves a node's clock at a second.
+func (s *fakeCluster) sets(second float64, node int, by time.Duration) *fakeCluster {
+	return s.at(second, func() { s.nodes[node-1].clock += by })
+}

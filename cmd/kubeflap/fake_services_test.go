@@ -1,0 +1,221 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// fakeService is a Service of a Deployment, with what the endpoints and endpointslice controllers make of it.
+type fakeService struct {
+	event.Service
+	slice     event.EndpointSlice
+	endpoints event.Endpoints
+	pods      []*fakePod
+	// byHand: no controller of Kubernetes writes its addresses.
+	byHand bool
+}
+
+type fakePod struct {
+	event.Pod
+	service *fakeService
+	ip      string
+	started time.Time
+}
+
+func (s *fakeCluster) service(name string, selector bool) *fakeService {
+	v := &fakeService{Service: event.Service{Meta: metaOf("service", "shop", name), Type: "ClusterIP"}, byHand: !selector}
+	if selector {
+		v.Selector = map[string]string{"app": name}
+	}
+	v.slice = event.EndpointSlice{
+		Meta: metaOf("slice", "shop", name+"-abcde"), Service: name, Owner: v.UID, ManagedBy: "endpointslice-controller.k8s.io", Writer: "kube-controller-manager",
+	}
+	v.endpoints = event.Endpoints{Meta: metaOf("endpoints", "shop", name), Writer: "kube-controller-manager"}
+	s.services = append(s.services, v)
+	return v
+}
+
+// objects are the Service's Endpoints and its slice. A Service with manual Endpoints only has those.
+func (v *fakeService) objects() []event.Object {
+	if v.byHand {
+		return []event.Object{&v.endpoints}
+	}
+	return []event.Object{&v.endpoints, &v.slice}
+}
+
+// fill writes the addresses as the controllers do.
+func (v *fakeService) fill() {
+	v.slice.Addresses, v.endpoints.Addresses = nil, nil
+	for _, p := range v.pods {
+		if p.ip == "" || p.Phase == "Failed" {
+			continue
+		}
+		leaves := !p.Deletion.IsZero()
+		a := event.Address{UID: p.UID, IP: p.ip, Node: p.Node, Ready: p.Ready.Status == event.StatusTrue && !leaves, Terminating: leaves}
+		v.slice.Addresses = append(v.slice.Addresses, a)
+		if !leaves {
+			v.endpoints.Addresses = append(v.endpoints.Addresses, a)
+		}
+	}
+}
+
+// syncSoon lets the controllers follow.
+func (s *fakeCluster) syncSoon(v *fakeService) {
+	if v.byHand {
+		return
+	}
+	s.in(30*time.Millisecond, func() {
+		v.fill()
+		s.tell(event.Modified, &v.endpoints)
+		s.tell(event.Modified, &v.slice)
+	})
+}
+
+func (s *fakeCluster) podsOn(n *fakeNode) (all []*fakePod) {
+	for _, v := range s.services {
+		for _, p := range v.pods {
+			if p.Node == n.Name {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// start makes a pod on a node, not ready.
+func (v *fakeService) start(s *fakeCluster, n *fakeNode) *fakePod {
+	s.serial++
+	name := fmt.Sprintf("%s-5d4f7c8b9-%05d", v.Name, s.serial)
+	p := &fakePod{service: v, started: s.now, ip: fmt.Sprintf("10.1.%d.%d", s.serial>>8, s.serial&255), Pod: event.Pod{
+		Meta: metaOf("pod", "shop", name), Node: n.Name, Phase: "Running", Owner: "ReplicaSet/" + v.Name + "-5d4f7c8b9", Labels: map[string]string{"app": v.Name},
+		Ready:      &event.Condition{Status: event.StatusFalse, Reason: "ContainersNotReady", Transition: s.now, Writer: "kubelet"},
+		Containers: []event.Container{{Name: "app", Image: "app:1", ID: name + "/0", State: "running", Started: s.now}}, ContainersReady: event.StatusFalse,
+	}}
+	p.ToleratesUnreachable = &event.Toleration{Seconds: 300}
+	p.ToleratesNotReady = p.ToleratesUnreachable
+	v.pods = append(v.pods, p)
+	return p
+}
+
+// serve makes a pod ready.
+func (p *fakePod) serve() {
+	p.Ready.Status, p.Ready.Reason, p.ContainersReady, p.Containers[0].Ready = event.StatusTrue, "", event.StatusTrue, true
+}
+
+// setReady is a write of the kubelet.
+func (p *fakePod) setReady(s *fakeCluster, to bool, reason string) {
+	p.Ready.Status, p.Ready.Reason, p.Ready.Writer, p.Ready.Transition = event.StatusFalse, reason, "kubelet", s.now.Truncate(time.Second)
+	if to {
+		p.serve()
+		p.started = p.Ready.Transition
+	} else if reason == "ContainersNotReady" {
+		p.ContainersReady, p.Containers[0].Ready = event.StatusFalse, false
+	}
+	s.tell(event.Modified, &p.Pod)
+	s.syncSoon(p.service)
+}
+
+// mark is the node controller's write: nothing but Ready changes.
+func (p *fakePod) mark(s *fakeCluster) {
+	if p.Ready.Status != event.StatusTrue || !p.Deletion.IsZero() {
+		return
+	}
+	p.Ready.Status, p.Ready.Writer, p.Ready.Transition = event.StatusFalse, "kube-controller-manager", s.now.Truncate(time.Second)
+	s.tell(event.Modified, &p.Pod)
+	s.syncSoon(p.service)
+}
+
+// restart is a container that ended with its machine.
+func (p *fakePod) restart(s *fakeCluster) {
+	if !slices.Contains(p.service.pods, p) || !p.Deletion.IsZero() {
+		return
+	}
+	c := &p.Containers[0]
+	c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
+	p.setReady(s, false, "ContainersNotReady")
+	s.in(s.between(3, 8), func() {
+		if p.Deletion.IsZero() {
+			p.setReady(s, true, "")
+		}
+	})
+}
+
+// stop deletes a pod, by an eviction if there is a reason. It is gone some seconds later.
+func (p *fakePod) stop(s *fakeCluster, disruption string) {
+	if !p.Deletion.IsZero() {
+		return
+	}
+	p.Deletion, p.Disruption = s.now.Add(30*time.Second), disruption
+	s.tell(event.Modified, &p.Pod)
+	s.syncSoon(p.service)
+	s.in(s.between(2, 6), func() { p.remove(s) })
+}
+
+func (p *fakePod) remove(s *fakeCluster) {
+	if !slices.Contains(p.service.pods, p) {
+		return
+	}
+	p.service.pods = slices.DeleteFunc(p.service.pods, func(x *fakePod) bool { return x == p })
+	s.tell(event.Deleted, &p.Pod)
+	s.syncSoon(p.service)
+}
+
+// replace starts another pod on the next schedulable node.
+func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
+	at := slices.IndexFunc(s.nodes, func(n *fakeNode) bool { return n.Name == p.Node })
+	for i := range s.nodes {
+		n := s.nodes[(at+1+i)%len(s.nodes)]
+		if n.gone || n.Unschedulable || len(n.Taints) > 0 || n.Ready.Status != event.StatusTrue || n.Name == p.Node {
+			continue
+		}
+		x := v.start(s, n)
+		s.tell(event.Added, &x.Pod)
+		s.in(s.between(4, 9), func() { x.setReady(s, true, "") })
+		return
+	}
+}
+
+// updates changes the image of some pods in place at a second. The kubelet kills their containers one by one, and so long after the
+// change each is not ready, for up to a while.
+func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
+	return s.at(second, func() {
+		for i, p := range pods {
+			p.Containers[0].Image = "app:2"
+			s.tell(event.Modified, &p.Pod)
+			s.in(seconds(kills(i)), func() {
+				c := &p.Containers[0]
+				c.Restarts, c.ID, c.Started = c.Restarts+1, c.ID+"+", s.now
+				p.setReady(s, false, "ContainersNotReady")
+				s.in(seconds(away), func() { p.setReady(s, true, "") })
+			})
+		}
+	})
+}
+
+// write writes manual Endpoints at a second.
+func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fakeCluster {
+	return s.at(second, func() {
+		v.endpoints.Addresses = byHand(ips...)
+		v.endpoints.Writer, v.endpoints.LastApplied = "kubectl-client-side-apply", true
+		v.endpoints.OtherWriter = v.endpoints.Writer
+		s.tell(event.Modified, &v.endpoints)
+	})
+}
+
+// overwrite is the endpoints controller's sync of a Service whose selector matches no pod, at a second.
+func (s *fakeCluster) overwrite(second float64, v *fakeService) *fakeCluster {
+	return s.at(second, func() {
+		v.endpoints.Addresses = nil
+		s.tell(event.Modified, &v.endpoints)
+	})
+}
+
+func byHand(ips ...string) (all []event.Address) {
+	for _, ip := range ips {
+		all = append(all, event.Address{UID: event.AddressUID(ip), IP: ip, ByHand: true, Ready: true})
+	}
+	return all
+}

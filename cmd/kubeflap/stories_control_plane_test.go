@@ -1,0 +1,119 @@
+package main
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// withManager shows kubeflap the pod of the controller manager, with its grace period.
+func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
+	s.grace = grace
+	s.others = append(s.others, &event.Pod{
+		Meta: metaOf("pod", "kube-system", "kube-controller-manager-master-1"), Phase: "Running", Owner: "Node/master-1", Node: "master-1",
+		Ready:             &event.Condition{Status: event.StatusTrue, Transition: s.now.Add(-time.Hour), Writer: "kubelet"},
+		ControllerManager: &event.ControllerManager{GracePeriod: grace, Version: s.version, Flags: &event.ControllerManagerFlags{}},
+	})
+	return s
+}
+
+// of is a Kubernetes version with its default grace period.
+func (s *fakeCluster) of(version string, grace time.Duration) *fakeCluster {
+	s.version, s.grace = version, grace
+	return s
+}
+
+// storiesOfTheControlPlane are about the controller manager and the grace period.
+func storiesOfTheControlPlane() []scenario {
+	return []scenario{
+		{
+			name:     "the controller manager stands still for 60 s and goes on",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).stops(300, 360) },
+			harm:     360,
+			asked:    []asked{{355, ""}, {365, "controller_manager " + all9}, {500, "controller_manager " + all9}},
+			never:    "node shared_path grace_period planned undecided",
+			evidence: []string{"although the newest heartbeat was younger than the grace period"},
+			advice:   "controller_manager_slow " + all9,
+		},
+		{
+			name:    "the watch of Leases of the controller manager shows it nothing for a minute",
+			cluster: func() *fakeCluster { return newFakeCluster(9).lags(300, 365) },
+			harm:    345,
+			asked:   []asked{{350, "controller_manager " + all9}, {500, "controller_manager " + all9}},
+			never:   "node shared_path grace_period planned undecided",
+			advice:  "controller_manager_slow " + all9,
+		},
+		{
+			name: "the controller manager marks one node whose Lease is in time",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				return c.at(302, func() { c.mark(c.nodes[3]) })
+			},
+			harm:   302,
+			asked:  []asked{{304, "controller_manager 4"}, {450, "controller_manager 4"}},
+			never:  "node shared_path grace_period planned undecided",
+			advice: "controller_manager_slow 4",
+		},
+		{
+			name: "the controller manager of a managed control plane stands still",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).of("v1.31.4-eks-7f9249a", 40*time.Second).stops(300, 360)
+			},
+			harm:     360,
+			asked:    []asked{{365, "controller_manager " + all9}},
+			never:    "node shared_path grace_period planned undecided",
+			evidence: []string{"Your provider runs the kube-controller-manager"},
+			advice:   "controller_manager_slow " + all9,
+		},
+		{
+			name: "a slow kubelet of a managed control plane",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).of("v1.33.1-gke.1157000", 50*time.Second).slow(2, 300, 59)
+			},
+			harm:     355,
+			asked:    []asked{{358, "node 2"}, {450, "node 2"}},
+			never:    "shared_path controller_manager grace_period planned",
+			evidence: []string{"Nobody can set the grace period of a managed control plane"},
+			advice:   "grace_period_tight; nodes_slow 2",
+		},
+		{
+			name: "etcd of a managed control plane takes no write for a minute",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).of("v1.33.1-gke.1157000", 50*time.Second).stall(300, 365)
+			},
+			harm:  355,
+			asked: []asked{{356, "shared_path " + all9}, {450, "shared_path " + all9}},
+			never: "node controller_manager grace_period planned", open: untilAThird, decided: 356,
+			evidence: []string{"Your provider runs etcd"},
+			advice:   "control_plane_late " + all9,
+		},
+		{
+			name:    "the fifth post: a grace period of 10 s, and kubelets that report every 10 s",
+			cluster: func() *fakeCluster { return newFakeCluster(3).withManager(10 * time.Second) },
+			harm:    60,
+			asked:   []asked{{120, "grace_period 1,2,3"}, {600, "grace_period 1,2,3"}},
+			never:   "node shared_path controller_manager planned undecided",
+			advice:  "grace_period_unsafe",
+		},
+		{
+			name:    "a grace period of 10 s, and one slow kubelet",
+			cluster: func() *fakeCluster { return newFakeCluster(3).withManager(10*time.Second).slow(2, 300, 31) },
+			harm:    60,
+			asked:   []asked{{120, "grace_period 1,2,3"}, {335, "grace_period 1,2,3; node 2"}, {600, "grace_period 1,2,3; node 2"}},
+			never:   "shared_path controller_manager planned undecided",
+			advice:  "grace_period_unsafe; nodes_slow 2",
+		},
+		{
+			name: "Leases of 20 s are renewed every 5 s, so a grace period of 20 s is safe, and one kubelet is slow",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).withManager(20 * time.Second)
+				c.interval = 5 * time.Second
+				return c.slow(2, 300, 29)
+			},
+			harm:   325,
+			asked:  []asked{{330, "node 2"}, {450, "node 2"}},
+			never:  "shared_path controller_manager grace_period planned undecided",
+			advice: "grace_period_tight; nodes_slow 2",
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// announcements are all ways in which the departure of node-1 is announced at second 300.
+func announcements() map[string]func(*fakeCluster) {
+	all := map[string]func(*fakeCluster){
+		"a deletionTimestamp": func(c *fakeCluster) {
+			c.change(300, 1, func(o *event.Node) { o.Deletion = c.now.Truncate(time.Second) })
+		},
+		"a cordon and a drain": func(c *fakeCluster) { c.cordon(300, 1).drains(301, 1) },
+	}
+	for _, key := range []string{
+		"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption",
+		"aws-node-termination-handler/asg-lifecycle-termination", "aws-node-termination-handler/scheduled-maintenance",
+		"aws-node-termination-handler/spot-itn", "cloud.google.com/impending-node-termination",
+		"node.cluster.x-k8s.io/outdated-revision", "medik8s.io/drain",
+	} {
+		all["the taint "+key] = func(c *fakeCluster) { c.taint(300, 1, key) }
+	}
+	for _, typ := range []event.LifecycleType{event.DrainInProgress, event.Drained, event.MaintenancePlanned, event.MaintenanceInProgress} {
+		all["the condition "+string(typ)] = func(c *fakeCluster) { c.condition(300, 1, typ) }
+	}
+	return all
+}
+
+// storiesOfAnnouncements remove a node that was announced to leave.
+func storiesOfAnnouncements() (all []scenario) {
+	byName := announcements()
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		announce := byName[name]
+		all = append(all, scenario{
+			name: "announced by " + name,
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				announce(c)
+				return c.silence(340, forever, 1).deletes(500, 1)
+			},
+			harm:     385,
+			asked:    []asked{{390, "planned 1"}, {600, "planned 1"}},
+			never:    "node shared_path controller_manager grace_period node_rebooted undecided",
+			evidence: []string{strings.TrimSuffix(strings.Replace(name, "a deletionTimestamp", "its deletion", 1), " and a drain")},
+		})
+	}
+	return all
+}
+
+// storiesOfDepartures are about nodes that leave or restart, announced or not.
+func storiesOfDepartures() []scenario {
+	return append(storiesOfAnnouncements(), []scenario{
+		{
+			name: "an autoscaler removes four nodes",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i := 1; i <= 4; i++ {
+					c.taint(300, i, "ToBeDeletedByClusterAutoscaler").drains(302+float64(12*i), i).silence(360, forever, i).deletes(500, i)
+				}
+				return c
+			},
+			asked: []asked{{420, "planned 1; planned 2; planned 3; planned 4"}, {700, "planned 1; planned 2; planned 3; planned 4"}},
+			never: "node shared_path controller_manager grace_period node_rebooted undecided",
+		},
+		{
+			name: "a reboot daemon cordons, drains and reboots a node",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).drains(302, 1).reboots(340, 430, 1).uncordon(440, 1)
+			},
+			harm:  385,
+			asked: []asked{{390, "planned 1"}, {700, "planned 1"}},
+			never: "node shared_path controller_manager grace_period undecided",
+		},
+		{
+			name: "a node that came back from its maintenance fails an hour later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).drains(302, 1).reboots(340, 430, 1).uncordon(440, 1).silence(4000, forever, 1)
+			},
+			harm:   385,
+			asked:  []asked{{700, "planned 1"}, {4060, "node 1; planned 1"}},
+			never:  "shared_path controller_manager grace_period undecided",
+			advice: "grace_period_tight; nodes_slow 1",
+		},
+		{
+			name: "people cordon a node that flaps, and it fails again: that announces nothing",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).slow(1, 300, 49).cordon(400, 1).silence(800, forever, 1)
+			},
+			harm:   345,
+			asked:  []asked{{350, "node 1"}, {900, "node 1"}},
+			never:  "planned shared_path controller_manager grace_period undecided",
+			advice: "grace_period_tight; nodes_slow 1",
+		},
+		{
+			name: "a cordon of more than an hour ago announces nothing while pods run on the node",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).silence(4000, forever, 1)
+			},
+			harm:   4045,
+			asked:  []asked{{4060, "node 1"}},
+			never:  "planned shared_path controller_manager grace_period undecided",
+			advice: "grace_period_tight; nodes_slow 1",
+		},
+		{
+			name: "an unplanned loss beside a planned one",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).taint(300, 1, "ToBeDeletedByClusterAutoscaler").silence(340, forever, 1, 2)
+			},
+			harm:   385,
+			asked:  []asked{{390, "node 2; planned 1"}, {500, "node 2; planned 1"}},
+			never:  "shared_path controller_manager grace_period undecided",
+			advice: "nodes_silent 2",
+		},
+		{
+			name: "a machine is gone without notice, and its node deleted two minutes later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, forever, 1).deletes(420, 1)
+			},
+			harm:  345,
+			asked: []asked{{350, "node 1"}, {430, "undecided 1"}, {600, "undecided 1"}},
+			never: "planned shared_path controller_manager grace_period node_rebooted", open: "a machine that is gone was reclaimed, or failed and was replaced",
+			evidence: []string{"the machine is gone: reclaimed, or failed and replaced"},
+		},
+		{
+			name: "a plan that fails: the reboot does not come back",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).drains(302, 1).silence(340, forever, 1)
+			},
+			harm:  385,
+			asked: []asked{{390, "planned 1"}, {1300, "planned 1"}},
+			never: "node shared_path controller_manager grace_period undecided node_rebooted",
+		},
+		{
+			name:     "a machine reboots without notice",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).reboots(300, 390, 1) },
+			harm:     345,
+			asked:    []asked{{350, "node 1"}, {400, "node_rebooted 1"}, {600, "node_rebooted 1"}},
+			never:    "planned shared_path controller_manager grace_period undecided",
+			evidence: []string{"reported another bootID after the silence"},
+			advice:   "nodes_rebooted 1",
+		},
+		{
+			name: "a host takes three nodes down, which reboot",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).reboots(300, 390, 1, 2, 3)
+				for i := range 3 {
+					c.nodes[i].Labels["node.cluster.x-k8s.io/esxi-host"] = "esx-7"
+				}
+				return c
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,3"}, {400, "node_rebooted 1,2,3"}, {600, "node_rebooted 1,2,3"}},
+			never: "node planned controller_manager grace_period", open: untilAThird, decided: 346,
+			evidence: []string{"node.cluster.x-k8s.io/esxi-host=esx-7"},
+			advice:   "nodes_rebooted 1,2,3",
+		},
+	}...)
+}

@@ -1,0 +1,149 @@
+package main
+
+const (
+	all9        = "1,2,3,4,5,6,7,8,9"
+	untilAThird = "two nodes that are silent at the same time can be chance, until a third follows"
+)
+
+// storiesOfHeartbeats are about nodes that send none: one, several at once, one after the other.
+func storiesOfHeartbeats() []scenario {
+	return []scenario{
+		{
+			name:    "a healthy quarter of an hour",
+			cluster: func() *fakeCluster { return newFakeCluster(9) },
+			asked:   []asked{{900, ""}},
+		},
+		{
+			name: "the first post: a kubelet reports every 20 to 50 s, the node controller waits 40 s",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).slow(2, 300, 20, 35, 49, 28, 46, 22, 50)
+			},
+			harm:     396,
+			asked:    []asked{{300, ""}, {405, "node 2"}, {700, "node 2"}},
+			never:    "shared_path controller_manager grace_period planned",
+			evidence: []string{"the other 8 nodes sent their heartbeats in time"},
+			advice:   "grace_period_tight; nodes_slow 2",
+		},
+		{
+			name:    "a node is silent for the 40.03 s of the first post",
+			cluster: func() *fakeCluster { return newFakeCluster(9).slow(1, 300, 49.2) },
+			harm:    345,
+			asked:   []asked{{358, "node 1"}, {450, "node 1"}},
+			never:   "shared_path controller_manager grace_period planned node_rebooted",
+			advice:  "grace_period_tight; nodes_slow 1",
+		},
+		{
+			name:    "a node goes down and stays down",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, forever, 5) },
+			harm:    345,
+			asked:   []asked{{345, "node 5"}, {900, "node 5"}},
+			never:   "shared_path controller_manager grace_period planned node_rebooted",
+			advice:  "nodes_silent 5",
+		},
+		{
+			name:    "three of nine nodes fall silent within ten seconds",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, forever, 1, 4, 7) },
+			harm:    345,
+			asked:   []asked{{330, ""}, {345, "shared_path 1,4,7"}, {480, "shared_path 1,4,7"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"they are the only nodes with topology.kubernetes.io/zone=a"},
+			advice:   "control_plane_late 1,4,7",
+		},
+		{
+			name:    "the third post: etcd is overloaded, a third of the nodes is late by 2m5.7s",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 425.7, 2, 3, 4) },
+			harm:    345,
+			asked:   []asked{{345, "shared_path 2,3,4"}, {500, "shared_path 2,3,4"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"no label distinguishes them"},
+			advice:   "control_plane_late 2,3,4",
+		},
+		{
+			name:    "all nodes fall silent for 50 s, as etcd takes no write",
+			cluster: func() *fakeCluster { return newFakeCluster(9).stall(300, 350) },
+			harm:    345,
+			asked:   []asked{{346, "shared_path " + all9}, {500, "shared_path " + all9}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			advice: "control_plane_late " + all9,
+		},
+		{
+			name: "one API server is lost, with a third of thirty kubelets",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(30).showsControlPlane(3)
+				c.manager.lost[2] = 300
+				return c.silence(300, 360, 1, 5, 9, 11, 14, 15, 20, 22, 26, 30)
+			},
+			harm:  345,
+			asked: []asked{{346, "shared_path 1,11,14,15,20,22,26,30,5,9"}, {500, "shared_path 1,11,14,15,20,22,26,30,5,9"}},
+			never: "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"no label distinguishes them"},
+			advice:   "control_plane_late 1,11,14,15,20,22,26,30,5,9",
+		},
+		{
+			name: "node after node, eight of nine within an hour",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i := range 8 {
+					at := 300 + float64(i)*400
+					c.silence(at, at+55, i+1)
+				}
+				return c
+			},
+			harm:   345,
+			asked:  []asked{{350, "node 1"}, {750, "node 1; node 2"}, {3300, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}},
+			never:  "controller_manager grace_period planned node_rebooted undecided",
+			advice: "control_plane_late 7,8",
+		},
+		{
+			name:    "two of twenty fall silent together and return together",
+			cluster: func() *fakeCluster { return newFakeCluster(20).silence(300, 360, 3, 9) },
+			harm:    345,
+			asked:   []asked{{350, "undecided 3; undecided 9"}, {370, "shared_path 3,9"}, {600, "shared_path 3,9"}},
+			never:   "node controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 370,
+			advice: "control_plane_late 3,9",
+		},
+		{
+			name:    "two of twenty fall silent together and return far apart",
+			cluster: func() *fakeCluster { return newFakeCluster(20).silence(300, 360, 3).silence(300, 700, 9) },
+			harm:    345,
+			asked:   []asked{{350, "undecided 3; undecided 9"}, {900, "node 3; node 9"}},
+			never:   "shared_path controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 710,
+			advice: "grace_period_tight; nodes_silent 9; nodes_slow 3",
+		},
+		{
+			name:    "two of twenty fall silent together and do not return",
+			cluster: func() *fakeCluster { return newFakeCluster(20).silence(300, forever, 3, 9) },
+			harm:    345,
+			asked:   []asked{{350, "undecided 3; undecided 9"}, {600, "undecided 3; undecided 9"}},
+			never:   "shared_path node controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return",
+			advice: "undecided 3,9",
+		},
+		{
+			name: "two unrelated slow kubelets on one day",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(20).slow(3, 300, 48).slow(9, 3*3600, 49).slow(3, 5*3600, 48)
+			},
+			harm:   345,
+			asked:  []asked{{400, "node 3"}, {3*3600 + 100, "node 3; node 9"}, {5*3600 + 100, "node 3; node 9"}},
+			never:  "shared_path controller_manager grace_period planned",
+			advice: "grace_period_tight; nodes_slow 3",
+		},
+		{
+			name:    "a second node falls silent twenty minutes after the first",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 360, 3).silence(1500, 1560, 6) },
+			harm:    345,
+			asked:   []asked{{350, "node 3"}, {1700, "node 3; node 6"}},
+			never:   "shared_path controller_manager grace_period planned",
+			advice:  "grace_period_tight; nodes_slow 6",
+		},
+		{
+			name:    "a zone of thirty nodes is cut off",
+			cluster: func() *fakeCluster { return newFakeCluster(30).silence(300, 420, 2, 5, 8, 11, 14, 17, 20, 23, 26, 29) },
+			harm:    345,
+			asked:   []asked{{346, "shared_path 11,14,17,2,20,23,26,29,5,8"}, {600, "shared_path 11,14,17,2,20,23,26,29,5,8"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"they are the only nodes with topology.kubernetes.io/zone=b"},
+			advice:   "control_plane_late 11,14,17,2,20,23,26,29,5,8",
+		},
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+func (s *fakeCluster) web() *fakeService { return s.services[0] }
+
+// storiesOfServices are about addresses that leave while the nodes are well.
+func storiesOfServices() []scenario {
+	noNode := "node node_rebooted shared_path controller_manager grace_period planned undecided "
+	return []scenario{
+		{
+			name: "readiness probes fail in all pods of a Deployment",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i, p := range c.web().pods {
+					c.at(300+float64(i)/2, func() { p.setReady(c, false, "ContainersNotReady") })
+					c.at(400+float64(i)/2, func() { p.setReady(c, true, "") })
+				}
+				return c
+			},
+			harm:  303,
+			asked: []asked{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
+			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+		},
+		{
+			name: "a container exits again and again",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for _, at := range []float64{300, 340, 380} {
+					c.at(at, func() { c.web().pods[0].restart(c) })
+				}
+				return c
+			},
+			harm:  300,
+			asked: []asked{{310, "workload shop/Deployment/web"}, {600, "workload shop/Deployment/web"}},
+			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+		},
+		{
+			name: "a Deployment is rolled out",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i, p := range c.web().pods {
+					c.at(300+10*float64(i), func() { c.web().replace(c, p) })
+					c.at(309.5+10*float64(i), func() { p.stop(c, "") })
+				}
+				return c
+			},
+			asked: []asked{{350, ""}, {600, ""}},
+			never: noNode,
+		},
+		{
+			name: "somebody changes the selector of a Service",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				v := c.web()
+				return c.at(300, func() {
+					v.Selector = map[string]string{"app": "wbe"}
+					c.tell(event.Modified, &v.Service)
+					v.slice.Addresses, v.endpoints.Addresses = nil, nil
+					c.in(30*time.Millisecond, func() { c.tell(event.Modified, &v.endpoints); c.tell(event.Modified, &v.slice) })
+				})
+			},
+			harm:  300,
+			asked: []asked{{330, "service_spec shop/web"}, {600, "service_spec shop/web"}},
+			never: noNode + "workload foreign_writer update_in_place endpoints_controller",
+		},
+		{
+			name: "the second post: manual Endpoints of a Service with a selector are overwritten after each apply",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				v := c.manual("kube-scheduler", true)
+				return c.write(60, v, "192.168.10.1", "192.168.10.2", "192.168.10.3").overwrite(60+7*60, v).write(900, v, "192.168.10.1", "192.168.10.2", "192.168.10.3").overwrite(900+9*60, v)
+			},
+			harm:     480,
+			asked:    []asked{{70, "endpoints_controller shop/kube-scheduler"}, {490, "endpoints_controller shop/kube-scheduler"}, {1500, "endpoints_controller shop/kube-scheduler"}},
+			never:    noNode + "workload foreign_writer service_spec update_in_place",
+			evidence: []string{"Remove the selector of Service shop/kube-scheduler"},
+			advice:   "selector_conflict kube-scheduler",
+		},
+		{
+			name: "manual Endpoints were overwritten before kubeflap was started",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				v := c.manual("kube-scheduler", true)
+				v.endpoints.LastApplied, v.endpoints.OtherWriter = true, "kubectl-client-side-apply"
+				return c
+			},
+			harm:     1,
+			asked:    []asked{{30, "endpoints_controller shop/kube-scheduler"}, {300, "endpoints_controller shop/kube-scheduler"}},
+			never:    noNode + "workload foreign_writer service_spec update_in_place",
+			evidence: []string{"they were overwritten before kubeflap looked"},
+			advice:   "selector_conflict kube-scheduler",
+		},
+		{
+			name: "somebody empties the Endpoints of a Service without a selector and writes them again",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				v := c.manual("db", false)
+				v.endpoints.Addresses = byHand("192.168.10.1", "192.168.10.2")
+				v.endpoints.Writer, v.endpoints.OtherWriter = "backup.sh", "backup.sh"
+				return c.write(300, v).write(330, v, "192.168.10.1", "192.168.10.2")
+			},
+			harm:   300,
+			asked:  []asked{{310, "foreign_writer shop/db"}, {600, "foreign_writer shop/db"}},
+			never:  noNode + "workload endpoints_controller service_spec update_in_place",
+			advice: "endpoints_emptied db",
+		},
+		{
+			name: "a writer keeps a slice beside the selector and takes its address away",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				slice := &event.EndpointSlice{
+					Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone",
+					Addresses: []event.Address{{UID: c.web().pods[0].UID, IP: c.web().pods[0].ip, Ready: true}, {UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
+				}
+				c.others = append(c.others, slice)
+				return c.at(300, func() { slice.Addresses = slice.Addresses[:1]; c.tell(event.Modified, slice) })
+			},
+			harm:  300,
+			asked: []asked{{310, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+			never: noNode + "workload endpoints_controller service_spec update_in_place",
+		},
+		{
+			name: "the fourth post: pods drained at the load balancer 7 s before their images change, a client that batches for 2 s",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				return c.updates(307, c.web(), c.web().pods[:6], func(i int) float64 { return 1.5 + float64(i)*1.1 }, 12)
+			},
+			harm:     310,
+			asked:    []asked{{330, "update_in_place shop/Deployment/web"}, {600, "update_in_place shop/Deployment/web"}},
+			never:    noNode + "workload endpoints_controller service_spec foreign_writer",
+			evidence: []string{"2s"},
+			advice:   "inplace_updates web",
+		},
+	}
+}
+
+// manual makes a Service with manual Endpoints, and with a selector that matches no pod if there is one.
+func (s *fakeCluster) manual(name string, selector bool) *fakeService {
+	v := s.service(name, selector)
+	v.byHand = true
+	return v
+}
