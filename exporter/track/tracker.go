@@ -232,8 +232,8 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue settles the causes that have waited long enough, in order of time. A pod's cause may decide a loss, so any other
-// order would make causes depend on how often somebody asks.
+// settleDue settles the causes that have waited long enough, in order of time and of what else becomes due. A pod's cause may decide
+// a loss, and what comes first decides about incidents, so any other order would make them depend on how often somebody asks.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
@@ -244,6 +244,8 @@ func (t *Tracker) settleDue(to time.Time) {
 			return
 		}
 		t.watches.Pass(due)
+		t.nodes.CountLate(due)
+		t.endpoints.CloseBatches(due)
 		settle()
 	}
 }

@@ -13,6 +13,8 @@ import (
 type Transition interface {
 	// When is the time of the change, by kubeflap's clock.
 	When() time.Time
+	// Found is when the tracker found it, by kubeflap's clock. It is later than When if the cause had to wait for evidence.
+	Found() time.Time
 	// Fields are the names for a structured log line.
 	Fields() Fields
 	// String is the change in one line, without its time.
@@ -28,10 +30,22 @@ type Fields struct {
 }
 
 // At is the time of a transition.
-type At struct{ Time time.Time }
+type At struct {
+	Time time.Time
+	// Decided is when its cause was found, zero if that was at once.
+	Decided time.Time
+}
 
 // When is the time of the change, by kubeflap's clock.
 func (a At) When() time.Time { return a.Time }
+
+// Found is when the tracker found the change, by kubeflap's clock.
+func (a At) Found() time.Time {
+	if a.Decided.After(a.Time) {
+		return a.Decided
+	}
+	return a.Time
+}
 
 // because is the cause as the end of a sentence.
 func because(c cause.Cause) string {

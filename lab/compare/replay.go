@@ -94,15 +94,14 @@ func (s Span) Rest(told truth.Counts) []Difference {
 }
 
 // Paces compares two replays of the same recording, at once and at some pace: of
-// everything but the process itself and the incidents they must tell the same.
+// everything but the process itself they must tell the same.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
-		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name) && !OfIncidents(name)
+		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
 	}))
 }
 
-// OfIncidents reports whether a metric tells of incidents. They start, merge and end by the
-// passing of time too, so they depend on when kubeflap is asked.
+// OfIncidents reports whether a metric tells of incidents.
 func OfIncidents(name string) bool {
 	switch name {
 	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_node_verdict", "kubeflap_service_verdict":

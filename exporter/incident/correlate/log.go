@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
 // It reads no clock, like the tracker: time comes in with the transitions and the
-// questions. So the same transitions give the same incidents at any speed.
+// questions, and a question changes nothing but the time. So the same transitions give the same incidents at any speed.
 package correlate
 
 import (
@@ -51,7 +51,7 @@ func (l *Log) Observe(found ...transition.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, x := range found {
-		l.advance(x.When())
+		l.advance(x.Found())
 		l.observe(x)
 	}
 }
@@ -145,20 +145,26 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs the timers that are due by t, in the order of their times.
+// advance runs the timers that are due by t, in the order of their times. So it does not matter how often somebody asks.
 func (l *Log) advance(t time.Time) {
-	limit := l.records.Advance(t).Add(-delay)
-	if l.swept.IsZero() {
-		l.swept = limit
+	if now := l.records.Now(); now.After(t) {
+		t = now // what happened to an address before its loss was decided is found with the loss
 	}
-	if limit.Sub(l.swept) >= sweepEvery {
-		l.swept = limit
-		l.addresses.sweep(limit)
-		l.pods.sweep(limit)
-		l.services.sweep(limit)
-		l.nodes.sweep(limit)
+	limit := t.Add(-delay)
+	l.records.Timers.Run(limit, func(due time.Time) { l.records.Advance(due.Add(delay)) })
+	l.records.Advance(t)
+	if minute := limit.Truncate(sweepEvery); minute.After(l.swept) {
+		l.sweep(minute)
 	}
-	l.records.Timers.Run(limit)
+}
+
+// sweep forgets what is old by t.
+func (l *Log) sweep(t time.Time) {
+	l.swept = t
+	l.addresses.sweep(t)
+	l.pods.sweep(t)
+	l.services.sweep(t)
+	l.nodes.sweep(t)
 }
 
 // Incidents are copies of the incidents as of t: the running ones first, then the pending ones, and the newest first.

@@ -45,12 +45,14 @@ type Store struct {
 // NewStore makes an empty store that keeps the newest incidents, size of them.
 func NewStore(size int) *Store { return &Store{size: max(size, 1), active: map[string]*Record{}} }
 
-// Advance lets the time pass until t, and returns it. It does not go back.
-func (s *Store) Advance(t time.Time) time.Time {
+// Now is the time of the newest transition or question.
+func (s *Store) Now() time.Time { return s.now }
+
+// Advance lets the time pass until t. It does not go back.
+func (s *Store) Advance(t time.Time) {
 	if t.After(s.now) {
 		s.now = t
 	}
-	return s.now
 }
 
 // LostTogether is within what time nodes must be lost to be lost together. Their

@@ -20,7 +20,7 @@ func TestManyRolloutsAtOnceAreBounded(t *testing.T) {
 	if s.harmless > maxHarmless || s.harmless != len(s.active) {
 		t.Errorf("%d look harmless and %d are active, want at most %d", s.harmless, len(s.active), maxHarmless)
 	}
-	s.Timers.Run(s.Advance(zero.Add(time.Hour)))
+	s.Timers.Run(zero.Add(time.Hour), s.Advance)
 	if s.harmless+len(s.active)+len(s.shown) > 0 {
 		t.Errorf("left: %d, %d, %d", s.harmless, len(s.active), len(s.shown))
 	}

@@ -43,10 +43,11 @@ func (q *Queue) Stop(x *Timer) {
 	}
 }
 
-// Run runs the timers that are due by t, in their order.
-func (q *Queue) Run(t time.Time) {
+// Run runs the timers that are due by t, in their order, and calls pass with the time of each before.
+func (q *Queue) Run(t time.Time, pass func(due time.Time)) {
 	for len(q.timers) > 0 && !q.timers[0].due.After(t) {
 		x := heap.Pop(&q.timers).(*Timer)
+		pass(x.due)
 		x.do(x.due)
 	}
 }

@@ -1,6 +1,7 @@
 package timer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +22,17 @@ func TestTimersRunByTimeAndThenByName(t *testing.T) {
 	q.Stop(timers["stopped"])
 	q.Stop(timers["late"])
 	q.Wake(timers["late"], zero.Add(11*time.Second))
-	q.Run(zero.Add(10 * time.Second))
+	var passed []time.Duration
+	pass := func(due time.Time) { passed = append(passed, due.Sub(zero)) }
+	q.Run(zero.Add(10*time.Second), pass)
 	if got := strings.Join(ran, " "); got != "early a b" {
 		t.Errorf("ran %s", got)
 	}
-	q.Run(zero.Add(time.Hour))
+	q.Run(zero.Add(time.Hour), pass)
 	if got := strings.Join(ran, " "); got != "early a b late" {
 		t.Errorf("ran %s", got)
+	}
+	if got := fmt.Sprint(passed); got != "[5s 10s 10s 11s]" {
+		t.Errorf("passed %s", got)
 	}
 }

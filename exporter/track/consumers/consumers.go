@@ -116,14 +116,27 @@ func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady boo
 	}
 }
 
-// Close applies the batches that are due by t. All batches of a window last equally long, so the oldest is due first.
+// Close applies the batches that are due by t, in the order of time.
 func (c *Consumers) Close(t time.Time) (closed Closed) {
+	for {
+		window := c.nextDue(t)
+		if window < 0 {
+			return closed
+		}
+		c.apply(c.open[window].Take(), window, &closed)
+	}
+}
+
+// nextDue is the window of the batch that is due next, -1 if none is by t. All batches of a window last equally long, so its oldest is
+// due first.
+func (c *Consumers) nextDue(t time.Time) int {
+	next := -1
 	for i := range c.open {
-		for open := &c.open[i]; !open.IsEmpty() && !open.Front().of.due.After(t); {
-			c.apply(open.Take(), i, &closed)
+		if open := &c.open[i]; !open.IsEmpty() && !open.Front().of.due.After(t) {
+			next, t = i, open.Front().of.due.Add(-1)
 		}
 	}
-	return closed
+	return next
 }
 
 func (c *Consumers) apply(b batch, window int, closed *Closed) {

@@ -99,12 +99,12 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 func (x *Endpoints) Pass() {
 	t := x.watches.Now()
 	x.consumers.ForgetNamespaces()
-	x.closeBatches(t)
+	x.CloseBatches(t)
 	x.divergence.compare(t, x.readFrom)
 }
 
-// closeBatches lets the consumers apply the batches that are due by t.
-func (x *Endpoints) closeBatches(t time.Time) {
+// CloseBatches lets the consumers apply the batches that are due by t.
+func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {
 		s := b.Service.(*service)

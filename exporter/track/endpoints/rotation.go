@@ -158,7 +158,7 @@ func (x *Endpoints) settle(s shift) {
 		x.losses.OutageBegan(s.service, s.lossesBefore)
 	}
 	x.losses.SettleCertainFrom(s.lossesBefore)
-	x.closeBatches(s.at)
+	x.CloseBatches(s.at)
 	if ready > 0 && !o.since.IsZero() {
 		lasted := s.at.Sub(o.since)
 		o.finished += lasted

@@ -71,7 +71,7 @@ type heartbeat struct {
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
 func (x *Nodes) beat(n *node, t time.Time) {
-	x.report(x.lateOf(nil, n, t))
+	x.report(x.lateOf(nil, n, t, t))
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)

@@ -67,6 +67,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 	for m := &x.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
 		first := &(*m)[0]
 		n, at := first.node, x.due(first.node)
+		proven, ok := x.reads.provenAt(first.at)
 		switch {
 		case !n.heartbeat.look.Equal(first.at):
 			// The node was checked earlier, for another mark.
@@ -74,11 +75,11 @@ func (x *heartbeats) CountLate(t time.Time) {
 			continue
 		case at.IsZero() || at.After(first.at):
 			// It has sent a heartbeat since, or none is awaited.
-		case !x.reads.prove(first.at, t):
+		case !ok || proven.After(t):
 			x.report(late)
 			return // until it is proven
 		default:
-			late = x.lateOf(late, n, first.at.Add(1))
+			late = x.lateOf(late, n, first.at.Add(1), proven)
 			at = x.due(n)
 		}
 		if n.heartbeat.look = at; at.IsZero() {
@@ -122,8 +123,8 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 }
 
 // lateOf counts the node's current interval as late and missed if it is by t, and
-// appends a transition for each, with the exact time at which it became so.
-func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time) []transition.Transition {
+// appends a transition for each, with the exact time at which it became so. proven is when that was proven.
+func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() {
 		return found
@@ -137,7 +138,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 		h.late, n.troubled = true, mark
 		if mark.After(since) {
 			h.lates++
-			found = append(found, transition.HeartbeatLate{At: at(mark), Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(nextHeartbeat))})
+			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(nextHeartbeat))})
 		}
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {
@@ -146,7 +147,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t time.Time)
 		if mark.After(since) {
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
-				At: at(mark), Node: n.name, Silence: x.period,
+				At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period,
 				Loss: x.loss(n),
 			})
 		}

@@ -24,9 +24,9 @@ type leaseReads struct {
 	// shown is when the watch last showed a Lease.
 	shown time.Time
 	// asked is when the last read began; asking: it is not answered yet. proven is when the last read began that was answered and had
-	// nothing newer than the watch.
-	asked, proven time.Time
-	asking        bool
+	// nothing newer than the watch, and answered when that was answered.
+	asked, proven, answered time.Time
+	asking                  bool
 	// ahead are the Leases of which a read has shown a newer renewal than the watch; aheadSince is when the first was read.
 	ahead      map[string]time.Time
 	aheadSince time.Time
@@ -53,20 +53,23 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
-// prove reports whether it is proven by t that a node sent no heartbeat until mark. Either the watch has shown other nodes' heartbeats since,
-// or a read has shown no newer renewal. If the API server answers and cannot read from etcd, no node can have renewed.
-func (r *leaseReads) prove(mark, t time.Time) bool {
+// provenAt is when it is proven that a node sent no heartbeat until mark, if nothing else is seen. Either the watch has shown other nodes'
+// heartbeats since, or a read has shown no newer renewal. If the API server answers and cannot read from etcd, no node can have renewed.
+func (r *leaseReads) provenAt(mark time.Time) (at time.Time, ok bool) {
+	at = mark.Add(unaskedWait)
 	switch {
 	case len(r.ahead) > 0:
-		return false // the watch is behind
-	case !r.shown.Before(mark), !r.proven.Before(mark):
-		return true
+		return time.Time{}, false // the watch is behind
+	case !r.shown.Before(mark):
+		return r.shown, true
+	case !r.proven.Before(mark):
+		return r.answered, true
 	case r.asking:
-		return t.Sub(r.asked) > askEvery
-	case !r.asked.IsZero() && t.Sub(r.asked) <= askEvery+unaskedWait:
-		return false // the next read is due
+		return r.asked.Add(askEvery), true
+	case !r.asked.IsZero() && at.Before(r.asked.Add(askEvery+unaskedWait)):
+		return r.asked.Add(askEvery + unaskedWait), true // the next read is due before
 	}
-	return t.Sub(mark) > unaskedWait
+	return at, true
 }
 
 // leaseRead takes in a Lease that was read directly.
@@ -93,7 +96,7 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 	case event.Answered:
 		r.asking = false
 		if len(r.ahead) == 0 && saysOfNodes(e.Reason) {
-			r.proven = r.asked
+			r.proven, r.answered = r.asked, e.Seen
 		}
 		if e.Reason == "" {
 			x.overdue.answers(r.asked)

@@ -142,7 +142,7 @@ func (x *Nodes) turnedUnseen(n *node, t time.Time) {
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
-	x.report(x.lateOf(nil, n, e.Seen)) // the controller has found it silent, too
+	x.report(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
