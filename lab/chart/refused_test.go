@@ -49,6 +49,7 @@ func TestRefused(t *testing.T) {
 		{`podDisruptionBudget: {maxUnavailable: "0%"}`, "'/podDisruptionBudget/maxUnavailable': '0%' does not match pattern"},
 		{`prometheusRule: {alerts: {KubeflapBlind: {for: 5 minutes}}}`, "'/prometheusRule/alerts/KubeflapBlind/for': '5 minutes' does not match pattern"},
 		{`settings: {nodeMonitorGracePeriod: "40"}`, "'/settings/nodeMonitorGracePeriod': '40' does not match pattern"},
+		{`settings: {knownManagers: ["a,b"]}`, "'/settings/knownManagers/0': 'a,b' does not match pattern"},
 		{`links: {page: flaps.example.org}`, "'/links/page': 'flaps.example.org' does not match pattern"},
 		{`links: {page: 'https://flaps.example.org/"'}`, `'/links/page': 'https://flaps.example.org/"' does not match pattern`},
 		{`webConfig: {existingSecret: a/b}`, "'/webConfig/existingSecret': 'a/b' does not match pattern"},

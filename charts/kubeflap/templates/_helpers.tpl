@@ -152,6 +152,9 @@ httpGet:
 - --log.format={{ $s.logFormat }}
 - --bounce-window={{ $s.bounceWindow }}
 - --endpoints.source={{ $s.endpointsSource }}
+{{- range $s.knownManagers }}
+- {{ printf "--endpoints.known-manager=%s" . | quote }}
+{{- end }}
 - --incidents.size={{ int $s.incidentsSize }}
 {{- with .Values.scope.namespace }}
 - {{ printf "--namespace=%s" . | quote }}
