@@ -75,6 +75,10 @@ func TestVerdictsOfNodes(t *testing.T) {
 	earlier.Late = []Silence{{Node: "node-2", Began: at(-30)}}
 	young := loss(3, silent(0, 0.1, 0.2))
 	young.GracePeriod, young.Now = 10*time.Second, at(10.3)
+	// Five nodes in an hour, but three of them have one cause.
+	day := silent(0, 60, 120, 124, 129)
+	afterZone, theZone := loss(9, day), loss(9, day)
+	afterZone.Silences, theZone.Silences = day[:1], day[2:]
 	cases = append(cases, []struct {
 		name string
 		loss *NodeLoss
@@ -86,6 +90,8 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"another node became late with it", late, Undecided},
 		{"another node became late long before", earlier, Node},
 		{"three renewals in flight at a grace period of 10 s", young, GracePeriod},
+		{"a slow kubelet on the day on which a zone is cut off", afterZone, Node},
+		{"the zone on the day of two slow kubelets", theZone, SharedPath},
 	}...)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,10 +20,12 @@ func Together(f *NodeLoss) []Silence {
 	return f.together()
 }
 
-// InTurn reports whether node after node falls silent, more often than chance allows.
-func InTurn(f *NodeLoss) bool {
-	holds, _ := inTurn(f)
-	return holds == Yes
+// InTurn are the silences of node after node; nil if there are no more than chance allows.
+func InTurn(f *NodeLoss) []Silence {
+	if holds, _ := inTurn(f); holds != Yes {
+		return nil
+	}
+	return f.alone()
 }
 
 func sharedPath(f *NodeLoss) (Answer, string) {
@@ -38,8 +40,10 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 }
 
 // atOnce: several nodes fall silent within one interval.
-func atOnce(f *NodeLoss) (Answer, string) {
-	silent := f.together()
+func atOnce(f *NodeLoss) (Answer, string) { return f.oneCause(f.together()) }
+
+// oneCause reports whether silences that began together have one cause.
+func (f *NodeLoss) oneCause(silent []Silence) (Answer, string) {
 	if len(silent) < 2 {
 		return No, fmt.Sprintf("no other node fell silent within %s", phrase.Duration(f.Interval))
 	}
@@ -68,12 +72,10 @@ func inTurn(f *NodeLoss) (Answer, string) {
 	counts := map[string]int{}
 	most := 0
 	total := 0
-	for _, s := range f.Others {
-		if f.disturbed(s) {
-			total++
-			counts[s.Node]++
-			most = max(most, counts[s.Node])
-		}
+	for _, s := range f.alone() {
+		total++
+		counts[s.Node]++
+		most = max(most, counts[s.Node])
 	}
 	share := float64(total) / float64(max(len(counts), 1))
 	if len(counts) < 4 || float64(most) > 2*share || f.Rate.chanceInTurn(total, f.Nodes, time.Hour) >= acceptedChance {

@@ -22,6 +22,25 @@ func (f *NodeLoss) together() []Silence {
 	return together(near, f.Interval)
 }
 
+// alone are the silences of the last hour that no other one explains. Those that began together have one cause, or may still turn out to have one.
+func (f *NodeLoss) alone() (alone []Silence) {
+	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s Silence) bool { return !f.disturbed(s) })
+	for {
+		group := together(rest, f.Interval)
+		if len(group) < 2 {
+			return append(alone, rest...)
+		}
+		if holds, _ := f.oneCause(group); holds == No {
+			alone = append(alone, group...)
+		}
+		began := map[string]time.Time{}
+		for _, s := range group {
+			began[s.Node] = s.Began
+		}
+		rest = slices.DeleteFunc(rest, func(s Silence) bool { t, ok := began[s.Node]; return ok && t.Equal(s.Began) })
+	}
+}
+
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period.
 func (f *NodeLoss) disturbed(s Silence) bool { return f.lasted(&s) > f.Interval }
 

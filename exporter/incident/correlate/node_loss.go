@@ -110,10 +110,7 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 func (l *nodes) mergeIfShared(t time.Time) {
 	recent := l.records.History.After(t.Add(-l.records.LostTogether() - record.Quiet))
 	f := l.records.NodeLoss(recent, len(l.heard))
-	shared := verdict.Together(f)
-	if verdict.InTurn(f) {
-		shared = f.Others
-	}
+	shared := append(verdict.Together(f), verdict.InTurn(f)...)
 	var some []*record.Record
 	var renewed time.Time
 	for _, s := range shared {

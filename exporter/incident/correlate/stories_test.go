@@ -226,6 +226,9 @@ func TestStoriesOfNodesEndInTheRightVerdict(t *testing.T) {
 		{"two slow kubelets, an hour apart", func() []incident.Incident {
 			return newCluster(20, 40).silence(300, 355, 3).silence(3900, 3955, 9).runs(4200)
 		}, "2 node"},
+		{"two slow kubelets, and then a zone that is cut off", func() []incident.Incident {
+			return newCluster(9, 40).silence(300, 355, 2).silence(360, 415, 6).silence(420, 475, 1, 4, 7).runs(600)
+		}, "1 shared_path, 2 node"},
 		{"the node controller marks three nodes whose heartbeats are in time", func() []incident.Incident {
 			return newCluster(9, 40).marks(300, 1, 2, 3).runs(400)
 		}, "1 controller_manager"},
