@@ -45,7 +45,7 @@ const (
 	perResource       = "each watched resource"
 	perPodNamespace   = "each namespace with pods, and for an hour after its last"
 	perNamespace      = "each window and namespace with Services, and for an hour after its last"
-	whileLeasesKnown  = "each Node while Leases can be watched; a new Node counts from when it is first seen"
+	whileLeasesKnown  = "each Node while Leases can be watched, or, in a cluster without Leases, while it reports its status every 10 s; a new Node counts from when it is first seen"
 	ifManuallyManaged = "each Service that has or had manually managed addresses"
 	always            = "always"
 	onceKnown         = "once it is known"

@@ -134,7 +134,11 @@ func (t *Tracker) applyWatch(e event.Event) {
 		}
 	case event.Synced:
 		t.sweep(e)
+		wasMissing := t.watches.Missing(e.Kind)
 		t.watches.Synced(e)
+		if e.Kind == event.KindLease && wasMissing {
+			t.nodes.LeasesChanged(e.Seen)
+		}
 		t.endpoints.CompareAll(e.Seen)
 		t.watchWorks(e)
 		t.endpoints.ChooseSource()
@@ -151,6 +155,9 @@ func (t *Tracker) applyWatch(e event.Event) {
 		t.nodes.ApplyRead(e)
 	case event.Unavailable:
 		t.watches.Unavailable(e)
+		if e.Kind == event.KindLease {
+			t.nodes.LeasesChanged(e.Seen)
+		}
 		t.endpoints.ChooseSource()
 	}
 }
@@ -190,9 +197,7 @@ func (t *Tracker) watchWorks(e event.Event) {
 	if blind == 0 {
 		return
 	}
-	if e.Kind == event.KindLease {
-		t.nodes.LeaseWatchWorks(e.Seen)
-	}
+	t.nodes.WatchWorks(e)
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
 }
 

@@ -62,6 +62,8 @@ type NodeLoss struct {
 	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags.
 	GracePeriod time.Duration
 	Managed     bool
+	// Unseen: the heartbeats of the node cannot be seen, only status reports that may be 5 min apart.
+	Unseen bool
 	// Labels say what the node shares with others; nil if they are not known.
 	Labels []NodeLabel
 }

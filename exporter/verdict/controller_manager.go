@@ -21,6 +21,8 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case perhaps > 0:
 		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller holds back, or its leader has changed, so that each node has a fresh grace period, "+
 			"or the cluster has a longer one", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
+	case f.unseen() > 0:
+		return Unknown, unseenText
 	case ageUnknown > 0:
 		return Unknown, "the age of the newest heartbeat at the mark is not known"
 	}

@@ -14,6 +14,9 @@ func gracePeriod(f *NodeLoss) (Answer, string) {
 	case f.GracePeriod > f.Interval:
 		return No, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", phrase.Duration(f.GracePeriod), phrase.Duration(f.Interval))
 	}
+	if f.unseen() > 0 {
+		return Unknown, unseenText
+	}
 	late := f.each(func(s *Silence) bool { return f.lasted(s) > 2*f.Interval })
 	if late > 0 {
 		return No, fmt.Sprintf("%s lost more than one heartbeat", phrase.Count(late, "node", "nodes"))

@@ -8,6 +8,9 @@ import (
 
 // oneNode: only this node, and nothing that others share.
 func oneNode(f *NodeLoss) (Answer, string) {
+	if f.unseen() > 0 {
+		return Unknown, unseenText
+	}
 	if f.Blind {
 		return Unknown, "kubeflap's own watch was broken meanwhile"
 	}

@@ -26,6 +26,8 @@ type Silence struct {
 	// NotMarked: the node was silent for longer than the grace period and the node controller's own delay, and still Ready, while the API server answered.
 	// NotMarkedCertain: nothing else explains that, such as a change of the leader that cannot be seen.
 	NotMarked, NotMarkedCertain bool
+	// Unseen: kubeflap saw only status reports, which may be 5 min apart. So Began is when the node was marked.
+	Unseen bool
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
 	NotReady bool
 	// Labels say what the node shares with others; nil if they are not known.
@@ -74,12 +76,21 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
+	if d.Verdict == Undecided && f.unseen() > 0 {
+		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; kubeflap needs get, list and watch on them"
+		return d
+	}
 	if d.Verdict == Undecided && len(f.Silences) > 0 {
 		d.Command = "kubectl get events -A --field-selector involvedObject.kind=Node; journalctl -u kubelet --since '" +
 			f.Silences[0].Began.UTC().Format(time.DateTime) + " UTC' on " + nodesText(f.Silences)
 	}
 	return d
 }
+
+// unseen is how many silences could not be seen. unseenText says why.
+func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
+
+const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart: what happened between them is not known"
 
 // each reports how many silences match.
 func (f *NodeLoss) each(match func(*Silence) bool) int {

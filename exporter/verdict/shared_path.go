@@ -29,6 +29,9 @@ func InTurn(f *NodeLoss) []Silence {
 }
 
 func sharedPath(f *NodeLoss) (Answer, string) {
+	if f.unseen() > 0 {
+		return Unknown, unseenText
+	}
 	holds, because := atOnce(f)
 	if holds == Yes {
 		return holds, because

@@ -41,8 +41,9 @@ func (f *NodeLoss) alone() (alone []Silence) {
 	}
 }
 
-// disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period.
-func (f *NodeLoss) disturbed(s Silence) bool { return f.lasted(&s) > f.Interval }
+// disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
+// and of those that could not be seen it is not known.
+func (f *NodeLoss) disturbed(s Silence) bool { return !s.Unseen && f.lasted(&s) > f.Interval }
 
 // lasted is how long a silence lasted, or has lasted so far.
 func (f *NodeLoss) lasted(s *Silence) time.Duration {

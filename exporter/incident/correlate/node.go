@@ -188,6 +188,9 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
 	n := l.hear(x.Node, x.Time)
 	r := n.current(x.Time)
+	if n.silence != nil && n.silence.Unseen {
+		n.endSilence(x.Time)
+	}
 	was := n.notReady
 	n.notReady = false
 	if !was || r == nil {
@@ -245,7 +248,7 @@ func (l *nodes) rebooted(x transition.NodeRebooted) {
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen}
 		l.records.History.Add(n.silence)
 	}
 	return n.silence

@@ -59,7 +59,7 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	case x.InTime():
 		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
-	case l.graceTooShort() && gap <= normalInterval:
+	case l.graceTooShort() && gap <= normalInterval && !x.Unseen:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):

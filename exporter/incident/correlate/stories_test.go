@@ -21,6 +21,8 @@ type cluster struct {
 	// holds are the times in which the node controller sets no node to Unknown, leaders have who leads from which second on.
 	holds   [][2]float64
 	leaders map[int]string
+	// reports is how many seconds are between the status reports of a node if kubeflap sees no Leases, else 0.
+	reports int
 	// writes are what happens besides, by second.
 	writes map[int]func()
 }
@@ -31,11 +33,16 @@ type fakeNode struct {
 	phase         float64
 	silent        [][2]float64
 	last          float64
+	reported      float64
 	unknown, gone bool
 }
 
-func newCluster(nodes int, grace float64) *cluster {
+func newCluster(nodes int, grace float64) *cluster { return newClusterWith(nodes, grace, "", 0) }
+
+// newClusterWith makes a cluster. Leases cannot be watched for a reason, if there is one; then status reports are so many seconds apart.
+func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) *cluster {
 	c := &cluster{
+		reports: reports,
 		tracked: newTracked(track.Settings{BounceWindow: 2 * time.Minute, GracePeriod: seconds(grace)}), grace: grace, writes: map[int]func(){},
 	}
 	var objects, leases []event.Object
@@ -54,12 +61,28 @@ func newCluster(nodes int, grace float64) *cluster {
 		case event.KindNode:
 			c.lists(k, objects...)
 		case event.KindLease:
+			if reason != "" {
+				c.observe(c.tracker.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Unavailable, Reason: reason}))
+				continue
+			}
 			c.lists(k, leases...)
 		default:
 			c.lists(k)
 		}
 	}
 	return c
+}
+
+// heartbeat lets a node renew its Lease, or report its status.
+func (c *cluster) heartbeat(n *fakeNode, t float64) {
+	switch {
+	case c.reports == 0:
+		c.is(event.Modified, n.lease(t))
+	case n.unknown, t-n.reported > float64(c.reports)-1:
+		n.reported = t
+		n.object.Ready.Heartbeat = c.now.Truncate(time.Second)
+		c.is(event.Modified, n.copy())
+	}
 }
 
 func (n *fakeNode) copy() *event.Node {
@@ -170,7 +193,7 @@ func (c *cluster) runs(until int) []incident.Incident {
 			case n.gone:
 			case due && !n.isSilent(t):
 				n.last = t
-				c.is(event.Modified, n.lease(t))
+				c.heartbeat(n, t)
 				if n.unknown {
 					c.ready(n, event.StatusTrue, "KubeletReady")
 				}

@@ -58,6 +58,8 @@ type heartbeat struct {
 	earlyRenewal time.Time
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
+	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
+	steady int
 	// overdue: the node controller should have set Ready to Unknown, and has not.
 	overdue bool
 	// look is when the node is checked next; zero if no mark of the current interval is left.
@@ -76,6 +78,9 @@ func (x *Nodes) beat(n *node, t time.Time) {
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)
 		h.intervals.add(t, interval)
+		if x.source() == event.KindNode {
+			h.noteSteadiness(interval)
+		}
 		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.Outlived(interval) {
 			x.graceChanged()
 		}
@@ -157,6 +162,11 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
 	n.heartbeat.posted = e.Seen
+	if x.source() == event.KindNode {
+		x.reads.shown = e.Seen
+		x.overdue.answers(e.Seen)
+		x.CountLate(e.Seen)
+	}
 	x.beat(n, e.Seen)
 	n.noteStart()
 }
@@ -214,7 +224,7 @@ func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 }
 
 // blind reports whether heartbeats cannot be seen now.
-func (x *heartbeats) blind() bool { return !x.watches.Up(event.KindLease) }
+func (x *heartbeats) blind() bool { return !x.watches.Up(x.source()) }
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {
@@ -227,5 +237,9 @@ func (x *Nodes) forgetLease(name string) {
 // LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.ahead = nil }
 
-// LeaseWatchWorks takes in that the watch of Leases works again after a break.
-func (x *heartbeats) LeaseWatchWorks(t time.Time) { x.resume(t) }
+// WatchWorks takes in that a watch works again after a break.
+func (x *heartbeats) WatchWorks(e event.Event) {
+	if e.Kind == x.source() {
+		x.resume(e.Seen)
+	}
+}

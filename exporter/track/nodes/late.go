@@ -67,7 +67,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 	for m := &x.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
 		first := &(*m)[0]
 		n, at := first.node, x.due(first.node)
-		proven, ok := x.reads.provenAt(first.at)
+		proven, ok := x.provenAt(first.at)
 		switch {
 		case !n.heartbeat.look.Equal(first.at):
 			// The node was checked earlier, for another mark.
@@ -106,7 +106,7 @@ func (x *heartbeats) report(late []transition.Transition) {
 func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed:
+	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.tells(n):
 		return time.Time{}
 	case n.heartbeat.late:
 		return base.Add(x.period)
@@ -126,7 +126,7 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 // appends a transition for each, with the exact time at which it became so. proven is when that was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
-	if !n.exists || base.IsZero() || x.period == 0 || x.blind() {
+	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.tells(n) {
 		return found
 	}
 	h := &n.heartbeat

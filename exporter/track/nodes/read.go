@@ -51,7 +51,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: n.created,
-		HeartbeatKnown: !h.last.IsZero() && !x.watches.Missing(event.KindLease), HeartbeatAge: t.Sub(h.last), LongestInterval: x.longestInterval(n, t),
+		HeartbeatKnown: !h.last.IsZero() && x.tells(n), HeartbeatAge: t.Sub(h.last), LongestInterval: x.longestInterval(n, t),
 		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
 		Ready: n.ready, Unready: n.unready,
 		TurnedReady:    n.transitions[event.StatusTrue],
@@ -76,7 +76,7 @@ func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
 	if start.IsZero() {
 		return longest
 	}
-	if down := x.watches.DownSince(event.KindLease); !down.IsZero() {
+	if down := x.watches.DownSince(x.source()); !down.IsZero() {
 		t = down
 	}
 	return max(longest, t.Sub(start))

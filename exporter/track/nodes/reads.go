@@ -53,6 +53,15 @@ func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
 	return l.Renew.Sub(n.heartbeat.renewed) <= mark && e.Seen.Sub(x.intervalStart(n)) > mark
 }
 
+// provenAt is when it is proven that a node sent no heartbeat until mark, if nothing else is seen. Reports cannot be read directly, so others must
+// show that the watch works.
+func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
+	if x.source() == event.KindNode {
+		return x.reads.shown, !x.reads.shown.Before(mark)
+	}
+	return x.reads.provenAt(mark)
+}
+
 // provenAt is when it is proven that a node sent no heartbeat until mark, if nothing else is seen. Either the watch has shown other nodes'
 // heartbeats since, or a read has shown no newer renewal. If the API server answers and cannot read from etcd, no node can have renewed.
 func (r *leaseReads) provenAt(mark time.Time) (at time.Time, ok bool) {

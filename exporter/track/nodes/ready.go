@@ -86,7 +86,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		Lasted: t.Sub(n.since), Complete: n.sinceSeen && live && n.everReady,
 	}
 	n.everReady = n.everReady || to == event.StatusTrue
-	if !n.heartbeat.last.IsZero() {
+	if !n.heartbeat.last.IsZero() && x.tells(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	if n.ready != event.StatusTrue {
@@ -162,7 +162,7 @@ const (
 // clocks differ, the write was delayed, or heartbeats could not be seen.
 func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
-	if delay := seen.Sub(transition); delay < -markDelivery || delay > markDelivery || !x.watches.Live(event.KindLease, seen) {
+	if delay := seen.Sub(transition); delay < -markDelivery || delay > markDelivery || !x.tells(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
 	for _, heartbeat := range []time.Time{h.last, h.previous} {
@@ -181,8 +181,13 @@ const nextHeartbeat = 10 * time.Second
 
 // loss identifies the loss of a silent node.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
+	unseen, began := !x.tells(n), n.heartbeat.last.Add(nextHeartbeat)
+	if unseen {
+		began = x.watches.Now().Add(-x.period) // at the latest
+	}
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(n.heartbeat.last.Add(nextHeartbeat)), GracePeriod: x.period, Managed: x.isManaged(), Labels: x.sharing(n),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(began), GracePeriod: x.period, Managed: x.isManaged(),
+		Labels: x.sharing(n), Unseen: unseen,
 	}
 }
 

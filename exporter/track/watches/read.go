@@ -35,10 +35,13 @@ func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched are the watches that show nothing now: those of resources that cannot be watched or are still to be listed, and
-// those that are broken.
+// Unwatched are the watches that show nothing now although there is something: those of resources that are forbidden or still to be listed,
+// and those that are broken. What the cluster does not have is not among them: without Leases, status reports are the heartbeats.
 func (w *Watches) Unwatched() []Watch {
-	return w.matching(nil, func(s *state) bool { return !s.synced || s.missing || s.brokenFor(w.now) > tolerance })
+	return w.matching(nil, func(s *state) bool {
+		absent := s.missing && s.reason == event.ReasonAbsent
+		return !absent && (!s.synced || s.missing || s.brokenFor(w.now) > tolerance)
+	})
 }
 
 // Unready are the watches that make kubeflap not ready: those of resources that are still to be listed, and those that

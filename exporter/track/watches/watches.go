@@ -179,6 +179,11 @@ func (w *Watches) Up(k event.Kind) bool { return w.state[k].up }
 // Missing reports whether a resource cannot be watched.
 func (w *Watches) Missing(k event.Kind) bool { return w.state[k].missing }
 
+// Absent reports whether the cluster does not have a resource.
+func (w *Watches) Absent(k event.Kind) bool {
+	return w.state[k].missing && w.state[k].reason == event.ReasonAbsent
+}
+
 // DownSince is when the watch broke; zero while it works and before the first list.
 func (w *Watches) DownSince(k event.Kind) time.Time { return w.state[k].downSince }
 
