@@ -15,7 +15,7 @@ type serviceMetrics struct {
 	resets, conflict                 *Metric
 	lost, losses, lastLoss           *Metric
 	propagation                      *Metric
-	divergence, foreign              *Metric
+	divergence, foreign, pending     *Metric
 	outageDuration                   *Metric
 	outageDurations, propagations    *prometheus.HistogramVec
 }
@@ -62,6 +62,9 @@ func newServiceMetrics() *serviceMetrics {
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
 		"Addresses of a Service with a selector, from EndpointSlices or Endpoints, that neither Kubernetes nor a known manager wrote.",
 		"each Service that has such addresses", "namespace", "service")
+	m.pending = gauge("kubeflap_service_pods_pending",
+		"Pods in phase Pending that the Service selects: without a node, a volume or an image, most have no address yet.",
+		"each Service without a ready address that selects such pods", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
 	m.propagations.WithLabelValues("not_ready")
@@ -71,7 +74,7 @@ func newServiceMetrics() *serviceMetrics {
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.addresses, m.flips, m.churn, m.bounces, m.lost, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
-		m.resets, m.conflict, m.divergence, m.foreign, m.propagation, m.info,
+		m.resets, m.conflict, m.divergence, m.foreign, m.pending, m.propagation, m.info,
 	}
 }
 
@@ -106,6 +109,9 @@ func (m *serviceMetrics) collectService(to *scrape, s *endpoints.Service, source
 	}
 	if s.ForeignAddresses > 0 {
 		to.sample(m.foreign, float64(s.ForeignAddresses))
+	}
+	if s.PendingPods > 0 {
+		to.sample(m.pending, float64(s.PendingPods))
 	}
 }
 

@@ -90,7 +90,7 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 // endpointsOf are the addresses of the Endpoints object that the slices are compared with, until the next event; compare is false if there is nothing to
 // compare. Manually managed addresses of a Service with a selector never get into slices: they are reported as a conflict, or as foreign.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
-	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.selector && s.writers.ManualInEndpoints() > 0 {
+	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false
 	}
 	for _, h := range s.sources {

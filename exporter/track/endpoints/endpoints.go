@@ -26,6 +26,8 @@ type podFacts interface {
 	Named(id event.UID) transition.Pod
 	// IsBeingUpdated is what consumers ask.
 	IsBeingUpdated(id event.UID, t time.Time) bool
+	// CountPending counts the pods in phase Pending that a Service selects.
+	CountPending(namespace string, by pods.Selector) int
 }
 
 // Settings are what the operator decides.

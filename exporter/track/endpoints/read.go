@@ -35,6 +35,8 @@ type Service struct {
 	// Diverging counts the addresses on whose readiness Endpoints, slices and pods
 	// have disagreed for more than 10 s.
 	Diverging int
+	// PendingPods counts the pods in phase Pending that it selects. It is 0 if the Service has a ready address.
+	PendingPods int
 	// ForeignAddresses counts the addresses beside a selector that neither Kubernetes nor a known manager wrote.
 	ForeignAddresses int
 }
@@ -46,6 +48,9 @@ func (x *Endpoints) All(into []Service) []Service {
 	for _, s := range all {
 		if s.exists {
 			into = append(into, s.read(x.watches.Now()))
+			if is := &into[len(into)-1]; is.Ready == 0 {
+				is.PendingPods = x.pods.CountPending(s.key.namespace, s.selector)
+			}
 		}
 	}
 	return into
@@ -54,7 +59,7 @@ func (x *Endpoints) All(into []Service) []Service {
 func (s *service) read(t time.Time) Service {
 	count, manual := &s.addresses.Count, s.writers.Manual()
 	return Service{
-		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.selector,
+		Namespace: s.key.namespace, Name: s.key.name, Created: s.created, Type: s.kind, Selector: s.HasSelector(),
 		Ready: count[addresses.Ready], NotReady: count[addresses.NotReady], Terminating: count[addresses.Terminating],
 		TurnedReady: s.turnedReady, TurnedNotReady: s.turnedNotReady,
 		Added: s.added, Removed: s.removed, Bounces: s.bounces,

@@ -20,8 +20,9 @@ type service struct {
 	generation uint32
 	created    time.Time
 	kind       string
-	// selector: it has one. publish: publishNotReadyAddresses.
-	selector, publish bool
+	// selector is what selects its pods; empty if it has none. publish: publishNotReadyAddresses.
+	selector pods.Selector
+	publish  bool
 	// exists: the Service was seen and was not deleted.
 	exists bool
 	// choice is a hash of what selects its addresses.
@@ -92,10 +93,10 @@ func (s *service) Named() transition.Service {
 }
 
 // WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
-func (s *service) WasCleared() bool { return s.selector && s.writers.ManualInEndpoints() == 0 }
+func (s *service) WasCleared() bool { return s.HasSelector() && s.writers.ManualInEndpoints() == 0 }
 
 // HasSelector reports whether the Service has a selector.
-func (s *service) HasSelector() bool { return s.selector }
+func (s *service) HasSelector() bool { return len(s.selector) > 0 }
 
 // UID is the Service's UID.
 func (s *service) UID() event.UID { return s.uid }
@@ -104,7 +105,7 @@ func (s *service) UID() event.UID { return s.uid }
 func (s *service) Writers() *writers.Set { return &s.writers }
 
 // HasSteadyWriter reports whether the Service has no selector, and one writer of its addresses.
-func (s *service) HasSteadyWriter() bool { return !s.selector && s.writers.Steady() }
+func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.Steady() }
 
 // Ledger is what is known of the Service's losses.
 func (s *service) Ledger() *losses.Ledger { return &s.ledger }
@@ -125,7 +126,7 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 		x.consumers.Join(s)
 	}
 	s.generation = x.watches.Generation(e.Kind)
-	s.kind, s.selector, s.publish = o.Type, len(o.Selector) > 0, o.PublishNotReady
+	s.kind, s.publish = o.Type, o.PublishNotReady
 	s.noteChoice(e, o)
 	x.writers.Check(s, e.Seen)
 }
@@ -133,9 +134,13 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 // noteChoice notes when a Service begins to select other pods: that may explain losses that were seen before it.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
-	if s.choice != 0 && s.choice != choice {
+	if s.choice == choice {
+		return
+	}
+	if s.choice != 0 {
 		s.ledger.Changed = e.Seen
 	}
+	s.selector = pods.NewSelector(o.Selector)
 	s.choice = choice
 }
 

@@ -31,6 +31,8 @@ type Pod struct {
 	running, afterOwner bool
 	// gated: it has a readiness gate. A pod gets gates when it is created, or never.
 	gated bool
+	// pending: it is among the pending pods.
+	pending bool
 	// everReady: it has been Ready since it was first seen. Until then it starts.
 	everReady bool
 	// replaced: a container was replaced since the last update in place. updateDone: and the pod has been Ready since.

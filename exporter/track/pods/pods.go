@@ -41,6 +41,7 @@ type Pods struct {
 	// departed are pods that were deleted recently.
 	departed   map[event.UID]departure
 	departures queue.Queue[departed]
+	pending    pending
 	// stuck are pods that are not Ready though their containers are, and since when.
 	stuck map[event.UID]time.Time
 	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
@@ -64,7 +65,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
 		pods: map[event.UID]*Pod{}, turns: newTurns(), departed: map[event.UID]departure{},
-		stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{},
+		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{},
 	}
 }
 
@@ -115,6 +116,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 
 func (x *Pods) set(p *Pod, o *event.Pod) {
 	p.set(o)
+	x.pending.note(p, o)
 	x.countOnLost(p, 1)
 }
 
@@ -130,6 +132,9 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	x.resolve(x.turns.of[id])
 	delete(x.pods, id)
 	delete(x.stuck, id)
+	if p.pending {
+		x.pending.forget(p, id)
+	}
 	x.countOnLost(p, -1)
 	x.depart(id, p)
 	x.namespaces.Leave(p.namespace, x.watches.Now())

@@ -1,0 +1,74 @@
+package pods
+
+import (
+	"maps"
+	"slices"
+	"unique"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// label is a label of a pod.
+type label struct{ name, value string }
+
+// Selector is what a Service selects pods by. It is empty if it selects none.
+type Selector []unique.Handle[label]
+
+// NewSelector makes a selector of a Service's spec.selector.
+func NewSelector(of map[string]string) Selector {
+	s := make(Selector, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		s = append(s, unique.Make(label{name, of[name]}))
+	}
+	return s
+}
+
+// selects reports whether a pod with these labels is selected.
+func (s Selector) selects(labels map[string]string) bool {
+	for _, is := range s {
+		if value, ok := labels[is.Value().name]; !ok || value != is.Value().value {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// pending are the pods in phase Pending that are to stay, by namespace, and their labels. Only these can have no IP, and so no address
+// (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
+type pending map[string]map[event.UID]map[string]string
+
+func (x pending) note(p *Pod, o *event.Pod) {
+	is := o.Phase == "Pending" && p.leaving == cause.Unknown
+	if is == p.pending && !is {
+		return
+	}
+	if p.pending = is; !is {
+		x.forget(p, o.UID)
+		return
+	}
+	some := x[p.namespace.Name]
+	if some == nil {
+		some = map[event.UID]map[string]string{}
+		x[p.namespace.Name] = some
+	}
+	some[o.UID] = o.Labels
+}
+
+func (x pending) forget(p *Pod, id event.UID) {
+	some := x[p.namespace.Name]
+	if delete(some, id); len(some) == 0 {
+		delete(x, p.namespace.Name)
+	}
+}
+
+// CountPending counts the pods in phase Pending that a Service selects.
+func (x *Pods) CountPending(namespace string, by Selector) int {
+	n := 0
+	for _, labels := range x.pending[namespace] {
+		if by.selects(labels) {
+			n++
+		}
+	}
+	return n
+}
