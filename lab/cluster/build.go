@@ -14,7 +14,7 @@ type Release string
 
 // The newest release and the oldest that kubeflap is tried with.
 const (
-	Newest Release = "v1.36.3"
+	Newest Release = "v1.37.2"
 	Oldest Release = "v1.31.0"
 )
 
@@ -31,9 +31,9 @@ func (r Release) DefaultGrace() time.Duration {
 
 // Only what is read at build time is embedded; no variable here is ever written.
 var (
-	//go:embed kubernetes-v1.36.mod
+	//go:embed kubernetes-v1.37.mod
 	newestMod string
-	//go:embed kubernetes-v1.36.sum
+	//go:embed kubernetes-v1.37.sum
 	newestSum string
 	//go:embed kubernetes-v1.31.mod
 	oldestMod string
@@ -43,7 +43,7 @@ var (
 	// container runtime depends on the release.
 	//go:embed kubelet/main.go
 	kubeletMain string
-	//go:embed kubelet/runtime_v1.36.go
+	//go:embed kubelet/runtime_v1.37.go
 	newestRuntime string
 	//go:embed kubelet/runtime_v1.31.go
 	oldestRuntime string
