@@ -13,20 +13,20 @@ import (
 // FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
 const FewestToCompare = 3
 
-// ControlPlaneRemedy is for nodes that lost their heartbeats together. A grace period of 0 is not known. managed: the cloud runs the control plane.
-func ControlPlaneRemedy(grace time.Duration, managed bool) string {
-	if managed {
+// ControlPlaneRemedy is for nodes that lost their heartbeats together.
+func ControlPlaneRemedy(g GracePeriod) string {
+	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
 			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	}
 	const look = "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
 	switch {
-	case grace == 0:
+	case g.Period == 0:
 		return look + "Leave the grace period as it is: it is not the cause."
-	case grace < ShortestGrace:
-		return look + "The grace period of " + phrase.Duration(grace) + " is not the cause, but unsafe: set it back to its default of 40s (50s from v1.32)."
+	case g.Unsafe():
+		return look + "The grace period of " + phrase.Duration(g.Period) + " is not the cause, but unsafe: set it to " + phrase.Duration(g.Recommended()) + "."
 	}
-	return look + "Leave the grace period as it is (" + phrase.Duration(grace) + "): it is not the cause."
+	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
 
 // VerdictRemedy is what to do about nodes by a verdict that needs no numbers; empty for the other verdicts. The command would decide if nothing is
@@ -63,13 +63,15 @@ func NotMarkedRemedy(nodes string, managed bool) string {
 }
 
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
-func ShortGracePeriodRemedy(grace time.Duration, managed bool) string {
-	if managed {
-		return "Your provider sets the grace period of " + phrase.Duration(grace) + ": open a case. Kubelets renew their Lease every 10s, so healthy nodes miss it."
+func ShortGracePeriodRemedy(g GracePeriod) string {
+	if g.Managed {
+		return fmt.Sprintf("Your provider sets the grace period of %s: open a case. Kubelets renew their Lease every %s, so healthy nodes miss it. "+
+			"Until then, a shorter nodeLeaseDurationSeconds of the kubelets makes them renew more often: every quarter of it.",
+			phrase.Duration(g.Period), phrase.Duration(g.interval()))
 	}
-	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager back to its default of 40s (50s from v1.32); it is %s. "+
-		"Kubelets renew their Lease every 10s whatever else is set, so less than 20s is always unsafe: a single lost heartbeat makes a node Unknown.",
-		phrase.Duration(grace))
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s; it is %s. "+
+		"Without the flag it has the default of 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
+		phrase.Duration(g.Recommended()), phrase.Duration(g.Period), phrase.Duration(g.interval()), phrase.Duration(g.Shortest()))
 }
 
 // LostNode is a node that was lost or not ready.
@@ -80,10 +82,9 @@ type LostNode struct {
 	Away bool
 	// Nodes is how many nodes there are.
 	Nodes int
-	// Grace is the grace period, Longest the longest heartbeat interval; 0 if not known.
-	Grace, Longest time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set the grace period.
-	Managed bool
+	// Longest is its longest heartbeat interval, 0 if it is not known.
+	Longest time.Duration
+	Grace   GracePeriod
 }
 
 // Remedy is what to do.
@@ -104,30 +105,43 @@ func (n LostNode) Remedy() string {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Name +
 			". A longer grace period would only have delayed the detection." + few
 	}
-	return "Find out what keeps the kubelet on " + n.Name + " from reporting every 10s: load, disk, many containers and images to collect. " +
+	return "Find out what keeps the kubelet on " + n.Name + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": load, disk, many containers and images to collect." +
 		n.gracePeriod() + few
 }
 
 // gracePeriod says whether a longer grace period would have helped.
 func (n LostNode) gracePeriod() string {
-	to := RecommendedGracePeriod(n.Longest, LeastGracePeriod)
+	g := n.Grace
+	to := g.Recommended()
 	switch {
 	case n.Longest > LongestGrace:
-		return fmt.Sprintf("No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
-	case n.Managed:
-		return "Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
+		return fmt.Sprintf(" No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
+	case g.Managed:
+		return " Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
 			"node.kubernetes.io/unreachable for longer are not evicted so soon."
-	case n.Grace >= to:
-		return fmt.Sprintf("The grace period of %s is long enough for the intervals seen.", phrase.Duration(n.Grace))
-	case n.Longest == 0:
-		return fmt.Sprintf("A grace period of %s would give it more time.", phrase.Duration(to))
-	case n.Grace == 0:
-		return fmt.Sprintf("Set --node-monitor-grace-period to %s, and the longest interval was %s.", phrase.Duration(to), phrase.Duration(n.Longest))
+	case to > 0:
+		return n.set(to)
+	case g.Period == 0:
+		return ""
+	case n.Away:
+		return fmt.Sprintf(" Whether a grace period longer than %s would have helped shows when the node is back.", phrase.Duration(g.Period))
+	case 2*n.Longest <= g.Period:
+		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period))
 	}
-	s := fmt.Sprintf("Set --node-monitor-grace-period to %s; it is %s, and the longest interval was %s",
-		phrase.Duration(to), phrase.Duration(n.Grace), phrase.Duration(n.Longest))
-	if n.Grace < ShortestGrace {
-		s += " (below 20s a single lost heartbeat makes a node Unknown)"
+	return fmt.Sprintf(" The grace period of %s is right for the intervals of the last day that a longer one should bridge.", phrase.Duration(g.Period))
+}
+
+// set says which grace period to set.
+func (n LostNode) set(to time.Duration) string {
+	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s; it is %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
+	switch {
+	case n.Longest > 0 && n.Longest < n.Grace.Longest:
+		s += fmt.Sprintf(", and the longest interval was %s, of other nodes %s", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
+	case n.Longest > 0:
+		s += ", and the longest interval was " + phrase.Duration(n.Longest)
+	}
+	if n.Grace.Unsafe() {
+		s += fmt.Sprintf(" (below %s a single lost heartbeat makes a node Unknown)", phrase.Duration(n.Grace.Shortest()))
 	}
 	return s + "."
 }

@@ -141,6 +141,8 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 // snapshot is a copy of the tracker's numbers: the tracker must not wait until they are written.
 type snapshot struct {
 	grace       grace.Setting
+	heartbeats  nodes.Heartbeats
+	recommended time.Duration
 	source      string
 	nodes       []nodes.Node
 	services    []endpoints.Service
@@ -157,6 +159,7 @@ type snapshot struct {
 func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
+	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.RecommendedGracePeriod(now)
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.consumers = c.tracker.Consumers(now, s.consumers[:0])

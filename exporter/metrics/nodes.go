@@ -12,6 +12,7 @@ import (
 type nodeMetrics struct {
 	heartbeatAge, intervalMax, heartbeats, late, missed, grace *Metric
 	clockOffset, departing, markedInTime, silentReady          *Metric
+	recommended, expected, managed                             *Metric
 	ready, transitions, unready                                *Metric
 	interval, unreadyDuration                                  *Metric
 	intervals, unreadyDurations                                *prometheus.HistogramVec
@@ -62,6 +63,13 @@ func newNodeMetrics() *nodeMetrics {
 		"Times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
 		"1 while the node has been silent for longer than the grace period and 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
+	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
+		"Node monitor grace period to set: page, alerts and advise repeat it. Absent if the one in force is right, or nobody can set it.", "while there is one")
+	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
+		"How often nodes send heartbeats while nothing delays them: a quarter of the duration of their Leases (10 s by default), or what they do more often. The longest of all nodes.",
+		"while there are nodes")
+	m.managed = gauge("kubeflap_control_plane_managed",
+		"1 if the cloud runs the control plane (EKS, GKE, AKS), so nobody can set its flags, else 0.", always)
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()
@@ -74,14 +82,22 @@ func (m *nodeMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.heartbeatAge, m.interval, m.intervalMax, m.heartbeats, m.late, m.missed, m.grace,
 		m.ready, m.transitions, m.unready, m.unreadyDuration, m.clockOffset, m.departing, m.markedInTime, m.silentReady,
+		m.recommended, m.expected, m.managed,
 	}
 }
 
 func (m *nodeMetrics) collect(to *scrape, now *snapshot) {
+	to.startObject(time.Time{})
 	if now.grace.Period > 0 {
-		to.startObject(time.Time{})
 		to.sample(m.grace, now.grace.Period.Seconds(), string(now.grace.Source))
 	}
+	if now.recommended > 0 {
+		to.sample(m.recommended, now.recommended.Seconds())
+	}
+	if now.heartbeats.Interval > 0 {
+		to.sample(m.expected, now.heartbeats.Interval.Seconds())
+	}
+	to.sample(m.managed, boolean(now.heartbeats.Managed))
 	for i := range now.nodes {
 		m.collectNode(to, &now.nodes[i])
 	}

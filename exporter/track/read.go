@@ -75,3 +75,6 @@ func (t *Tracker) AddressSource() event.Kind { return asOf(t, time.Time{}, t.end
 
 // GracePeriod is the node monitor grace period in force; Period is 0 while it is not known.
 func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.nodes.GracePeriod) }
+
+// Heartbeats is how often the nodes send heartbeats, and who runs the control plane that waits for them.
+func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }

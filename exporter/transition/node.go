@@ -171,3 +171,21 @@ type NodeRemoved struct {
 func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
+
+// GracePeriodKnown means that kubeflap learned something that decides about the node monitor grace period.
+type GracePeriodKnown struct {
+	At
+	// Period is the one in force, 0 while it is not known. Default is that of the Kubernetes version.
+	Period, Default time.Duration
+	// Interval is how often the nodes send heartbeats while nothing delays them, the longest of all nodes; 0 without nodes.
+	Interval time.Duration
+	// Managed: the cloud runs the control plane, so nobody can set the grace period.
+	Managed bool
+}
+
+// Fields are the names for a structured log line.
+func (GracePeriodKnown) Fields() Fields { return Fields{} }
+
+func (x GracePeriodKnown) String() string {
+	return fmt.Sprintf("the grace period is %s, heartbeats are due every %s", round(x.Period), round(x.Interval))
+}

@@ -81,3 +81,13 @@ func (h *History) Rate(t time.Time, nodes int) Rate {
 	}
 	return r
 }
+
+// Explains reports whether a node was silent at that time because its departure was announced, or because it was rebooted.
+func (h *History) Explains(x *Silence) bool {
+	for _, s := range slices.Backward(h.silences) {
+		if s.Node == x.Node && s.Began.Before(x.Ended) && (s.Ended.IsZero() || x.Began.Before(s.Ended)) {
+			return s.Announced != "" || s.Rebooted || s.NotReady
+		}
+	}
+	return false
+}

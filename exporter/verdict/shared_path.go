@@ -28,6 +28,12 @@ func InTurn(f *NodeLoss) []Silence {
 	return f.alone()
 }
 
+// IsAlone reports whether it is certain that nothing that nodes share delayed the heartbeats.
+func IsAlone(f *NodeLoss) bool {
+	holds, _ := sharedPath(f)
+	return holds == No
+}
+
 func sharedPath(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText

@@ -37,21 +37,55 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 		severity  Severity
 		recommend float64
 	}{
-		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 60},
-		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 60},
-		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 60},
+		{"below two renewals nothing is safe", cluster(19*s, ok, ok), GracePeriodUnsafe, Bad, 50},
+		{"as short as the heartbeat", cluster(10*s, ok, ok), GracePeriodUnsafe, Bad, 50},
+		{"two renewals, none may be missed", cluster(20*s, ok, ok), GracePeriodTight, Warning, 50},
 		{"an interval over half of it", cluster(40*s, ok, 21*s, ok), GracePeriodTight, Warning, 60},
 		{"an interval over all of it", cluster(40*s, ok, 42*s, ok), GracePeriodTight, Bad, 90},
 		{"twice the longest is rounded up to 10 s", cluster(40*s, ok, 30100*time.Millisecond, ok), GracePeriodTight, Warning, 70},
 		{"no more is recommended than detects a dead node in time", cluster(40*s, ok, 100*s, ok), GracePeriodTight, Bad, 120},
 		{"what is as long as makes sense is not raised", cluster(150*s, ok, 100*s, ok), GracePeriodTight, Warning, 0},
-		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 60},
+		{"every 20 s, 30 s are too short", recommended(50*s, 20*s, cluster(30*s, 20800*time.Millisecond, 20800*time.Millisecond)), GracePeriodUnsafe, Bad, 50},
+		{"so long that dead nodes are found late", cluster(600*s, ok, ok), GracePeriodLong, Note, 50},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			x := recommendation(t, Of(c.c), c.kind)
 			if x.Severity != c.severity || x.Recommended != c.recommend {
 				t.Errorf("%s, recommends %v; want %s, %v", x.Severity, x.Recommended, c.severity, c.recommend)
+			}
+		})
+	}
+}
+
+// recommended is a cluster whose kubeflap recommends a grace period, 0 for none, and whose nodes send heartbeats every interval.
+func recommended(to, interval time.Duration, c Cluster) Cluster {
+	c.Recommended, c.Expected = to, interval
+	return c
+}
+
+func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
+	managed := recommended(0, 10*s, cluster(40*s, ok, 50*s, ok))
+	managed.Managed = true
+	cases := []struct {
+		name   string
+		c      Cluster
+		want   []Kind
+		advice string
+	}{
+		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []Kind{GracePeriodTight}, "--node-monitor-grace-period=1m50s"},
+		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
+		{"the late heartbeats are the control plane's", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave it at 40s"},
+		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "nobody can set it on a managed control plane"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := Of(c.c)
+			if got := kinds(r); !slices.Equal(got, c.want) {
+				t.Fatalf("recommendations %v, want %v", got, c.want)
+			}
+			if len(c.want) > 0 && !strings.Contains(r.Recommendations[0].Advice, c.advice) {
+				t.Errorf("advice %q, want %q", r.Recommendations[0].Advice, c.advice)
 			}
 		})
 	}

@@ -13,7 +13,13 @@ type Cluster struct {
 	// Grace is the node monitor grace period in force, 0 if unknown; GraceSource is the label of its metric.
 	Grace       time.Duration
 	GraceSource string
-	Nodes       []Node
+	// Recommended is the grace period to set, 0 if there is none.
+	Recommended time.Duration
+	// Expected is how often nodes send heartbeats while nothing delays them; 0 if an older kubeflap did not say it, nor anything of Recommended.
+	Expected time.Duration
+	// Managed: the cloud runs the control plane, so nobody can set its flags.
+	Managed bool
+	Nodes   []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service

@@ -2,20 +2,13 @@ package report
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-const (
-	// renewal is how often a kubelet renews its Lease: a quarter of nodeLeaseDurationSeconds
-	// (40 s), and up to 4 % later (kubelet, nodeLeaseRenewIntervalFraction; lease controller, Run).
-	renewal       = 10 * time.Second
-	slowestOnTime = 10400 * time.Millisecond
-	// fewest is how many intervals of each node are enough to judge the grace period.
-	fewest = 3
-)
+// fewest is how many intervals of each node are enough to judge the grace period.
+const fewest = 3
 
 // recommendations are about heartbeats and the grace period.
 func (b *heartbeats) recommendations() (all []Recommendation) {
@@ -24,9 +17,9 @@ func (b *heartbeats) recommendations() (all []Recommendation) {
 	}
 	switch {
 	case b.grace == 0:
-	case b.grace < advice.ShortestGrace:
+	case b.settings().Unsafe():
 		all = append(all, b.unsafe())
-	case b.longest() > b.grace/2:
+	case b.recommended > b.grace, b.longest() > b.grace/2:
 		all = append(all, b.tight())
 	case b.grace > advice.LongestGrace:
 		all = append(all, b.long())
@@ -40,16 +33,16 @@ func (b *heartbeats) recommendations() (all []Recommendation) {
 
 func (b *heartbeats) unsafe() Recommendation {
 	return Recommendation{
-		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended().Seconds(),
+		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
-		Why: "a kubelet renews its Lease every 10 s whatever nodeStatusUpdateFrequency says: " +
-			"below 20 s a single late renewal makes the node Unknown, and its pods leave their Services.",
+		Why: fmt.Sprintf("heartbeats are due every %s: below %s a single late one makes the node Unknown, and its pods leave their Services.",
+			brief(b.every), brief(b.settings().Shortest())),
 	}
 }
 
 func (b *heartbeats) tight() Recommendation {
 	x := Recommendation{
-		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended().Seconds(),
+		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
 		Why: "the longest interval is more than half of the grace period: one more lost heartbeat makes the node Unknown, and its pods leave their Services.",
 	}
@@ -57,7 +50,7 @@ func (b *heartbeats) tight() Recommendation {
 		x.Severity = Bad
 		x.Why = "the longest interval is over the grace period: the node turned Unknown, or would have, and its running pods leave their Services."
 	}
-	if b.recommended() <= b.grace {
+	if b.recommended <= b.grace {
 		x.Recommended = 0
 	}
 	return x
@@ -65,10 +58,10 @@ func (b *heartbeats) tight() Recommendation {
 
 func (b *heartbeats) long() Recommendation {
 	return Recommendation{
-		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended().Seconds(),
+		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(),
-		Advice: fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended())),
-		Why:    fmt.Sprintf("a dead node gets traffic until the grace period ends: for up to %s.", brief(b.grace+advice.HeartbeatInterval)),
+		Advice: b.adviceToShorten(),
+		Why:    fmt.Sprintf("a dead node gets traffic until the grace period ends: for up to %s.", brief(b.grace+b.every)),
 	}
 }
 
@@ -78,7 +71,7 @@ func (b *heartbeats) tooFew() Recommendation {
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
 		Advice:   "observe for two minutes or longer, or ask a running kubeflap (--url)",
-		Why:      fmt.Sprintf("heartbeats are 10 s apart: fewer than %d intervals of each node do not show how late they may be.", fewest),
+		Why:      fmt.Sprintf("heartbeats are %s apart: fewer than %d intervals of each node do not show how late they may be.", brief(b.every), fewest),
 	}
 }
 
@@ -98,20 +91,33 @@ func (b *heartbeats) unsure() Recommendation {
 	return x
 }
 
-func (b *heartbeats) recommended() time.Duration {
-	return advice.RecommendedGracePeriod(b.longest(), advice.LeastGracePeriod)
+// settings are what decides about the grace period, but for the intervals.
+func (b *heartbeats) settings() advice.GracePeriod {
+	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
 }
 
 func (b *heartbeats) adviceToSet() string {
-	to := b.recommended()
-	if to <= b.grace {
+	switch {
+	case b.managed && b.settings().Unsafe():
+		return "nobody can set it on a managed control plane: open a case with your provider"
+	case b.managed:
+		return "nobody can set it on a managed control plane: give slow kubelets a larger machine or fewer pods, and their pods a longer toleration of " +
+			"node.kubernetes.io/unreachable"
+	case b.recommended <= b.grace:
 		return fmt.Sprintf("leave it at %s and fix the slow component: a longer one detects dead nodes too late", brief(b.grace))
 	}
-	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(to))
-	if 2*b.longest() > advice.LongestGrace {
+	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.recommended))
+	if 2*b.longest() > b.recommended {
 		s += "; twice the longest interval would be longer, but would detect dead nodes too late: fix the slow component"
 	}
 	return s
+}
+
+func (b *heartbeats) adviceToShorten() string {
+	if b.recommended == 0 {
+		return "nobody can set it on a managed control plane: expect traffic to dead nodes for that long"
+	}
+	return fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended))
 }
 
 func (b *heartbeats) set() string {

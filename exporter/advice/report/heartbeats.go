@@ -12,9 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// slowAlways is an interval that no healthy kubelet reaches, however short the grace period is.
-const slowAlways = 12 * time.Second
-
 // often is how many late heartbeats make a node slow if they are older than ten minutes.
 // Every reboot makes one.
 const often = 3
@@ -24,10 +21,13 @@ const together = 0.8
 
 // heartbeats judges the heartbeats of a cluster.
 type heartbeats struct {
-	grace     time.Duration
-	source    string
-	nodes     []Node
-	intervals Histogram
+	grace  time.Duration
+	source string
+	// every is how often heartbeats are due, recommended the grace period to set, 0 if there is none.
+	every, recommended time.Duration
+	managed            bool
+	nodes              []Node
+	intervals          Histogram
 	// slow are the nodes with late heartbeats. silent are those with an interval that no grace period should bridge.
 	slow, silent []Node
 	// all: nearly all nodes were late in the last ten minutes.
@@ -37,7 +37,10 @@ type heartbeats struct {
 }
 
 func judge(c Cluster) *heartbeats {
-	b := &heartbeats{grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals}
+	b := &heartbeats{
+		grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals,
+		every: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed,
+	}
 	repeatedly, now := false, 0
 	for _, n := range c.Nodes {
 		if n.explained() {
@@ -62,6 +65,13 @@ func judge(c Cluster) *heartbeats {
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
+	if c.Expected == 0 { // an older kubeflap recommends nothing itself
+		g := b.settings()
+		g.Longest = b.longest()
+		b.recommended = g.Recommended()
+	} else if b.earlier = 0; b.recommended > b.grace && !b.settings().Unsafe() && 2*b.recent(c.Nodes) <= b.grace {
+		b.earlier = b.recommended / 2
+	}
 	return b
 }
 
@@ -71,18 +81,15 @@ func sortSlowest(nodes []Node) {
 	})
 }
 
-// slowFrom is the interval over which a node is slow: half of the grace period, but at least slowAlways.
+// slowFrom is the interval over which a node is slow: half of the grace period, but longer than an undisturbed one.
 func (b *heartbeats) slowFrom() time.Duration {
-	if b.grace == 0 {
-		return advice.DefaultGracePeriod / 2
-	}
-	return max(b.grace/2, slowAlways)
+	return b.settings().Late()
 }
 
 // repeatedlyLate reports whether a node was late often. If half of the grace period is shorter than a renewal,
 // every heartbeat counts as late, so the count means nothing.
 func (b *heartbeats) repeatedlyLate(n Node) bool {
-	return b.grace/2 > slowestOnTime && n.Late >= often
+	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
 // recent is the longest interval of the last ten minutes that a grace period should bridge.
@@ -104,13 +111,13 @@ func (b *heartbeats) stalled() bool {
 // control plane and no grace period should bridge it. Then a healthy interval counts.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
-		return slowestOnTime
+		return b.settings().OnTime()
 	}
 	return max(b.recent(b.nodes), b.earlier)
 }
 
 // renewals is how many renewals fit into the grace period.
-func (b *heartbeats) renewals() int { return int(b.grace / slowestOnTime) }
+func (b *heartbeats) renewals() int { return int(b.grace / b.settings().OnTime()) }
 
 func (b *heartbeats) upTo() string {
 	switch {
@@ -132,7 +139,7 @@ func (b *heartbeats) summary() Heartbeats {
 	h := Heartbeats{
 		Nodes: len(b.nodes), Grace: b.grace.Seconds(), GraceSource: b.source,
 		Observed: b.intervals.total(), Typical: rounded(typical.Seconds()), Longest: rounded(longest.Seconds()),
-		Renewals: b.renewals(), LeaseWrites: float64(len(b.nodes)) / advice.HeartbeatInterval.Seconds(),
+		Renewals: b.renewals(), Expected: b.every.Seconds(), Recommended: b.recommended.Seconds(), LeaseWrites: float64(len(b.nodes)) / b.every.Seconds(),
 	}
 	if longest > 0 {
 		h.Margin = rounded(b.grace.Seconds() / longest.Seconds())
@@ -148,7 +155,7 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	}
 	if len(b.slow) > 0 {
 		all = append(all, Recommendation{
-			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: renewalText,
+			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: b.renewalText(),
 			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(b.slow), "node", "nodes"), len(b.nodes), b.nameSome(b.slow)),
 			Advice:   "check the kubelet: CPU and disk pressure, many containers and images to collect, the network to the API server",
 			Why:      b.whySlow(),
@@ -156,7 +163,7 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	}
 	if len(b.silent) > 0 {
 		all = append(all, Recommendation{
-			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: renewalText,
+			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: b.renewalText(),
 			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(b.silent), "node", "nodes"), len(b.nodes), b.nameSome(b.silent)),
 			Advice:   "check whether it was down; delete the Node if it will not return",
 			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(advice.LongestGrace)),
@@ -193,11 +200,11 @@ func (b *heartbeats) nameSome(nodes []Node) string {
 	return strings.Join(names, ", ")
 }
 
-const renewalText = "a renewal of the Lease every 10 s"
+func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.every) }
 
 func (b *heartbeats) controlPlane(late []Node) Recommendation {
 	return Recommendation{
-		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: renewalText,
+		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: b.renewalText(),
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
 		Advice: "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
 			"then the API server's load; do not change the grace period",

@@ -17,6 +17,9 @@ import (
 // The metrics that advice needs.
 const (
 	metricGrace          = "kubeflap_node_monitor_grace_period_seconds"
+	metricRecommended    = "kubeflap_node_monitor_grace_period_recommended_seconds"
+	metricExpected       = "kubeflap_node_heartbeat_interval_expected_seconds"
+	metricManaged        = "kubeflap_control_plane_managed"
 	metricInterval       = "kubeflap_node_heartbeat_interval_seconds"
 	metricLongest        = "kubeflap_node_heartbeat_interval_max_seconds"
 	metricLate           = "kubeflap_node_heartbeats_late_total"
@@ -38,7 +41,8 @@ const (
 // Metrics are the names of the metrics that advice needs.
 func Metrics() []string {
 	return []string{
-		metricGrace, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict, metricResets, metricBounces,
+		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict,
+		metricResets, metricBounces,
 		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
 	}
 }
@@ -57,6 +61,9 @@ func FromMetrics(families []*dto.MetricFamily, cluster string) (Cluster, error) 
 	}
 	c := Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces()}
 	r.each(metricGrace, func(l labels, v float64) { c.Grace, c.GraceSource = inSeconds(v), l["source"] })
+	r.each(metricRecommended, func(_ labels, v float64) { c.Recommended = inSeconds(v) })
+	r.each(metricExpected, func(_ labels, v float64) { c.Expected = inSeconds(v) })
+	r.each(metricManaged, func(_ labels, v float64) { c.Managed = v > 0 })
 	r.each(metricUnavailable, func(l labels, _ float64) {
 		c.Unwatched = append(c.Unwatched, Unwatched{l["resource"], l["reason"]})
 	})

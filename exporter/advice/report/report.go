@@ -30,7 +30,10 @@ type Heartbeats struct {
 	// Margin is the grace period divided by the longest interval.
 	Margin float64 `json:"margin"`
 	// Renewals is how many renewals of a Lease fit into the grace period. One less may be missed.
-	Renewals    int     `json:"renewals_in_grace_period"`
+	Renewals int `json:"renewals_in_grace_period"`
+	// Expected is how often heartbeats are due, Recommended the grace period to set.
+	Expected    float64 `json:"expected_interval_seconds"`
+	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
 	LeaseWrites float64 `json:"lease_writes_per_second"`
 }
 
@@ -121,7 +124,7 @@ func Of(c Cluster) Report {
 	slices.SortStableFunc(all, func(x, y Recommendation) int {
 		return cmp.Or(rank(x.Severity)-rank(y.Severity), strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Service, y.Service))
 	})
-	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes))}
+	r := Report{Version: 1, Heartbeats: b.summary(), Recommendations: all, Profiles: profiles(len(c.Nodes), b.every)}
 	r.Advice = slices.ContainsFunc(all, func(x Recommendation) bool { return x.Severity != Note })
 	return r
 }

@@ -53,9 +53,9 @@ func writeProfiles(out io.Writer, r Report) {
 	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: tolerationSeconds of the pods decides how long they stay, 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
   [2] Where the kubelets' nodeStatusUpdateFrequency is set; otherwise an unchanged status is written every 5 minutes.
-  [3] Since v1.14 the heartbeat is the renewal of a Lease every 10 s, here %g writes a second, whatever the profile says.
-      The default grace period is 50s since v1.32.
-`, r.Heartbeats.LeaseWrites)
+  [3] Since v1.14 the heartbeat is the renewal of a Lease, here every %s and %g writes a second, whatever the profile says.
+      The default grace period is 40s up to v1.31, and 50s from v1.32.
+`, brief(inSeconds(r.Heartbeats.Expected)), r.Heartbeats.LeaseWrites)
 }
 
 func orUnknown(seconds float64) string {

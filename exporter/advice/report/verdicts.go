@@ -52,9 +52,9 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 			names = append(names, n.Name)
 		}
 		all = append(all, Recommendation{
-			Kind: x.kind, Severity: x.severity, Nodes: lateNodes(some), Set: renewalText,
+			Kind: x.kind, Severity: x.severity, Nodes: lateNodes(some), Set: b.renewalText(),
 			Observed: fmt.Sprintf("%s of %d in such an incident in the last ten minutes: %s", phrase.Count(len(some), "node", "nodes"), len(b.nodes), phrase.Some(names)),
-			Advice:   advice.VerdictRemedy(x.verdict, phrase.Some(names), "the command that /flaps shows with the incident", false),
+			Advice:   advice.VerdictRemedy(x.verdict, phrase.Some(names), "the command that /flaps shows with the incident", b.managed),
 			Why:      x.why,
 		})
 	}

@@ -60,6 +60,8 @@ func (l *Log) observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.HeartbeatSeen:
 		l.nodes.heartbeatSeen(x)
+	case transition.GracePeriodKnown:
+		l.records.LearnGracePeriod(x)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
 	case transition.HeartbeatMissed:
@@ -181,6 +183,14 @@ func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[inci
 	defer l.mu.Unlock()
 	l.advance(t)
 	return l.records.Standings(), l.records.Resolved()
+}
+
+// RecommendedGracePeriod is the node monitor grace period to set as of t; 0 if there is none to recommend.
+func (l *Log) RecommendedGracePeriod(t time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.RecommendedGracePeriod()
 }
 
 // Notices report what has happened to the incidents since they were last asked for, as of t.

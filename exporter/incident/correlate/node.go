@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	normalInterval = record.HeartbeatInterval
-	// oneBeatLost is an interval in which at most one heartbeat was lost.
-	oneBeatLost = 20 * time.Second
 	// markDelay is how long after the end of a silence the node controller may still mark the node for it: it sees the heartbeat up
 	// to one monitor period (5 s) later, and its write may wait.
 	markDelay = 15 * time.Second
@@ -39,6 +36,8 @@ type node struct {
 	name string
 	// seen is the time of its last such transition, late that of its last late heartbeat.
 	seen, late time.Time
+	// announced: its departure was announced before that heartbeat was late.
+	announced bool
 	// missed: no heartbeat arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
@@ -56,6 +55,9 @@ type node struct {
 	lostAt time.Time
 	timer  timer.Timer
 }
+
+// oneBeatLost is an interval in which at most one heartbeat was lost.
+func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
 // named returns a node, which may be known by its pods only.
 func (l *nodes) named(name string) *node {
@@ -84,6 +86,9 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.heard[x.Node] = x.Time
 	l.records.History.NotLate(x.Node)
 	n := l.troubled[x.Node]
+	if l.records.IsLate(x.Interval) && (n == nil || !n.announced) {
+		l.records.NoteLate(x.Node, x.Time, x.Interval, len(l.heard))
+	}
 	if n == nil {
 		return
 	}
@@ -94,8 +99,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		n.missed = false
 		return
 	}
-	if n.missed && r.Kind == record.KindGracePeriod && x.Interval > oneBeatLost {
-		r = l.outgrow(n, n.gapFrom.Add(oneBeatLost))
+	if n.missed && r.Kind == record.KindGracePeriod && x.Interval > l.oneBeatLost() {
+		r = l.outgrow(n, n.gapFrom.Add(l.oneBeatLost()))
 	}
 	r.Longest = max(r.Longest, x.Interval)
 	if !n.missed {
@@ -111,7 +116,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.hear(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence
-	n.late = x.Time
+	n.late, n.announced = x.Time, x.Announced != ""
 	if x.Announced == "" {
 		l.records.History.Late(x.Node, x.Time.Add(-x.Silence))
 	}
@@ -144,7 +149,7 @@ func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.gapFrom)
 	l.records.Touch(r, t)
 	if r.Kind == record.KindGracePeriod {
-		l.records.Timers.Wake(&n.timer, n.gapFrom.Add(oneBeatLost))
+		l.records.Timers.Wake(&n.timer, n.gapFrom.Add(l.oneBeatLost()))
 	}
 }
 
@@ -175,7 +180,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		}
 		r.TurnedUnknown++
 	} else {
-		r = l.follow(n, x.Time, x.Loss, normalInterval+1)
+		r = l.follow(n, x.Time, x.Loss, l.records.Undisturbed()+1)
 	}
 	r.Turned++
 	r.Open.Nodes[n.name] = struct{}{}
@@ -233,6 +238,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 }
 
 func (l *nodes) rebooted(x transition.NodeRebooted) {
+	l.records.NoteReboot(x.Node, x.Time)
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
 		return

@@ -59,7 +59,7 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	case x.InTime():
 		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
-	case l.graceTooShort() && gap <= normalInterval && !x.Unseen:
+	case l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):
@@ -75,7 +75,7 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigger uint64) *record.Record {
 	gap := time.Duration(0)
 	if why != cause.NodeHeartbeatLost {
-		gap = normalInterval + 1
+		gap = l.records.Undisturbed() + 1
 	}
 	r := l.follow(l.named(x.Node), t, transition.NodeLoss{Trigger: trigger}, gap)
 	r.HeartbeatLost = r.HeartbeatLost || why == cause.NodeHeartbeatLost
@@ -84,7 +84,7 @@ func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigge
 
 // graceTooShort reports whether a kubelet that is on time misses the grace period.
 func (l *nodes) graceTooShort() bool {
-	return l.records.GracePeriod > 0 && l.records.GracePeriod <= normalInterval
+	return l.records.GracePeriod > 0 && l.records.GracePeriod <= l.records.Undisturbed()
 }
 
 // lostLately reports whether the last node was lost so recently that the next one is lost for the same reason.
@@ -147,7 +147,7 @@ func triggerOfMany(renewed time.Time) uint64 {
 
 // look takes a node that is away for long out of the incident of a grace period that is too short.
 func (l *nodes) look(n *node, t time.Time) {
-	switch due := n.gapFrom.Add(oneBeatLost); {
+	switch due := n.gapFrom.Add(l.oneBeatLost()); {
 	case !n.missed:
 	case due.After(t):
 		l.records.Timers.Wake(&n.timer, due)

@@ -101,10 +101,8 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 		n.LongestInterval = max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
 	}
 	switch {
-	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost:
-		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(n.LongestInterval, advice.LeastGracePeriod)
-	case r.Kind == KindGracePeriod:
-		n.RecommendedGracePeriod = advice.RecommendedGracePeriod(0, advice.DefaultGracePeriod)
+	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost, r.Kind == KindGracePeriod:
+		n.RecommendedGracePeriod = s.RecommendedGracePeriod()
 	case r.Cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
 	}
@@ -124,13 +122,13 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 	}
 	switch r.Kind {
 	case KindControlPlane:
-		return advice.ControlPlaneRemedy(n.GracePeriod, s.Managed)
+		return advice.ControlPlaneRemedy(s.gracePeriod())
 	case KindGracePeriod:
-		return advice.ShortGracePeriodRemedy(n.GracePeriod, s.Managed)
+		return advice.ShortGracePeriodRemedy(s.gracePeriod())
 	case KindNode:
 		return advice.LostNode{
 			Name: x.Subject, Cause: x.Cause, Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Nodes: r.KnownNodes,
-			Grace: n.GracePeriod, Longest: n.LongestInterval, Managed: s.Managed,
+			Grace: s.gracePeriod(), Longest: n.LongestInterval,
 		}.Remedy()
 	}
 	return advice.Affected{

@@ -27,6 +27,11 @@ type Store struct {
 	GracePeriod time.Duration
 	// Managed: the cloud runs the control plane, so nobody can set its flags.
 	Managed bool
+	// defaultGrace is the default of the Kubernetes version, interval how often nodes send heartbeats; 0 while they are not known.
+	defaultGrace, interval time.Duration
+	// late are the late heartbeats of the last day, nodes is how many nodes there are.
+	late  []lateHeartbeat
+	nodes int
 	// History are the silences of all nodes.
 	History verdict.History
 
@@ -250,15 +255,11 @@ func (s *Store) merge(r, into *Record) {
 	s.Touch(into, r.recovered)
 }
 
-// HeartbeatInterval is the longest interval of a kubelet that is on time: it renews its Lease every 10 s,
-// with a jitter of 4 % and the time of the request.
-const HeartbeatInterval = 11500 * time.Millisecond
-
 // NodeLoss are the facts about some silences, as of now.
 func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
 		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
-		GracePeriod: s.GracePeriod, Interval: HeartbeatInterval, Rate: s.History.Rate(s.now, nodes),
+		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes),
 	}
 }
 

@@ -66,9 +66,6 @@ const (
 	believedAfter = 3
 	// rememberedEpisodes is larger, so that one odd episode does no harm.
 	rememberedEpisodes = 5
-	// leastGrace is shorter than any grace period that works: kubelets renew every 10 s. A node that is found lost sooner
-	// after its heartbeat shows a fault of the controller manager.
-	leastGrace = 9500 * time.Millisecond
 )
 
 // New makes a Finder. flag is the grace period if it is known beforehand, else 0.
@@ -115,11 +112,29 @@ func (g *Finder) managersPeriod() time.Duration {
 	for _, m := range g.managers {
 		period := m.GracePeriod
 		if period == 0 {
-			period = defaultOf(firstOf(m.Version, g.version))
+			period = g.defaultFor(m)
 		}
 		if shortest == 0 || period < shortest {
 			shortest = period
 		}
+	}
+	return shortest
+}
+
+func (g *Finder) defaultFor(m event.ControllerManager) time.Duration {
+	return defaultOf(firstOf(m.Version, g.version))
+}
+
+// Default is the default of --node-monitor-grace-period, the shortest of all controller managers; that of today if no version is known.
+func (g *Finder) Default() time.Duration {
+	shortest := time.Duration(0)
+	for _, m := range g.managers {
+		if period := g.defaultFor(m); shortest == 0 || period < shortest {
+			shortest = period
+		}
+	}
+	if shortest == 0 {
+		return defaultOf(g.version)
 	}
 	return shortest
 }
@@ -146,9 +161,10 @@ func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	return 0, false
 }
 
-// Sample takes one observation.
-func (g *Finder) Sample(d time.Duration, t time.Time) {
-	if d < leastGrace {
+// Sample takes one observation, of a node that sends heartbeats at an interval. No grace period that is shorter works: a node that is found
+// lost sooner after its heartbeat shows a fault of the controller manager.
+func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
+	if d < interval*95/100 {
 		return
 	}
 	if n := len(g.episodes); n > 0 && t.Sub(g.episodes[n-1].at) <= time.Minute {

@@ -33,4 +33,5 @@ func (x *Nodes) graceChanged() {
 	if period := x.grace.Current().Period; period != x.period {
 		x.awaitAll(x.nodes, period)
 	}
+	x.tell()
 }

@@ -56,6 +56,11 @@ type heartbeat struct {
 	renewed, renewalSeen, offBeat, posted time.Time
 	// earlyRenewal is offBeat by the node's clock.
 	earlyRenewal time.Time
+	// duration is the Lease's leaseDurationSeconds. renewals and reports are how often Lease and status are written, by the node's clock; every is
+	// the interval that follows, 0 while the node does not exist.
+	duration          int32
+	renewals, reports rhythm
+	every             time.Duration
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
 	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
@@ -131,6 +136,10 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	n.leaseGeneration = x.watches.Generation(e.Kind)
 	h := &n.heartbeat
 	n.hasLease, h.shown = true, l.Renew
+	if l.DurationSeconds != h.duration {
+		h.duration = l.DurationSeconds
+		x.noteInterval(n)
+	}
 	switch {
 	case x.watches.First(e):
 		h.saved, h.renewed = l.Renew, l.Renew
@@ -141,6 +150,9 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
 		x.beat(n, e.Seen)
+		if !h.renewed.IsZero() && h.renewals.learn(l.Renew.Sub(h.renewed)) {
+			x.noteInterval(n)
+		}
 		n.noteRenewal(e, l.Renew)
 		if x.watches.Live(event.KindLease, e.Seen) {
 			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
@@ -159,6 +171,9 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
 	}
+	if n.heartbeat.reports.learn(ready.Heartbeat.Sub(n.heartbeat.reported)) {
+		x.noteInterval(n)
+	}
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
 	n.heartbeat.posted = e.Seen
@@ -174,18 +189,20 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 // A starting kubelet renews its Lease and reports its status at once (kubelet,
 // fastStatusUpdateOnce; lease controller, Run). So an early renewal and a report within seconds of each other show a start. Normally renewals
 // are 10.0 to 10.4 s apart and reports 5 minutes. A late renewal shows nothing, since slow kubelets are often late. The renewal must be
-// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock;
-// seenFrom is the one by kubeflap's, which varies with the delivery.
+// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock, in
+// hundredths; seenFrom is the one by kubeflap's, which varies with the delivery.
 const (
-	beatFrom      = 9900 * time.Millisecond
-	seenFrom      = 9500 * time.Millisecond
+	beatFrom      = 99
+	seenFrom      = 95
 	startedWithin = 5 * time.Second
 )
 
 // noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
 func (n *node) noteRenewal(e event.Event, renewed time.Time) {
 	h := &n.heartbeat
-	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom && (h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom)
+	hundredth := h.interval() / 100
+	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom*hundredth &&
+		(h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom*hundredth)
 	if e.Type == event.Modified && early {
 		h.offBeat, h.earlyRenewal = e.Seen, renewed
 	}

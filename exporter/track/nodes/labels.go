@@ -18,6 +18,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	}
 	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
 		x.grace.IsAKS()
+		x.tell()
 	}
 	var labels []label
 	for _, l := range event.NodeLabels() {

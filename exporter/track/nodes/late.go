@@ -138,7 +138,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 		h.late, n.troubled = true, mark
 		if mark.After(since) {
 			h.lates++
-			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(nextHeartbeat))})
+			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(n.heartbeat.interval()))})
 		}
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {

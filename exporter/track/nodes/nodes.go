@@ -23,6 +23,9 @@ type Nodes struct {
 	nodes map[string]*node
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
+	// intervals counts the nodes by how often they send heartbeats. told is what was last reported of the grace period.
+	intervals map[time.Duration]int
+	told      transition.GracePeriodKnown
 }
 
 // node is a node and its Lease, which may arrive in either order.
@@ -51,7 +54,7 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}}
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}, intervals: map[time.Duration]int{}}
 	x.overdue.controlPlane = controlPlane
 	x.isManaged = x.grace.IsManaged
 	x.graceChanged()
@@ -90,6 +93,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		n.condition = firstCondition(e, o.Ready)
 		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 		x.firstHeartbeat(n, e, o.Ready)
+		x.noteInterval(n)
 		return false
 	}
 	n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
@@ -115,7 +119,9 @@ func (x *Nodes) forget(n *node) {
 	x.marks.forget(n)
 	x.overdue.forget(n)
 	x.countLabels(n, -1)
-	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown}
+	n.exists = false
+	x.noteInterval(n)
+	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, duration: n.heartbeat.duration, renewals: n.heartbeat.renewals}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	x.forgetIfGone(n)
 }

@@ -147,7 +147,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
 	}
-	x.grace.Sample(e.Seen.Sub(h.last), e.Seen)
+	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.interval())
 	x.graceChanged()
 }
 
@@ -176,12 +176,9 @@ func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
 	return 0
 }
 
-// nextHeartbeat is when the heartbeat after the last one was due: the silence began then.
-const nextHeartbeat = 10 * time.Second
-
-// loss identifies the loss of a silent node.
+// loss identifies the loss of a silent node. The silence began when the heartbeat after the last one was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
-	unseen, began := !x.tells(n), n.heartbeat.last.Add(nextHeartbeat)
+	unseen, began := !x.tells(n), n.heartbeat.last.Add(n.heartbeat.interval())
 	if unseen {
 		began = x.watches.Now().Add(-x.period) // at the latest
 	}
