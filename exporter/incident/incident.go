@@ -69,6 +69,8 @@ type Incident struct {
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
+	// Withdrawn says why it was no incident after all; empty if it is one.
+	Withdrawn string
 }
 
 // Standing is what readers of metrics need of an incident.

@@ -15,7 +15,7 @@ type verdictMetrics struct{ ongoing, resolved, node, service *Metric }
 func newVerdictMetrics() *verdictMetrics {
 	return &verdictMetrics{
 		ongoing: gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"),
-		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged incidents do not count.",
+		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged and withdrawn incidents do not count.",
 			perVerdict, "scope", "verdict"),
 		node: gauge("kubeflap_node_verdict", "1 while the node is part of an incident with this verdict.",
 			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),

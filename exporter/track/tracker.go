@@ -188,7 +188,7 @@ func (t *Tracker) watchBroke(e event.Event) {
 		t.nodes.LeaseWatchBroke()
 	}
 	if e.Reason != event.ReasonEnded {
-		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason})
+		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason, Since: t.watches.DownSince(e.Kind)})
 	}
 }
 

@@ -56,9 +56,11 @@ func TestReportsThatAreFarApartShowNoSilence(t *testing.T) {
 		name   string
 		reason event.Reason
 		every  int
+		unseen bool
 	}{
-		{"unchanged reports", event.ReasonAbsent, 300},
-		{"Leases exist, but kubeflap may not see them: a node may be busy by chance", event.ReasonForbidden, 10},
+		{"unchanged reports", event.ReasonAbsent, 300, true},
+		{"unchanged reports, and kubeflap may not see the Leases", event.ReasonForbidden, 300, true},
+		{"kubeflap may not see the Leases: a node may be idle after it was busy, until it is marked", event.ReasonForbidden, 10, false},
 	} {
 		s := reporting(t, c.reason, c.every, 3000)
 		for second := 3100; second <= 3200; second += 10 {
@@ -66,9 +68,11 @@ func TestReportsThatAreFarApartShowNoSilence(t *testing.T) {
 		}
 		equal(t, c.name+": late", s.lates(), 0)
 		equal(t, c.name+": age is known", s.node("a").HeartbeatKnown, false)
-		s.at(3201).modified(unknownSince("a", 3201))
+		marked := unknownSince("a", 3201)
+		marked.Ready.Heartbeat = clock(3000)
+		s.at(3201).modified(marked)
 		all := of[transition.NodeReadyChanged](s)
-		equal(t, c.name+": marked, unseen", len(all) == 1 && all[0].Loss.Unseen && all[0].Silence == 0, true)
+		equal(t, c.name+": marked, unseen", len(all) == 1 && all[0].Loss.Unseen == c.unseen && (all[0].Silence == 0) == c.unseen, true)
 	}
 }
 

@@ -45,7 +45,9 @@ type HeartbeatMissed struct {
 	Node string
 	// Silence is the grace period.
 	Silence time.Duration
-	Loss    NodeLoss
+	// Read: a direct read of Leases has shown that there was none.
+	Read bool
+	Loss NodeLoss
 }
 
 // NodeLoss identifies the loss of a node.
@@ -62,6 +64,8 @@ type NodeLoss struct {
 	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags.
 	GracePeriod time.Duration
 	Managed     bool
+	// Blind: kubeflap's watch was broken in the time since the last heartbeat, so there may have been others.
+	Blind bool
 	// Unseen: the heartbeats of the node cannot be seen, only status reports that may be 5 min apart.
 	Unseen bool
 	// Labels say what the node shares with others; nil if they are not known.
@@ -82,6 +86,20 @@ func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
+}
+
+// HeartbeatsWereInTime means that the watch has shown the heartbeats of a silence late: by the node's clock they were in time.
+type HeartbeatsWereInTime struct {
+	At
+	Node    string
+	Silence time.Duration
+}
+
+// Fields are the names for a structured log line.
+func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x HeartbeatsWereInTime) String() string {
+	return fmt.Sprintf("node %s: was not silent for %s: the heartbeats were in time, and the watch showed them late", x.Node, round(x.Silence))
 }
 
 // NodeReadyChanged means that the node's Ready condition changed.

@@ -12,6 +12,8 @@ type WatchBroke struct {
 	At
 	Resource event.Kind
 	Reason   event.Reason
+	// Since is the last sign of life. It is noticed later that a connection is dead.
+	Since time.Time
 }
 
 // Fields are the names for a structured log line.

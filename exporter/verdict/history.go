@@ -57,6 +57,11 @@ func (h *History) Add(s *Silence) {
 	h.silences = slices.Delete(h.silences, 0, keep)
 }
 
+// Remove takes back a silence that was none.
+func (h *History) Remove(s *Silence) {
+	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
+}
+
 // After are the unexplained silences that began after t: those that were neither announced nor ended with a reboot.
 func (h *History) After(t time.Time) (all []Silence) {
 	for _, s := range slices.Backward(h.silences) {

@@ -11,8 +11,11 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}
-	if f.Blind {
-		return Unknown, "kubeflap's own watch was broken meanwhile"
+	if n := f.blind(); n > 0 && n == len(f.Silences) {
+		return Unknown, blindText
+	}
+	if f.beganBlind() {
+		return Unknown, beganBlindText
 	}
 	if len(f.Silences) == 0 {
 		return Yes, "its kubelet reported not ready, or restarted"

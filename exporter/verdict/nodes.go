@@ -26,6 +26,12 @@ type Silence struct {
 	// NotMarked: the node was silent for longer than the grace period and the node controller's own delay, and still Ready, while the API server answered.
 	// NotMarkedCertain: nothing else explains that, such as a change of the leader that cannot be seen.
 	NotMarked, NotMarkedCertain bool
+	// Blind: kubeflap's own watch was broken meanwhile, so the node may have sent heartbeats, or others may have been silent as well. BeganBlind: the silence is
+	// proven, but it began while the watch was broken, and Began is when the watch worked again. EndedBlind: the watch was broken
+	// when it may have ended.
+	Blind, BeganBlind, EndedBlind bool
+	// Read: a direct read of Leases has shown that there was no heartbeat for the whole grace period.
+	Read bool
 	// Unseen: kubeflap saw only status reports, which may be 5 min apart. So Began is when the node was marked.
 	Unseen bool
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
@@ -48,8 +54,6 @@ type NodeLoss struct {
 	GracePeriod, Interval time.Duration
 	// Rate is how often single nodes fall silent in this cluster.
 	Rate Rate
-	// Blind: kubeflap's own watch of Leases was broken meanwhile.
-	Blind bool
 }
 
 // nodeHypothesis is one explanation of an incident of nodes.
@@ -86,6 +90,19 @@ func OfNodes(f *NodeLoss) Decision {
 	}
 	return d
 }
+
+// Withdrawn is the decision about an incident that was none.
+func Withdrawn(because string) (d Decision) {
+	for _, h := range nodeHypotheses {
+		d.Considered = append(d.Considered, Considered{h.verdict, No, because})
+	}
+	return d
+}
+
+// blind is how many silences contain time in which kubeflap's own watch was broken. blindText says what that means.
+func (f *NodeLoss) blind() int { return f.each(func(s *Silence) bool { return s.Blind }) }
+
+const blindText = "kubeflap's own watch was broken meanwhile: that proves nothing"
 
 // unseen is how many silences could not be seen. unseenText says why.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }

@@ -67,8 +67,11 @@ func TestVerdictsOfNodes(t *testing.T) {
 	short.GracePeriod = 10 * time.Second
 	slow := loss(9, back(silent(0), 31))
 	slow.GracePeriod = 10 * time.Second
-	blind := loss(9, silent(0))
-	blind.Blind = true
+	blind := loss(9, change(silent(0), func(s *Silence) { s.Blind = true }))
+	partly := loss(9, silent(0, 900))
+	partly.Silences[0].Blind = true
+	began := loss(9, change(silent(0, 0, 0), func(s *Silence) { s.BeganBlind = true }))
+	ended := loss(20, change(back(silent(0, 5), 60, 900), func(s *Silence) { s.EndedBlind = true }))
 	late := loss(9, silent(0))
 	late.Late = []Silence{{Node: "node-2", Began: at(4)}}
 	earlier := loss(9, silent(0))
@@ -87,6 +90,9 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"a grace period of 10 s and heartbeats on time", short, GracePeriod},
 		{"a grace period of 10 s and a slow kubelet", slow, Node},
 		{"kubeflap was blind", blind, Undecided},
+		{"kubeflap was blind in one silence, and another one is proven", partly, Node},
+		{"three fell silent while kubeflap was blind: together or not", began, Undecided},
+		{"two of twenty within 10 s, and kubeflap was blind when they came back", ended, Undecided},
 		{"another node became late with it", late, Undecided},
 		{"another node became late long before", earlier, Node},
 		{"three renewals in flight at a grace period of 10 s", young, GracePeriod},

@@ -42,6 +42,12 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 	if holds == Yes {
 		return holds, because
 	}
+	if n := f.blind(); n > 0 && n == len(f.Silences) {
+		return Unknown, blindText
+	}
+	if f.beganBlind() {
+		return Unknown, beganBlindText
+	}
 	if inTurn, why := inTurn(f); inTurn == Yes {
 		return inTurn, why
 	}
@@ -59,18 +65,21 @@ func (f *NodeLoss) oneCause(silent []Silence) (Answer, string) {
 	chance := f.Rate.chanceTogether(len(silent), f.Nodes, f.Interval)
 	ended, apart := endsOf(silent)
 	text := fmt.Sprintf("%d of %d nodes fell silent within %s", len(silent), f.Nodes, phrase.Duration(max(silent[len(silent)-1].Began.Sub(silent[0].Began), time.Second)))
-	if ended && apart <= endTogether {
+	endSeen := !slices.ContainsFunc(silent, func(s Silence) bool { return s.EndedBlind })
+	if ended && endSeen && apart <= endTogether {
 		chance *= chanceOfEnd(len(silent), endTogether)
 		text += " and came back within " + phrase.Duration(max(apart, time.Second))
 	}
 	switch {
+	case !endSeen && len(silent) == 2:
+		return Unknown, text + ", but kubeflap's own watch was broken when they may have come back"
 	case !ended && len(silent) == 2:
 		return Unknown, text + ": their return, or a third node, will tell"
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case chance < acceptedChance:
 		return Yes, text + ": independent failures look like this less than once in 1,000 times" + commonText(silent, f.Nodes)
-	case ended && apart > endTogether:
+	case ended && endSeen && apart > endTogether:
 		return No, text + fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
 	return Unknown, text + ": that can be chance"

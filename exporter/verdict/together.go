@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// together is the largest group of silences that began within an interval, one of which belongs to the incident.
+// together is the largest group of silences that began within an interval, one of which belongs to the incident. Those whose beginning was not seen
+// are left out.
 func (f *NodeLoss) together() []Silence {
 	var near []Silence
 	for _, s := range f.Silences {
-		if f.disturbed(s) {
+		if f.disturbed(s) && !s.BeganBlind {
 			near = append(near, s)
 		}
 	}
 	for _, s := range f.Others {
 		isNear := func(x Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval }
-		if f.disturbed(s) && slices.ContainsFunc(f.Silences, isNear) {
+		if f.disturbed(s) && !s.BeganBlind && slices.ContainsFunc(f.Silences, isNear) {
 			near = append(near, s)
 		}
 	}
@@ -43,7 +44,24 @@ func (f *NodeLoss) alone() (alone []Silence) {
 
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
 // and of those that could not be seen it is not known.
-func (f *NodeLoss) disturbed(s Silence) bool { return !s.Unseen && f.lasted(&s) > f.Interval }
+func (f *NodeLoss) disturbed(s Silence) bool {
+	return !s.Unseen && !s.Blind && f.lasted(&s) > f.Interval
+}
+
+// beganBlind reports whether the nodes of the incident and others fell silent while kubeflap's own watch was broken: together or not is not known.
+func (f *NodeLoss) beganBlind() bool {
+	for _, s := range f.Others {
+		isNear := func(x Silence) bool {
+			return x.BeganBlind && x.Node != s.Node && x.Began.Sub(s.Began).Abs() <= f.Interval
+		}
+		if s.BeganBlind && slices.ContainsFunc(f.Silences, isNear) {
+			return true
+		}
+	}
+	return false
+}
+
+const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken: whether together is not known"
 
 // lasted is how long a silence lasted, or has lasted so far.
 func (f *NodeLoss) lasted(s *Silence) time.Duration {

@@ -39,6 +39,7 @@ type apiIncident struct {
 	Verdict         string        `json:"verdict"`
 	Considered      []apiAnswered `json:"considered"`
 	Command         string        `json:"command,omitempty"`
+	Withdrawn       string        `json:"withdrawn,omitempty"`
 	Scope           string        `json:"scope"`
 	Namespace       string        `json:"namespace,omitempty"`
 	Subject         string        `json:"subject"`
@@ -139,7 +140,7 @@ func toAPI(x *found) apiIncident {
 	a := apiIncident{
 		ID: x.ID, Also: x.Also, Cluster: x.cluster, State: string(x.State), Start: x.Start.UTC(), End: timeOrNull(x.End),
 		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(),
-		Verdict: x.Verdict.String(), Considered: []apiAnswered{}, Command: x.Command, Scope: string(x.Scope),
+		Verdict: x.Verdict.String(), Considered: []apiAnswered{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
 		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
 		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned,
 		Services: []apiService{}, ServicesLeftOut: x.ServicesLeftOut,

@@ -64,6 +64,8 @@ func (l *Log) observe(x transition.Transition) {
 		l.records.LearnGracePeriod(x)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
+	case transition.HeartbeatsWereInTime:
+		l.nodes.wereInTime(x)
 	case transition.HeartbeatMissed:
 		l.nodes.heartbeatMissed(x)
 	case transition.NodeReadyChanged:
@@ -90,7 +92,7 @@ func (l *Log) observe(x transition.Transition) {
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodRestarted, Time: x.Time})
 	case transition.WatchBroke:
 		if x.Resource == event.KindLease {
-			l.records.MarkNodesBlind()
+			l.nodes.watchBroke(x)
 		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:

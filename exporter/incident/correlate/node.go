@@ -132,7 +132,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
 	n.trigger = x.Loss.Trigger
-	l.beginSilence(n, n.gapFrom, x.Loss)
+	l.beginSilence(n, n.gapFrom, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
 	l.openGap(r, n, x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
@@ -171,6 +171,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		s := n.silence
 		if s == nil || !s.Ended.IsZero() && x.Time.Sub(s.Ended) > markDelay {
 			s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
+			s.Blind = x.Loss.Blind
 		}
 		s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
@@ -211,6 +212,8 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 	if x.Status != event.StatusTrue {
 		return
 	}
+	s := l.beginSilence(n, x.Time, transition.NodeLoss{})
+	s.Ended, s.Blind = x.Time, true
 	r := l.lose(n, x.Time, transition.NodeLoss{Trigger: x.Trigger}, 0)
 	r.HeartbeatLost = true
 	r.Turned++
@@ -254,7 +257,7 @@ func (l *nodes) rebooted(x transition.NodeRebooted) {
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
 		l.records.History.Add(n.silence)
 	}
 	return n.silence

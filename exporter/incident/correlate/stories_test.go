@@ -23,6 +23,9 @@ type cluster struct {
 	leaders map[int]string
 	// reports is how many seconds are between the status reports of a node if kubeflap sees no Leases, else 0.
 	reports int
+	// frozen is when the watch of Leases shows nothing; held are the Leases that it then shows at once.
+	frozen [2]float64
+	held   []event.Object
 	// writes are what happens besides, by second.
 	writes map[int]func()
 }
@@ -76,6 +79,8 @@ func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) 
 // heartbeat lets a node renew its Lease, or report its status.
 func (c *cluster) heartbeat(n *fakeNode, t float64) {
 	switch {
+	case c.reports == 0 && isIn([][2]float64{c.frozen}, t):
+		c.held = append(c.held, n.lease(t))
 	case c.reports == 0:
 		c.is(event.Modified, n.lease(t))
 	case n.unknown, t-n.reported > float64(c.reports)-1:
@@ -187,6 +192,10 @@ func (c *cluster) runs(until int) []incident.Incident {
 			write()
 		}
 		c.controlPlane(tenth)
+		if len(c.held) > 0 && t >= c.frozen[1] {
+			c.is(event.Modified, c.held...)
+			c.held = nil
+		}
 		for _, n := range c.nodes {
 			due := math.Abs(math.Mod(t-n.phase, 10)) < 0.05 || math.Abs(math.Mod(t-n.phase, 10)-10) < 0.05
 			switch {

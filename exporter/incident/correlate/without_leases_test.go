@@ -33,15 +33,15 @@ func TestStoriesOfClustersWithoutLeases(t *testing.T) {
 		{"reports each 10 s, and the node controller marks three nodes in time", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonAbsent, 10).marks(600, 1, 2, 3).runs(700)
 		}, "1 controller_manager", "marked 3 nodes"},
+		{"reports each 10 s, and nobody may see the Lease of the node that dies", func() []incident.Incident {
+			return newClusterWith(9, 40, event.ReasonForbidden, 10).silence(600, 660, 2).runs(800)
+		}, "1 node", "other 8 nodes"},
 		// Nobody could decide these from reports alone.
 		{"reports each 5 min, and one node dies", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 300).silence(1000, 1100, 2).runs(1500)
 		}, "1 undecided", unseen},
 		{"reports each 5 min, and the node controller marks a node in time", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 300).marks(1000, 2).runs(1500)
-		}, "1 undecided", unseen},
-		{"a node reports each 10 s for a while, and nobody may see its Lease", func() []incident.Incident {
-			return newClusterWith(9, 40, event.ReasonForbidden, 10).silence(600, 660, 2).runs(800)
 		}, "1 undecided", unseen},
 		// These do not depend on heartbeats.
 		{"reports each 5 min, and an autoscaler removes a node", func() []incident.Incident {

@@ -40,6 +40,8 @@ const (
 	StaleReadd
 	OutageStarted
 	HeartbeatSeen
+	// HeartbeatsInTime: the watch showed heartbeats late.
+	HeartbeatsInTime
 	AddressReturned
 	AddressRemoved
 	AddressLeftOut

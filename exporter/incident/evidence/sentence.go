@@ -40,6 +40,8 @@ func (e *Entry) sentence() string {
 		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
 	case HeartbeatSeen:
 		return fmt.Sprintf("%s: heartbeat again, after %s", e.nodes(), d)
+	case HeartbeatsInTime:
+		return fmt.Sprintf("%s: the heartbeats of the last %s were in time: kubeflap's watch showed them late", e.nodes(), d)
 	case NodeReady:
 		return fmt.Sprintf("%s: Ready again after %s", e.nodes(), d)
 	case NodeRebooted:

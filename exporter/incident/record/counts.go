@@ -85,6 +85,11 @@ func (c *counts) DropSilence(x *verdict.Silence) {
 	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
 }
 
+// RemoveSilence takes back a silence that was none.
+func (c *counts) RemoveSilence(x *verdict.Silence) {
+	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
+}
+
 // Lose counts a lost address.
 func (c *counts) Lose(x transition.AddressLost) {
 	c.Lost++

@@ -44,12 +44,9 @@ type Record struct {
 	// undecided is until when an incident of one node may turn out to be part of one of many nodes; zero if that is decided.
 	undecided time.Time
 	timer     timer.Timer
-	// blind: kubeflap could not see heartbeats meanwhile.
-	blind bool
+	// withdrawn: it was none, because the watch was late.
+	withdrawn bool
 }
-
-// MarkBlind notes that kubeflap could not see heartbeats meanwhile.
-func (r *Record) MarkBlind() { r.blind = true }
 
 // Open is what has not recovered.
 type Open struct {

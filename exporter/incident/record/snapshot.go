@@ -58,6 +58,9 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 	x.Decision = s.decide(r)
 	x.Summary = r.summary(&x)
 	x.Remedy = s.remedy(r, &x)
+	if r.withdrawn {
+		x.Withdrawn, x.Summary, x.Remedy = watchWasLate, r.withdrawnSummary(), withdrawnRemedy
+	}
 	return x
 }
 

@@ -15,6 +15,9 @@ const standsFor = 10 * time.Minute
 // Standings are the ongoing incidents and those that were resolved a short time ago, as of now.
 func (s *Store) Standings() (all []incident.Standing) {
 	for _, r := range s.shown {
+		if r.withdrawn {
+			continue
+		}
 		ongoing := r.state(s.now) != incident.StateEnded
 		if !ongoing && s.now.Sub(r.recovered) > standsFor {
 			continue
@@ -34,9 +37,9 @@ func (s *Store) Standings() (all []incident.Standing) {
 // Resolved counts the incidents that are over for good, by their last verdict.
 func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
 
-// countResolved counts an incident that is over for good. One that was merged, dropped or never shown does not count.
+// countResolved counts an incident that is over for good. One that was merged, dropped, withdrawn or never shown does not count.
 func (s *Store) countResolved(r *Record) {
-	if !r.shown || r.settled || r.into != nil || r.isOpen() {
+	if !r.shown || r.settled || r.withdrawn || r.into != nil || r.isOpen() {
 		return
 	}
 	if s.resolved == nil {

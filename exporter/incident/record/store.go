@@ -265,6 +265,9 @@ func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLos
 
 // decide weighs the hypotheses about an incident.
 func (s *Store) decide(r *Record) verdict.Decision {
+	if r.withdrawn {
+		return verdict.Withdrawn("withdrawn: " + watchWasLate)
+	}
 	if !r.OfNodes() {
 		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers})
 	}
@@ -272,9 +275,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	for _, x := range r.Silences {
 		silences = append(silences, *x)
 	}
-	f := s.NodeLoss(silences, r.KnownNodes)
-	f.Blind = r.blind
-	return verdict.OfNodes(f)
+	return verdict.OfNodes(s.NodeLoss(silences, r.KnownNodes))
 }
 
 // AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
@@ -282,15 +283,6 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
 		if r.OfNodes() && r.Ongoing() {
 			r.Evidence.Add(e)
-		}
-	}
-}
-
-// MarkNodesBlind notes in each ongoing incident of nodes that heartbeats cannot be seen.
-func (s *Store) MarkNodesBlind() {
-	for _, r := range s.active {
-		if r.OfNodes() && r.Ongoing() {
-			r.MarkBlind()
 		}
 	}
 }

@@ -63,6 +63,8 @@ type heartbeat struct {
 	every             time.Duration
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
+	// catchUp are the renewals that the watch shows late; nil if it does not.
+	catchUp *catchUp
 	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
 	steady int
 	// overdue: the node controller should have set Ready to Unknown, and has not.
@@ -78,7 +80,9 @@ type heartbeat struct {
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
 func (x *Nodes) beat(n *node, t time.Time) {
-	x.report(x.lateOf(nil, n, t, t))
+	if x.tellsAlone(n) {
+		x.report(x.lateOf(nil, n, t, t))
+	}
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)
@@ -149,11 +153,13 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	case n.exists || e.Type == event.Added:
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
+		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.beat(n, e.Seen)
 		if !h.renewed.IsZero() && h.renewals.learn(l.Renew.Sub(h.renewed)) {
 			x.noteInterval(n)
 		}
 		n.noteRenewal(e, l.Renew)
+		x.caughtUp(n, e.Seen, l.Renew)
 		if x.watches.Live(event.KindLease, e.Seen) {
 			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
 		}

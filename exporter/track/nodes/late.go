@@ -106,7 +106,7 @@ func (x *heartbeats) report(late []transition.Transition) {
 func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.tells(n):
+	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.tellsAlone(n):
 		return time.Time{}
 	case n.heartbeat.late:
 		return base.Add(x.period)
@@ -148,7 +148,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
 				At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period,
-				Loss: x.loss(n),
+				Read: !x.reads.proven.Before(mark), Loss: x.loss(n),
 			})
 		}
 	}

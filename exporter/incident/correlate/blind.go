@@ -1,0 +1,49 @@
+package correlate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// watchBroke takes in that kubeflap cannot see heartbeats. A silence that was proven before stays proven. Otherwise the node may
+// have sent heartbeats, and others may be silent, too.
+func (l *nodes) watchBroke(x transition.WatchBroke) {
+	for _, n := range l.troubled {
+		s := n.silence
+		if s == nil || !s.Ended.IsZero() {
+			continue
+		}
+		s.EndedBlind = true
+		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
+			s.Blind = true
+		}
+	}
+}
+
+// wereInTime withdraws a silence that was none: the watch was late. If nothing else is left of its incident, that is withdrawn, too. If
+// the node controller marked the node meanwhile, there was harm, and the silence only proves nothing.
+func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
+	n := l.troubled[x.Node]
+	if n == nil || n.silence == nil {
+		return
+	}
+	s, r := n.silence, n.current(x.Time)
+	if s.Marked {
+		s.Blind = true
+		return
+	}
+	l.records.History.Remove(s)
+	n.silence, n.missed, n.gap = nil, false, n.gap.End(x.Time)
+	n.lostAt = time.Time{}
+	l.losses = slices.DeleteFunc(l.losses, func(x nodeLoss) bool { return x.node == n })
+	if r == nil {
+		return
+	}
+	r.RemoveSilence(s)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatsInTime, Time: x.Time, Name: n.name, Duration: x.Silence})
+	l.close(r, n, x.Time)
+	l.records.WithdrawIfEmpty(r, x.Time)
+}
