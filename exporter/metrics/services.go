@@ -12,7 +12,7 @@ import (
 type serviceMetrics struct {
 	addresses, flips, churn, bounces *Metric
 	outages, outageTime, info        *Metric
-	resets, conflict                 *Metric
+	resets, conflict, manual         *Metric
 	lost, losses, lastLoss           *Metric
 	propagation                      *Metric
 	divergence, foreign, pending     *Metric
@@ -44,6 +44,8 @@ func newServiceMetrics() *serviceMetrics {
 			"Times all manually managed addresses of the Service were removed, by whether it had a selector.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
 			"1 while the Service has a selector and manually managed Endpoints, or had them removed and no pod has matched since.", ifManuallyManaged, "namespace", "service"),
+		manual: gauge("kubeflap_service_manual_addresses",
+			"Manually managed addresses in the Service's Endpoints, 0 after they were removed.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",
 			"1, with the Service's type, whether it has a selector, and the resource that its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
 	}
@@ -74,7 +76,7 @@ func newServiceMetrics() *serviceMetrics {
 func (m *serviceMetrics) catalogue() Catalogue {
 	return Catalogue{
 		m.addresses, m.flips, m.churn, m.bounces, m.lost, m.losses, m.lastLoss, m.outages, m.outageTime, m.outageDuration,
-		m.resets, m.conflict, m.divergence, m.foreign, m.pending, m.propagation, m.info,
+		m.resets, m.conflict, m.manual, m.divergence, m.foreign, m.pending, m.propagation, m.info,
 	}
 }
 
@@ -127,6 +129,7 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 // collectManual adds a series for the Service's present selector, and one for each past reset with the other.
 func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
+	to.sample(m.manual, float64(s.ManualAddresses))
 	if s.Selector || s.ResetsWithSelector > 0 {
 		to.sample(m.resets, float64(s.ResetsWithSelector), "true")
 	}

@@ -434,6 +434,7 @@ func (m *naive) readServices() []endpoints.Service {
 			Manual: t.ever, ResetsWithSelector: t.resets[true], ResetsSelectorless: t.resets[false],
 			SelectorConflict: len(s.Selector) > 0 && (t.hands[event.KindEndpoints] > 0 && !t.derived || t.wiped),
 			ForeignAddresses: m.foreignAddresses(id, s),
+			ManualAddresses:  t.hands[event.KindEndpoints],
 		}
 		if !t.outageSince.IsZero() {
 			v.OutageTime += m.now.Sub(t.outageSince)

@@ -60,6 +60,14 @@ func (r *Rule) derive(recorded map[string][]string) error {
 	if err != nil {
 		return err
 	}
+	if r.Record != "" {
+		// A record may go on from what it was before. Then it has the labels of its other operands.
+		delete(set, anyLabel)
+		recorded[r.Record] = slices.Sorted(maps.Keys(set))
+		if set, err = labelsOf(expr, recorded); err != nil {
+			return err
+		}
+	}
 	for name := range r.Rule.Labels {
 		set[name] = true
 	}

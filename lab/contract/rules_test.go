@@ -82,12 +82,15 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
+	// Those of kube-state-metrics, if there is one.
+	known["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
+	known["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
 	for _, r := range rules(t) {
-		for _, expr := range append(queries(t, r), r.Expr) {
-			checkNames(t, r, expr, known)
-		}
 		if r.Record != "" {
 			known[r.Record] = Metric{"gauge", r.Labels}
+		}
+		for _, expr := range append(queries(t, r), r.Expr) {
+			checkNames(t, r, expr, known)
 		}
 	}
 }

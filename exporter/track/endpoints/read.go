@@ -32,6 +32,8 @@ type Service struct {
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
+	// ManualAddresses counts those in Endpoints.
+	ManualAddresses int
 	// Diverging counts the addresses on whose readiness Endpoints, slices and pods
 	// have disagreed for more than 10 s.
 	Diverging int
@@ -66,7 +68,7 @@ func (s *service) read(t time.Time) Service {
 		Outages: s.outage.count, OutageTime: s.outage.asOf(t),
 		Lost: s.ledger.Lost, Losses: s.ledger.ByCause, LastLoss: s.ledger.Last, LastCause: s.ledger.LastCause,
 		Manual: manual.Ever, ResetsWithSelector: manual.ResetsWithSelector, ResetsSelectorless: manual.ResetsSelectorless,
-		SelectorConflict: writers.InConflict(s), Diverging: s.diverging.asOf(t), ForeignAddresses: writers.ForeignAddresses(s),
+		SelectorConflict: writers.InConflict(s), ManualAddresses: s.writers.ManualInEndpoints(), Diverging: s.diverging.asOf(t), ForeignAddresses: writers.ForeignAddresses(s),
 	}
 }
 
