@@ -59,7 +59,9 @@ type Incident struct {
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
 	// Turned is how often nodes turned not Ready or Unknown.
-	Turned  int
+	Turned int
+	// Evicted is how many pods were evicted from nodes that were not Ready.
+	Evicted int
 	Numbers Numbers
 	// Decision is who has to fix it.
 	verdict.Decision

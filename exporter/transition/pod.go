@@ -73,3 +73,18 @@ type PodRestartedSilently struct {
 func (x PodRestartedSilently) String() string {
 	return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Name)
 }
+
+// PodEvicted means that the pod was deleted because of the taint of its node, which is not Ready (pkg/controller/tainteviction).
+type PodEvicted struct {
+	At
+	Pod
+	// Status is the node's Ready: Unknown or False. After is how long it has been so.
+	Status event.Status
+	After  time.Duration
+	// Tolerates is for how long the pod tolerates that taint; nil if it is not known.
+	Tolerates *event.Toleration
+}
+
+func (x PodEvicted) String() string {
+	return fmt.Sprintf("pod %s/%s: evicted %s after its node turned %s", x.Namespace, x.Name, round(x.After), x.Status)
+}

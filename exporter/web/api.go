@@ -48,6 +48,7 @@ type apiIncident struct {
 	Nodes           []string      `json:"nodes"`
 	NodesLeftOut    int           `json:"nodes_left_out,omitempty"`
 	NodeTransitions int           `json:"node_transitions"`
+	PodsEvicted     int           `json:"pods_evicted"`
 	Services        []apiService  `json:"services"`
 	ServicesLeftOut int           `json:"services_left_out,omitempty"`
 	AddressesLost   int           `json:"addresses_lost"`
@@ -142,7 +143,7 @@ func toAPI(x *found) apiIncident {
 		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(),
 		Verdict: x.Verdict.String(), Considered: []apiAnswered{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
 		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
-		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned,
+		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned, PodsEvicted: x.Evicted,
 		Services: []apiService{}, ServicesLeftOut: x.ServicesLeftOut,
 		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
 		Numbers:  toAPINumbers(&x.Numbers),

@@ -75,6 +75,7 @@ func figuresOf(x *found) []figure {
 	add(x.Lost, "ready address lost", "ready addresses lost")
 	add(len(x.Services)+x.ServicesLeftOut, "Service", "Services")
 	add(len(x.Nodes)+x.NodesLeftOut, "node", "nodes")
+	add(x.Evicted, "pod evicted", "pods evicted")
 	if n := x.Numbers.LongestInterval; n > 0 {
 		all = append(all, figure{length(n), "longest heartbeat interval"})
 	}

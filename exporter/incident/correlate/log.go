@@ -84,6 +84,8 @@ func (l *Log) observe(x transition.Transition) {
 		l.nodes.removed(x)
 	case transition.PodReadyChanged:
 		l.pods.readyChanged(x)
+	case transition.PodEvicted:
+		l.pods.evicted(x)
 	case transition.PodReadyWasStale:
 		l.pods.note(x.Pod, evidence.Entry{Kind: evidence.PodWasStale, Time: x.Time, Duration: x.Stale})
 	case transition.PodUpdatedInPlace:

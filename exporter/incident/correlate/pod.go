@@ -86,6 +86,30 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	}
 }
 
+// evicted counts a pod that was evicted from a node that is not Ready, in the node's incident. Without one, kubeflap started later.
+func (l *pods) evicted(x transition.PodEvicted) {
+	n := l.nodes.troubled[x.Node]
+	if n == nil {
+		return
+	}
+	r := n.current(x.Time)
+	if r == nil {
+		return
+	}
+	r.Evicted++
+	entry := evidence.Entry{
+		Kind: evidence.EvictedUnknown, Time: x.Time, Name: podKey{x.Namespace, x.Pod.Name}.String(), Number: evidence.UnknownToleration, Duration: x.After,
+	}
+	if x.Status == event.StatusFalse {
+		entry.Kind = evidence.EvictedNotReady
+	}
+	if x.Tolerates != nil {
+		entry.Number = int(x.Tolerates.Seconds)
+	}
+	r.Evidence.Add(entry)
+	l.records.Touch(r, x.Time)
+}
+
 // moveNotes adds what the pod of a lost address did to the incident. again: the address was lost in this incident before.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}

@@ -28,6 +28,9 @@ const (
 	PodRestarted
 	PodWasStale
 	PodNotReady
+	// EvictedUnknown and EvictedNotReady: the pod was evicted after its node turned Unknown, or reported not ready.
+	EvictedUnknown
+	EvictedNotReady
 	SelectorConflict
 	// EndpointsOverwritten: the addresses were removed before kubeflap looked.
 	EndpointsOverwritten

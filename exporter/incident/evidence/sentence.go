@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
@@ -11,7 +12,7 @@ func (e *Entry) sentence() string {
 	if e.ofService() {
 		return e.serviceSentence()
 	}
-	if e.Kind >= PodUpdated && e.Kind <= PodNotReady {
+	if e.Kind >= PodUpdated && e.Kind <= EvictedNotReady {
 		return e.podSentence()
 	}
 	d := phrase.Duration(e.Duration)
@@ -65,6 +66,10 @@ func (e *Entry) podSentence() string {
 		pods = fmt.Sprintf("%d pods (%s first)", e.count, e.Name)
 	}
 	switch e.Kind {
+	case EvictedUnknown:
+		return pods + e.evicted("turned Unknown")
+	case EvictedNotReady:
+		return pods + e.evicted("reported not ready")
 	case PodUpdated:
 		return pods + ": image changed in place, Ready still True"
 	case PodRestarted:
@@ -73,6 +78,17 @@ func (e *Entry) podSentence() string {
 		return fmt.Sprintf("%s: Ready was still True up to %s after the container was to be replaced, or had exited", pods, phrase.Duration(e.Duration))
 	}
 	return pods + ": Ready turned from True to False"
+}
+
+// UnknownToleration is the Number of an eviction if the pod's tolerationSeconds are not known.
+const UnknownToleration = -1
+
+func (e *Entry) evicted(turned string) string {
+	s := fmt.Sprintf(": evicted %s after the node %s", phrase.Duration(e.Duration.Round(time.Second)), turned)
+	if e.Number != UnknownToleration {
+		s += fmt.Sprintf(" (tolerationSeconds %d)", e.Number)
+	}
+	return s
 }
 
 func (e *Entry) serviceSentence() string {

@@ -24,6 +24,8 @@ type counts struct {
 	Lost, LostAgain int
 	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
 	Turned, TurnedUnknown int
+	// Evicted is how many pods were evicted from nodes that were not Ready.
+	Evicted int
 	// NotMarked is how often the node controller left a silent node Ready.
 	NotMarked int
 	// Longest is the longest heartbeat interval that has ended.
@@ -131,6 +133,7 @@ func (c *counts) take(from *counts) {
 	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
 	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
 	c.NotMarked += from.NotMarked
+	c.Evicted += from.Evicted
 	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
 	c.Longest = max(c.Longest, from.Longest)
 	c.ConsumerBounces.Take(from.ConsumerBounces)

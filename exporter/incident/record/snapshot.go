@@ -41,7 +41,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.Namespace, Subject: r.Name,
 		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
-		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned,
+		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned, Evicted: r.Evicted,
 		Evidence: r.Evidence.Evidence(), EvidenceLeftOut: r.Evidence.LeftOut(), SpansLeftOut: r.Timeline.LeftOut(),
 		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r),
 	}

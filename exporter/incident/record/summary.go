@@ -24,7 +24,11 @@ func (r *Record) summary(x *incident.Incident) string {
 	default:
 		happened = r.happenedToService()
 	}
-	return phrase.Sentence(happened) + "; " + r.effectText(x) + "."
+	s := phrase.Sentence(happened) + "; " + r.effectText(x)
+	if r.Evicted > 0 {
+		s += "; " + phrase.Count(r.Evicted, "pod was", "pods were") + " evicted"
+	}
+	return s + "."
 }
 
 func graceText(x *incident.Incident) string {

@@ -78,6 +78,15 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	return n.since, true
 }
 
+// UnreadySince is since when a node is not Ready, and its status; ok is false if it is Ready or not known.
+func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
+	n := x.nodes[name]
+	if n == nil || !n.exists || n.ready == event.StatusTrue {
+		return time.Time{}, 0, false
+	}
+	return n.condition.since, n.ready, true
+}
+
 // Lost are the names of the nodes that have sent no heartbeat for longer than the grace period.
 func (x *Nodes) Lost(t time.Time) map[string]bool {
 	lost := map[string]bool{}

@@ -77,14 +77,6 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// noteLeaving keeps the first reason: a deleted pod may complete much later, and a completed
-// pod is deleted some day.
-func (p *Pod) noteLeaving(o *event.Pod) {
-	if p.leaving == cause.Unknown {
-		p.leaving = leavingOf(o)
-	}
-}
-
 // leavingOf is why the endpoints controllers remove a pod's address for good (endpointslice, ShouldPodBeInEndpoints); Unknown if they do not.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}

@@ -24,6 +24,7 @@ type nodeFacts interface {
 	CauseOfMark(node string, t time.Time) (why cause.Cause, certain bool)
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
 	ReadySince(node string) (since time.Time, ok bool)
+	UnreadySince(node string) (since time.Time, status event.Status, ok bool)
 	Lost(t time.Time) map[string]bool
 }
 
@@ -87,7 +88,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 		return Change{}
 	}
 	p.generation = x.watches.Generation(e.Kind)
-	p.noteLeaving(o)
+	x.noteLeaving(p, o, e.Seen)
 	ready := readyOf(o)
 	// A list shows that an image changed, but not that the pod was running then.
 	updated := false
@@ -127,7 +128,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 		return Change{}, false
 	}
 	if last != nil {
-		p.noteLeaving(last)
+		x.noteLeaving(p, last, x.watches.Now())
 	}
 	x.resolve(x.turns.of[id])
 	delete(x.pods, id)
