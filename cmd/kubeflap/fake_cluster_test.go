@@ -125,8 +125,10 @@ func (s *fakeCluster) stall(from, to float64) *fakeCluster {
 
 // fakeWatch is one of kubeflap's watches.
 type fakeWatch struct {
-	absent, down, frozen bool
-	held                 []event.Event
+	down, frozen bool
+	held         []event.Event
+	// lacking is why there can be no watch, empty if there can.
+	lacking event.Reason
 }
 
 // tell shows an object to the watch of its resource. Objects that were told of are not changed any more.
@@ -136,7 +138,7 @@ func (s *fakeCluster) tell(typ event.Type, o event.Object) {
 	w := &s.watches[o.Kind()]
 	e := event.Event{Seen: s.now, Kind: o.Kind(), Type: typ, Object: copyObject(o)}
 	switch {
-	case !s.watching || w.absent || w.down:
+	case !s.watching || w.lacking != "" || w.down:
 	case w.frozen:
 		w.held = append(w.held, e)
 	default:
@@ -171,15 +173,15 @@ func (s *fakeCluster) thaw(k event.Kind) {
 }
 
 // lacks lets a resource be absent, or forbidden to kubeflap.
-func (s *fakeCluster) lacks(k event.Kind) *fakeCluster {
-	s.watches[k].absent = true
+func (s *fakeCluster) lacks(k event.Kind, why event.Reason) *fakeCluster {
+	s.watches[k].lacking = why
 	return s
 }
 
 // list lists a resource.
 func (s *fakeCluster) list(k event.Kind) {
-	if s.watches[k].absent {
-		s.note(k, event.Unavailable, event.ReasonForbidden)
+	if why := s.watches[k].lacking; why != "" {
+		s.note(k, event.Unavailable, why)
 		return
 	}
 	s.note(k, event.Listing, "")

@@ -124,7 +124,7 @@ func storiesOfDepartures() []scenario {
 			harm:  345,
 			asked: []asked{{350, "node 1"}, {430, "undecided 1"}, {600, "undecided 1"}},
 			never: "planned shared_path controller_manager grace_period node_rebooted", open: "a machine that is gone was reclaimed, or failed and was replaced",
-			evidence: []string{"the machine is gone: reclaimed, or failed and replaced"},
+			evidence: []string{"the machine is gone: reclaimed, or failed and replaced", "the verdict was revised from node to undecided"},
 		},
 		{
 			name: "a plan that fails: the reboot does not come back",
@@ -141,7 +141,7 @@ func storiesOfDepartures() []scenario {
 			harm:     345,
 			asked:    []asked{{350, "node 1"}, {400, "node_rebooted 1"}, {600, "node_rebooted 1"}},
 			never:    "planned shared_path controller_manager grace_period undecided",
-			evidence: []string{"reported another bootID after the silence"},
+			evidence: []string{"reported another bootID after the silence", "the verdict was revised from node to node_rebooted"},
 			advice:   "nodes_rebooted 1",
 		},
 		{

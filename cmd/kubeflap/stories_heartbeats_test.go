@@ -89,10 +89,10 @@ func storiesOfHeartbeats() []scenario {
 				}
 				return c
 			},
-			harm:   345,
-			asked:  []asked{{350, "node 1"}, {750, "node 1; node 2"}, {3300, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}},
-			never:  "controller_manager grace_period planned node_rebooted undecided",
-			advice: "control_plane_late 7,8",
+			harm:     345,
+			asked:    []asked{{350, "node 1"}, {750, "node 1; node 2"}, {3300, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}, {10800, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}},
+			never:    "controller_manager grace_period planned node_rebooted undecided",
+			evidence: []string{"the verdict was revised from node to shared_path", "8 nodes fell silent one after the other within an hour"},
 		},
 		{
 			name:    "two of twenty fall silent together and return together",
@@ -100,7 +100,8 @@ func storiesOfHeartbeats() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "undecided 3; undecided 9"}, {370, "shared_path 3,9"}, {600, "shared_path 3,9"}},
 			never:   "node controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 370,
-			advice: "control_plane_late 3,9",
+			evidence: []string{"the verdict was revised from undecided to shared_path"},
+			advice:   "control_plane_late 3,9",
 		},
 		{
 			name:    "two of twenty fall silent together and return far apart",

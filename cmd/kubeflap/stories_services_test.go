@@ -136,6 +136,21 @@ func storiesOfServices() []scenario {
 			evidence: []string{"2s"},
 			advice:   "inplace_updates web",
 		},
+		{
+			name: "a readiness gate turns False and stays so",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				p := c.web().pods[0]
+				p.Gates = 1
+				return c.at(300, func() {
+					p.GatesNotReady = []string{"target-health.elbv2.k8s.aws/web"}
+					p.setReady(c, false, "ReadinessGatesNotReady")
+				})
+			},
+			harm:  300,
+			asked: []asked{{425, "workload shop/Deployment/web"}},
+			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
+		},
 	}
 }
 

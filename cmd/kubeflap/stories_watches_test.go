@@ -8,11 +8,11 @@ import (
 
 // withoutLeases is a cluster of a version before Leases, or one whose Leases kubeflap may not see: then kubelets report every 5 minutes.
 func (s *fakeCluster) withoutLeases(every time.Duration) *fakeCluster {
-	s.lacks(event.KindLease)
-	if every < 5*time.Minute {
-		s.leases, s.interval = false, every
+	if every == 5*time.Minute {
+		return s.lacks(event.KindLease, event.ReasonForbidden)
 	}
-	return s
+	s.leases, s.interval = false, every
+	return s.lacks(event.KindLease, event.ReasonAbsent)
 }
 
 // storiesOfWatches are about what kubeflap itself does not see: Leases, clocks, its own watches.
@@ -20,10 +20,10 @@ func storiesOfWatches() []scenario {
 	return []scenario{
 		{
 			name:    "without Leases, three of nine nodes fall silent together",
-			cluster: func() *fakeCluster { return newFakeCluster(9).withoutLeases(10*time.Second).silence(300, 360, 1, 4, 7) },
-			harm:    345,
-			asked:   []asked{{350, "shared_path 1,4,7"}, {500, "shared_path 1,4,7"}},
-			never:   "node controller_manager grace_period planned", open: untilAThird, decided: 346,
+			cluster: func() *fakeCluster { return newFakeCluster(9).withoutLeases(10*time.Second).silence(400, 460, 1, 4, 7) },
+			harm:    445,
+			asked:   []asked{{450, "shared_path 1,4,7"}, {600, "shared_path 1,4,7"}},
+			never:   "node controller_manager grace_period planned", open: untilAThird, decided: 446,
 			advice: "control_plane_late 1,4,7",
 		},
 		{
@@ -49,6 +49,34 @@ func storiesOfWatches() []scenario {
 			},
 			asked: []asked{{350, ""}, {600, ""}},
 			never: "node shared_path controller_manager undecided",
+		},
+		{
+			name: "a node is silent while kubeflap is blind for half of that time",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 320, 372, event.ReasonTimeout)
+			},
+			harm:  345,
+			asked: []asked{{350, "undecided 2"}, {600, "undecided 2"}},
+			never: "shared_path controller_manager grace_period planned node_rebooted", open: "kubeflap's own watch was broken meanwhile",
+			advice: "undecided 2",
+		},
+		{
+			name:    "without Leases, one kubelet is silent for 55 s",
+			cluster: func() *fakeCluster { return newFakeCluster(9).withoutLeases(10*time.Second).silence(400, 455, 2) },
+			harm:    445,
+			asked:   []asked{{450, "node 2"}, {600, "node 2"}},
+			never:   "shared_path controller_manager grace_period planned",
+			advice:  "grace_period_tight; nodes_slow 2",
+		},
+		{
+			name: "kubeflap may not see Leases, and one node turns Unknown between two reports",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).withoutLeases(5*time.Minute).silence(300, 355, 2)
+			},
+			harm:  345,
+			asked: []asked{{350, "undecided 2"}, {600, "undecided 2"}},
+			never: "shared_path controller_manager grace_period planned node_rebooted", open: "reports that are 5 minutes apart do not show when the heartbeats ended",
+			advice: "undecided 2",
 		},
 	}
 }

@@ -58,6 +58,8 @@ const (
 	ServiceRemoved
 	WatchBroke
 	WatchWorks
+	// VerdictRevised: the verdict is another than before. Name says which, and why.
+	VerdictRevised
 )
 
 // Entry is something that was seen, possibly several times.
@@ -100,7 +102,7 @@ func (l *Entries) Add(e Entry) {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
 			break
 		}
-		if x.Kind == e.Kind && x.Service == e.Service && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
+		if x.Kind == e.Kind && e.Kind != VerdictRevised && x.Service == e.Service && e.Time.Sub(x.until) <= batchWithin && x.Time.Sub(e.until) <= batchWithin {
 			x.take(e)
 			return
 		}
@@ -109,7 +111,7 @@ func (l *Entries) Add(e Entry) {
 }
 
 // opposites end a batch: what is lost after its return is a new entry.
-var opposites = [WatchWorks + 1]Kind{
+var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
 }

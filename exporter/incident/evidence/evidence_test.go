@@ -54,7 +54,7 @@ func TestEntriesAreBatched(t *testing.T) {
 }
 
 func TestEveryKindHasASentence(t *testing.T) {
-	for kind := LastHeartbeat; kind <= WatchWorks; kind++ {
+	for kind := LastHeartbeat; kind <= VerdictRevised; kind++ {
 		e, ofService := Entry{Kind: kind, Name: "x", count: 1}, Entry{Kind: kind, Service: shopWeb, count: 1}
 		if e.sentence() == "" && ofService.sentence() == "" {
 			t.Errorf("kind %d has no sentence", kind)

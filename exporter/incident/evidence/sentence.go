@@ -17,6 +17,8 @@ func (e *Entry) sentence() string {
 	}
 	d := phrase.Duration(e.Duration)
 	switch e.Kind {
+	case VerdictRevised:
+		return "the verdict was revised " + e.Name
 	case WatchBroke:
 		return "kubeflap's own watch of " + e.Name + " broke: it missed the changes from then on"
 	case WatchWorks:

@@ -12,10 +12,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // Quiet is how long everything must stay recovered. What flaps again before that is the same incident.
 const Quiet = 2 * time.Minute
+
+// stuckAfter is how long an address stays out before that is harm: with it an incident is reported within 2 minutes of its first loss.
+const stuckAfter = 100 * time.Second
 
 // Record is an incident while it grows. The exported fields are written by the package that finds the incident, the others by the Store.
 type Record struct {
@@ -46,6 +50,12 @@ type Record struct {
 	timer     timer.Timer
 	// withdrawn: it was none, because the watch was late.
 	withdrawn bool
+	// touched is when it last changed.
+	touched time.Time
+	// named is the verdict at the last review, if isNamed. final is the decision about an incident of nodes that is over for good.
+	named   verdict.Verdict
+	isNamed bool
+	final   *verdict.Decision
 }
 
 // Open is what has not recovered.
@@ -156,5 +166,5 @@ func (r *Record) harmfulAt() (time.Time, bool) {
 			first = since
 		}
 	}
-	return first.Add(Quiet), !first.IsZero()
+	return first.Add(stuckAfter), !first.IsZero()
 }

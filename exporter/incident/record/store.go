@@ -44,11 +44,17 @@ type Store struct {
 	// harmless counts the active incidents that nothing speaks for harm of yet.
 	harmless int
 	notifier notifier
+	// reviews is the timer of the review of verdicts.
+	reviews  timer.Timer
 	resolved map[incident.Resolution]uint64
 }
 
 // NewStore makes an empty store that keeps the newest incidents, size of them.
-func NewStore(size int) *Store { return &Store{size: max(size, 1), active: map[string]*Record{}} }
+func NewStore(size int) *Store {
+	s := &Store{size: max(size, 1), active: map[string]*Record{}}
+	s.reviews = timer.New("review", s.review)
+	return s
+}
 
 // Now is the time of the newest transition or question.
 func (s *Store) Now() time.Time { return s.now }
@@ -192,6 +198,7 @@ func (s *Store) oldest() int {
 
 // Settle ends an incident for good: what comes now is another one.
 func (s *Store) Settle(r *Record) {
+	s.finish(r)
 	s.countResolved(r)
 	if r.harmless && !r.settled {
 		s.harmless--
@@ -210,6 +217,10 @@ func (s *Store) Settle(r *Record) {
 // Touch notes a change at t, after which everything may have recovered.
 func (s *Store) Touch(r *Record, t time.Time) {
 	s.notifier.note(r)
+	if r.OfNodes() && t.After(r.touched) {
+		r.touched = t
+		s.Timers.Wake(&s.reviews, t.Add(reviewAfter))
+	}
 	switch {
 	case r.isOpen():
 		r.recovered = time.Time{}
@@ -245,6 +256,9 @@ func (s *Store) merge(r, into *Record) {
 		into.Open.Outages[service] = since
 	}
 	into.take(&r.counts)
+	if r.isNamed && !into.isNamed {
+		into.named, into.isNamed = r.named, true
+	}
 	into.Evidence.Take(&r.Evidence)
 	into.Timeline.Take(&r.Timeline)
 	s.depart(r, incident.Merged, into.id)
@@ -253,29 +267,6 @@ func (s *Store) merge(r, into *Record) {
 		s.shown = slices.Delete(s.shown, i, i+1)
 	}
 	s.Touch(into, r.recovered)
-}
-
-// NodeLoss are the facts about some silences, as of now.
-func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
-	return &verdict.NodeLoss{
-		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
-		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes),
-	}
-}
-
-// decide weighs the hypotheses about an incident.
-func (s *Store) decide(r *Record) verdict.Decision {
-	if r.withdrawn {
-		return verdict.Withdrawn("withdrawn: " + watchWasLate)
-	}
-	if !r.OfNodes() {
-		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers})
-	}
-	silences := make([]verdict.Silence, 0, len(r.Silences))
-	for _, x := range r.Silences {
-		silences = append(silences, *x)
-	}
-	return verdict.OfNodes(s.NodeLoss(silences, r.KnownNodes))
 }
 
 // AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
@@ -291,7 +282,7 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	r.Open.Addresses[key] = t
 	if r.harmless {
-		s.Timers.Wake(&r.timer, t.Add(Quiet))
+		s.Timers.Wake(&r.timer, t.Add(stuckAfter))
 	}
 }
 

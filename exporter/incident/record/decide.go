@@ -1,0 +1,117 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// NodeLoss are the facts about some silences, as of now.
+func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
+	return &verdict.NodeLoss{
+		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
+		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes),
+	}
+}
+
+// decide is the decision about an incident. Once the incident is over for good, it only changes if silences that followed explain it.
+func (s *Store) decide(r *Record) verdict.Decision {
+	switch {
+	case r.withdrawn:
+		return verdict.Withdrawn("withdrawn: " + watchWasLate)
+	case !r.OfNodes():
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers})
+	case r.final != nil:
+		return *r.final
+	}
+	return s.weigh(r)
+}
+
+// weigh weighs the hypotheses about an incident of nodes, as of now.
+func (s *Store) weigh(r *Record) verdict.Decision {
+	return r.weigh(s.NodeLoss(nil, r.KnownNodes))
+}
+
+// weigh weighs the hypotheses about an incident with the facts that are the same for all.
+func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
+	f.Silences, f.Nodes = make([]verdict.Silence, 0, len(r.Silences)), r.KnownNodes
+	for _, x := range r.Silences {
+		f.Silences = append(f.Silences, *x)
+	}
+	return verdict.OfNodes(f)
+}
+
+// finish keeps the decision about an incident of nodes that is over for good: what decided it is forgotten after an hour.
+func (s *Store) finish(r *Record) {
+	if r.OfNodes() && r.final == nil && r.into == nil {
+		d := s.weigh(r)
+		r.final = &d
+	}
+}
+
+const (
+	// reviewAfter is how long after a change the verdicts are reviewed. They are reviewed reviewEvery after that for reviewFor: some
+	// depend on how long a silence lasts.
+	reviewAfter = time.Second
+	reviewEvery = 5 * time.Second
+	reviewFor   = 30 * time.Second
+	// maxReviewed bounds the incidents of one review. More are soon one incident.
+	maxReviewed = 50
+)
+
+// review notes verdicts that differ from the ones before, of the incidents that changed a short time ago.
+func (s *Store) review(t time.Time) {
+	f := s.NodeLoss(nil, 0)
+	reviewed, again := 0, false
+	for _, r := range slices.Backward(s.shown) {
+		if !r.OfNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
+			continue
+		}
+		if reviewed++; reviewed > maxReviewed {
+			break
+		}
+		f.Nodes = max(f.Nodes, r.KnownNodes)
+		s.revise(r, t, r.weigh(f))
+		again = true
+	}
+	s.revisit(f, t)
+	if again {
+		s.Timers.Wake(&s.reviews, t.Add(reviewEvery))
+	}
+}
+
+// revisit decides anew about nodes that seemed to be at fault by themselves, or that nobody could decide about, if what happened to others since
+// tells more.
+func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
+	inTurn, revisited := verdict.InTurn(f) != nil, 0
+	for _, r := range slices.Backward(s.shown) {
+		n := len(r.Silences)
+		if n == 0 || r.final == nil || r.withdrawn || r.Silences[n-1].Began.Before(t.Add(-time.Hour)) {
+			continue
+		}
+		open := r.final.Verdict == verdict.Undecided
+		if revisited++; revisited > maxReviewed || !open && !(inTurn && r.final.Verdict == verdict.Node) {
+			continue
+		}
+		if d := r.weigh(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
+			r.final = &d
+			s.revise(r, t, d)
+		}
+	}
+}
+
+// revise adds an evidence entry if the verdict is another than before.
+func (s *Store) revise(r *Record, t time.Time, d verdict.Decision) {
+	if r.isNamed && r.named != d.Verdict {
+		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: t, Name: "from " + r.named.String() + " to " + d.Verdict.String()}
+		for _, x := range d.Considered {
+			if x.Verdict == d.Verdict {
+				e.Name += ": " + x.Because
+			}
+		}
+		r.Evidence.Add(e)
+	}
+	r.named, r.isNamed = d.Verdict, true
+}
