@@ -62,6 +62,12 @@ func NotMarkedRemedy(nodes string, managed bool) string {
 	return look + "Then find out why " + nodes + " sent no heartbeats. " + fmt.Sprintf(out, "NODE")
 }
 
+// ClockRemedy is for a node whose clock was set back.
+func ClockRemedy(node string) string {
+	return "Repair the time synchronisation of " + node + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are well: " +
+		"the node controller takes renewals only forward, so the node is lost until its clock passes the time of its last heartbeat."
+}
+
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
 func ShortGracePeriodRemedy(g GracePeriod) string {
 	if g.Managed {

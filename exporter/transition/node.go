@@ -88,6 +88,21 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
 }
 
+// ClockSetBack means that the node's clock was set back. Its renewals do not count until they pass the newest one before.
+type ClockSetBack struct {
+	At
+	Node string
+	// By is how far, as far as the renewals show.
+	By time.Duration
+}
+
+// Fields are the names for a structured log line.
+func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x ClockSetBack) String() string {
+	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until they pass the last one before", x.Node, round(x.By))
+}
+
 // HeartbeatsWereInTime means that the watch has shown the heartbeats of a silence late: by the node's clock they were in time.
 type HeartbeatsWereInTime struct {
 	At

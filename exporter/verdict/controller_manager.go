@@ -9,9 +9,9 @@ import (
 // controllerManager: the node controller marked a node although it must have seen a recent heartbeat, or leaves silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
 	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
-	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 })
-	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain })
-	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked })
+	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
+	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
+	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
 	switch {
 	case inTime > 0:
 		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes"))

@@ -11,6 +11,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}
+	if n := f.each(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
+		return Yes, clockText(&f.Silences[0])
+	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {
 		return Unknown, blindText
 	}
@@ -38,4 +41,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return No, "no heartbeat was late"
 	}
 	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-len(nodesOf(f.Silences)), "node", "nodes"))
+}
+
+// clockText says that the clock of a node was set back.
+func clockText(s *Silence) string {
+	return "the clock of " + s.Node + " was set back by " + phrase.Duration(s.ClockBack) + ": its heartbeats arrive, but do not count until they pass the last one before"
 }

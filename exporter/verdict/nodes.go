@@ -34,6 +34,8 @@ type Silence struct {
 	Read bool
 	// Unseen: kubeflap saw only status reports, which may be 5 min apart. So Began is when the node was marked.
 	Unseen bool
+	// ClockBack is how far the node's clock was set back, 0 if it was not: it sends heartbeats that do not count.
+	ClockBack time.Duration
 	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
 	NotReady bool
 	// Labels say what the node shares with others; nil if they are not known.

@@ -47,3 +47,12 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.close(r, n, x.Time)
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
+
+// clockSetBack takes in that a node's clock was set back: a silence that lasts, or begins now, is none of its kubelet or its network.
+func (l *nodes) clockSetBack(x transition.ClockSetBack) {
+	n := l.hear(x.Node, x.Time)
+	n.setBack, n.setBackBy = x.Time, x.By
+	if s := n.silence; s != nil && s.Ended.IsZero() {
+		s.ClockBack = x.By
+	}
+}

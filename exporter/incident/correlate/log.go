@@ -64,6 +64,8 @@ func (l *Log) observe(x transition.Transition) {
 		l.records.LearnGracePeriod(x)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
+	case transition.ClockSetBack:
+		l.nodes.clockSetBack(x)
 	case transition.HeartbeatsWereInTime:
 		l.nodes.wereInTime(x)
 	case transition.HeartbeatMissed:

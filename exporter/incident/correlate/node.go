@@ -44,6 +44,9 @@ type node struct {
 	// trigger is that of the last missed heartbeat, renewed the renewTime of the heartbeat before.
 	trigger uint64
 	renewed time.Time
+	// setBack is when the node's clock was set back, setBackBy how far; zero if it was not since the last heartbeat.
+	setBack   time.Time
+	setBackBy time.Duration
 	// notReady: Ready is not True, after it was.
 	notReady bool
 	record   *record.Record
@@ -259,6 +262,9 @@ func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
 		l.records.History.Add(n.silence)
+		if n.setBack.After(heartbeat) {
+			n.silence.ClockBack = n.setBackBy
+		}
 	}
 	return n.silence
 }

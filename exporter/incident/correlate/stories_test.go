@@ -37,6 +37,10 @@ type fakeNode struct {
 	silent        [][2]float64
 	last          float64
 	reported      float64
+	// setBack is at which second its clock is set back, by how many seconds.
+	setBack, by float64
+	// saved is the renewTime that the node controller holds, which it takes only forward.
+	saved float64
 	unknown, gone bool
 }
 
@@ -97,7 +101,15 @@ func (n *fakeNode) copy() *event.Node {
 }
 
 func (n *fakeNode) lease(t float64) *event.Lease {
-	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(t))}
+	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(n.clock(t)))}
+}
+
+// clock is what the node's clock shows.
+func (n *fakeNode) clock(t float64) float64 {
+	if n.by > 0 && t >= n.setBack {
+		return t - n.by
+	}
+	return t
 }
 
 func (n *fakeNode) isSilent(t float64) bool { return isIn(n.silent, t) }
@@ -201,13 +213,15 @@ func (c *cluster) runs(until int) []incident.Incident {
 			switch {
 			case n.gone:
 			case due && !n.isSilent(t):
-				n.last = t
 				c.heartbeat(n, t)
+				if n.clock(t) > n.saved || n.unknown {
+					n.last, n.saved = t, n.clock(t)
+				}
 				if n.unknown {
 					c.ready(n, event.StatusTrue, "KubeletReady")
 				}
 			case isIn(c.holds, t):
-			case !n.unknown && n.isSilent(t) && t-n.last > c.grace+3 && tenth%50 == 0: // each monitor period
+			case !n.unknown && (n.isSilent(t) || n.by > 0) && t-n.last > c.grace+3 && tenth%50 == 0: // each monitor period
 				c.ready(n, event.StatusUnknown, "NodeStatusUnknown")
 			}
 		}

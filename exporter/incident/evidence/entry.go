@@ -16,6 +16,8 @@ type Kind uint8
 // The kinds, in the order of entries that have the same time: what follows from another stands behind it.
 const (
 	LastHeartbeat Kind = iota + 1
+	// ClockSetBack: heartbeats do not count because the node's clock was set back.
+	ClockSetBack
 	HeartbeatLate
 	HeartbeatMissed
 	NodeUnknown

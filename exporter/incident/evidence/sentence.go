@@ -25,6 +25,8 @@ func (e *Entry) sentence() string {
 		return "kubeflap's watch of " + e.Name + " works again after " + d
 	case LastHeartbeat:
 		return e.nodes() + ": last heartbeat"
+	case ClockSetBack:
+		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they pass the last one before", e.nodes(), d)
 	case HeartbeatLate:
 		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", e.nodes(), d)
 	case HeartbeatMissed:

@@ -119,6 +119,9 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 		if x.Verdict == verdict.ControllerManager && r.NotMarked > 0 {
 			return advice.NotMarkedRemedy(phrase.Some(x.Nodes), s.Managed)
 		}
+		if x.Verdict == verdict.Node && r.clockSetBack() {
+			return advice.ClockRemedy(phrase.Some(x.Nodes))
+		}
 		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command, s.Managed); text != "" {
 			return text
 		}

@@ -2,11 +2,13 @@ package record
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 // summary says in a sentence what happened, and to whom.
@@ -65,9 +67,16 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
+// clockSetBack reports whether the nodes were lost because their clocks were set back.
+func (r *Record) clockSetBack() bool {
+	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.ClockBack == 0 })
+}
+
 func (r *Record) happenedToNode(x *incident.Incident) string {
 	node := "node " + x.Subject
 	switch {
+	case r.clockSetBack():
+		return "the clock of " + node + " was set back by " + phrase.Duration(r.Silences[0].ClockBack) + ", so its heartbeats did not count" + r.turnedText(x)
 	case x.Cause == cause.KubeletRestart:
 		return "the kubelet of " + node + " restarted and reported its pods as not ready until it had probed them"
 	case x.Cause == cause.NodeNotReady:

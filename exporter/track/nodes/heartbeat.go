@@ -63,6 +63,8 @@ type heartbeat struct {
 	every             time.Duration
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
+	// setBack: the clock of the node was set back since the last heartbeat.
+	setBack bool
 	// catchUp are the renewals that the watch shows late; nil if it does not.
 	catchUp *catchUp
 	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
@@ -100,7 +102,7 @@ func (x *Nodes) beat(n *node, t time.Time) {
 		h.previous = h.last
 	}
 	h.last, h.guessed = t, false
-	h.late, h.missed, h.overdue = false, false, false
+	h.late, h.missed, h.overdue, h.setBack = false, false, false, false
 	h.total++
 	x.await(n)
 }
@@ -150,6 +152,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		h.guess(l.Renew, e.Seen)
 		x.await(n)
 	case !h.saved.Before(l.Renew):
+		x.noteSetBack(n, e, l)
 	case n.exists || e.Type == event.Added:
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew

@@ -1,0 +1,17 @@
+package nodes
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// noteSetBack takes in a renewal that does not count, as it is older than the one that the node controller holds: the node's clock was set
+// back. The node controller takes renewTime only forward (node lifecycle controller, tryUpdateNodeHealth), so the node seems silent.
+func (x *Nodes) noteSetBack(n *node, e event.Event, l *event.Lease) {
+	h := &n.heartbeat
+	if h.setBack || e.Type != event.Modified || !l.Renew.Before(h.saved) || h.renewalSeen.IsZero() {
+		return
+	}
+	h.setBack = true
+	x.found.Add(transition.ClockSetBack{At: at(e.Seen), Node: n.name, By: h.saved.Sub(l.Renew) + e.Seen.Sub(h.renewalSeen)})
+}
