@@ -13,7 +13,7 @@ import (
 
 // inSubstance is what both the alerts and the incidents say of each cause.
 var inSubstance = map[string][]string{
-	"node_heartbeat_lost": {"what keeps", "reporting every 10s: load, disk, many containers and images to collect", "etcd", "the grace period as it is"},
+	"node_heartbeat_lost": {"what keeps", "load, disk, many containers and images to collect", "etcd", "the grace period as it is"},
 	"node_not_ready":      {"has its message under Ready (container runtime, network plug-in, disk)", "The grace period plays no part."},
 	"kubelet_restart":     {"From v1.35 on a restart leaves pods Ready; before that, restart kubelets one node at a time."},
 	"probe_failed":        {"(kubectl describe pod) and whether its timeout and failureThreshold fit; a probe that depends on something shared takes all pods out at once."},

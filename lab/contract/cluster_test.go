@@ -18,6 +18,7 @@ type cluster struct {
 	now       time.Time
 	tracker   *track.Tracker
 	collector *metrics.Collector
+	incidents *correlate.Log
 	random    *rand.Rand
 	due       queue
 	serial    int
@@ -69,7 +70,8 @@ func newCluster(start time.Time) *cluster {
 // watch makes a new kubeflap begin to watch: it lists what there is.
 func (c *cluster) watch() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	c.collector = metrics.NewCollector(c.tracker, correlate.New(100), func() time.Time { return c.now })
+	c.incidents = correlate.New(100)
+	c.collector = metrics.NewCollector(c.tracker, c.incidents, func() time.Time { return c.now })
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {
@@ -94,6 +96,7 @@ func (c *cluster) watch() {
 
 func (c *cluster) apply(e event.Event) {
 	for _, x := range c.tracker.Apply(e) {
+		c.incidents.Observe(x)
 		c.collector.Observe(x)
 	}
 }

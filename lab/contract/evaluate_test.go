@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,9 @@ type evaluator struct {
 	first []sample
 }
 
+// metricName finds what annotations query.
+var metricName = regexp.MustCompile(`kubeflap_\w+`)
+
 func newEvaluator(t testing.TB) *evaluator {
 	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
@@ -65,6 +69,11 @@ func newEvaluator(t testing.TB) *evaluator {
 			}
 			return nil
 		})
+		for _, text := range r.Annotations {
+			for _, name := range metricName.FindAllString(text, -1) {
+				e.used[name] = true
+			}
+		}
 	}
 	return e
 }

@@ -96,7 +96,7 @@ func total(t *testing.T, c *cluster, name string) (sum float64) {
 	for _, f := range families {
 		for _, m := range f.Metric {
 			if f.GetName() == name {
-				sum += m.Counter.GetValue()
+				sum += m.Counter.GetValue() + m.Gauge.GetValue()
 			}
 		}
 	}

@@ -1,0 +1,39 @@
+package contract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A kubelet that falls silent for a minute again and again. The alerts ask for the number that the metric, the page and advise have.
+func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	c := newCluster(start)
+	for range 9 {
+		c.join()
+	}
+	c.runUntil(start.Add(time.Minute))
+	c.watch()
+	e := newEvaluator(t)
+	slow := c.anyNode("")
+	told := map[string]bool{}
+	for at := start.Add(90 * time.Second); at.Before(start.Add(15 * time.Minute)); at = at.Add(30 * time.Second) {
+		slow.silent = at.Sub(start)%(90*time.Second) != 0
+		c.runUntil(at)
+		e.scrape(at, gatherer(c), "a")
+		want := fmt.Sprintf("set --node-monitor-grace-period=%.0fs on each", total(t, c, "kubeflap_node_monitor_grace_period_recommended_seconds"))
+		for _, a := range e.evaluate(at) {
+			name, text := a.Labels.Get("alertname"), a.Annotations.Get("description")
+			if asks := strings.Contains(text, "--node-monitor-grace-period="); asks && !strings.Contains(text, want) {
+				t.Errorf("%s: want %q: %s", name, want, text)
+			} else if asks {
+				told[name] = true
+			}
+		}
+	}
+	if !told["KubeflapNodeHeartbeatLost"] || !told["KubeflapGracePeriodTooTight"] {
+		t.Errorf("only told by %v", told)
+	}
+}
