@@ -13,13 +13,18 @@ import (
 // FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
 const FewestToCompare = 3
 
-// ControlPlaneRemedy is for nodes that lost their heartbeats together.
-func ControlPlaneRemedy(g GracePeriod) string {
+// ControlPlaneRemedy is for nodes that lost their heartbeats together, while so many others did not.
+func ControlPlaneRemedy(g GracePeriod, others int) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
 			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	}
-	const look = "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
+	look := "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
+	if others > 0 {
+		look = fmt.Sprintf("If the heartbeats of the other %s are in time, etcd works: check what only these nodes share on the way to the API server, such as a "+
+			"zone, a network, a load balancer or one of several API servers. If not, check etcd's disk and load first, then the API server. ",
+			phrase.Count(others, "node", "nodes"))
+	}
 	switch {
 	case g.Period == 0:
 		return look + "Leave the grace period as it is: it is not the cause."

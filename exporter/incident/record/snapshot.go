@@ -128,7 +128,7 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 	}
 	switch r.Kind {
 	case KindControlPlane:
-		return advice.ControlPlaneRemedy(s.gracePeriod())
+		return advice.ControlPlaneRemedy(s.gracePeriod(), r.KnownNodes-r.nodeCount())
 	case KindGracePeriod:
 		return advice.ShortGracePeriodRemedy(s.gracePeriod())
 	case KindNode:
