@@ -76,7 +76,7 @@ var causeTexts = [cause.Count]causeText{
 		remedy: "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
 			"Let one writer replace them in one update instead of emptying them first.",
 		pending: "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
-		pendingRemedy: "Find out who needs these addresses: the evidence names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
+		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
 			"If the manager is meant to add addresses, name it with --endpoints.known-manager.",
 		advice: "find the client that writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
 		why:    "no controller touches the Endpoints of a Service without a selector: a client deleted them, or wrote them empty first.",

@@ -202,6 +202,8 @@ func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 		{Namespace: "a", Name: "burst", Conflict: true, ResetsWithSelector: 1},
 		{Namespace: "a", Name: "mended", ResetsWithSelector: 3},
 		{Namespace: "a", Name: "emptied", ResetsSelectorless: 2},
+		{Namespace: "a", Name: "foreign", ForeignAddresses: 2},
+		{Namespace: "a", Name: "manual", ForeignAddresses: 1, Conflict: true},
 	}})
 	var got []string
 	for _, x := range r.Recommendations {
@@ -209,7 +211,7 @@ func TestServicesWithManuallyManagedEndpoints(t *testing.T) {
 			got = append(got, string(x.Severity)+" "+string(x.Kind)+" "+x.Service)
 		}
 	}
-	want := []string{"bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied"}
+	want := []string{"bad selector_conflict burst", "warning selector_conflict conflict", "warning endpoints_emptied emptied", "warning foreign_addresses foreign", "warning selector_conflict manual"}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

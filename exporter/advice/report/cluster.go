@@ -43,6 +43,8 @@ type Node struct {
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
+	// ForeignAddresses counts the addresses beside a selector that neither Kubernetes nor a known manager wrote.
+	ForeignAddresses uint64
 	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64

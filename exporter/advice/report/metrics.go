@@ -26,6 +26,7 @@ const (
 	metricMissed         = "kubeflap_node_heartbeats_missed_total"
 	metricVerdict        = "kubeflap_node_verdict"
 	metricConflict       = "kubeflap_service_selector_conflict"
+	metricForeign        = "kubeflap_service_foreign_addresses"
 	metricResets         = "kubeflap_service_endpoints_resets_total"
 	metricBounces        = "kubeflap_service_address_bounces_total"
 	metricLosses         = "kubeflap_service_address_losses_total"
@@ -42,7 +43,7 @@ const (
 func Metrics() []string {
 	return []string{
 		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict,
-		metricResets, metricBounces,
+		metricForeign, metricResets, metricBounces,
 		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
 	}
 }
@@ -176,6 +177,7 @@ func (r *reader) services() []Service {
 		return services[key]
 	}
 	r.each(metricConflict, func(l labels, v float64) { of(l).Conflict = v > 0 })
+	r.each(metricForeign, func(l labels, v float64) { of(l).ForeignAddresses = uint64(v) })
 	r.each(metricBounces, func(l labels, v float64) { of(l).Bounces = uint64(v) })
 	r.each(metricResets, func(l labels, v float64) {
 		if l["selector"] == "true" {

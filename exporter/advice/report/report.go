@@ -74,6 +74,8 @@ const (
 	Undecided Kind = "undecided"
 	// SelectorConflict: a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
+	// ForeignAddresses: a Service has addresses beside its selector that neither Kubernetes nor a known manager wrote.
+	ForeignAddresses Kind = "foreign_addresses"
 	// EndpointsEmptied: someone empties the manually managed Endpoints of a Service without a selector.
 	EndpointsEmptied Kind = "endpoints_emptied"
 	// InPlaceUpdates: pods are updated in place and no readiness gate takes them out of rotation first.

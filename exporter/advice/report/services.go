@@ -15,6 +15,9 @@ func serviceRecommendations(services []Service) (all []Recommendation) {
 		if s.Conflict {
 			all = append(all, conflict(s))
 		}
+		if s.ForeignAddresses > 0 && !s.Conflict {
+			all = append(all, foreign(s))
+		}
 		if s.ResetsSelectorless > 0 {
 			all = append(all, emptied(s))
 		}
@@ -37,6 +40,17 @@ func conflict(s Service) Recommendation {
 		x.Advice += ", then write the Endpoints again"
 	}
 	return x
+}
+
+func foreign(s Service) Recommendation {
+	a := advice.Affected{Cause: cause.ManualWrite, Name: s.Name, Pending: true}
+	return Recommendation{
+		Kind: ForeignAddresses, Severity: Warning, Namespace: s.Namespace, Service: s.Name,
+		Set:      "a selector, and another writer of addresses",
+		Observed: phrase.Count(int(s.ForeignAddresses), "address", "addresses") + " that neither Kubernetes nor a known manager wrote",
+		Advice:   a.Remedy(),
+		Why:      "a ready address gets traffic whoever wrote it, and the controllers of Kubernetes keep only their own objects.",
+	}
 }
 
 func emptied(s Service) Recommendation {
