@@ -123,6 +123,8 @@ func storiesOfServices() []scenario {
 			harm:  300,
 			asked: []asked{{310, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
 			never: noNode + "workload endpoints_controller service_spec update_in_place",
+			// It keeps the other address.
+			advice: "foreign_addresses web",
 		},
 		{
 			name: "the fourth post: pods drained at the load balancer 7 s before their images change, a client that batches for 2 s",
