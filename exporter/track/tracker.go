@@ -50,7 +50,7 @@ type Tracker struct {
 // New makes an empty tracker.
 func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
-	t.controlPlane = controlplane.New(t.watches)
+	t.controlPlane = controlplane.New(t.watches, &t.found)
 	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
 	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.Turn) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)

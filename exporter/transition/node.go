@@ -64,6 +64,8 @@ type NodeLoss struct {
 	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags.
 	GracePeriod time.Duration
 	Managed     bool
+	// ControlPlane is what is known of the control plane at the loss.
+	ControlPlane ControlPlane
 	// Blind: kubeflap's watch was broken in the time since the last heartbeat, so there may have been others.
 	Blind bool
 	// Unseen: the heartbeats of the node cannot be seen, only status reports that may be 5 min apart.

@@ -14,17 +14,17 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
 	switch {
 	case inTime > 0:
-		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes"))
+		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
 	case notMarked > 0:
 		return Yes, fmt.Sprintf("%s silent for longer than the grace period%s and 15s, and still Ready, while the API server answered: the node controller holds back",
-			phrase.Count(notMarked, "node was", "nodes were"), f.graceText())
+			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
 	case perhaps > 0:
 		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller holds back, or its leader has changed, so that each node has a fresh grace period, "+
 			"or the cluster has a longer one", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
 	case f.unseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:
-		return Unknown, "the age of the newest heartbeat at the mark is not known"
+		return Unknown, "the age of the newest heartbeat at the mark is not known" + f.leaderText()
 	}
 	return No, "the node controller marked no node whose heartbeat was in time"
 }

@@ -54,6 +54,8 @@ type NodeLoss struct {
 	Nodes int
 	// GracePeriod is 0 while it is not known. Interval is the longest undisturbed heartbeat interval.
 	GracePeriod, Interval time.Duration
+	// ControlPlane is what its Leases and direct reads have shown.
+	ControlPlane ControlPlane
 	// Rate is how often single nodes fall silent in this cluster.
 	Rate Rate
 }

@@ -39,8 +39,11 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 		return Unknown, unseenText
 	}
 	holds, because := atOnce(f)
+	if names, _ := f.stopped(); holds == Unknown && len(names) > 0 && len(names) < f.ControlPlane.AsOf.APIServers {
+		holds = Yes // an API server stopped when they fell silent
+	}
 	if holds == Yes {
-		return holds, because
+		return holds, because + f.pathText()
 	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {
 		return Unknown, blindText
@@ -49,7 +52,7 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 		return Unknown, beganBlindText
 	}
 	if inTurn, why := inTurn(f); inTurn == Yes {
-		return inTurn, why
+		return inTurn, why + f.pathText()
 	}
 	return holds, because
 }

@@ -102,6 +102,7 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.WatchWorks:
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
+		l.observeControlPlane(x)
 		l.observeService(x)
 	}
 }

@@ -40,6 +40,10 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	l.noteLoss(n, t)
 	if n.silence != nil {
 		r.AddSilence(n.silence)
+		if x.GracePeriod > 0 {
+			l.records.ControlPlane.AsOf = x.ControlPlane
+		}
+		l.addStopped(r, n.silence.Began)
 		if n.silence.ClockBack > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.ClockSetBack, Time: n.setBack, Name: n.name, Duration: n.setBackBy})
 		}

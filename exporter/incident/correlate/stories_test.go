@@ -21,6 +21,10 @@ type cluster struct {
 	// holds are the times in which the node controller sets no node to Unknown, leaders have who leads from which second on.
 	holds   [][2]float64
 	leaders map[int]string
+	// leaderStops is when the leader does not renew its Lease.
+	leaderStops [2]float64
+	// servers are when each API server does not renew its Lease.
+	servers [][][2]float64
 	// reports is how many seconds are between the status reports of a node if kubeflap sees no Leases, else 0.
 	reports int
 	// frozen is when the watch of Leases shows nothing; held are the Leases that it then shows at once.
@@ -32,15 +36,15 @@ type cluster struct {
 
 // fakeNode is a node of a cluster. It is silent between these seconds.
 type fakeNode struct {
-	object        event.Node
-	phase         float64
-	silent        [][2]float64
-	last          float64
-	reported      float64
+	object   event.Node
+	phase    float64
+	silent   [][2]float64
+	last     float64
+	reported float64
 	// setBack is at which second its clock is set back, by how many seconds.
 	setBack, by float64
 	// saved is the renewTime that the node controller holds, which it takes only forward.
-	saved float64
+	saved         float64
 	unknown, gone bool
 }
 
@@ -174,6 +178,12 @@ func (c *cluster) marks(second int, nodes ...int) *cluster {
 	return c
 }
 
+// server is the Lease of an API server.
+func (c *cluster) server(i int) *event.ControlPlaneLease {
+	name := fmt.Sprintf("%s%c", event.LeaseAPIServerPrefix, 'a'+i)
+	return &event.ControlPlaneLease{Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: name}, Host: fmt.Sprintf("master-%d", i+1), Renew: c.now}
+}
+
 // controlPlane lets the leader renew its Lease every 2 s, and each watch send a bookmark every minute.
 func (c *cluster) controlPlane(tenth int) {
 	if tenth%600 == 300 {
@@ -181,7 +191,12 @@ func (c *cluster) controlPlane(tenth int) {
 			c.observe(c.tracker.Apply(event.Event{Seen: c.now, Kind: k, Type: event.Bookmark}))
 		}
 	}
-	if tenth%20 != 0 || len(c.leaders) == 0 {
+	for i, stops := range c.servers {
+		if tenth%100 == 13*(i+1) && !isIn(stops, float64(tenth)/10) {
+			c.is(event.Modified, c.server(i))
+		}
+	}
+	if tenth%20 != 0 || len(c.leaders) == 0 || isIn([][2]float64{c.leaderStops}, float64(tenth)/10) {
 		return
 	}
 	holder, from := "", -1

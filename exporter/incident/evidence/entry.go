@@ -58,6 +58,12 @@ const (
 	NodeRebooted
 	NodeRemoved
 	ServiceRemoved
+	// APIServerStopped and LeaderLate: a Lease of the control plane was not renewed.
+	APIServerStopped
+	LeaderLate
+	LeaderChanged
+	// LeasesRead: Leases were read directly.
+	LeasesRead
 	WatchBroke
 	WatchWorks
 	// VerdictRevised: the verdict is another than before. Name says which, and why.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // sentence says what was seen.
@@ -53,6 +54,23 @@ func (e *Entry) sentence() string {
 		return e.nodes() + ": another bootID: the machine was rebooted"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
+	}
+	return ""
+}
+
+func (e *Entry) controlPlaneSentence() string {
+	switch e.Kind {
+	case APIServerStopped:
+		if e.count > 1 {
+			return fmt.Sprintf("%d API servers (%s first): the last renewals of their Leases for a while", e.count, e.Name)
+		}
+		return e.Name + ": the last renewal of the Lease of this API server for a while"
+	case LeaderLate:
+		return e.Name + ": the last renewal of the leader's Lease for a while"
+	case LeaderChanged:
+		return transition.LeaderChanged{To: e.Name}.String()
+	case LeasesRead:
+		return phrase.Sentence(e.Name) + phrase.Times(e.count)
 	}
 	return ""
 }

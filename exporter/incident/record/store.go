@@ -34,6 +34,8 @@ type Store struct {
 	nodes int
 	// History are the silences of all nodes.
 	History verdict.History
+	// ControlPlane is what its Leases and direct reads have shown.
+	ControlPlane verdict.ControlPlane
 
 	size int
 	// now is the time of the newest transition or question.

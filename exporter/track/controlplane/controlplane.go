@@ -3,18 +3,30 @@
 package controlplane
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// shownWithin is how long ago the watch must have shown a renewal, to show what happens now: a leader renews every 2 s, an API server every 10 s.
-const shownWithin = 15 * time.Second
+const (
+	// shownWithin is how long ago the watch must have shown a renewal, to show what happens now: a leader renews every 2 s, an API server every 10 s.
+	shownWithin = 15 * time.Second
+	// leaderLate is the time after which a leader gives up (client-go, tools/leaderelection, RenewDeadline). serverLate is two lost renewals
+	// of an API server.
+	leaderLate = 10 * time.Second
+	serverLate = 25 * time.Second
+	// serverGone is how long an API server counts that stopped: its Lease stays for an hour (pkg/controlplane, IdentityLeaseGCPeriod).
+	serverGone = 10 * time.Minute
+)
 
 // ControlPlane are the Leases of the control plane.
 type ControlPlane struct {
 	watches *watches.Watches
+	found   *transition.List
 	leases  map[string]*lease
 	// shown is when the watch last showed a renewal.
 	shown time.Time
@@ -22,15 +34,19 @@ type ControlPlane struct {
 
 // lease is a Lease.
 type lease struct {
+	name, host string
 	generation uint32
 	holder     string
 	// held is since when it is known to have this holder.
 	held time.Time
+	// renewed is its renewTime, seen is when that was seen. live: it was renewed since kubeflap watches it, so it is not a leftover.
+	renewed, seen time.Time
+	live, late    bool
 }
 
 // New makes a control plane of which nothing is known.
-func New(watches *watches.Watches) *ControlPlane {
-	return &ControlPlane{watches: watches, leases: map[string]*lease{}}
+func New(watches *watches.Watches, found *transition.List) *ControlPlane {
+	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
 }
 
 // Apply takes in an event of a Lease.
@@ -41,12 +57,52 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	}
 	l := x.leases[o.Name]
 	if l == nil {
-		l = &lease{}
+		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, held: e.Seen, renewed: o.Renew, seen: e.Seen}
 		x.leases[o.Name] = l
 	}
-	x.shown, l.generation = e.Seen, x.watches.Generation(e.Kind)
-	if l.held.IsZero() || l.holder != o.Holder {
+	l.generation, l.host = x.watches.Generation(e.Kind), o.Host
+	x.findLate(e.Seen)
+	if l.holder != o.Holder {
+		if o.Name == event.LeaseControllerManager {
+			x.found.Add(transition.LeaderChanged{At: transition.At{Time: e.Seen}, To: o.Holder})
+		}
 		l.holder, l.held = o.Holder, e.Seen
+	}
+	if o.Renew.Equal(l.renewed) {
+		return
+	}
+	if l.late {
+		x.found.Add(transition.ControlPlaneLeaseRenewed{
+			At: transition.At{Time: e.Seen}, Name: l.name, Silence: e.Seen.Sub(l.seen), InTime: o.Renew.Sub(l.renewed) <= l.limit(),
+		})
+	}
+	x.shown, l.seen = e.Seen, e.Seen
+	l.renewed, l.late, l.live = o.Renew, false, e.Type == event.Modified
+}
+
+// limit is the time after which a Lease is late, 0 if it does not matter.
+func (l *lease) limit() time.Duration {
+	switch {
+	case l.name == event.LeaseControllerManager:
+		return leaderLate
+	case strings.HasPrefix(l.name, event.LeaseAPIServerPrefix):
+		return serverLate
+	}
+	return 0
+}
+
+// findLate finds the Leases that are late, when the watch shows another one.
+func (x *ControlPlane) findLate(t time.Time) {
+	var late []*lease
+	for _, l := range x.leases {
+		if limit := l.limit(); limit > 0 && l.live && !l.late && t.Sub(l.seen) > limit && x.watches.Live(event.KindControlPlaneLease, l.seen) {
+			late = append(late, l)
+		}
+	}
+	slices.SortFunc(late, func(a, b *lease) int { return strings.Compare(a.name, b.name) })
+	for _, l := range late {
+		l.late = true
+		x.found.Add(transition.ControlPlaneLeaseLate{At: transition.At{Time: t}, Name: l.name, Host: l.host, Since: l.seen})
 	}
 }
 
@@ -67,4 +123,21 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 		return time.Time{}, false
 	}
 	return l.held, true
+}
+
+// AsOf is what is known of the control plane at t.
+func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
+	if !x.watches.Live(event.KindControlPlaneLease, t) {
+		return c
+	}
+	c.Time, c.Shown = t, x.shown
+	for _, l := range x.leases {
+		switch {
+		case l.name == event.LeaseControllerManager:
+			c.Leader = true
+		case strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && t.Sub(l.seen) < serverGone:
+			c.APIServers++
+		}
+	}
+	return c
 }

@@ -24,7 +24,7 @@ func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
 
 func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
 	w := watches.New()
-	x := New(40*time.Second, controlplane.New(w), w, &transition.List{})
+	x := New(40*time.Second, controlplane.New(w, &transition.List{}), w, &transition.List{})
 	w.Unavailable(event.Event{Seen: zero, Kind: event.KindLease, Type: event.Unavailable})
 	node := &event.Node{Meta: event.Meta{UID: event.ParseUID("node/node-1"), Name: "node-1"}, Ready: &event.Condition{Status: event.StatusTrue}}
 	for i := range 100 {

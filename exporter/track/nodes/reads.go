@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 const (
@@ -110,8 +111,10 @@ func (x *heartbeats) ApplyRead(e event.Event) {
 		if e.Reason == "" {
 			x.overdue.answers(r.asked)
 		}
+		x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: true, Reason: e.Reason})
 	case event.Unanswered:
 		r.asking = false
+		x.found.Add(transition.LeasesRead{At: at(e.Seen), Reason: e.Reason})
 	}
 }
 

@@ -184,7 +184,7 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 	return transition.NodeLoss{
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(began), GracePeriod: x.period, Managed: x.isManaged(),
-		Labels: x.sharing(n), Unseen: unseen, Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
+		Labels: x.sharing(n), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
 	}
 }
 

@@ -1,0 +1,46 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// observeControlPlane takes in what the Leases of the control plane and direct reads have shown.
+func (l *Log) observeControlPlane(x transition.Transition) {
+	c := &l.records.ControlPlane
+	switch x := x.(type) {
+	case transition.ControlPlaneLeaseLate:
+		c.Late(x)
+		l.records.AddToNodes(leaseStopped(x.Name, x.Since))
+	case transition.ControlPlaneLeaseRenewed:
+		c.Renewed(x)
+	case transition.LeaderChanged:
+		c.Changed(x.Time)
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.LeaderChanged, Time: x.Time, Name: x.To})
+	case transition.LeasesRead:
+		c.Read(x)
+		l.records.AddToNodes(evidence.Entry{Kind: evidence.LeasesRead, Time: x.Time, Name: x.String()})
+	}
+}
+
+// leaseStopped is the evidence that a component of the control plane did not renew its Lease.
+func leaseStopped(name string, since time.Time) evidence.Entry {
+	if name == event.LeaseControllerManager {
+		return evidence.Entry{Kind: evidence.LeaderLate, Time: since, Name: name}
+	}
+	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
+}
+
+// lookBack is how long before a silence a Lease of the control plane may stop for the same cause.
+const lookBack = 15 * time.Second
+
+// addStopped adds the Leases that stopped with a silence.
+func (l *nodes) addStopped(r *record.Record, began time.Time) {
+	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
+		r.Evidence.Add(leaseStopped(name, since))
+	}
+}

@@ -1,0 +1,177 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// aroundBegin is how far the stop of an API server and the beginning of silences with the same cause may lie apart: each renews every 10 s.
+	aroundBegin = 15 * time.Second
+	// maxStops bounds the stops, and the reads, that are kept.
+	maxStops = 100
+)
+
+// ControlPlane is what Leases in kube-system and direct reads have shown of the control plane. The zero value knows nothing.
+type ControlPlane struct {
+	// AsOf is what was known at the newest loss of a node.
+	AsOf    transition.ControlPlane
+	stops   []stop
+	changes []time.Time
+	reads   []transition.LeasesRead
+}
+
+// stop is the time in which a Lease was not renewed; back is zero while it lasts.
+type stop struct {
+	name, host  string
+	since, back time.Time
+}
+
+// Late notes that a Lease is not renewed.
+func (c *ControlPlane) Late(x transition.ControlPlaneLeaseLate) {
+	c.stops = bounded(append(c.stops, stop{name: x.Name, host: x.Host, since: x.Since}))
+}
+
+// Renewed notes that a Lease is renewed again.
+func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
+	if x.InTime {
+		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
+	}
+	for i := range c.stops {
+		if s := &c.stops[i]; s.name == x.Name && s.back.IsZero() {
+			s.back = x.Time
+		}
+	}
+}
+
+// StoppedSince are the Leases that were not renewed since t or later, each with the time of the last renewal.
+func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
+	all := map[string]time.Time{}
+	for _, s := range c.stops {
+		if !s.since.Before(t) {
+			all[s.name] = s.since
+		}
+	}
+	return all
+}
+
+// Changed notes that the leader changed.
+func (c *ControlPlane) Changed(t time.Time) { c.changes = bounded(append(c.changes, t)) }
+
+// Read notes a direct read of Leases.
+func (c *ControlPlane) Read(x transition.LeasesRead) { c.reads = bounded(append(c.reads, x)) }
+
+func bounded[T any](all []T) []T {
+	if len(all) > maxStops {
+		return slices.Delete(all, 0, 1)
+	}
+	return all
+}
+
+// span is the time from the first silence to the end of the last one, or now.
+func (f *NodeLoss) span() (from, to time.Time) {
+	for i, s := range f.Silences {
+		if i == 0 || s.Began.Before(from) {
+			from = s.Began
+		}
+		end := s.Ended
+		if end.IsZero() {
+			end = f.Now
+		}
+		if end.After(to) {
+			to = end
+		}
+	}
+	return from, to
+}
+
+// leaderText says how the leading kube-controller-manager fared meanwhile.
+func (f *NodeLoss) leaderText() string {
+	from, to := f.span()
+	c := &f.ControlPlane
+	for _, s := range c.stops {
+		if s.name == leader && !s.since.After(to) && (s.back.IsZero() || s.back.After(from)) {
+			end := s.back
+			if end.IsZero() {
+				end = f.Now
+			}
+			return "; its leader did not renew its Lease for " + phrase.Duration(end.Sub(s.since))
+		}
+	}
+	for _, t := range c.changes {
+		if !t.Before(from) && !t.After(to) {
+			return "; its leader changed at " + t.UTC().Format(time.TimeOnly)
+		}
+	}
+	if !c.AsOf.Leader {
+		return "; its leader is not known, as kubeflap does not see its Lease in kube-system"
+	}
+	return "; its leader renewed its Lease in time"
+}
+
+// leader and serverPrefix name the Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
+const (
+	leader       = "kube-controller-manager"
+	serverPrefix = "apiserver-"
+)
+
+// stopped are the API servers that stopped renewing their Leases when silences began.
+func (f *NodeLoss) stopped() (names []string, at time.Time) {
+	from, _ := f.span()
+	for _, s := range f.ControlPlane.stops {
+		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
+			name := s.name
+			if s.host != "" {
+				name = s.host + " (Lease " + s.name + ")"
+			}
+			if len(names) == 0 || s.since.Before(at) {
+				at = s.since
+			}
+			names = append(names, name)
+		}
+	}
+	return names, at
+}
+
+// pathText says which component on the path it is, as far as that is known.
+func (f *NodeLoss) pathText() string {
+	names, at := f.stopped()
+	known := f.ControlPlane.AsOf
+	text := ""
+	switch n := known.APIServers; {
+	case len(names) > 0 && len(names) < n:
+		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
+			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
+	case len(names) > 0:
+		text = "; all API servers stopped renewing their Leases, too: etcd"
+	case known.Shown.IsZero() || n == 0 && !known.Leader:
+		text = "; which API server is not known, as kubeflap does not see their Leases in kube-system"
+	case known.Time.Sub(known.Shown) > aroundBegin:
+		text = "; no Lease of the control plane was renewed either: etcd, or the API server that kubeflap uses"
+	case n > 0:
+		text = fmt.Sprintf("; %s renewed in time, so etcd took writes", phrase.Count(n, "Lease of an API server was", "Leases of API servers were"))
+	}
+	return text + f.readText()
+}
+
+// readText says what direct reads have shown meanwhile.
+func (f *NodeLoss) readText() string {
+	from, to := f.span()
+	for _, x := range slices.Backward(f.ControlPlane.reads) {
+		switch {
+		case x.Time.Before(from) || x.Time.After(to):
+		case !x.Answered:
+			return "; the API server did not answer kubeflap's direct reads (" + string(x.Reason) + ")"
+		case x.Reason != "":
+			return "; the API server could not read Leases (" + string(x.Reason) + ")"
+		default:
+			return "; the API server read their Leases from etcd, so they did not reach it"
+		}
+	}
+	return ""
+}
