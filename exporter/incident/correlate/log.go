@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/writers"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -33,6 +34,7 @@ type Log struct {
 	nodes     *nodes
 	pods      *pods
 	services  *services
+	writers   writers.Writers
 	addresses *addresses
 }
 
@@ -41,9 +43,10 @@ func New(size int) *Log {
 	records := record.NewStore(size)
 	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
 	pods := &pods{records, nodes, map[podKey]*pod{}}
-	services := &services{records, map[transition.Service]*service{}}
+	writers := writers.New(records)
+	services := &services{records, writers, map[transition.Service]*service{}}
 	addresses := &addresses{records, nodes, pods, services, map[record.AddressKey]*address{}}
-	return &Log{records: records, nodes: nodes, pods: pods, services: services, addresses: addresses}
+	return &Log{records: records, nodes: nodes, pods: pods, services: services, writers: writers, addresses: addresses}
 }
 
 // Observe takes in transitions, in their order.
@@ -133,24 +136,23 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.OutageEnded:
 		l.services.outageEnded(x)
 	case transition.EndpointsReset:
-		l.services.endpointsReset(x)
+		l.writers.EndpointsReset(x)
 	case transition.EndpointsRewritten:
-		l.services.endpointsRewritten(x)
+		l.writers.EndpointsRewritten(x)
 	case transition.SelectorConflict:
-		l.services.conflict(x)
+		l.writers.Conflict(x)
 	case transition.SelectorConflictEnded:
-		l.services.conflictEnded(x.Service, x.Time)
+		l.writers.ConflictEnded(x.Service, x.Time)
 	case transition.ForeignAddresses:
-		l.services.foreignAddresses(x)
+		l.writers.ForeignAddresses(x)
 	case transition.ForeignAddressesEnded:
-		l.services.foreignEnded(x.Service, x.Object, x.Time)
+		l.writers.ForeignEnded(x.Service, x.Object, x.Time)
 	case transition.AddressesContested:
-		l.services.contested(x)
+		l.writers.Contested(x)
 	case transition.ServiceRemoved:
 		l.services.removed(x)
-		l.services.allForeignEnded(x.Service, x.Time)
 		l.addresses.serviceRemoved(x)
-		l.services.conflictEnded(x.Service, x.Time)
+		l.writers.ServiceRemoved(x)
 	}
 }
 

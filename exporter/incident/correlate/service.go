@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/writers"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
@@ -23,6 +24,7 @@ const (
 // services find the incident of each outage, and of manually managed addresses.
 type services struct {
 	records *record.Store
+	writers writers.Writers
 	lately  map[transition.Service]*service
 }
 
@@ -107,7 +109,7 @@ func (l *services) gainedAddress(x transition.Service, t time.Time) {
 	}
 	s.gained++
 	s.gainedAt = t
-	l.restored(x, t)
+	l.writers.Restored(x, t)
 }
 
 func (l *services) outageStarted(x transition.OutageStarted) {
@@ -161,7 +163,7 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	s.span = s.span.End(t)
 	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted})
 	s.outage, s.record = time.Time{}, nil
-	restore(r, t)
+	writers.Restore(r, t)
 	l.records.Touch(r, t)
 }
 

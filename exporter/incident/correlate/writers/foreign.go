@@ -1,4 +1,4 @@
-package correlate
+package writers
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ func foreignWriter(x transition.Service) record.Subject {
 	return record.Service(x, cause.ManualWrite)
 }
 
-// foreignAddresses takes in that an object has addresses beside the selector. They get traffic, if they are ready, whether an address is lost or not.
-func (l *services) foreignAddresses(x transition.ForeignAddresses) {
+// ForeignAddresses takes in that an object has addresses beside the selector. They get traffic, if they are ready, whether an address is lost or not.
+func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
@@ -34,7 +34,8 @@ func (l *services) foreignAddresses(x transition.ForeignAddresses) {
 	l.records.Touch(r, x.Time)
 }
 
-func (l *services) foreignEnded(x transition.Service, object string, t time.Time) {
+// ForeignEnded takes in that an object has no foreign addresses any more.
+func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
 		return
@@ -50,17 +51,17 @@ func (l *services) foreignEnded(x transition.Service, object string, t time.Time
 	l.records.Touch(r, t)
 }
 
-// allForeignEnded takes in that the Service was deleted.
-func (l *services) allForeignEnded(x transition.Service, t time.Time) {
+// serviceForeignEnded takes in that the Service was deleted.
+func (l Writers) serviceForeignEnded(x transition.Service, t time.Time) {
 	if r := l.records.Find(foreignWriter(x), t); r != nil {
 		for _, object := range slices.Sorted(maps.Keys(r.Open.Foreign)) {
-			l.foreignEnded(x, object, t)
+			l.ForeignEnded(x, object, t)
 		}
 	}
 }
 
-// contested takes in that two writers undo each other's changes of a Service without a selector.
-func (l *services) contested(x transition.AddressesContested) {
+// Contested takes in that two writers undo each other's changes of a Service without a selector.
+func (l Writers) Contested(x transition.AddressesContested) {
 	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)

@@ -1,0 +1,115 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// takenOutFor is how long the upgrade waits after it took the batch out at the load balancer.
+const takenOutFor = 7 * time.Second
+
+// replicas are the pods of the batch and those that are not upgraded.
+const replicas = batch + 2
+
+// stops is how long the old container of each pod of the batch takes to stop. They are spread over more than windows of 2 s and 5 s, and
+// over less than one of 10 s.
+func stops() map[string]time.Duration {
+	return map[string]time.Duration{
+		podName(0): time.Second, podName(1): 5 * time.Second, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
+	}
+}
+
+// batchUpgrade is the incident of the clients: the batch is taken out at the load balancer first, its images change at once, and each container
+// stops in its own time. Each address leaves Endpoints once, and clients that batch updates put it back before.
+func batchUpgrade() Scenario {
+	return Scenario{
+		Name:    "batch-upgrade",
+		Summary: "a batch is taken out at the load balancer, then its images change in place; clients that batch updates put addresses back",
+		Incident: Incident{
+			"workload", "inplace_update", "update_in_place",
+			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
+		},
+		LastLosses: map[string]string{"web": "inplace_update"},
+		Pages: []Page{{
+			Alert: "KubeflapStaleReadds", Object: "Service shop/web",
+			Says: []string{
+				"would have put back 3,", "turn a readiness gate of the pod off before its image changes",
+				"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period",
+			},
+			Remedy: "a readiness gate turned off before the image changes",
+		}},
+		ByRelease: true,
+		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
+		Prepare:   prepareBatchUpgrade,
+		Run:       runBatchUpgrade,
+	}
+}
+
+// prepareBatchUpgrade makes a batch of pods whose readiness probe waits: a new container is not ready at once.
+func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
+	probes := newProbes()
+	return allOf(
+		func() error { return probes.serve(ctx) },
+		func() error {
+			return l.spread(ctx, replicas, func(pod *corev1.Pod) {
+				probes.ready(pod)
+				pod.Spec.Containers[0].ReadinessProbe.InitialDelaySeconds = 5
+			})
+		},
+		func() error { return l.inRotation(ctx, "shop", "web", replicas) },
+	)
+}
+
+func runBatchUpgrade(ctx context.Context, l *Lab) error {
+	l.stopSlowly()
+	clients := newBatchingClients()
+	if err := clients.follow(ctx, l.Client, "shop", "web"); err != nil {
+		return err
+	}
+	return allOf(
+		clients.takeOut,
+		func() error { return poll.Sleep(ctx, takenOutFor) },
+		func() error { return l.upgrade(ctx, "example.com/app:2") },
+		func() error {
+			return l.counted(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+		},
+		func() error {
+			return l.counted(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "ready")
+		},
+		func() error { return clients.settled(ctx, replicas) },
+		func() error { return l.eachLeftOnce(ctx) },
+		func() error { return l.tellsReadds(ctx, clients) },
+	)
+}
+
+// stopSlowly lets each container of the batch stop in its own time.
+func (s *Steps) stopSlowly() {
+	for _, runtime := range s.Cluster.Runtimes {
+		runtime.StopSlowly(func(pod string) time.Duration { return stops()[pod] })
+	}
+}
+
+// eachLeftOnce: what bounces are the sets of the clients, not the Endpoints.
+func (c *Checks) eachLeftOnce(ctx context.Context) error {
+	return c.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
+}
+
+// tellsReadds holds the stale re-adds that kubeflap counts against those that clients made.
+func (c *Checks) tellsReadds(ctx context.Context, clients *batchingClients) error {
+	for _, made := range clients.readds() {
+		window := fmt.Sprintf("%.0fs", made.window.Seconds())
+		if err := c.tells(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
+			return err
+		}
+	}
+	if made := clients.readds()[1]; made.stale == 0 {
+		return fmt.Errorf("the client that batches for %s put nothing back: there was nothing to count", made.window)
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// recipes is the folder of the recipes, seen from the lab's folder.
+const recipes = "../docs/recipes"
+
+// policyUpgrade is the same upgrade with the policies of docs/recipes: the first update of the slices and of Endpoints takes the whole
+// batch out, so no client puts anything back.
+func policyUpgrade() Scenario {
+	return Scenario{
+		Name:       "policy-upgrade",
+		Summary:    "the same upgrade, with policies that edit slices and Endpoints as they are written: nothing is put back",
+		LastLosses: map[string]string{"web": "inplace_update"},
+		NoIncident: true,
+		// Before v1.36, the API has no such policies.
+		Options: cluster.Options{Release: cluster.Newest, Nodes: 2, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return prepareBatchUpgrade(ctx, l) },
+				func() error { return l.applyRecipes(ctx, "drained-slices.yaml", "drained-endpoints.yaml") },
+			)
+		},
+		Run: runPolicyUpgrade,
+	}
+}
+
+func runPolicyUpgrade(ctx context.Context, l *Lab) error {
+	l.stopSlowly()
+	clients := newBatchingClients()
+	if err := clients.follow(ctx, l.Client, "shop", "web"); err != nil {
+		return err
+	}
+	flips := func(to string) error {
+		return l.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", to)
+	}
+	return allOf(
+		clients.takeOut,
+		func() error { return l.drainPods(ctx) },
+		func() error { return poll.Sleep(ctx, takenOutFor) },
+		func() error { return l.upgrade(ctx, "example.com/app:2") },
+		func() error { return flips("not_ready") },
+		func() error { return l.endpointsFollow(ctx) },
+		func() error { return l.replaced(ctx, "example.com/app:2") },
+		func() error { return l.undrainPods(ctx) },
+		func() error { return flips("ready") },
+		func() error { return clients.settled(ctx, replicas) },
+		func() error {
+			for _, made := range clients.readds() {
+				if made.stale > 0 {
+					return fmt.Errorf("the client that batches for %s put %d addresses back", made.window, made.stale)
+				}
+			}
+			return l.tells(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
+		},
+	)
+}
+
+// applyRecipes applies files of docs/recipes as they are.
+func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(recipes, file))
+		if err != nil {
+			return fmt.Errorf("read the recipe: %w", err)
+		}
+		manifests, err := cluster.Manifests(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := s.Cluster.Apply(ctx, "", manifests); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drainPods lists the batch as drained, and waits until the policies act on that.
+func (s *Steps) drainPods(ctx context.Context) error {
+	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
+	for i := range batch {
+		drained.Data[podName(i)] = ""
+	}
+	if _, err := s.Client.CoreV1().ConfigMaps("shop").Create(ctx, drained, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the list of drained pods: %w", err)
+	}
+	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
+	touch := []byte(`{"metadata":{"annotations":{"touched":"x"}}}`)
+	return poll.Until(ctx, patience, "the policies to act", func(ctx context.Context) error {
+		list, err := s.Client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
+		if err != nil {
+			return fmt.Errorf("list slices: %w", err)
+		}
+		for _, slice := range list.Items {
+			would, err := s.Client.DiscoveryV1().EndpointSlices("shop").Patch(ctx, slice.Name, types.MergePatchType, touch, options)
+			if err != nil {
+				return fmt.Errorf("patch slice: %w", err)
+			}
+			if ready := countReady(readinessOf(would)); ready != replicas-batch {
+				return fmt.Errorf("slice %s would have %d ready addresses", slice.Name, ready)
+			}
+		}
+		would, err := s.Client.CoreV1().Endpoints("shop").Patch(ctx, "web", types.MergePatchType, touch, options)
+		if err != nil {
+			return fmt.Errorf("patch Endpoints: %w", err)
+		}
+		return batchIsOut(would)
+	})
+}
+
+func batchIsOut(o *corev1.Endpoints) error {
+	ready, notReady := 0, 0
+	for _, subset := range o.Subsets {
+		ready, notReady = ready+len(subset.Addresses), notReady+len(subset.NotReadyAddresses)
+	}
+	if ready != replicas-batch || notReady != batch {
+		return fmt.Errorf("there are %d ready addresses and %d others in Endpoints", ready, notReady)
+	}
+	return nil
+}
+
+func countReady(addresses map[string]bool) (n int) {
+	for _, ready := range addresses {
+		if ready {
+			n++
+		}
+	}
+	return n
+}
+
+// endpointsFollow waits until the batch is out of Endpoints, too.
+func (s *Steps) endpointsFollow(ctx context.Context) error {
+	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
+		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get Endpoints: %w", err)
+		}
+		return batchIsOut(o)
+	})
+}
+
+// replaced waits until each pod of the batch is Ready with a container of an image.
+func (s *Steps) replaced(ctx context.Context, image string) error {
+	return poll.Until(ctx, patience, "containers of "+image, func(ctx context.Context) error {
+		for i := range batch {
+			pod, err := s.Client.CoreV1().Pods("shop").Get(ctx, podName(i), metav1.GetOptions{})
+			if err != nil {
+				return fmt.Errorf("get pod: %w", err)
+			}
+			if statuses := pod.Status.ContainerStatuses; len(statuses) != 1 || !statuses[0].Ready || statuses[0].RestartCount == 0 {
+				return errors.New(pod.Name + " still has its old container, or is not ready")
+			}
+		}
+		return nil
+	})
+}
+
+// undrainPods ends the draining. No controller watches the ConfigMap: changes of the Service let them write again.
+func (s *Steps) undrainPods(ctx context.Context) error {
+	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete the list of drained pods: %w", err)
+	}
+	return poll.Until(ctx, patience, "the addresses to be back", func(ctx context.Context) error {
+		if err := s.patchService(ctx, "shop", "web", fmt.Sprintf(`{"metadata":{"annotations":{"touched":%q}}}`, time.Now())); err != nil {
+			return err
+		}
+		list, err := s.Client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
+		if err != nil {
+			return fmt.Errorf("list slices: %w", err)
+		}
+		for i := range list.Items {
+			if ready := countReady(readinessOf(&list.Items[i])); ready != replicas {
+				return fmt.Errorf("slice %s has %d ready addresses", list.Items[i].Name, ready)
+			}
+		}
+		return nil
+	})
+}
