@@ -16,6 +16,9 @@ func (e *Entry) sentence() string {
 	if e.Kind >= PodUpdated && e.Kind <= EvictedNotReady {
 		return e.podSentence()
 	}
+	if e.Kind >= APIServerStopped && e.Kind <= LeasesRead {
+		return e.controlPlaneSentence()
+	}
 	d := phrase.Duration(e.Duration)
 	switch e.Kind {
 	case VerdictRevised:
