@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,6 +19,8 @@ type Runtime struct {
 	server *grpc.Server
 	// node and pods number the addresses of its pods.
 	node, pods int
+	// stopping is how long containers of a pod take to stop; nil if they stop at once.
+	stopping atomic.Pointer[func(pod string) time.Duration]
 }
 
 // startRuntime serves the CRI on a socket, for the node of that number.
@@ -65,6 +68,35 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 		}
 	}
 	return fmt.Errorf("no container of pod %s/%s is running", namespace, pod)
+}
+
+// StopSlowly makes the containers of a pod take some time to stop, as one does that finishes its requests first.
+func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
+
+// StopContainer stops a container after the time that it takes.
+func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+	if stopping := r.stopping.Load(); stopping != nil {
+		select {
+		case <-time.After((*stopping)(r.podOf(request.ContainerId))):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	answer, err := r.RemoteRuntime.StopContainer(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("stop container: %w", err)
+	}
+	return answer, nil
+}
+
+// podOf is the name of the pod of a container.
+func (r *Runtime) podOf(container string) string {
+	r.RuntimeService.Lock()
+	defer r.RuntimeService.Unlock()
+	if c := r.RuntimeService.Containers[container]; c != nil {
+		return c.Labels["io.kubernetes.pod.name"]
+	}
+	return ""
 }
 
 // Network turns the node's network on or off, as far as the kubelet is told.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
@@ -46,6 +47,24 @@ func (c *Checks) shows(ctx context.Context, value float64, metric string, labels
 		}
 		if sum := counts.Sum(metric, labels...); sum != value {
 			return fmt.Errorf("it is %v", sum)
+		}
+		return nil
+	})
+}
+
+// tells waits until kubeflap shows exactly this value, if there is a kubeflap.
+func (c *Checks) tells(ctx context.Context, value float64, metric string, labels ...string) error {
+	if c.URL == "" {
+		return nil
+	}
+	what := fmt.Sprintf("kubeflap to show %v as %s%v", value, metric, labels)
+	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
+		counts, err := compare.Scrape(ctx, c.URL+"/metrics")
+		if err != nil {
+			return err
+		}
+		if sum := counts.Sum(metric, labels...); sum != value {
+			return fmt.Errorf("it shows %v", sum)
 		}
 		return nil
 	})

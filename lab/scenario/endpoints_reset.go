@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
@@ -170,6 +171,14 @@ func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips 
 	}
 	if err != nil {
 		return fmt.Errorf("write Endpoints %s/%s: %w", namespace, name, err)
+	}
+	return nil
+}
+
+// annotateEndpoints changes the metadata of an Endpoints object.
+func (s *Steps) annotateEndpoints(ctx context.Context, namespace, name, patch string) error {
+	if _, err := s.Client.CoreV1().Endpoints(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("annotate Endpoints: %w", err)
 	}
 	return nil
 }

@@ -26,7 +26,6 @@ func policyUpgrade() Scenario {
 	return Scenario{
 		Name:       "policy-upgrade",
 		Summary:    "the same upgrade, with policies that edit slices and Endpoints as they are written: nothing is put back",
-		LastLosses: map[string]string{"web": "inplace_update"},
 		NoIncident: true,
 		// Before v1.36, the API has no such policies.
 		Options: cluster.Options{Release: cluster.Newest, Nodes: 2, ControllerManagerPod: true},

@@ -99,8 +99,11 @@ func All(release cluster.Release) []Scenario {
 	all := []Scenario{
 		heartbeatLoss(release),
 		endpointsReset(),
+		overwrittenBefore(),
 		controlPlaneStall(),
 		inPlaceUpgrade(),
+		batchUpgrade(),
+		policyUpgrade(),
 		tightGracePeriod(),
 		causes(release),
 		kubeletRestart(),
