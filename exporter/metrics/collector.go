@@ -29,6 +29,7 @@ type Collector struct {
 	consumers *consumerMetrics
 	pods      *podMetrics
 	verdicts  *verdictMetrics
+	settings  *settingMetrics
 	watches   *watchMetrics
 	groups    []group
 }
@@ -42,7 +43,7 @@ type group struct {
 // NewCollector returns a collector that reads the tracker and the incidents as of now().
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
-		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(),
+		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),
 		nodes: newNodeMetrics(), services: newServiceMetrics(), consumers: newConsumerMetrics(), pods: newPodMetrics(), watches: newWatchMetrics(),
 	}
 	c.groups = []group{
@@ -51,6 +52,7 @@ func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() t
 		{c.consumers.catalogue(), c.consumers.collect},
 		{c.pods.catalogue(), c.pods.collect},
 		{c.verdicts.catalogue(), c.verdicts.collect},
+		{c.settings.catalogue(), c.settings.collect},
 		{c.watches.catalogue(), c.watches.collect},
 	}
 	for i, m := range c.catalogue() {
@@ -143,6 +145,8 @@ type snapshot struct {
 	grace       grace.Setting
 	heartbeats  nodes.Heartbeats
 	recommended time.Duration
+	flags       []grace.Flag
+	short       []pods.ShortTolerations
 	source      string
 	nodes       []nodes.Node
 	services    []endpoints.Service
@@ -160,6 +164,7 @@ func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()
 	s.heartbeats, s.recommended = c.tracker.Heartbeats(), c.incidents.RecommendedGracePeriod(now)
+	s.flags, s.short = c.tracker.ManagerFlags(s.flags[:0]), c.tracker.ShortTolerations(now, s.short[:0])
 	s.nodes = c.tracker.Nodes(now, s.nodes[:0])
 	s.services = c.tracker.Services(now, s.services[:0])
 	s.consumers = c.tracker.Consumers(now, s.consumers[:0])

@@ -78,3 +78,13 @@ func (t *Tracker) GracePeriod() grace.Setting { return asOf(t, time.Time{}, t.no
 
 // Heartbeats is how often the nodes send heartbeats, and who runs the control plane that waits for them.
 func (t *Tracker) Heartbeats() nodes.Heartbeats { return asOf(t, time.Time{}, t.nodes.Heartbeats) }
+
+// ManagerFlags appends the flags that are set in the pods of the kube-controller-manager to into.
+func (t *Tracker) ManagerFlags(into []grace.Flag) []grace.Flag {
+	return asOf(t, time.Time{}, func() []grace.Flag { return t.nodes.ManagerFlags(into) })
+}
+
+// ShortTolerations appends the namespaces with pods that tolerate a node that is not Ready for a short time only to into.
+func (t *Tracker) ShortTolerations(at time.Time, into []pods.ShortTolerations) []pods.ShortTolerations {
+	return asOf(t, at, func() []pods.ShortTolerations { return t.pods.ShortTolerations(into) })
+}

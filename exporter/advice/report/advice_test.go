@@ -301,3 +301,50 @@ func TestAdviceRepeatsTheVerdictsOfIncidents(t *testing.T) {
 		}
 	}
 }
+
+func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
+	flags := func(name string, v float64) Cluster {
+		c := cluster(50*s, ok, ok)
+		c.Flags = map[string]float64{name: v}
+		return c
+	}
+	lost := flags("kube-api-qps", 5)
+	lost.Nodes[0].Missed = 1
+	tolerations := cluster(50*s, ok, ok)
+	tolerations.ShortTolerations = []ShortToleration{{"cart", 2, 30 * s}, {"shop", 10, 10 * s}}
+	cases := []struct {
+		name          string
+		c             Cluster
+		want          []Kind
+		severity      Severity
+		set, why, saw string
+	}{
+		{"the default monitor period", flags("node-monitor-period", 5), nil, "", "", "", ""},
+		{"that of the profile fast", flags("node-monitor-period", 2), nil, "", "", "", ""},
+		{"a long monitor period", flags("node-monitor-period", 20), []Kind{ControllerManagerFlag}, Note, "--node-monitor-period=20s", "up to 40s too late", "2s in fast"},
+		{"more requests than by default", flags("kube-api-qps", 50), nil, "", "", "", ""},
+		{"fewer, and a node was lost", lost, []Kind{ControllerManagerFlag}, Warning, "--kube-api-qps=5", "110 pods take 22s", "20 a second"},
+		{"a small burst", flags("kube-api-burst", 10), []Kind{ControllerManagerFlag}, Note, "--kube-api-burst=10", "beyond the burst", "30 by default"},
+		{"no limit", flags("kube-api-qps", -1), nil, "", "", "", ""},
+		{"one worker", flags("concurrent-service-endpoint-syncs", 1), []Kind{ControllerManagerFlag}, Note, "--concurrent-service-endpoint-syncs=1", "dead addresses", "5 by default"},
+		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "never evicted", "0.1 nodes"},
+		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
+		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
+		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "a flap becomes a restart", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); 5m is the default, and no profile has so little"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := Of(c.c)
+			if got := kinds(r); !slices.Equal(got, c.want) {
+				t.Fatalf("recommendations %v, want %v", got, c.want)
+			}
+			if len(c.want) == 0 {
+				return
+			}
+			x := r.Recommendations[0]
+			if x.Severity != c.severity || !strings.Contains(x.Set, c.set) || !strings.Contains(x.Why, c.why) || !strings.Contains(x.Observed, c.saw) {
+				t.Errorf("%+v", x)
+			}
+		})
+	}
+}

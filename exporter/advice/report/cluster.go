@@ -24,6 +24,9 @@ type Cluster struct {
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
+	// Flags are those of the kube-controller-manager that are read and set, durations in seconds.
+	Flags            map[string]float64
+	ShortTolerations []ShortToleration
 	// Unwatched are the resources that cannot be watched, with the reason.
 	Unwatched []Unwatched
 }

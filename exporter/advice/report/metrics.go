@@ -20,6 +20,9 @@ const (
 	metricRecommended    = "kubeflap_node_monitor_grace_period_recommended_seconds"
 	metricExpected       = "kubeflap_node_heartbeat_interval_expected_seconds"
 	metricManaged        = "kubeflap_control_plane_managed"
+	metricFlag           = "kubeflap_controller_manager_flag"
+	metricShort          = "kubeflap_pods_short_toleration"
+	metricShortest       = "kubeflap_pods_toleration_min_seconds"
 	metricInterval       = "kubeflap_node_heartbeat_interval_seconds"
 	metricLongest        = "kubeflap_node_heartbeat_interval_max_seconds"
 	metricLate           = "kubeflap_node_heartbeats_late_total"
@@ -43,7 +46,7 @@ const (
 func Metrics() []string {
 	return []string{
 		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict,
-		metricForeign, metricResets, metricBounces,
+		metricForeign, metricResets, metricBounces, metricFlag, metricShort, metricShortest,
 		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
 	}
 }
@@ -60,7 +63,8 @@ func FromMetrics(families []*dto.MetricFamily, cluster string) (Cluster, error) 
 	if err := r.check(); err != nil {
 		return Cluster{}, err
 	}
-	c := Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces()}
+	c := Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces(), Flags: map[string]float64{}, ShortTolerations: r.shortTolerations()}
+	r.each(metricFlag, func(l labels, v float64) { c.Flags[l["flag"]] = v })
 	r.each(metricGrace, func(l labels, v float64) { c.Grace, c.GraceSource = inSeconds(v), l["source"] })
 	r.each(metricRecommended, func(_ labels, v float64) { c.Recommended = inSeconds(v) })
 	r.each(metricExpected, func(_ labels, v float64) { c.Expected = inSeconds(v) })
@@ -214,6 +218,19 @@ func (r *reader) namespaces() []Namespace {
 	r.each(metricStaleReadds, func(l labels, v float64) {
 		if w := of(l).window(l["window"]); w != nil {
 			w.StaleReadds += int(v)
+		}
+	})
+	return sortedValues(namespaces)
+}
+
+func (r *reader) shortTolerations() []ShortToleration {
+	namespaces := map[string]*ShortToleration{}
+	r.each(metricShort, func(l labels, v float64) {
+		namespaces[l["namespace"]] = &ShortToleration{Namespace: l["namespace"], Pods: int(v)}
+	})
+	r.each(metricShortest, func(l labels, v float64) {
+		if x := namespaces[l["namespace"]]; x != nil {
+			x.Shortest = inSeconds(v)
 		}
 	})
 	return sortedValues(namespaces)

@@ -72,6 +72,10 @@ const (
 	NodesRebooted Kind = "nodes_rebooted"
 	// Undecided: some nodes were lost, and the evidence does not tell why.
 	Undecided Kind = "undecided"
+	// ControllerManagerFlag: a flag of the kube-controller-manager differs from what the profiles assume, and matters.
+	ControllerManagerFlag Kind = "controller_manager_flag"
+	// ShortTolerations: pods are evicted soon after their node is not Ready.
+	ShortTolerations Kind = "short_tolerations"
 	// SelectorConflict: a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
 	// ForeignAddresses: a Service has addresses beside its selector that neither Kubernetes nor a known manager wrote.
@@ -119,7 +123,7 @@ func Of(c Cluster) Report {
 	b := judge(c)
 	all := []Recommendation{}
 	for _, part := range [][]Recommendation{
-		b.recommendations(), serviceRecommendations(c.Services), inPlaceRecommendations(c), watchRecommendations(c.Unwatched),
+		b.recommendations(), settingRecommendations(c, b), serviceRecommendations(c.Services), inPlaceRecommendations(c), watchRecommendations(c.Unwatched),
 	} {
 		all = append(all, part...)
 	}

@@ -35,3 +35,6 @@ func (x *Nodes) graceChanged() {
 	}
 	x.tell()
 }
+
+// ManagerFlags appends the flags that are set in the pods of the kube-controller-manager to into.
+func (x *Nodes) ManagerFlags(into []grace.Flag) []grace.Flag { return x.grace.Flags(into) }

@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -29,4 +31,64 @@ func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 		tolerates = o.ToleratesNotReady
 	}
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
+}
+
+// shortToleration is the longest time, in seconds, for which a pod tolerates a node that is not Ready, that counts as short: a reboot takes longer.
+const shortToleration = 60
+
+// short are the pods of a namespace that have the same short toleration.
+type short struct {
+	namespace string
+	seconds   uint8
+}
+
+// ShortTolerations are the pods of a namespace that tolerate a node that is not Ready for at most 60 s.
+type ShortTolerations struct {
+	Namespace string
+	Pods      int
+	// Shortest is the least time.
+	Shortest time.Duration
+}
+
+// noteToleration takes in for how long a pod tolerates a node that is not Ready: the shorter of both tolerations.
+func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
+	is := uint8(0)
+	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {
+		if t != nil && !t.Forever && t.Seconds >= 0 && t.Seconds <= shortToleration && (is == 0 || uint8(t.Seconds)+1 < is) {
+			is = uint8(t.Seconds) + 1
+		}
+	}
+	if is != p.short {
+		x.countShort(p, -1)
+		p.short = is
+		x.countShort(p, 1)
+	}
+}
+
+func (x *Pods) countShort(p *Pod, by int) {
+	if p.short == 0 {
+		return
+	}
+	key := short{p.namespace.Name, p.short - 1}
+	if x.short[key] += by; x.short[key] == 0 {
+		delete(x.short, key)
+	}
+}
+
+// ShortTolerations appends the namespaces that have such pods, by name, to into.
+func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
+	all := map[string]*ShortTolerations{}
+	for key, n := range x.short {
+		s := all[key.namespace]
+		if s == nil {
+			s = &ShortTolerations{Namespace: key.namespace, Shortest: shortToleration * time.Second}
+			all[key.namespace] = s
+		}
+		s.Pods += n
+		s.Shortest = min(s.Shortest, time.Duration(key.seconds)*time.Second)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		into = append(into, *all[name])
+	}
+	return into
 }

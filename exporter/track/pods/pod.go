@@ -37,6 +37,8 @@ type Pod struct {
 	everReady bool
 	// replaced: a container was replaced since the last update in place. updateDone: and the pod has been Ready since.
 	replaced, updateDone bool
+	// short is for how many seconds it tolerates a node that is not Ready, plus one; 0 if that is not short.
+	short uint8
 	// cause is why it is not Ready. recovered is what it last recovered from. leaving is why it
 	// goes for good, once it does.
 	cause, recovered, leaving cause.Cause

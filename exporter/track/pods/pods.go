@@ -47,6 +47,8 @@ type Pods struct {
 	stuck map[event.UID]time.Time
 	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
 	onLost map[string]map[string]int
+	// short counts the pods with short tolerations.
+	short map[short]int
 }
 
 // counts are what is counted per namespace.
@@ -66,7 +68,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
 		pods: map[event.UID]*Pod{}, turns: newTurns(), departed: map[event.UID]departure{},
-		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{},
+		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{}, short: map[short]int{},
 	}
 }
 
@@ -117,6 +119,7 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 
 func (x *Pods) set(p *Pod, o *event.Pod) {
 	p.set(o)
+	x.noteToleration(p, o)
 	x.pending.note(p, o)
 	x.countOnLost(p, 1)
 }
@@ -137,6 +140,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 		x.pending.forget(p, id)
 	}
 	x.countOnLost(p, -1)
+	x.countShort(p, -1)
 	x.depart(id, p)
 	x.namespaces.Leave(p.namespace, x.watches.Now())
 	return Change{Services: p.existingServices()}, true

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// ShortToleration are the pods of a namespace that tolerate a node that is not Ready for a short time only, the shortest of it.
+type ShortToleration struct {
+	Namespace string
+	Pods      int
+	Shortest  time.Duration
+}
+
+// flagAdvice is what is said of a flag of the kube-controller-manager whose value differs from what the profiles assume, and matters.
+type flagAdvice struct {
+	name string
+	// differs reports whether the value matters.
+	differs func(value float64, b *heartbeats) bool
+	// assumed is what the profiles have, why is the reason with the value as its argument.
+	assumed, advice string
+	why             func(value float64, b *heartbeats) string
+}
+
+// podsOfANode is how many pods a node may have by default (kubelet, maxPods).
+const podsOfANode = 110
+
+// flagAdvices are the flags of which advice is given. Defaults are those of the kube-controller-manager (app/options, nodelifecycle/config).
+var flagAdvices = []flagAdvice{
+	{
+		name: "node-monitor-period", assumed: "5s in the profiles default, medium and slow, 2s in fast",
+		differs: func(v float64, b *heartbeats) bool { return v > 5 || b.grace > 0 && 4*v > b.grace.Seconds() },
+		advice:  "remove the flag: 5s is the default",
+		why: func(v float64, _ *heartbeats) string {
+			return fmt.Sprintf("the node controller looks at the nodes once in that time: it sees a heartbeat and the end of the grace period up to %s too late.", brief(inSeconds(2*v)))
+		},
+	},
+	{
+		name: "kube-api-qps", assumed: "20 a second by default", advice: "set 20 or more, and --kube-api-burst to half as much again",
+		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 20 },
+		why: func(v float64, _ *heartbeats) string {
+			return fmt.Sprintf("each pod of a lost node is one write: %d pods take %s, and other nodes wait for it.", podsOfANode, brief(inSeconds(podsOfANode/v)))
+		},
+	},
+	{
+		name: "kube-api-burst", assumed: "30 by default", advice: "set 30 or more",
+		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 30 },
+		why: func(_ float64, _ *heartbeats) string {
+			return "writes beyond the burst wait for --kube-api-qps: pods of a lost node are marked, and addresses removed, one after the other."
+		},
+	},
+	{
+		name: "concurrent-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
+		why: func(_ float64, _ *heartbeats) string {
+			return "so many Services have their Endpoints updated at a time: when a node is lost, the others keep dead addresses."
+		},
+	},
+	{
+		name: "concurrent-service-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
+		why: func(_ float64, _ *heartbeats) string {
+			return "so many Services have their EndpointSlices updated at a time: when a node is lost, the others keep dead addresses."
+		},
+	},
+	{
+		name: "node-eviction-rate", assumed: "0.1 nodes a second by default", advice: "remove the flag",
+		differs: func(v float64, _ *heartbeats) bool { return v <= 0 || v > 0.1 },
+		why: func(v float64, _ *heartbeats) string {
+			if v <= 0 {
+				return "pods of a dead node are never evicted, so nothing replaces them."
+			}
+			return "a flap of several nodes evicts the pods of all of them within seconds; the default leaves 10s from node to node."
+		},
+	},
+}
+
+func fewerThan5(v float64, _ *heartbeats) bool { return v < 5 }
+
+// settingRecommendations compare the flags of the controller manager and the tolerations of pods with what the profiles assume.
+func settingRecommendations(c Cluster, b *heartbeats) (all []Recommendation) {
+	for _, f := range flagAdvices {
+		v, set := c.Flags[f.name]
+		if !set || !f.differs(v, b) {
+			continue
+		}
+		all = append(all, Recommendation{
+			Kind: ControllerManagerFlag, Severity: b.ifNodesWereLost(), Set: fmt.Sprintf("--%s=%s", f.name, flagText(f.name, v)),
+			Observed: f.assumed, Advice: f.advice, Why: f.why(v, b),
+		})
+	}
+	if len(c.ShortTolerations) > 0 {
+		all = append(all, shortTolerations(c.ShortTolerations, b))
+	}
+	return all
+}
+
+func flagText(name string, v float64) string {
+	if strings.HasSuffix(name, "-period") {
+		return brief(inSeconds(v))
+	}
+	return fmt.Sprintf("%g", v)
+}
+
+// ifNodesWereLost: settings that decide what a lost node costs are a warning once nodes are lost.
+func (b *heartbeats) ifNodesWereLost() Severity {
+	if slices.ContainsFunc(b.nodes, func(n Node) bool { return n.Missed > 0 }) {
+		return Warning
+	}
+	return Note
+}
+
+func shortTolerations(short []ShortToleration, b *heartbeats) Recommendation {
+	const some = 5
+	pods, shortest := 0, short[0].Shortest
+	var names []string
+	for i, x := range short {
+		pods += x.Pods
+		shortest = min(shortest, x.Shortest)
+		if i < some {
+			names = append(names, fmt.Sprintf("%s (%d, %s)", x.Namespace, x.Pods, brief(x.Shortest)))
+		}
+	}
+	if len(short) > some {
+		names = append(names, fmt.Sprintf("and %d more namespaces", len(short)-some))
+	}
+	compared := "the profiles fast (30s), medium and slow (1m) have no less"
+	if shortest < 30*time.Second {
+		compared = "no profile has so little: fast has 30s, medium and slow have 1m"
+	}
+	return Recommendation{
+		Kind: ShortTolerations, Severity: b.ifNodesWereLost(),
+		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
+		Observed: fmt.Sprintf("%s with at most 1m, in %s; 5m is the default, and %s", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", "), compared),
+		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must move at once",
+		Why:      fmt.Sprintf("a node that misses the grace period once and is back after %s has lost these pods: a flap becomes a restart.", brief(shortest)),
+	}
+}
