@@ -68,6 +68,25 @@ func storiesOfDepartures() []scenario {
 			never: "node shared_path controller_manager grace_period node_rebooted undecided",
 		},
 		{
+			name: "a drain of two nodes takes both addresses of a Service",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).cordon(300, 2).drains(302, 1).drains(302, 2)
+			},
+			harm:     307,
+			asked:    []asked{{310, "planned shop/Deployment/cart"}, {600, "planned shop/Deployment/cart"}},
+			never:    "workload node shared_path controller_manager grace_period undecided",
+			evidence: []string{"the pods left nodes whose departure was announced by a cordon"},
+		},
+		{
+			name: "pods are evicted from nodes that stay, and nothing replaces them in time",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).drains(302, 1).drains(302, 2)
+			},
+			harm:  307,
+			asked: []asked{{310, "workload shop/Deployment/cart"}, {600, "workload shop/Deployment/cart"}},
+			never: "planned node shared_path controller_manager grace_period undecided",
+		},
+		{
 			name: "a reboot daemon cordons, drains and reboots a node",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).cordon(300, 1).drains(302, 1).reboots(340, 430, 1).uncordon(440, 1)

@@ -78,5 +78,14 @@ func storiesOfWatches() []scenario {
 			never: "shared_path controller_manager grace_period planned node_rebooted", open: "reports that are 5 minutes apart do not show when the heartbeats ended",
 			advice: "undecided 2",
 		},
+		{
+			name:     "a node's clock is set back by an hour",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).sets(305, 3, -time.Hour) },
+			harm:     350,
+			asked:    []asked{{360, "node 3"}, {600, "node 3"}},
+			never:    "shared_path controller_manager grace_period planned undecided",
+			evidence: []string{"clock"},
+			advice:   "grace_period_tight; nodes_slow 3",
+		},
 	}
 }

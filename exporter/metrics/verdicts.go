@@ -35,7 +35,7 @@ var possible = []struct {
 }{
 	{incident.ScopeControlPlane, []verdict.Verdict{verdict.SharedPath, verdict.ControllerManager, verdict.GracePeriod, verdict.NodeRebooted, verdict.Planned, verdict.Node, verdict.Undecided}},
 	{incident.ScopeNode, []verdict.Verdict{verdict.Node, verdict.NodeRebooted, verdict.Planned, verdict.SharedPath, verdict.ControllerManager, verdict.Undecided}},
-	{incident.ScopeWorkload, []verdict.Verdict{verdict.Workload, verdict.UpdateInPlace, verdict.Undecided}},
+	{incident.ScopeWorkload, []verdict.Verdict{verdict.Workload, verdict.UpdateInPlace, verdict.Planned, verdict.Undecided}},
 	{incident.ScopeService, []verdict.Verdict{verdict.EndpointsController, verdict.ForeignWriter, verdict.ServiceSpec, verdict.Undecided}},
 }
 

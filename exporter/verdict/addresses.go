@@ -7,6 +7,9 @@ type AddressLoss struct {
 	Cause cause.Cause
 	// Writers are who writes the addresses beside those who should; empty if that was not seen.
 	Writers string
+	// Lost counts the lost addresses, Planned those whose nodes were announced to leave; AnnouncedBy says by what.
+	Lost, Planned int
+	AnnouncedBy   string
 }
 
 // ofCause is the verdict that follows from each cause, and the fact that decides.
@@ -27,7 +30,7 @@ var ofCause = [cause.Count]struct {
 }
 
 // addressVerdicts are the verdicts about a workload or a Service, in the order of their precedence.
-var addressVerdicts = []Verdict{EndpointsController, ForeignWriter, ServiceSpec, UpdateInPlace, Workload, Node}
+var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, ServiceSpec, UpdateInPlace, Workload, Node}
 
 // OfAddresses decides about an incident of a workload or a Service.
 func OfAddresses(f *AddressLoss) Decision {
@@ -48,6 +51,9 @@ func OfAddresses(f *AddressLoss) Decision {
 			{Node, Unknown, "the pods were lost with a node that kubeflap has not seen"},
 			{Workload, No, "the loss follows from the node"},
 		}}
+	}
+	if f.Planned > 0 && f.Planned == f.Lost {
+		is.verdict, is.because = Planned, "the pods left nodes whose departure was announced by "+f.AnnouncedBy
 	}
 	var all []Considered
 	for _, v := range addressVerdicts {

@@ -11,6 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
@@ -40,6 +41,8 @@ type workload struct {
 	replicas int
 	// recreate: it stops its pod before it starts the next.
 	recreate bool
+	// daemon: a DaemonSet has made its pods, one on each node.
+	daemon bool
 }
 
 type step struct {
@@ -71,7 +74,10 @@ func newCluster(start time.Time) *cluster {
 func (c *cluster) watch() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	c.incidents = correlate.New(100)
-	c.collector = metrics.NewCollector(c.tracker, c.incidents, func() time.Time { return c.now })
+	c.collector = metrics.NewCollector(c.tracker, c.incidents, func() time.Time {
+		c.observe(c.tracker.Advance(c.now))
+		return c.now
+	})
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {
@@ -94,11 +100,13 @@ func (c *cluster) watch() {
 	}
 }
 
-func (c *cluster) apply(e event.Event) {
-	for _, x := range c.tracker.Apply(e) {
-		c.incidents.Observe(x)
+func (c *cluster) apply(e event.Event) { c.observe(c.tracker.Apply(e)) }
+
+func (c *cluster) observe(found []transition.Transition) {
+	for _, x := range found {
 		c.collector.Observe(x)
 	}
+	c.incidents.Observe(found...)
 }
 
 func (c *cluster) tell(t event.Type, o event.Object) {
@@ -136,23 +144,22 @@ func idOf(namespace, name string) event.Meta {
 }
 
 // join adds a node, which is not Ready for its first seconds, and whose kubelet renews its Lease every 10 s, up to 4 % later.
-func (c *cluster) join() {
+func (c *cluster) join() *node {
 	name := c.name("node")
-	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
+	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", BootID: "boot", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
 	c.nodes[name] = n
 	o := *n.Node
 	c.tell(event.Added, &o)
 	c.tell(event.Added, &event.Lease{Meta: idOf("kube-node-lease", name), Renew: c.now, DurationSeconds: 40})
 	c.in(c.between(5*time.Second, 40*time.Second), func() {
-		n.Ready = &event.Condition{Status: event.StatusTrue, Transition: c.now}
-		o := *n.Node
-		c.tell(event.Modified, &o)
+		c.turnReady(n, event.StatusTrue, "KubeletReady")
 	})
 	c.in(c.between(0, 10*time.Second), func() { c.beat(n) })
+	return n
 }
 
 func (c *cluster) beat(n *node) {
-	if c.nodes[n.Name] == nil {
+	if c.nodes[n.Name] != n {
 		return
 	}
 	if !n.silent {
@@ -184,7 +191,7 @@ func (c *cluster) replace(n *node) {
 func (c *cluster) anyNode(but string) *node {
 	var names []string
 	for name, n := range c.nodes {
-		if n.Ready.Status == event.StatusTrue && name != but {
+		if n.Ready.Status == event.StatusTrue && name != but && !n.Unschedulable && len(n.Taints) == 0 {
 			names = append(names, name)
 		}
 	}

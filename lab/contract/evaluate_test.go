@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	rulesapi "github.com/prometheus/prometheus/rules"
@@ -37,13 +39,15 @@ type evaluator struct {
 	refs map[string]storage.SeriesRef
 	// first is the first value of each series.
 	first []sample
+	// shown are the series of each instance in its last scrape.
+	shown map[string]map[storage.SeriesRef]bool
 }
 
 // metricName finds what annotations query.
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
 func newEvaluator(t testing.TB) *evaluator {
-	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}}
+	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
 	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
@@ -85,9 +89,10 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string)
 		e.t.Fatal(err)
 	}
 	app := e.storage.Appender(e.t.Context())
+	shown := map[storage.SeriesRef]bool{}
 	put := func(name string, own []*dto.LabelPair, v float64, more ...string) {
 		if e.used[name] {
-			e.append(app, at, append([]string{"__name__", name, "instance", instance, "job", "kubeflap"}, more...), own, v)
+			shown[e.append(app, at, append([]string{"__name__", name, "instance", instance, "job", "kubeflap"}, more...), own, v)] = true
 		}
 	}
 	for _, f := range families {
@@ -108,12 +113,20 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string)
 	}
 	put("kubeflap_build_info", nil, 1)
 	put("up", nil, 1)
+	for ref := range e.shown[instance] {
+		if !shown[ref] { // as a Prometheus does
+			if _, err := app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)); err != nil {
+				e.t.Fatal(err)
+			}
+		}
+	}
+	e.shown[instance] = shown
 	if err := app.Commit(); err != nil {
 		e.t.Fatal(err)
 	}
 }
 
-func (e *evaluator) append(app storage.Appender, at time.Time, target []string, own []*dto.LabelPair, v float64) {
+func (e *evaluator) append(app storage.Appender, at time.Time, target []string, own []*dto.LabelPair, v float64) storage.SeriesRef {
 	var key strings.Builder
 	for _, s := range target {
 		key.WriteString(s + "\xff")
@@ -137,6 +150,7 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 	if !known {
 		e.first = append(e.first, sample{target[1], ref, v})
 	}
+	return ref
 }
 
 // repeat stores the first value of every series, or of those of one metric, once more.

@@ -26,11 +26,16 @@ func (c *cluster) deploy(namespace, name string, replicas int) *workload {
 }
 
 // start starts a pod, and does what follows when it is Ready.
-func (c *cluster) start(w *workload, then func()) {
+func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), then) }
+
+func (c *cluster) startOn(w *workload, n *node, then func()) {
 	p := &event.Pod{
-		Meta: idOf(w.Namespace, c.name(w.Name)), Phase: "Pending", Node: c.anyNode("").Name, Owner: "ReplicaSet/" + w.Name,
+		Meta: idOf(w.Namespace, c.name(w.Name)), Phase: "Pending", Node: n.Name, Owner: "ReplicaSet/" + w.Name,
 		Ready:      &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kubelet"},
 		Containers: []event.Container{{Name: "app", Image: "app:1", State: "waiting"}},
+	}
+	if w.daemon {
+		p.Owner = "DaemonSet/" + w.Name
 	}
 	w.pods = append(w.pods, p)
 	c.tell(event.Added, clone(p))

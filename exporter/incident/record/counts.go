@@ -22,6 +22,9 @@ type counts struct {
 	KnownNodes int
 	// LostAgain counts the addresses that were lost, came back and were lost again.
 	Lost, LostAgain int
+	// Planned counts the lost addresses whose nodes were announced to leave, AnnouncedBy says by what.
+	Planned     int
+	AnnouncedBy string
 	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
 	Turned, TurnedUnknown int
 	// Evicted is how many pods were evicted from nodes that were not Ready.
@@ -97,6 +100,9 @@ func (c *counts) Lose(x transition.AddressLost) {
 	c.Lost++
 	c.ByCause[x.Cause]++
 	c.EffectOn(x.Service).lost++
+	if x.Announced != "" {
+		c.Planned, c.AnnouncedBy = c.Planned+1, x.Announced
+	}
 	if x.Pod.Node != "" {
 		c.AddNode(x.Pod.Node)
 	}

@@ -22,7 +22,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	case r.withdrawn:
 		return verdict.Withdrawn("withdrawn: " + watchWasLate)
 	case !r.OfNodes():
-		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers})
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy})
 	case r.final != nil:
 		return *r.final
 	}

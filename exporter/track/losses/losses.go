@@ -38,6 +38,8 @@ type podFacts interface {
 // nodeFacts are what losses ask of package nodes.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
+	// Announced says what had announced the departure of a node by t; empty if nothing had.
+	Announced(node string, t time.Time) string
 }
 
 // Loss is a ready address that was lost, until its cause is known and it is reported.
@@ -168,6 +170,9 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
 		l.Change.Pod = pod
+	}
+	if why == cause.PodEvicted || why == cause.PodDeleted {
+		l.Change.Announced = q.nodes.Announced(l.Change.Pod.Node, l.Change.Time)
 	}
 	if why.OfNode() {
 		if trigger, ok := q.nodes.Trigger(l.Change.Pod.Node, why); ok {

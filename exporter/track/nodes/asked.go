@@ -99,6 +99,15 @@ func (x *Nodes) Lost(t time.Time) map[string]bool {
 	return lost
 }
 
+// Announced says what had announced the departure of a node by t; empty if nothing had.
+func (x *Nodes) Announced(name string, t time.Time) string {
+	n := x.nodes[name]
+	if n == nil || !n.exists {
+		return ""
+	}
+	return n.departure.Announced(t)
+}
+
 // Trigger identifies what happened to a node, for a loss whose cause lies in it; ok is false if there is no such Node.
 func (x *Nodes) Trigger(name string, why cause.Cause) (trigger uint64, ok bool) {
 	n := x.nodes[name]

@@ -1,0 +1,182 @@
+package contract
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// day is a healthy day. plan does what people and controllers do on it, at times from 0 h to 24 h.
+type day struct {
+	name string
+	plan func(*calendar)
+}
+
+// calendar is when something happens on a day.
+type calendar struct {
+	*cluster
+	busy []time.Time
+}
+
+// at does something at a time of the day. Around it every scrape and evaluation takes place, in quiet hours only some.
+func (c *calendar) at(d time.Duration, do func()) {
+	c.busy = append(c.busy, c.now.Add(d))
+	c.in(d, do)
+}
+
+func (c *calendar) isBusy(t time.Time) bool {
+	for _, b := range c.busy {
+		if d := t.Sub(b); d > -2*time.Minute && d < 16*time.Minute {
+			return true
+		}
+	}
+	return false
+}
+
+func days() []day {
+	hours := func(h float64) time.Duration { return time.Duration(h * float64(time.Hour)) }
+	return []day{
+		{"roll-outs, also of single replicas", func(c *calendar) {
+			for i := range 12 {
+				w := c.workloads[i%5]
+				c.at(hours(1+0.2*float64(i)), func() { c.rollOut(w) })
+			}
+		}},
+		{"nodes are drained, deleted and replaced", func(c *calendar) {
+			for i := range 6 {
+				c.at(hours(1+0.3*float64(i)), func() {
+					n := c.anyNode("")
+					c.cordon(n)
+					c.in(c.drain(n), func() { c.leaves(n); c.joins() })
+				})
+			}
+		}},
+		{"an autoscaler removes four nodes at once, and adds four", func(c *calendar) {
+			for i := range 2 {
+				c.at(hours(2+6*float64(i)), func() {
+					for _, n := range c.sorted()[:4] {
+						c.taint(n, "ToBeDeletedByClusterAutoscaler")
+						c.in(c.drain(n), func() { c.silence(n) })
+						c.in(6*time.Minute, func() { c.leaves(n) })
+					}
+				})
+				c.at(hours(4+6*float64(i)), func() {
+					for range 4 {
+						c.joins()
+					}
+				})
+			}
+		}},
+		{"spot machines are reclaimed with two minutes' notice", func(c *calendar) {
+			for i := range 6 {
+				c.at(hours(1+0.35*float64(i)), func() {
+					n := c.anyNode("")
+					c.taint(n, "aws-node-termination-handler/spot-itn")
+					c.drain(n)
+					c.in(2*time.Minute, func() { c.silence(n) })
+					c.in(5*time.Minute, func() { c.leaves(n); c.joins() })
+				})
+			}
+		}},
+		{"a reboot daemon restarts all nodes, one after the other", func(c *calendar) {
+			for i := range 9 {
+				c.at(hours(1+0.2*float64(i)), func() {
+					n := c.sorted()[i]
+					c.cordon(n)
+					c.in(c.drain(n), func() {
+						c.silence(n)
+						c.in(c.between(90*time.Second, 4*time.Minute), func() { c.boots(n); c.in(30*time.Second, func() { c.uncordon(n) }) })
+					})
+				})
+			}
+		}},
+		{"all nodes are upgraded one by one, and the control plane before them", func(c *calendar) {
+			c.at(hours(1), func() { // the API server restarts, and kubeflap lists anew
+				for _, k := range event.Kinds() {
+					c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Down, Reason: event.ReasonConnectionLost})
+					c.in(8*time.Second, func() { c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Up}) })
+				}
+			})
+			c.at(hours(1.1), c.watch) // kubeflap is drained and starts elsewhere
+			for i := range 9 {
+				c.at(hours(1.5+0.25*float64(i)), func() {
+					n := c.sorted()[i]
+					c.cordon(n)
+					c.in(c.drain(n), func() {
+						c.silence(n)
+						c.in(c.between(3*time.Minute, 8*time.Minute), func() {
+							c.write(n, func(o *event.Node) { o.KubeletVersion = "v1.37.2" })
+							c.boots(n)
+							c.in(30*time.Second, func() { c.uncordon(n) })
+						})
+					})
+				})
+			}
+		}},
+	}
+}
+
+// A Prometheus at each of the usual intervals evaluates all shipped rules over six different days on which nothing is wrong.
+// Not one alert of severity critical or warning fires.
+func TestHealthyDaysPageNobody(t *testing.T) {
+	for _, d := range days() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			d.pagesNobody(t)
+		})
+	}
+}
+
+func (d *day) pagesNobody(t *testing.T) {
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	c := &calendar{cluster: newCluster(start)}
+	for range 9 {
+		c.join()
+	}
+	c.runUntil(start.Add(time.Minute))
+	for i := range 5 {
+		c.deploy("shop", fmt.Sprintf("app-%d", i), []int{3, 3, 5, 1, 2}[i])
+	}
+	c.daemons("monitoring", "node-exporter")
+	c.runUntil(start.Add(2 * time.Minute))
+	c.watch()
+	d.plan(c)
+	intervals := []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}
+	var prometheuses []*evaluator
+	for range intervals {
+		prometheuses = append(prometheuses, newEvaluator(t))
+	}
+	const quietScrape, quietEvaluation = 4 * time.Minute, 12 * time.Minute
+	for at := start.Add(3 * time.Minute); at.Before(start.Add(24 * time.Hour)); at = at.Add(15 * time.Second) {
+		busy, since := c.isBusy(at), at.Sub(start)
+		if !busy && since%quietScrape != 0 {
+			continue
+		}
+		c.runUntil(at)
+		g := gathered(c.cluster)
+		for i, e := range prometheuses {
+			if since%intervals[i] == 0 {
+				e.scrape(at, g, "a")
+			}
+			if since%time.Minute != 0 || !busy && since%quietEvaluation != 0 {
+				continue
+			}
+			for _, a := range e.evaluate(at) {
+				if a.Labels.Get("severity") != "info" {
+					t.Fatalf("scraped every %s: %s fires after %s: %s", intervals[i], a.Labels, since, a.Annotations.Get("description"))
+				}
+			}
+		}
+	}
+}
+
+// gathered is what kubeflap exposes now, for several scrapers.
+func gathered(c *cluster) prometheus.Gatherer {
+	families, err := gatherer(c).Gather()
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, err })
+}
