@@ -13,6 +13,9 @@ import (
 // FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
 const FewestToCompare = 3
 
+// OnlyThese is what to check if some nodes lost their heartbeats together, and others did not.
+const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
+
 // ControlPlaneRemedy is for nodes that lost their heartbeats together, while so many others did not.
 func ControlPlaneRemedy(g GracePeriod, others int) string {
 	if g.Managed {
@@ -21,9 +24,8 @@ func ControlPlaneRemedy(g GracePeriod, others int) string {
 	}
 	look := "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
 	if others > 0 {
-		look = fmt.Sprintf("If the heartbeats of the other %s are in time, etcd works: check what only these nodes share on the way to the API server, such as a "+
-			"zone, a network, a load balancer or one of several API servers. If not, check etcd's disk and load first, then the API server. ",
-			phrase.Count(others, "node", "nodes"))
+		look = "If the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are in time, etcd works: " + OnlyThese +
+			". If not, check etcd's disk and load first, then the API server. "
 	}
 	switch {
 	case g.Period == 0:

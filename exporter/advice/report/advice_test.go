@@ -348,3 +348,20 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 		})
 	}
 }
+
+func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
+	some, all := cluster(50*s, ok, 55*s, 56*s, 57*s, ok, ok), cluster(50*s, 55*s, 56*s, 57*s)
+	for _, x := range []*Cluster{&some, &all} {
+		for i := range x.Nodes {
+			if x.Nodes[i].Longest > 50*s {
+				x.Nodes[i].Verdicts = []verdict.Verdict{verdict.SharedPath}
+			}
+		}
+	}
+	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the other 3 nodes are in time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+		t.Errorf("some nodes: %s", x.Advice)
+	}
+	if x := recommendation(t, Of(all), ControlPlaneLate); !strings.Contains(x.Advice, "etcd first") {
+		t.Errorf("all nodes: %s", x.Advice)
+	}
+}

@@ -203,13 +203,19 @@ func (b *heartbeats) nameSome(nodes []Node) string {
 func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.every) }
 
 func (b *heartbeats) controlPlane(late []Node) Recommendation {
-	return Recommendation{
+	x := Recommendation{
 		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: b.renewalText(),
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
 		Advice: "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
 			"then the API server's load; do not change the grace period",
 		Why: "nodes that are late together have the control plane in common: their heartbeats could not be written.",
 	}
+	if others := len(b.nodes) - len(late); others > 0 && !b.all {
+		x.Advice = "if the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are in time, etcd works: " + advice.OnlyThese +
+			"; if not, check etcd and the API server; do not change the grace period"
+		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page says which label they share."
+	}
+	return x
 }
 
 func (b *heartbeats) severity(nodes []Node) Severity {
