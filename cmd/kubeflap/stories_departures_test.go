@@ -178,5 +178,13 @@ func storiesOfDepartures() []scenario {
 			evidence: []string{"node.cluster.x-k8s.io/esxi-host=esx-7"},
 			advice:   "nodes_rebooted 1,2,3",
 		},
+		{
+			name: "a node that was cordoned and emptied is switched off two hours later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).cordon(300, 1).drains(302, 1).silence(7500, forever, 1)
+			},
+			asked: []asked{{7560, "planned 1"}},
+			never: "node shared_path controller_manager grace_period undecided",
+		},
 	}...)
 }

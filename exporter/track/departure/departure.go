@@ -19,7 +19,7 @@ const (
 )
 
 const (
-	// cordonAnnounces is how long a cordon announces a departure.
+	// cordonAnnounces is how long a cordon announces a departure. A node that was emptied announces it for as long as it stays empty.
 	cordonAnnounces = time.Hour
 	// troubleBefore is how long a node must have been well before a cordon, for the cordon to announce anything: people also cordon
 	// nodes that flap.
@@ -35,6 +35,15 @@ type Departure struct {
 	// cordoned is when the node became unschedulable, zero if it is schedulable. sound: it had been well for long.
 	cordoned time.Time
 	sound    bool
+	// pods counts the running pods that no DaemonSet has made. left: there were some since the cordon.
+	pods int
+	left bool
+}
+
+// Pods takes in how many pods run on the node that no DaemonSet has made, and that are not static.
+func (d *Departure) Pods(n int) {
+	d.pods = n
+	d.left = d.left || n > 0
 }
 
 // Note takes in a Node. troubled is when it was last late or not Ready, isReady whether it is Ready now.
@@ -47,6 +56,7 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 		d.cordoned = time.Time{}
 	case d.cordoned.IsZero():
 		d.cordoned, d.sound = e.Seen, e.Seen.Sub(troubled) > troubleBefore && isReady
+		d.left = d.pods > 0
 	}
 }
 
@@ -72,11 +82,15 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
 	case d.reason != "" && !d.since.After(t):
 		return d.reason, d.name
-	case d.sound && !d.cordoned.IsZero() && !d.cordoned.After(t) && t.Sub(d.cordoned) <= cordonAnnounces:
+	case d.sound && !d.cordoned.IsZero() && !d.cordoned.After(t) && (t.Sub(d.cordoned) <= cordonAnnounces || d.emptied()):
 		return Cordon, ""
 	}
 	return "", ""
 }
+
+// emptied: all pods have left since the cordon, those of DaemonSets aside. Without a pod that was seen to leave, the node may only look empty:
+// kubeflap may not see all namespaces.
+func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
 // Announced says what had announced the departure of a node by t; empty if nothing had.
 func (d *Departure) Announced(t time.Time) string {

@@ -21,6 +21,8 @@ type Nodes struct {
 	heartbeats
 	grace grace.Finder
 	nodes map[string]*node
+	// pods counts the running pods of each node that no DaemonSet has made, and that are not static.
+	pods map[string]int
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
 	// intervals counts the nodes by how often they send heartbeats. told is what was last reported of the grace period.
@@ -54,7 +56,7 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}, intervals: map[time.Duration]int{}}
+	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}, pods: map[string]int{}, intervals: map[time.Duration]int{}}
 	x.overdue.controlPlane = controlPlane
 	x.isManaged = x.grace.IsManaged
 	x.graceChanged()
@@ -90,6 +92,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	x.noteLabels(n, o)
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
+		n.departure.Pods(x.pods[o.Name])
 		n.condition = firstCondition(e, o.Ready)
 		n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 		x.firstHeartbeat(n, e, o.Ready)
@@ -99,6 +102,16 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	n.departure.Note(e, o, n.troubled, n.ready == event.StatusTrue)
 	x.statusHeartbeat(n, e, o.Ready)
 	return x.applyReady(n, e, o.Ready)
+}
+
+// CountPods takes in that pods were started on a node, or are gone. Pods of DaemonSets and static pods do not count.
+func (x *Nodes) CountPods(name string, by int) {
+	if x.pods[name] += by; x.pods[name] == 0 {
+		delete(x.pods, name)
+	}
+	if n := x.nodes[name]; n != nil {
+		n.departure.Pods(x.pods[name])
+	}
 }
 
 // noteBoot reports that a machine was rebooted.

@@ -75,6 +75,15 @@ func (p *Pod) Recovered() cause.Cause { return p.recovered }
 // Leaving is why the pod goes for good; Unknown if it stays.
 func (p *Pod) Leaving() cause.Cause { return p.leaving }
 
+// occupies reports whether the pod runs on a node and would leave it at a drain: a DaemonSet's pods and static pods stay.
+func (p *Pod) occupies() bool {
+	if !p.running || p.node == (text{}) {
+		return false
+	}
+	owner := p.owner.Value()
+	return p.node.Value() != "" && !strings.HasPrefix(owner, "DaemonSet/") && !strings.HasPrefix(owner, "Node/")
+}
+
 func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }

@@ -26,6 +26,7 @@ type nodeFacts interface {
 	ReadySince(node string) (since time.Time, ok bool)
 	UnreadySince(node string) (since time.Time, status event.Status, ok bool)
 	Lost(t time.Time) map[string]bool
+	CountPods(node string, by int)
 }
 
 // Pods are the pods of a cluster.
@@ -118,10 +119,20 @@ func (x *Pods) add(e event.Event, o *event.Pod) {
 }
 
 func (x *Pods) set(p *Pod, o *event.Pod) {
+	node, occupied := p.node, p.occupies()
 	p.set(o)
 	x.noteToleration(p, o)
 	x.pending.note(p, o)
 	x.countOnLost(p, 1)
+	if p.node == node && p.occupies() == occupied {
+		return
+	}
+	if occupied {
+		x.nodes.CountPods(node.Value(), -1)
+	}
+	if p.occupies() {
+		x.nodes.CountPods(p.node.Value(), 1)
+	}
 }
 
 // Delete takes in that a pod was deleted, with its last state if that was seen; ok is false if there was no such pod.
@@ -138,6 +149,9 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	delete(x.stuck, id)
 	if p.pending {
 		x.pending.forget(p, id)
+	}
+	if p.occupies() {
+		x.nodes.CountPods(p.node.Value(), -1)
 	}
 	x.countOnLost(p, -1)
 	x.countShort(p, -1)
