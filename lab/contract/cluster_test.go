@@ -16,15 +16,17 @@ import (
 
 // cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
 type cluster struct {
-	now       time.Time
-	tracker   *track.Tracker
-	collector *metrics.Collector
-	incidents *correlate.Log
-	random    *rand.Rand
-	due       queue
-	serial    int
-	nodes     map[string]*node
-	workloads []*workload
+	now time.Time
+	// bookmarked is when the watches last had a bookmark. They have one about every minute.
+	bookmarked time.Time
+	tracker    *track.Tracker
+	collector  *metrics.Collector
+	incidents  *correlate.Log
+	random     *rand.Rand
+	due        queue
+	serial     int
+	nodes      map[string]*node
+	workloads  []*workload
 }
 
 type node struct {
@@ -128,6 +130,13 @@ func (c *cluster) runUntil(t time.Time) {
 		x.do()
 	}
 	c.now = t
+	if c.tracker == nil || t.Sub(c.bookmarked) < time.Minute {
+		return
+	}
+	c.bookmarked = t
+	for _, k := range event.Kinds() {
+		c.apply(event.Event{Seen: t, Kind: k, Type: event.Bookmark})
+	}
 }
 
 func (c *cluster) between(least, most time.Duration) time.Duration {

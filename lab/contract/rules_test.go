@@ -82,6 +82,7 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
+	known["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
 	// Those of kube-state-metrics, if there is one.
 	known["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
 	known["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
