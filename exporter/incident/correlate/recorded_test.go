@@ -64,8 +64,11 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 			[]string{"etcd's disk and load", "The grace period of 12s is not the cause, but unsafe"},
 		},
 		{
-			"4-in-place-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web", verdict.UpdateInPlace,
-			[]string{"readiness gate", "batch updates for 5s would not have noticed the 4 bounces", "batch for 2s put back and took out 3 addresses again"},
+			"4-batch-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web", verdict.UpdateInPlace,
+			[]string{
+				"readiness gate", "--endpoint-updates-batch-period of the kube-controller-manager to 10s",
+				"3 without batching, 3 if they batch for 2s, 2 if they batch for 5s, none if they batch for 10s",
+			},
 		},
 		{
 			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager", verdict.GracePeriod,

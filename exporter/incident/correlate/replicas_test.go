@@ -127,7 +127,7 @@ func difference(a, b string) (lines []string) {
 }
 
 func TestConsumerBouncesMatchTheMetric(t *testing.T) {
-	events := numbered(t, "../../recording/incidents/4-in-place-upgrade.jsonl.gz")
+	events := numbered(t, "testdata/in-place-bounces.jsonl.gz")
 	log := New(100)
 	f := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	for _, e := range events {
