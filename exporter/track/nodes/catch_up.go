@@ -1,10 +1,10 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/window"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -15,7 +15,7 @@ type catchUp struct {
 	// renewed and seen are the last renewal before the silence, by the node's clock and by kubeflap's.
 	renewed, seen time.Time
 	// intervals are those that were measured before it.
-	intervals window
+	intervals window.Window
 }
 
 // noteLateRenewal takes in a renewal, before it counts as a heartbeat. It returns what it may be the beginning or a part of.
@@ -25,7 +25,7 @@ func (x *Nodes) noteLateRenewal(n *node, e event.Event, renewed time.Time) *catc
 	case e.Type != event.Modified, h.renewed.IsZero(), h.renewalSeen.IsZero(), renewed.Sub(h.renewed) > x.period/2:
 		return nil
 	case h.missed && h.catchUp == nil:
-		return &catchUp{h.renewed, h.renewalSeen, window{slices.Clone(h.intervals.samples)}}
+		return &catchUp{h.renewed, h.renewalSeen, h.intervals.Clone()}
 	}
 	return h.catchUp
 }

@@ -4,7 +4,10 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/reads"
+	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/track/window"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -27,7 +30,7 @@ type heartbeats struct {
 	// marks are the times at which nodes are checked.
 	marks marks
 	// reads are what direct reads of Leases have shown.
-	reads   leaseReads
+	reads   reads.Reads
 	overdue overdue
 }
 
@@ -59,7 +62,7 @@ type heartbeat struct {
 	// duration is the Lease's leaseDurationSeconds. renewals and reports are how often Lease and status are written, by the node's clock; every is
 	// the interval that follows, 0 while the node does not exist.
 	duration          int32
-	renewals, reports rhythm
+	renewals, reports rhythm.Rhythm
 	every             time.Duration
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
@@ -74,10 +77,10 @@ type heartbeat struct {
 	// look is when the node is checked next; zero if no mark of the current interval is left.
 	look                 time.Time
 	total, lates, misses uint64
-	intervals            window
+	intervals            window.Window
 	// leads are how far the node's clock is ahead of kubeflap's, minus the time
 	// of the delivery.
-	leads window
+	leads window.Window
 }
 
 // beat counts a heartbeat seen at t and closes the interval that it ends.
@@ -88,7 +91,7 @@ func (x *Nodes) beat(n *node, t time.Time) {
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
 		interval := t.Sub(h.last)
-		h.intervals.add(t, interval)
+		h.intervals.Add(t, interval)
 		if x.source() == event.KindNode {
 			h.noteSteadiness(interval)
 		}
@@ -131,7 +134,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if x.showsLag(x.nodes[l.Name], e, l) {
 		x.resume(e.Seen)
 	}
-	x.reads.watchShowed(e.Seen, l)
+	x.reads.WatchShowed(e.Seen, l)
 	x.overdue.answers(e.Seen)
 	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {
@@ -158,13 +161,13 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.beat(n, e.Seen)
-		if !h.renewed.IsZero() && h.renewals.learn(l.Renew.Sub(h.renewed)) {
+		if !h.renewed.IsZero() && h.renewals.Learn(l.Renew.Sub(h.renewed)) {
 			x.noteInterval(n)
 		}
 		n.noteRenewal(e, l.Renew)
 		x.caughtUp(n, e.Seen, l.Renew)
 		if x.watches.Live(event.KindLease, e.Seen) {
-			h.leads.add(e.Seen, l.Renew.Sub(e.Seen))
+			h.leads.Add(e.Seen, l.Renew.Sub(e.Seen))
 		}
 	default:
 		// A Lease without a node: a deleted node left it behind, or the
@@ -180,14 +183,14 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
 	}
-	if n.heartbeat.reports.learn(ready.Heartbeat.Sub(n.heartbeat.reported)) {
+	if n.heartbeat.reports.Learn(ready.Heartbeat.Sub(n.heartbeat.reported)) {
 		x.noteInterval(n)
 	}
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
 	n.heartbeat.posted = e.Seen
 	if x.source() == event.KindNode {
-		x.reads.shown = e.Seen
+		x.reads.WatchShowedReport(e.Seen)
 		x.overdue.answers(e.Seen)
 		x.CountLate(e.Seen)
 	}
@@ -261,7 +264,7 @@ func (x *Nodes) forgetLease(name string) {
 }
 
 // LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
-func (x *heartbeats) LeaseWatchBroke() { x.reads.ahead = nil }
+func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
 // WatchWorks takes in that a watch works again after a break.
 func (x *heartbeats) WatchWorks(e event.Event) {

@@ -3,6 +3,7 @@ package nodes
 import (
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -11,45 +12,9 @@ const (
 	// nodeLeaseRenewIntervalFraction).
 	renewInterval = 10 * time.Second
 	// shortestInterval and longestInterval bound what a Lease may claim.
-	shortestInterval = time.Second
+	shortestInterval = rhythm.Shortest
 	longestInterval  = time.Minute
-	// regularAfter is how many intervals in a row must agree before they are taken for a rule; regularMost is larger, so that a few odd ones
-	// change nothing.
-	regularAfter = 4
-	regularMost  = 8
 )
-
-// rhythm is how often something happens that happens regularly. It is exact only for intervals that its own kind of heartbeat has: a slow
-// kubelet has none.
-type rhythm struct {
-	every  time.Duration
-	agreed uint8
-}
-
-// learn takes in an interval, and reports whether known may have changed. Intervals agree to a second or a tenth: lastHeartbeatTime has full seconds.
-func (r *rhythm) learn(d time.Duration) bool {
-	was := r.known()
-	switch diff := d - r.every; {
-	case d < shortestInterval:
-		return false // one heartbeat that was written twice
-	case r.agreed == 0:
-		r.every, r.agreed = d, 1
-	case diff.Abs() <= max(r.every/10, time.Second):
-		r.every += diff / 8
-		r.agreed = min(r.agreed+1, regularMost)
-	default:
-		r.agreed--
-	}
-	return r.known() != was
-}
-
-// known is the interval to the second, 0 if there is none.
-func (r *rhythm) known() time.Duration {
-	if r.agreed < regularAfter {
-		return 0
-	}
-	return max(r.every.Round(time.Second), shortestInterval)
-}
 
 // interval is how often the node sends heartbeats while nothing delays it: a quarter of its Lease's duration, or what it does more often.
 // Only what is regular shortens it, as a status report every 4 s (nodeStatusUpdateFrequency).
@@ -58,8 +23,8 @@ func (h *heartbeat) interval() time.Duration {
 	if h.duration > 0 {
 		every = min(max(time.Duration(h.duration)*time.Second/4, shortestInterval), longestInterval)
 	}
-	for _, r := range [...]*rhythm{&h.renewals, &h.reports} {
-		if known := r.known(); known > 0 {
+	for _, r := range [...]*rhythm.Rhythm{&h.renewals, &h.reports} {
+		if known := r.Known(); known > 0 {
 			every = min(every, known)
 		}
 	}

@@ -31,10 +31,10 @@ func TestIntervalOfANodeFollowsItsLeaseAndWhatIsRegular(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := heartbeat{duration: c.duration}
 			for _, d := range c.renewals {
-				h.renewals.learn(d)
+				h.renewals.Learn(d)
 			}
 			for _, d := range c.reports {
-				h.reports.learn(d)
+				h.reports.Learn(d)
 			}
 			if got := h.interval(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)

@@ -148,7 +148,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
 				At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period,
-				Read: !x.reads.proven.Before(mark), Loss: x.loss(n),
+				Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
 			})
 		}
 	}

@@ -12,16 +12,6 @@ import (
 
 var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestIntervalsThatNobodyAsksForTakeNoMoreRoom(t *testing.T) {
-	var w window
-	for i := range 1000 {
-		w.add(zero.Add(time.Duration(10*i)*time.Second), time.Hour-time.Duration(i)*time.Second)
-	}
-	if len(w.samples) != 61 {
-		t.Errorf("%d samples of ten minutes, want 61", len(w.samples))
-	}
-}
-
 func TestNodesThatComeAndGoWhileLeasesCannotBeWatchedLeaveNothingBehind(t *testing.T) {
 	w := watches.New()
 	x := New(40*time.Second, controlplane.New(w, &transition.List{}), w, &transition.List{})

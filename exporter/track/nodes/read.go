@@ -63,7 +63,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	}
 	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
-	lead, ok := h.leads.max(t)
+	lead, ok := h.leads.Max(t)
 	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
 	return v
 }
@@ -71,7 +71,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 // longestInterval is the longest interval between heartbeats in the last ten minutes, including the current one as far as it
 // could be seen.
 func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
-	longest, _ := n.heartbeat.intervals.max(t)
+	longest, _ := n.heartbeat.intervals.Max(t)
 	start := x.intervalStart(n)
 	if start.IsZero() {
 		return longest

@@ -1,14 +1,18 @@
-package nodes
+// Package window has the largest value of the last ten minutes.
+package window
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxWindow is for how long a value counts.
 const maxWindow = 10 * time.Minute
 
-// window finds the largest value of the last ten minutes. It keeps
+// Window finds the largest value of the last ten minutes. It keeps
 // only values that can still become the largest: each is smaller and newer than
 // the one before it.
-type window struct {
+type Window struct {
 	samples []sample
 }
 
@@ -17,7 +21,8 @@ type sample struct {
 	value time.Duration
 }
 
-func (w *window) add(at time.Time, value time.Duration) {
+// Add takes in a value.
+func (w *Window) Add(at time.Time, value time.Duration) {
 	w.expire(at)
 	keep := len(w.samples)
 	for keep > 0 && w.samples[keep-1].value <= value {
@@ -26,8 +31,8 @@ func (w *window) add(at time.Time, value time.Duration) {
 	w.samples = append(w.samples[:keep], sample{at.UnixNano(), value})
 }
 
-// max is the largest value of the ten minutes before t; ok says that there is one.
-func (w *window) max(t time.Time) (value time.Duration, ok bool) {
+// Max is the largest value of the ten minutes before t; ok says that there is one.
+func (w *Window) Max(t time.Time) (value time.Duration, ok bool) {
 	w.expire(t)
 	if len(w.samples) == 0 {
 		return 0, false
@@ -35,7 +40,7 @@ func (w *window) max(t time.Time) (value time.Duration, ok bool) {
 	return w.samples[0].value, true
 }
 
-func (w *window) expire(t time.Time) {
+func (w *Window) expire(t time.Time) {
 	oldest := t.Add(-maxWindow).UnixNano()
 	gone := 0
 	for gone < len(w.samples) && w.samples[gone].at < oldest {
@@ -45,3 +50,6 @@ func (w *window) expire(t time.Time) {
 		w.samples = w.samples[:copy(w.samples, w.samples[gone:])]
 	}
 }
+
+// Clone is a copy.
+func (w *Window) Clone() Window { return Window{slices.Clone(w.samples)} }
