@@ -22,10 +22,34 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	if svc == nil || s.quiet {
 		return
 	}
-	if before > 0 && after == 0 {
+	// If pods match the selector, the controller put right what somebody had edited.
+	restored := svc.selector && s.derived(key, svc.uid) > 0
+	if before > 0 && after == 0 && !restored {
 		svc.resets[svc.selector]++
 		s.note(seen, "service %s: hand-written addresses reset", key)
 	}
+}
+
+// derived is the number of addresses that stand for pods, in the Endpoints and in the slices.
+func (s *state) derived(key types.NamespacedName, uid types.UID) int {
+	n := 0
+	if object := s.endpoints[key]; object != nil {
+		for _, subset := range object.Subsets {
+			n += len(subset.Addresses) + len(subset.NotReadyAddresses)
+		}
+		n -= handWritten(object)
+	}
+	for _, slice := range s.slices {
+		if serviceOf(slice) != key || ownedByAnother(slice, uid) {
+			continue
+		}
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.TargetRef != nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // handMade is the number of such addresses in slices that someone made by hand.

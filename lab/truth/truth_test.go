@@ -196,3 +196,19 @@ func TestResetIsKnownByTheSelector(t *testing.T) {
 	w.lose(written)
 	w.expect(t, 2, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
 }
+
+func TestWhatTheControllerPutsRightIsNoReset(t *testing.T) {
+	edited := &corev1.Endpoints{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "s"},
+		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{
+			{IP: "192.0.2.1", TargetRef: &corev1.ObjectReference{UID: "pod"}}, {IP: "192.0.2.2"},
+		}}},
+	}
+	right := edited.DeepCopy()
+	right.Subsets[0].Addresses = right.Subsets[0].Addresses[:1]
+	for _, pods := range [][]runtime.Object{{right}, {aSlice("s-1", true, false), &corev1.Endpoints{ObjectMeta: edited.ObjectMeta}}} {
+		w := newWorld(append([]runtime.Object{aService("1"), edited}, pods[:len(pods)-1]...)...)
+		w.see(pods[len(pods)-1])
+		w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
+	}
+}
