@@ -46,6 +46,44 @@ func TestAMarkAlthoughTheHeartbeatWasInTime(t *testing.T) {
 	}
 }
 
+// The write of a mark hangs while renewals arrive. When it was made, its lastTransitionTime tells by the controller's clock, and the leader's Lease how
+// that clock differs: here it is 30 s ahead.
+func TestAMarkWhoseWriteHungIsAsOldAsTheControllersClockSays(t *testing.T) {
+	const ahead = 30
+	for _, c := range []struct {
+		name   string
+		leads  bool
+		last   int
+		age    time.Duration
+		inTime bool
+	}{
+		{"the node renewed all the time", true, 120, 8300 * time.Millisecond, true},
+		{"the node had been silent, and came back while the write hung", true, 60, 48300 * time.Millisecond, false},
+		{"no Lease of the controller manager shows its clock", false, 120, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aNode("node-1", ready, -1000), lease("node-1", 0)).lists(event.KindControlPlaneLease, leader("one", ahead))
+			for at := 2; at <= 126; at += 2 {
+				s.at(float64(at))
+				if at%10 == 0 && (at <= c.last || at >= 110) {
+					s.modified(lease("node-1", float64(at)))
+				}
+				// It cannot write from 100 s on.
+				if c.leads && at < 100 {
+					s.at(float64(at) + 0.3).modified(leader("one", float64(at+ahead)))
+				}
+			}
+			s.at(126.5).modified(unknownSince("node-1", 107+ahead))
+			all := of[transition.NodeReadyChanged](s)
+			if len(all) != 1 {
+				t.Fatalf("changes %v, want one", all)
+			}
+			equal(t, "age of the newest heartbeat that the controller must have seen", all[0].Loss.MarkedAge, c.age)
+			equal(t, "in time", all[0].Loss.InTime(), c.inTime)
+		})
+	}
+}
+
 func TestARebootIsAnotherBootID(t *testing.T) {
 	boot := func(id string) *event.Node {
 		n := aNode("node-1", ready, -1000)

@@ -42,7 +42,15 @@ type lease struct {
 	// renewed is its renewTime, seen is when that was seen. live: it was renewed since kubeflap watches it, so it is not a leftover.
 	renewed, seen time.Time
 	live, late    bool
+	// delays are the last times from a renewTime to its arrival, the difference of the clocks included.
+	delays []time.Duration
 }
+
+const (
+	// maxDelays is how many delays count, minDelays how many there must be: half a minute of a leader's renewals, and a quarter.
+	maxDelays = 16
+	minDelays = 8
+)
 
 // New makes a control plane of which nothing is known.
 func New(watches *watches.Watches, found *transition.List) *ControlPlane {
@@ -66,7 +74,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		if o.Name == event.LeaseControllerManager {
 			x.found.Add(transition.LeaderChanged{At: transition.At{Time: e.Seen}, To: o.Holder})
 		}
-		l.holder, l.held = o.Holder, e.Seen
+		l.holder, l.held, l.delays = o.Holder, e.Seen, nil
 	}
 	if o.Renew.Equal(l.renewed) {
 		return
@@ -75,6 +83,12 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		x.found.Add(transition.ControlPlaneLeaseRenewed{
 			At: transition.At{Time: e.Seen}, Name: l.name, Silence: e.Seen.Sub(l.seen), InTime: o.Renew.Sub(l.renewed) <= l.limit(),
 		})
+	}
+	if e.Type == event.Modified {
+		if len(l.delays) == maxDelays {
+			l.delays = slices.Delete(l.delays, 0, 1)
+		}
+		l.delays = append(l.delays, e.Seen.Sub(o.Renew))
 	}
 	x.shown, l.seen = e.Seen, e.Seen
 	l.renewed, l.late, l.live = o.Renew, false, e.Type == event.Modified
@@ -123,6 +137,16 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 		return time.Time{}, false
 	}
 	return l.held, true
+}
+
+// LeaderDelay is by how much what the leading kube-controller-manager writes is behind its own clock when it arrives, if nothing keeps the write back: the
+// least of its last renewals. known is false if there were too few.
+func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
+	l := x.leases[event.LeaseControllerManager]
+	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {
+		return 0, false
+	}
+	return slices.Min(l.delays), true
 }
 
 // AsOf is what is known of the control plane at t.

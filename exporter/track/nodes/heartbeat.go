@@ -45,8 +45,9 @@ type heartbeat struct {
 	// was not seen, but taken from the node's clock in the first list.
 	last    time.Time
 	guessed bool
-	// previous is the heartbeat before last; zero if it is not known.
-	previous time.Time
+	// earlier are the heartbeats before last, the newest first; zero if they are not known. They cover the minute for which the API
+	// server lets a write of the node controller wait.
+	earlier [7]time.Time
 	// since is when kubeflap began to watch the node. Earlier late heartbeats are not counted.
 	since time.Time
 	// saved is the renewTime that the node controller holds; shown is the newest
@@ -100,9 +101,10 @@ func (x *Nodes) beat(n *node, t time.Time) {
 		}
 		x.found.Add(transition.HeartbeatSeen{At: at(t), Node: n.name, Interval: interval})
 	}
-	h.previous = time.Time{}
-	if !h.guessed {
-		h.previous = h.last
+	copy(h.earlier[1:], h.earlier[:])
+	h.earlier[0] = h.last
+	if h.guessed {
+		h.earlier[0] = time.Time{}
 	}
 	h.last, h.guessed = t, false
 	h.late, h.missed, h.overdue, h.setBack = false, false, false, false

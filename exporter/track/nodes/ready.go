@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/unknown"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -151,29 +152,19 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	x.graceChanged()
 }
 
-const (
-	// seenByController is how old a heartbeat must be for the node controller to have seen it: one monitor period (5 s), and the delivery.
-	seenByController = 7 * time.Second
-	// markDelivery is the longest time between lastTransitionTime and the arrival of a mark, if clocks agree: lastTransitionTime has full seconds.
-	markDelivery = 2 * time.Second
-)
-
 // markedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if that is not known: the
 // clocks differ, the write was delayed, or heartbeats could not be seen.
 func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
-	if delay := seen.Sub(transition); delay < -markDelivery || delay > markDelivery || !x.tells(n) || !x.watches.Live(x.source(), seen) {
+	if !x.tells(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
-	for _, heartbeat := range []time.Time{h.last, h.previous} {
-		if age := seen.Sub(heartbeat); !heartbeat.Before(x.measured) && !heartbeat.IsZero() && age >= seenByController {
-			if h.guessed && heartbeat.Equal(h.last) {
-				return 0
-			}
-			return age
-		}
+	m := unknown.Mark{Seen: seen, Transition: transition}
+	m.Delay, m.DelayKnown = x.overdue.controlPlane.LeaderDelay(seen)
+	if h.guessed {
+		return m.Age(h.earlier[:], x.measured)
 	}
-	return 0
+	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
 }
 
 // loss identifies the loss of a silent node. The silence began when the heartbeat after the last one was due.
