@@ -70,6 +70,8 @@ release-check: bin/release ## Check everything that must hold before the tagged 
 	tools/release-check.sh '$(VERSION)'
 lab-test: bin/helm bin/controller-gen ## Run every scenario of the lab. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
+lab-verdicts: ## Run the scenarios of verdicts that lab-test has no time for. [RELEASE=v1.31.0]
+	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))
 lab-docs: ## Write docs/causes.md from a run of all scenarios.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update
 lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAGING=1] [KEEP=1]

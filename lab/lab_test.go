@@ -19,7 +19,10 @@ import (
 	"github.com/kubeflap/kubeflap/lab/session"
 )
 
-var release = flag.String("release", "", "run everything on this version of Kubernetes alone")
+var (
+	release  = flag.String("release", "", "run everything on this version of Kubernetes alone")
+	verdicts = flag.Bool("verdicts", false, "run the scenarios that there is no time for otherwise, and no others")
+)
 
 // releases are those that tests run on.
 func releases(t *testing.T) []cluster.Release {
@@ -37,17 +40,26 @@ func releases(t *testing.T) []cluster.Release {
 // scenarios are all of the first of the releases, and of the others those that depend on it.
 func scenarios(releases []cluster.Release) []scenario.Scenario {
 	all := scenario.All(releases[0])
+	pages := map[string]bool{}
+	for _, s := range all {
+		pages[s.Name] = s.Pages != nil
+	}
 	for _, release := range releases[1:] {
 		for _, s := range scenario.All(release) {
 			if s.ByRelease {
-				// What is paged does not depend on it.
-				s.Pages, s.Quiet = nil, nil
+				// What is paged does not depend on it, unless it is nothing on the newest.
+				if pages[s.Name] {
+					s.Pages, s.Quiet = nil, nil
+				}
 				all = append(all, s)
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, leftOut)
 }
+
+// leftOut reports whether a scenario is not run.
+func leftOut(s scenario.Scenario) bool { return s.Extra != *verdicts }
 
 // nameOf names a test of a scenario.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }

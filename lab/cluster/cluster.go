@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
 // startTimeout is generous: a machine that builds at the same time is slow, and an API server with thousands of nodes reads for minutes.
@@ -35,6 +37,12 @@ type Options struct {
 	NoControllerManager bool
 	// APIServerFlags are added to those the lab needs.
 	APIServerFlags []string
+	// APIServers is how many share the etcd, if more than one, each as if on its own machine. Everybody uses the first, but the kubelets use the first KubeletServers in turn.
+	APIServers, KubeletServers int
+	// ControllerManagerProxied leads the controller manager's way to the API server through a link and a proxy.
+	ControllerManagerProxied bool
+	// EtcdLinked leads each API server's way to etcd through a link.
+	EtcdLinked bool
 	// APIServerMemory is what the API server tries to get by with, as GOMEMLIMIT has it; empty is no limit.
 	APIServerMemory string
 	// Nice is by how much the control plane gives way to other processes.
@@ -54,6 +62,13 @@ type Cluster struct {
 	Client kubernetes.Interface
 
 	Etcd, APIServer, ControllerManager *Process
+	// APIServers are all of them; APIServer is the first.
+	APIServers []*Process
+	// EtcdLinks are the ways of the API servers to etcd, if they are linked.
+	EtcdLinks []*proxy.Link
+	// ControllerManagerLink and, behind it, ControllerManagerProxy are on the controller manager's way to the API server, if it is proxied.
+	ControllerManagerLink  *proxy.Link
+	ControllerManagerProxy *proxy.Proxy
 	// Kubelets are the hollow kubelets by node name.
 	Kubelets map[string]*Process
 	// Runtimes are their container runtimes.
@@ -62,6 +77,8 @@ type Cluster struct {
 	options  Options
 	binaries Binaries
 	dir      string
+	// addresses are those of the API servers.
+	addresses []string
 }
 
 // Start builds the components if needed, starts them and returns when every
@@ -101,14 +118,13 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address, err := c.startAPIServer(endpoint)
-	if err != nil {
+	if err := c.startAPIServers(endpoint); err != nil {
 		return err
 	}
-	if err := c.connect(ctx, address, tokens); err != nil {
+	if err := c.connect(ctx, tokens); err != nil {
 		return err
 	}
-	for _, p := range []*Process{c.Etcd, c.APIServer} {
+	for _, p := range append([]*Process{c.Etcd}, c.APIServers...) {
 		if err := p.Renice(c.options.Nice); err != nil {
 			return err
 		}
@@ -140,19 +156,10 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 // NodeName is the name of the i-th hollow node, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// connect waits for the API server and writes the kubeconfig files, which need
-// the certificate that the server has made for itself by then.
-func (c *Cluster) connect(ctx context.Context, address string, tokens map[string]string) error {
-	certificate := c.path("apiserver", "apiserver.crt")
-	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
-		_, err := os.Stat(certificate)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for user, token := range tokens {
-		if err := writeKubeconfig(c.kubeconfig(user), address, certificate, token); err != nil {
+// connect waits for the API servers and connects to the first.
+func (c *Cluster) connect(ctx context.Context, tokens map[string]string) (err error) {
+	for i := range c.APIServers {
+		if err := c.writeKubeconfigs(ctx, i, tokens); err != nil {
 			return err
 		}
 	}
@@ -228,6 +235,7 @@ func (c *Cluster) Stop() {
 	for _, r := range c.Runtimes {
 		r.stop()
 	}
+	c.stopPaths()
 	if err := os.RemoveAll(c.dir); err != nil {
 		c.options.Log.Warn("cannot remove the cluster's data", "dir", c.dir, "err", err)
 	}
@@ -246,7 +254,7 @@ func (c *Cluster) processes() []*Process {
 	for _, p := range c.Kubelets {
 		all = append(all, p)
 	}
-	for _, p := range []*Process{c.ControllerManager, c.APIServer, c.Etcd} {
+	for _, p := range slices.Concat([]*Process{c.ControllerManager}, c.APIServers, []*Process{c.Etcd}) {
 		if p != nil {
 			all = append(all, p)
 		}

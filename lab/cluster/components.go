@@ -41,38 +41,7 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 	return endpoint, err
 }
 
-func (c *Cluster) startAPIServer(etcd string) (address string, err error) {
-	listen, err := FreePort()
-	if err != nil {
-		return "", err
-	}
-	_, port, _ := net.SplitHostPort(listen)
-	key := c.path("service-account.key")
-	flags := []string{
-		"--etcd-servers=" + etcd,
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + port,
-		"--cert-dir=" + c.path("apiserver"),
-		"--token-auth-file=" + c.path("tokens.csv"),
-		"--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		// Enough addresses for scenarios with thousands of Services, of both families.
-		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
-		// The reconciler refuses a loopback address.
-		"--endpoint-reconciler-type=none",
-		// Pods may be created before the controller manager has made the namespace's account.
-		"--disable-admission-plugins=ServiceAccount",
-	}
-	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
-	if c.options.APIServerMemory != "" {
-		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
-	}
-	c.APIServer, err = StartProcess("kube-apiserver", c.LogPath("kube-apiserver"), command)
-	return "https://" + listen, err
-}
-
-func (c *Cluster) controllerManagerFlags(port string) []string {
-	kubeconfig := c.kubeconfig(userControllerManager)
+func (c *Cluster) controllerManagerFlags(kubeconfig, port string) []string {
 	return append([]string{
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
@@ -91,7 +60,13 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(listen)
-	flags := c.controllerManagerFlags(port)
+	kubeconfig := c.kubeconfig(userControllerManager)
+	if c.options.ControllerManagerProxied {
+		if kubeconfig, err = c.proxyControllerManager(); err != nil {
+			return err
+		}
+	}
+	flags := c.controllerManagerFlags(kubeconfig, port)
 	c.ControllerManager, err = c.run("kube-controller-manager", "kube-controller-manager", flags...)
 	if err != nil || !c.options.ControllerManagerPod {
 		return err
@@ -180,7 +155,7 @@ func (c *Cluster) startKubelet(i int) error {
 	}
 	_, port, _ := net.SplitHostPort(listen)
 	c.Kubelets[node], err = c.run(node, "kubelet",
-		"--name="+node, "--kubeconfig="+c.kubeconfig(userKubelet), "--runtime=unix://"+socket,
+		"--name="+node, "--kubeconfig="+c.kubeconfigAt(i%max(1, c.options.KubeletServers), userKubelet), "--runtime=unix://"+socket,
 		"--root-dir="+c.path(node), "--port="+port,
 	)
 	return err

@@ -45,13 +45,16 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return "", fmt.Errorf("create the cache: %w", err)
 	}
+	dir := filepath.Join(root, name+"-"+cacheKey(modules))
+	// What is built already waits for nobody who builds something else.
+	if _, err := os.Stat(dir); err == nil {
+		return Binaries(dir), nil
+	}
 	unlock, err := lockFile(filepath.Join(root, "lock"))
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-
-	dir := filepath.Join(root, name+"-"+cacheKey(modules))
 	if _, err := os.Stat(dir); err == nil {
 		return Binaries(dir), nil
 	}

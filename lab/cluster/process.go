@@ -26,6 +26,7 @@ type Process struct {
 	path string
 	args []string
 	env  []string
+	host string
 
 	mu     sync.Mutex
 	pid    int
@@ -39,11 +40,13 @@ type Command struct {
 	Args []string
 	// Env is added to the lab's own environment.
 	Env []string
+	// Host is the name of the machine that the program takes it to run on; empty is that of this one.
+	Host string
 }
 
 // StartProcess runs a command whose output goes to the file at logPath.
 func StartProcess(name, logPath string, c Command) (*Process, error) {
-	p := &Process{Name: name, LogPath: logPath, path: c.Path, args: c.Args, env: c.Env}
+	p := &Process{Name: name, LogPath: logPath, path: c.Path, args: c.Args, env: c.Env, host: c.Host}
 	return p, p.start()
 }
 
@@ -52,12 +55,8 @@ func (p *Process) start() error {
 	if err != nil {
 		return fmt.Errorf("open log of %s: %w", p.Name, err)
 	}
-	cmd := exec.Command(p.path, p.args...)
+	cmd := p.command()
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), p.env...)
-	// A group of its own keeps Ctrl-C for the lab, which then stops all in order;
-	// the death signal covers a lab that is killed.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
 	started, exited := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -80,6 +79,25 @@ func (p *Process) start() error {
 	defer p.mu.Unlock()
 	p.pid, p.exited = cmd.Process.Pid, exited
 	return nil
+}
+
+func (p *Process) command() *exec.Cmd {
+	cmd := exec.Command(p.path, p.args...)
+	if p.host != "" {
+		const renamed = `echo "$0" > /proc/sys/kernel/hostname && exec "$@"`
+		cmd = exec.Command("/bin/sh", append([]string{"-c", renamed, p.host, p.path}, p.args...)...)
+	}
+	cmd.Env = append(os.Environ(), p.env...)
+	// A group of its own keeps Ctrl-C for the lab, which then stops all in order;
+	// the death signal covers a lab that is killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if p.host != "" {
+		// Who is no superuser may name a machine in a namespace of its own.
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWUTS
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	return cmd
 }
 
 // PID is the number of the process as it runs now.

@@ -48,3 +48,15 @@ func TestRestartStartsAnew(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAProcessMayTakeItselfToBeOnAnotherMachine(t *testing.T) {
+	p, err := StartProcess("script", filepath.Join(t.TempDir(), "log"), Command{Path: "/bin/sh", Args: []string{"-c", `cat /proc/sys/kernel/hostname; echo "$0 $1"`, "a", "b c"}, Host: "server-2"})
+	if err != nil {
+		t.Skip("names of machines need a namespace of their own: ", err)
+	}
+	t.Cleanup(p.Stop)
+	<-p.Exited()
+	if want := "server-2\na b c"; p.LogTail() != want {
+		t.Errorf("%q, want %q", p.LogTail(), want)
+	}
+}

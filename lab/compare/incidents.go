@@ -9,15 +9,29 @@ import (
 
 // Incident is one as kubeflap's API tells it.
 type Incident struct {
-	ID        string `json:"id"`
-	State     string `json:"state"`
-	Scope     string `json:"scope"`
-	Cause     string `json:"cause"`
-	Verdict   string `json:"verdict"`
+	ID      string `json:"id"`
+	State   string `json:"state"`
+	Scope   string `json:"scope"`
+	Cause   string `json:"cause"`
+	Verdict string `json:"verdict"`
+	// Considered are the hypotheses, with the fact that decides each.
+	Considered []struct {
+		Verdict, Holds, Because string
+	} `json:"considered"`
 	Namespace string `json:"namespace"`
 	Subject   string `json:"subject"`
 	Summary   string `json:"summary"`
 	Remedy    string `json:"remedy"`
+}
+
+// Because is the fact that decides for the verdict, empty if none does.
+func (x Incident) Because() string {
+	for _, c := range x.Considered {
+		if c.Verdict == x.Verdict && c.Holds == "yes" {
+			return c.Because
+		}
+	}
+	return ""
 }
 
 // Told is what kubeflap's API tells of the incidents, and of what it could not see.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/lab/compare"
 	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
 const (
@@ -40,11 +42,11 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	if err != nil {
 		return err
 	}
-	f.begin(l.Proxy)
+	f.begin(l)
 	b.from = time.Now()
 	// What was wrong during the fault does not keep from looking how it ends.
 	during := b.lookOn(ctx)
-	f.end(l.Proxy)
+	f.end(l)
 	gone, ended := time.Since(b.from), time.Now()
 	back := b.tellsTruthAgain(ctx)
 	l.Log.Info("the fault is over", "fault", f.name, "lasted", gone.Round(time.Millisecond),
@@ -105,6 +107,9 @@ func (b *blinded) lookOn(ctx context.Context) error {
 
 // unsaid checks that kubeflap says of each resource that it is blind, and that it is not ready.
 func (b *blinded) unsaid(ctx context.Context) error {
+	if b.fault.blind == nil {
+		return nil
+	}
 	var errs []error
 	for _, resource := range b.fault.blind {
 		if grown := b.told.Sum(watchBlind, "resource", resource) - b.before.Sum(watchBlind, "resource", resource); !(grown > 0) {
@@ -134,16 +139,37 @@ func (b *blinded) invents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.excused = b.excused || b.fault.verdicts != nil
 	grace, _ := b.lab.Cluster.GracePeriod()
 	for node := range b.lab.Cluster.Kubelets {
 		if now.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node) >= grace.Seconds()/2 {
 			b.excused = true
 		}
 	}
-	errs := []error{b.unmoved()}
+	errs := []error{b.unmoved(), b.namesNobody(ctx)}
 	for _, x := range told.Incidents {
-		if !b.incidents[x.ID] {
+		if !b.incidents[x.ID] && !slices.Contains(b.fault.verdicts, x.Verdict) {
 			errs = append(errs, fmt.Errorf("an incident that is none: %+v", x))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// namesNobody checks that kubeflap blames no node or Service that it did not blame before the fault.
+func (b *blinded) namesNobody(ctx context.Context) error {
+	told, err := b.lab.scrape(ctx)
+	if err != nil {
+		return err
+	}
+	mayBe := func(series string) bool {
+		return slices.ContainsFunc(b.fault.verdicts, func(v string) bool { return strings.Contains(series, `verdict="`+v+`"`) })
+	}
+	var errs []error
+	for _, metric := range []string{"kubeflap_incidents", "kubeflap_node_verdict", "kubeflap_service_verdict"} {
+		for series, is := range told {
+			if truth.Name(series) == metric && is > b.before[series] && !mayBe(series) {
+				errs = append(errs, fmt.Errorf("%s was %v and is %v", series, b.before[series], is))
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -209,6 +235,9 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 
 // noIntervalOf checks that kubeflap has measured none across its blindness: nobody could see a heartbeat in it.
 func (b *blinded) noIntervalOf(gone time.Duration) error {
+	if b.fault.verdicts != nil {
+		return nil // it does not know that it is blind
+	}
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
 		if longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {

@@ -21,6 +21,8 @@ type Scenario struct {
 	Summary string
 	// Options is the cluster it needs. A scenario that names a release exists on that one alone.
 	Options cluster.Options
+	// Extra says that there is no time for it in each run of all tests: make lab-verdicts runs it.
+	Extra bool
 	// ByRelease says that what happens depends on the release.
 	ByRelease bool
 	// Prepare creates the objects it needs, before anything is counted.
@@ -35,10 +37,18 @@ type Scenario struct {
 	Blind func(context.Context, *Lab) error
 	// Proxied leads kubeflap's way to the API server through Lab.Proxy, for faults that nobody else has.
 	Proxied bool
+	// KubeflapOn is the API server that kubeflap uses, counted from 0, the first, which all others use.
+	KubeflapOn int
 	// NextScrape demands that the first scrape afterwards tells everything.
 	NextScrape bool
 	// Incident is what kubeflap must make of it; empty if that is not looked at.
 	Incident Incident
+	// Alone says that no other incident may name another verdict than it.
+	Alone bool
+	// Because is what the fact that decides for the incident's verdict must say.
+	Because string
+	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other may be about them; empty if that is not looked at.
+	Advice string
 	// NoIncident demands that kubeflap makes no incident of it at all.
 	NoIncident bool
 	// Pages are the alerts that must reach whoever is paged, and no others may.
@@ -113,6 +123,11 @@ func All(release cluster.Release) []Scenario {
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),
+		controllerManagerStopped(release),
+		controllerManagerCutOff(release),
+		controllerManagerStale(release),
+		circuitBreakerOpen(),
+		apiServerUnreachable(),
 		random(),
 	}
 	for i := range all {

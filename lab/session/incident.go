@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,7 +35,10 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 	if s.scenario.Incident == (scenario.Incident{}) {
 		return nil
 	}
-	return s.tellsIncident(ctx)
+	if err := s.tellsIncident(ctx); err != nil || s.scenario.Advice == "" {
+		return err
+	}
+	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
 // tellsIncident waits until kubeflap tells the incident that the scenario is, and
@@ -46,7 +50,7 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 		}
 		x, err := s.incident(ctx)
 		if err == nil {
-			s.options.Log.Info("kubeflap says why", "summary", x.Summary, "remedy", x.Remedy)
+			s.options.Log.Info("kubeflap says why", "summary", x.Summary, "verdict", x.Verdict, "because", x.Because(), "remedy", x.Remedy)
 			s.ToldIncident = x.Cause
 		}
 		return err
@@ -61,11 +65,26 @@ func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 		return compare.Incident{}, err
 	}
 	for _, x := range told.Incidents {
-		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && x.Verdict == want.Verdict && strings.Contains(x.Remedy, want.Remedy) {
-			return x, nil
+		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && x.Verdict == want.Verdict && strings.Contains(x.Remedy, want.Remedy) &&
+			strings.Contains(x.Because(), s.scenario.Because) {
+			if s.scenario.Alone {
+				err = namesNoOther(told, want.Verdict)
+			}
+			return x, err
 		}
 	}
 	return compare.Incident{}, fmt.Errorf("want %+v among %+v", want, told.Incidents)
+}
+
+// namesNoOther checks that no incident names another party than the one that is at fault.
+func namesNoOther(told compare.Told, verdict string) error {
+	var errs []error
+	for _, x := range told.Incidents {
+		if x.State != "pending" && x.Verdict != verdict {
+			errs = append(errs, fmt.Errorf("only %s is at fault, want no incident %+v", verdict, x))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // staysCalm checks that kubeflap tells no incident, now and while one may still come.

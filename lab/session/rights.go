@@ -50,6 +50,11 @@ func (s *Session) grantRights(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.scenario.KubeflapOn > 0 {
+		if s.account, err = s.Cluster.KubeconfigAt(s.scenario.KubeflapOn, s.account); err != nil {
+			return err
+		}
+	}
 	return hasRights(ctx, s.account)
 }
 

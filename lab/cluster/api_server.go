@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kubeflap/kubeflap/lab/proxy"
+)
+
+// numbered is the name of the i-th of what there is mostly one of: "name", "name-2", "name-3".
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i+1)
+}
+
+func (c *Cluster) startAPIServers(etcd string) error {
+	for i := range max(1, c.options.APIServers) {
+		endpoint := etcd
+		if c.options.EtcdLinked {
+			link, err := proxy.StartLink(strings.TrimPrefix(etcd, "http://"))
+			if err != nil {
+				return err
+			}
+			c.EtcdLinks = append(c.EtcdLinks, link)
+			endpoint = "http://" + link.Address
+		}
+		if err := c.startAPIServer(i, endpoint); err != nil {
+			return err
+		}
+	}
+	c.APIServer = c.APIServers[0]
+	return nil
+}
+
+func (c *Cluster) startAPIServer(i int, etcd string) error {
+	listen, err := FreePort()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(listen)
+	key := c.path("service-account.key")
+	flags := []string{
+		"--etcd-servers=" + etcd,
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + port,
+		"--cert-dir=" + c.path(numbered("apiserver", i)),
+		"--token-auth-file=" + c.path("tokens.csv"),
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
+		// Enough addresses for scenarios with thousands of Services, of both families.
+		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
+		// The reconciler refuses a loopback address.
+		"--endpoint-reconciler-type=none",
+		// Pods may be created before the controller manager has made the namespace's account.
+		"--disable-admission-plugins=ServiceAccount",
+	}
+	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
+	if c.options.APIServerMemory != "" {
+		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
+	}
+	if c.options.APIServers > 1 {
+		// Each renews a Lease in kube-system that is named after its machine.
+		command.Host = numbered("control-plane", i)
+	}
+	name := numbered("kube-apiserver", i)
+	p, err := StartProcess(name, c.LogPath(name), command)
+	if err != nil && command.Host != "" {
+		c.options.Log.Warn("this machine lets nobody name machines, so the API servers have one Lease in kube-system", "err", err)
+		command.Host = ""
+		p, err = StartProcess(name, c.LogPath(name), command)
+	}
+	if err != nil {
+		return err
+	}
+	c.APIServers = append(c.APIServers, p)
+	c.addresses = append(c.addresses, "https://"+listen)
+	return nil
+}
+
+// certificate is the file with the certificate that the i-th API server has made for itself.
+func (c *Cluster) certificate(i int) string { return c.path(numbered("apiserver", i), "apiserver.crt") }
+
+// writeKubeconfigs writes the kubeconfig files for the i-th API server, when its certificate is there.
+func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
+	certificate := c.certificate(i)
+	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
+		_, err := os.Stat(certificate)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for user, token := range tokens {
+		if err := writeKubeconfig(c.kubeconfigAt(i, user), c.addresses[i], certificate, token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubeconfigAt is a user's kubeconfig for the i-th API server.
+func (c *Cluster) kubeconfigAt(i int, user string) string { return c.kubeconfig(numbered(user, i)) }
+
+// KubeconfigAt writes a copy of a kubeconfig that leads to the i-th API server, counted from 0, with the same rights.
+func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
+	to = numbered(from, i)
+	return to, leadKubeconfig(from, to, c.addresses[i], c.certificate(i))
+}
+
+// proxyControllerManager puts a link and a proxy on the controller manager's way to the API server.
+func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
+	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
+		return "", err
+	}
+	if c.ControllerManagerLink, err = proxy.StartLink(strings.TrimPrefix(c.ControllerManagerProxy.URL, "https://")); err != nil {
+		return "", err
+	}
+	direct := c.kubeconfig(userControllerManager)
+	kubeconfig = direct + "-proxied"
+	if err := c.ControllerManagerProxy.Kubeconfig(direct, kubeconfig); err != nil {
+		return "", err
+	}
+	return kubeconfig, leadKubeconfig(kubeconfig, kubeconfig, "https://"+c.ControllerManagerLink.Address, "")
+}
+
+// leadKubeconfig writes a copy of a kubeconfig that leads to another address, whose certificate is in a file unless that is empty.
+func leadKubeconfig(from, to, address, certificate string) error {
+	config, err := clientcmd.LoadFromFile(from)
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = address
+		if certificate != "" {
+			cluster.CertificateAuthority = certificate
+		}
+	}
+	if err := clientcmd.WriteToFile(*config, to); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// stopPaths breaks what goes through links and proxies.
+func (c *Cluster) stopPaths() {
+	for _, link := range c.EtcdLinks {
+		link.Stop()
+	}
+	if c.ControllerManagerLink != nil {
+		c.ControllerManagerLink.Stop()
+	}
+	if c.ControllerManagerProxy != nil {
+		c.ControllerManagerProxy.Stop()
+	}
+}

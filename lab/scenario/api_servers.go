@@ -1,0 +1,85 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// apiServerUnreachable takes one of three API servers from the kubelets that use it. Everybody else uses another one.
+func apiServerUnreachable() Scenario {
+	const nodes, servers = 9, 3
+	var lost []string
+	for i := 1; i < nodes; i += servers {
+		lost = append(lost, cluster.NodeName(i))
+	}
+	return Scenario{
+		Name:       "apiserver-unreachable",
+		Extra:      true,
+		Summary:    "one of three API servers stands still: the third of the kubelets that use it cannot renew their Leases",
+		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", ""},
+		Alone:      true,
+		Because:    fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
+		Advice:     "control_plane_late",
+		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
+		Options: cluster.Options{
+			Nodes: nodes, APIServers: servers, KubeletServers: servers, ControllerManagerPod: true,
+			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, nodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+				func() error { return l.untainted(ctx) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			server := l.Cluster.APIServers[1]
+			return allOf(
+				func() error { return l.EveryNodeBeats(ctx) },
+				server.Pause,
+				func() error {
+					return l.shows(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
+				},
+				// An API server is late after two renewals of its Lease, so that kubeflap can tell which one it is.
+				func() error { return poll.Sleep(ctx, 20*time.Second) },
+				server.Resume,
+				func() error {
+					return l.shows(ctx, nodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+				func() error { return onlyLate(l, lost, grace-time.Second) },
+			)
+		},
+	}
+}
+
+// onlyLate checks that some nodes were late, and no other.
+func onlyLate(l *Lab, lost []string, least time.Duration) error {
+	late := map[string]bool{}
+	for _, node := range lost {
+		late[node] = true
+		if err := l.wasLate(node, least); err != nil {
+			return err
+		}
+	}
+	for node := range l.Cluster.Kubelets {
+		if !late[node] && l.wasLate(node, grace/2) == nil {
+			return fmt.Errorf("%s was late too", node)
+		}
+	}
+	return nil
+}
+
+// etcdUnreachable cuts the API server that kubeflap uses off from etcd. All else uses another one, and works. From an API server that answers, but
+// not from etcd, nobody can tell whether others reach it: so an API server or etcd may be named, and nothing else.
+func etcdUnreachable() watchFault {
+	return watchFault{
+		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",
+		verdicts: []string{"undecided", "shared_path"}, lasts: 2 * time.Minute,
+		begin: func(l *Lab) { l.Cluster.EtcdLinks[1].Cut() },
+		end:   func(l *Lab) { l.Cluster.EtcdLinks[1].Mend() },
+	}
+}
