@@ -18,10 +18,11 @@ func overwrittenBefore() Scenario {
 		Summary:  "manually managed Endpoints were overwritten before kubeflap started",
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
 		Pages: []Page{{
-			Alert: "KubeflapSelectorConflict", Object: "Service kube-system/kube-scheduler",
-			Says:   []string{"remove the selector of the Service"},
+			Alert: "KubeflapEndpointsReset", Object: "Service kube-system/kube-scheduler",
+			Says:   []string{"were overwritten and are not back", "remove the selector of the Service"},
 			Remedy: "Remove the selector of Service kube-system/kube-scheduler",
 		}},
+		Quiet:     []string{"KubeflapSelectorConflict"},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:   prepareOverwrittenBefore,
