@@ -58,6 +58,18 @@ type NodeLoss struct {
 	ControlPlane ControlPlane
 	// Rate is how often single nodes fall silent in this cluster.
 	Rate Rate
+
+	// group is the result of together, if grouped.
+	group   []Silence
+	grouped bool
+	// turn is whether node after node falls silent, which is the same for all incidents; nil if that was not weighed yet.
+	turn *considered
+}
+
+// considered is the answer of a hypothesis.
+type considered struct {
+	holds   Answer
+	because string
 }
 
 // nodeHypothesis is one explanation of an incident of nodes.
@@ -78,6 +90,7 @@ var nodeHypotheses = []nodeHypothesis{
 
 // OfNodes decides about an incident of nodes.
 func OfNodes(f *NodeLoss) Decision {
+	f.grouped = false // the silences may be others
 	var all []Considered
 	for _, h := range nodeHypotheses {
 		holds, because := h.weigh(f)

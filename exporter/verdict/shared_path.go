@@ -14,6 +14,7 @@ const endTogether = 20 * time.Second
 
 // Together are the silences that have one cause: they began within an interval, and chance is excluded.
 func Together(f *NodeLoss) []Silence {
+	f.grouped = false
 	if holds, _ := sharedPath(f); holds != Yes {
 		return nil
 	}
@@ -90,6 +91,17 @@ func (f *NodeLoss) oneCause(silent []Silence) (Answer, string) {
 
 // inTurn: node after node falls silent, more often than chance allows.
 func inTurn(f *NodeLoss) (Answer, string) {
+	if f.turn == nil {
+		f.turn = &considered{}
+		f.turn.holds, f.turn.because = f.weighTurn()
+	}
+	return f.turn.holds, f.turn.because
+}
+
+func (f *NodeLoss) weighTurn() (Answer, string) {
+	if len(f.Others) < 4 || f.Rate.chanceInTurn(len(f.Others), f.Nodes, time.Hour) >= acceptedChance {
+		return No, "" // even if no other hypothesis explained any of them
+	}
 	counts := map[string]int{}
 	most := 0
 	total := 0

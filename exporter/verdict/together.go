@@ -8,19 +8,47 @@ import (
 // together is the largest group of silences that began within an interval, one of which belongs to the incident. Those whose beginning was not seen
 // are left out.
 func (f *NodeLoss) together() []Silence {
+	if !f.grouped {
+		f.group, f.grouped = f.largestGroup(), true
+	}
+	return f.group
+}
+
+func (f *NodeLoss) largestGroup() []Silence {
 	var near []Silence
 	for _, s := range f.Silences {
 		if f.disturbed(s) && !s.BeganBlind {
 			near = append(near, s)
 		}
 	}
-	for _, s := range f.Others {
-		isNear := func(x Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval }
-		if f.disturbed(s) && !s.BeganBlind && slices.ContainsFunc(f.Silences, isNear) {
-			near = append(near, s)
+	first, last := f.from()
+	for i := range f.Others {
+		s := &f.Others[i]
+		if s.Began.Before(first) || s.Began.After(last) || s.BeganBlind || !f.disturbed(*s) {
+			continue
+		}
+		for j := range f.Silences {
+			if x := &f.Silences[j]; s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval {
+				near = append(near, *s)
+				break
+			}
 		}
 	}
 	return together(near, f.Interval)
+}
+
+// from is when silences began that are near to one of the incident.
+func (f *NodeLoss) from() (first, last time.Time) {
+	for i := range f.Silences {
+		began := f.Silences[i].Began
+		if i == 0 || began.Before(first) {
+			first = began
+		}
+		if began.After(last) {
+			last = began
+		}
+	}
+	return first.Add(-f.Interval), last.Add(f.Interval)
 }
 
 // alone are the silences of the last hour that no other one explains. Those that began together have one cause, or may still turn out to have one.
@@ -87,21 +115,24 @@ func (f *NodeLoss) lateToo() (names []string) {
 // together is the largest group of silences of different nodes that began within an interval.
 func together(all []Silence, interval time.Duration) (most []Silence) {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Silence) int { return a.Began.Compare(b.Began) })
+	end := 0
 	for i := range sorted {
+		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
+			end++
+		}
+		if end-i <= len(most) {
+			continue
+		}
 		var group []Silence
-		for _, s := range sorted[i:] {
-			if s.Began.Sub(sorted[i].Began) > interval {
-				break
-			}
-			if !slices.ContainsFunc(group, func(x Silence) bool { return x.Node == s.Node }) {
+		names := make(map[string]bool, end-i)
+		for _, s := range sorted[i:end] {
+			if !names[s.Node] {
+				names[s.Node] = true
 				group = append(group, s)
 			}
 		}
 		if len(group) > len(most) {
 			most = group
-		}
-		if len(sorted)-i <= len(most) {
-			break
 		}
 	}
 	return most

@@ -113,7 +113,9 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
 	n.gap = n.gap.End(x.Time)
 	l.close(r, n, x.Time)
-	l.mergeIfShared(x.Time) // two that return together have one cause
+	if r.Kind == record.KindNode {
+		l.mergeIfShared(x.Time) // two that return together have one cause
+	}
 }
 
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {

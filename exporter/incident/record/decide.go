@@ -36,7 +36,7 @@ func (s *Store) weigh(r *Record) verdict.Decision {
 
 // weigh weighs the hypotheses about an incident with the facts that are the same for all.
 func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
-	f.Silences, f.Nodes = make([]verdict.Silence, 0, len(r.Silences)), r.KnownNodes
+	f.Silences = make([]verdict.Silence, 0, len(r.Silences))
 	for _, x := range r.Silences {
 		f.Silences = append(f.Silences, *x)
 	}
@@ -52,8 +52,8 @@ func (s *Store) finish(r *Record) {
 }
 
 const (
-	// reviewAfter is how long after a change the verdicts are reviewed. They are reviewed reviewEvery after that for reviewFor: some
-	// depend on how long a silence lasts.
+	// reviewAfter is how long after a change the verdicts are reviewed, but not more often than reviewEvery. They are reviewed again for
+	// reviewFor: some depend on how long a silence lasts.
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 30 * time.Second
@@ -63,7 +63,11 @@ const (
 
 // review notes verdicts that differ from the ones before, of the incidents that changed a short time ago.
 func (s *Store) review(t time.Time) {
+	s.reviewed = t
 	f := s.NodeLoss(nil, 0)
+	for _, r := range s.shown {
+		f.Nodes = max(f.Nodes, r.KnownNodes)
+	}
 	reviewed, again := 0, false
 	for _, r := range slices.Backward(s.shown) {
 		if !r.OfNodes() || r.settled || r.withdrawn || t.Sub(r.touched) > reviewFor {
@@ -72,7 +76,6 @@ func (s *Store) review(t time.Time) {
 		if reviewed++; reviewed > maxReviewed {
 			break
 		}
-		f.Nodes = max(f.Nodes, r.KnownNodes)
 		s.revise(r, t, r.weigh(f))
 		again = true
 	}
@@ -80,6 +83,15 @@ func (s *Store) review(t time.Time) {
 	if again {
 		s.Timers.Wake(&s.reviews, t.Add(reviewEvery))
 	}
+}
+
+// reviewLater has the verdicts reviewed after a change at t.
+func (s *Store) reviewLater(t time.Time) {
+	due := t.Add(reviewAfter)
+	if next := s.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
+		due = next
+	}
+	s.Timers.Wake(&s.reviews, due)
 }
 
 // revisit decides anew about nodes that seemed to be at fault by themselves, or that nobody could decide about, if what happened to others since

@@ -48,6 +48,7 @@ type Store struct {
 	notifier notifier
 	// reviews is the timer of the review of verdicts.
 	reviews  timer.Timer
+	reviewed time.Time
 	resolved map[incident.Resolution]uint64
 }
 
@@ -221,7 +222,7 @@ func (s *Store) Touch(r *Record, t time.Time) {
 	s.notifier.note(r)
 	if r.OfNodes() && t.After(r.touched) {
 		r.touched = t
-		s.Timers.Wake(&s.reviews, t.Add(reviewAfter))
+		s.reviewLater(t)
 	}
 	switch {
 	case r.isOpen():
