@@ -35,6 +35,8 @@ type fakeCluster struct {
 	manager  fakeManager
 	stalls   []span
 	watching bool
+	// noReads: kubeflap may not read Leases directly.
+	noReads bool
 }
 
 // span is some time, in seconds since the beginning.
@@ -286,6 +288,10 @@ func (s *fakeCluster) runUntil(second float64) {
 // readLeases is a direct read of Leases: it shows what etcd has, or fails while etcd stalls.
 func (s *fakeCluster) readLeases(names []string) {
 	s.note(event.KindLease, event.Asking, "")
+	if s.noReads {
+		s.in(50*time.Millisecond, func() { s.note(event.KindLease, event.Answered, event.ReasonUnauthorized) })
+		return
+	}
 	if s.stalled() > 0 {
 		s.in(3*time.Second, func() { s.note(event.KindLease, event.Answered, event.ReasonEtcdNotReady) })
 		return

@@ -122,3 +122,14 @@ func (s *fakeCluster) lags(from, to float64) *fakeCluster {
 	s.manager.behind = append(s.manager.behind, span{from, to})
 	return s
 }
+
+// leads lets another controller manager lead from a second on. It gives each node a fresh grace period.
+func (s *fakeCluster) leads(second float64, holder string) *fakeCluster {
+	return s.at(second, func() {
+		s.manager.leases[0].Holder = holder
+		s.manager.leases[0].Transitions++
+		for _, n := range s.nodes {
+			n.probed = s.now
+		}
+	})
+}

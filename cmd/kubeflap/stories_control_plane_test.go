@@ -115,5 +115,50 @@ func storiesOfTheControlPlane() []scenario {
 			never:  "shared_path controller_manager grace_period planned undecided",
 			advice: "grace_period_tight; nodes_slow 2",
 		},
+		{
+			name: "the node controller leaves a silent node Ready, and its Lease as the leader is in time",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).withManager(seconds(40)).showsControlPlane(1).silence(300, forever, 5)
+				c.manager.holdsBack = []span{{0, forever}}
+				return c
+			},
+			harm:   345,
+			asked:  []asked{{350, "node 5"}, {420, "controller_manager 5"}, {600, "controller_manager 5"}},
+			never:  "shared_path grace_period planned node_rebooted undecided",
+			advice: "controller_manager_slow 5",
+		},
+		{
+			name: "the node controller leaves a silent node Ready, and kubeflap may not see who leads",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).silence(300, forever, 5)
+				c.manager.holdsBack = []span{{0, forever}}
+				return c
+			},
+			harm:     345,
+			asked:    []asked{{350, "node 5"}, {600, "node 5"}},
+			never:    "shared_path grace_period planned node_rebooted controller_manager undecided",
+			evidence: []string{"1 silent node is still Ready after the grace period"},
+			advice:   "nodes_silent 5",
+		},
+		{
+			name: "another controller manager leads while a node is silent, so the node is marked late",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).showsControlPlane(1).silence(300, forever, 5).leads(335, "master-2_2")
+			},
+			harm:   345,
+			asked:  []asked{{350, "node 5"}, {365, "node 5"}, {600, "node 5"}},
+			never:  "shared_path grace_period planned node_rebooted controller_manager undecided",
+			advice: "nodes_silent 5",
+		},
+		{
+			name: "Leases of 80 s are renewed every 20 s, and the grace period of 40 s is twice that",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).withManager(seconds(40))
+				c.interval = seconds(20)
+				return c
+			},
+			asked:  []asked{{900, ""}},
+			advice: "grace_period_tight",
+		},
 	}
 }

@@ -153,6 +153,34 @@ func storiesOfServices() []scenario {
 			asked: []asked{{425, "workload shop/Deployment/web"}},
 			never: noNode + "service_spec foreign_writer update_in_place endpoints_controller",
 		},
+		{
+			name: "somebody keeps a slice with dead addresses beside the selector",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				slice := &event.EndpointSlice{
+					Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone",
+					Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
+				}
+				return c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+			},
+			harm:   300,
+			asked:  []asked{{330, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+			never:  noNode + "workload endpoints_controller service_spec update_in_place",
+			advice: "foreign_addresses web",
+		},
+		{
+			name: "Cilium Cluster Mesh adds addresses of another cluster",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(3)
+				slice := &event.EndpointSlice{
+					Meta: metaOf("slice", "shop", "web-mesh"), Service: "web", ManagedBy: "endpointslice-mesh-controller.cilium.io", Writer: "clustermesh",
+					Addresses: []event.Address{{UID: event.AddressUID("10.9.9.9"), IP: "10.9.9.9", ByHand: true, Ready: true}},
+				}
+				return c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+			},
+			asked: []asked{{330, ""}, {600, ""}},
+			never: noNode + "foreign_writer",
+		},
 	}
 }
 

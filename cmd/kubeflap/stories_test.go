@@ -22,6 +22,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
@@ -114,12 +115,12 @@ func (w *storyWatcher) runUntil(second float64) {
 
 // pageIncident is an incident of the API, as far as stories ask.
 type pageIncident struct {
-	Verdict, Scope, State, Namespace, Subject, Summary, Remedy, Command string
-	End                                                                 *time.Time
-	Nodes                                                               []string
-	Services                                                            []struct{ Namespace, Service string }
-	Considered                                                          []struct{ Verdict, Holds, Because string }
-	Evidence                                                            []struct{ Text string }
+	Verdict, Scope, State, Namespace, Subject, Summary, Remedy, Command, Withdrawn string
+	End                                                                            *time.Time
+	Nodes                                                                          []string
+	Services                                                                       []struct{ Namespace, Service string }
+	Considered                                                                     []struct{ Verdict, Holds, Because string }
+	Evidence                                                                       []struct{ Text string }
 }
 
 func (w *storyWatcher) incidents() []pageIncident {
@@ -134,6 +135,9 @@ func (w *storyWatcher) incidents() []pageIncident {
 
 // String is what asked expects.
 func (x *pageIncident) String() string {
+	if x.Withdrawn != "" {
+		return "withdrawn"
+	}
 	if x.Scope == "control_plane" || x.Scope == "node" {
 		return x.Verdict + " " + strings.ReplaceAll(strings.Join(x.Nodes, ","), "node-", "")
 	}
@@ -165,7 +169,7 @@ func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	}
 	for i := range all {
 		x := &all[i]
-		if x.State == "ended" && w.cluster.now.Sub(*x.End) > 10*time.Minute {
+		if x.Withdrawn != "" || x.State == "ended" && w.cluster.now.Sub(*x.End) > 10*time.Minute {
 			continue
 		}
 		if x.Scope == "control_plane" || x.Scope == "node" {
@@ -239,6 +243,7 @@ func (x *scenario) ask(w *storyWatcher, a asked, all *tally) {
 func (x *scenario) checkNever(w *storyWatcher, all []pageIncident) {
 	for i := range all {
 		switch v := all[i].Verdict; {
+		case all[i].Withdrawn != "":
 		case slices.Contains(strings.Fields(x.never), v):
 			w.t.Errorf("at %g: %s: %v", w.cluster.second(), &all[i], all[i].Considered)
 		case v == "undecided" && (x.open == "" || x.decided > 0 && w.cluster.second() >= x.decided):
@@ -301,7 +306,14 @@ func findings(r report.Report) string {
 
 // TestStories tells in how many places the verdict was right.
 func TestStories(t *testing.T) {
-	tellStories(t, slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices()))
+	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices())
+	tellStories(t, stories)
+	for _, v := range verdict.All() {
+		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }
+		if !slices.ContainsFunc(stories, func(x scenario) bool { return slices.ContainsFunc(x.asked, comesOut) }) {
+			t.Errorf("no story ends in the verdict %s", v)
+		}
+	}
 }
 
 func tellStories(t *testing.T, stories []scenario) {

@@ -87,5 +87,15 @@ func storiesOfWatches() []scenario {
 			evidence: []string{"clock"},
 			advice:   "grace_period_tight; nodes_slow 3",
 		},
+		{
+			name: "kubeflap's watch of Leases stands still, and it may not read Leases directly",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).freezes(event.KindLease, 300, 360)
+				c.noReads = true
+				return c
+			},
+			asked: []asked{{500, "withdrawn"}},
+			never: "node controller_manager grace_period planned node_rebooted",
+		},
 	}
 }

@@ -233,45 +233,6 @@ func (s *Store) Touch(r *Record, t time.Time) {
 	}
 }
 
-// MergeNodes makes incidents of nodes part of the one of the control plane.
-func (s *Store) MergeNodes(nodes []*Record, into *Record) {
-	for _, r := range nodes {
-		s.merge(r, into)
-	}
-	s.makeRoom()
-}
-
-func (s *Store) merge(r, into *Record) {
-	r.into = into
-	if into.start.After(r.start) {
-		into.start = r.start
-	}
-	if len(into.also) < maxAliases {
-		into.also = append(into.also, r.id)
-	}
-	for name := range r.Open.Nodes {
-		into.Open.Nodes[name] = struct{}{}
-	}
-	for key, since := range r.Open.Addresses {
-		into.Open.Addresses[key] = since
-	}
-	for service, since := range r.Open.Outages {
-		into.Open.Outages[service] = since
-	}
-	into.take(&r.counts)
-	if r.isNamed && !into.isNamed {
-		into.named, into.isNamed = r.named, true
-	}
-	into.Evidence.Take(&r.Evidence)
-	into.Timeline.Take(&r.Timeline)
-	s.depart(r, incident.Merged, into.id)
-	s.Settle(r)
-	if i := slices.Index(s.shown, r); i >= 0 {
-		s.shown = slices.Delete(s.shown, i, i+1)
-	}
-	s.Touch(into, r.recovered)
-}
-
 // AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
 func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
