@@ -90,10 +90,20 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 		if r.Record != "" {
 			known[r.Record] = Metric{"gauge", r.Labels}
 		}
-		for _, expr := range append(queries(t, r), r.Expr) {
-			checkNames(t, r, expr, known)
+		checkNames(t, r, r.Expr, known)
+		for _, expr := range queries(t, r) {
+			checkNames(t, r, expr, withBesides(known))
 		}
 	}
+}
+
+// withBesides are metrics that an annotation may ask for: it says so if they are not scraped. An expression may not.
+func withBesides(known map[string]Metric) map[string]Metric {
+	all := maps.Clone(known)
+	for name, m := range besides {
+		all[name] = Metric{m.Type, append(slices.Clone(m.Labels), "instance", "job")}
+	}
+	return all
 }
 
 func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {

@@ -18,11 +18,13 @@ import (
 var besides = map[string]Metric{
 	"up": {"gauge", []string{"namespace", "service"}},
 
+	"apiserver_flowcontrol_rejected_requests_total":    {"counter", []string{"priority_level", "reason"}},
 	"apiserver_request_duration_seconds_bucket":        {"histogram", []string{"le", "verb", "resource"}},
 	"apiserver_terminated_watchers_total":              {"counter", []string{"resource"}},
 	"etcd_disk_wal_fsync_duration_seconds_bucket":      {"histogram", []string{"le"}},
 	"etcd_request_duration_seconds_bucket":             {"histogram", []string{"le", "operation"}},
 	"etcd_server_leader_changes_seen_total":            {"counter", nil},
+	"rest_client_requests_total":                       {"counter", []string{"code", "host", "method"}},
 	"rest_client_rate_limiter_duration_seconds_bucket": {"histogram", []string{"le", "verb"}},
 	"workqueue_depth":                                  {"gauge", []string{"name"}},
 	"workqueue_queue_duration_seconds_bucket":          {"histogram", []string{"le", "name"}},
