@@ -8,6 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/incident/windows"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -31,7 +32,7 @@ type address struct {
 	changed time.Time
 	span    *evidence.Span
 	// readds are the stale re-adds since the last loss. They belong to the incident of the next one. readded is when the first was.
-	readds  record.ByWindow
+	readds  windows.ByWindow
 	readded time.Time
 }
 
@@ -173,7 +174,7 @@ func (l *addresses) moveReadds(r *record.Record, a *address, x transition.Addres
 			l.records.Show(r)
 		}
 	}
-	a.readds, a.readded = record.ByWindow{}, time.Time{}
+	a.readds, a.readded = windows.ByWindow{}, time.Time{}
 }
 
 // serviceRemoved: nobody waits for the addresses of a Service that was deleted.

@@ -1,11 +1,12 @@
 package record
 
 import (
-	"hash/fnv"
 	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident/leftout"
+	"github.com/kubeflap/kubeflap/exporter/incident/windows"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -38,7 +39,7 @@ type counts struct {
 	// ByCause counts the lost addresses. A cause may have cost none.
 	ByCause map[cause.Cause]int
 	// ConsumerBounces are addresses that consumers put back and took out again, StaleReadds those whose container was being replaced.
-	ConsumerBounces, StaleReadds ByWindow
+	ConsumerBounces, StaleReadds windows.ByWindow
 
 	Outages    int
 	OutageTime time.Duration
@@ -49,9 +50,9 @@ type counts struct {
 	Silences []*verdict.Silence
 
 	nodes           []string
-	nodesLeftOut    leftOut
+	nodesLeftOut    leftout.Names
 	services        []*Effect
-	servicesLeftOut leftOut
+	servicesLeftOut leftout.Names
 	bounces         int
 }
 
@@ -69,7 +70,7 @@ func (c *counts) AddNode(name string) {
 	switch {
 	case slices.Contains(c.nodes, name):
 	case len(c.nodes) == maxNodes:
-		c.nodesLeftOut.add(hashOf(name))
+		c.nodesLeftOut.Add(name)
 	default:
 		c.nodes = append(c.nodes, name)
 	}
@@ -126,7 +127,7 @@ func (c *counts) EffectOn(x transition.Service) *Effect {
 	}
 	e := &Effect{service: x}
 	if len(c.services) == maxServices {
-		c.servicesLeftOut.add(hashOfService(x))
+		c.servicesLeftOut.Add(x.Namespace + "/" + x.Name)
 	} else {
 		c.services = append(c.services, e)
 	}
@@ -163,45 +164,10 @@ func (c *counts) take(from *counts) {
 
 // takeLeftOut adds what the other one leaves out and this one does not list.
 func (c *counts) takeLeftOut(from *counts) {
-	listed := map[uint64]bool{}
-	for _, name := range c.nodes {
-		listed[hashOf(name)] = true
-	}
-	c.nodesLeftOut.take(from.nodesLeftOut, listed)
-	listed = map[uint64]bool{}
+	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
+	services := make([]string, 0, len(c.services))
 	for _, e := range c.services {
-		listed[hashOfService(e.service)] = true
+		services = append(services, e.service.Namespace+"/"+e.service.Name)
 	}
-	c.servicesLeftOut.take(from.servicesLeftOut, listed)
-}
-
-// maxLeftOut bounds a leftOut. Over that nothing more is counted.
-const maxLeftOut = 10_000
-
-// leftOut has the hashes of the names that a list leaves out, so that each counts once.
-type leftOut map[uint64]struct{}
-
-func hashOf(name string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return h.Sum64()
-}
-
-func hashOfService(x transition.Service) uint64 { return hashOf(x.Namespace + "/" + x.Name) }
-
-func (o *leftOut) add(hash uint64) {
-	if *o == nil {
-		*o = leftOut{}
-	}
-	if len(*o) < maxLeftOut {
-		(*o)[hash] = struct{}{}
-	}
-}
-
-func (o *leftOut) take(from leftOut, listed map[uint64]bool) {
-	for hash := range from {
-		if !listed[hash] {
-			o.add(hash)
-		}
-	}
+	c.servicesLeftOut.Take(from.servicesLeftOut, services)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -141,4 +142,12 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 		Cause: x.Cause, Namespace: x.Namespace, Name: r.fullName(), Windows: n.Windows, Contested: r.Contested,
 		Pending: x.State == incident.StatePending || r.Cause == cause.ManualWrite && r.Resets == 0 && r.Lost == 0,
 	}.Remedy()
+}
+
+func (c *counts) windows() []advice.Window {
+	var all []advice.Window
+	for i, window := range consumers.Windows() {
+		all = append(all, advice.Window{Length: window, Bounces: c.ConsumerBounces[i], StaleReadds: c.StaleReadds[i]})
+	}
+	return all
 }

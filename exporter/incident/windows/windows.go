@@ -1,10 +1,10 @@
-package record
+// Package windows counts what clients that batch endpoint updates would have done wrong, by the length of their window.
+package windows
 
 import (
 	"slices"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
@@ -32,12 +32,4 @@ func (c *ByWindow) Batched() (sum int) {
 		sum += n
 	}
 	return sum
-}
-
-func (c *counts) windows() []advice.Window {
-	var all []advice.Window
-	for i, window := range consumers.Windows() {
-		all = append(all, advice.Window{Length: window, Bounces: c.ConsumerBounces[i], StaleReadds: c.StaleReadds[i]})
-	}
-	return all
 }
