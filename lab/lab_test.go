@@ -90,7 +90,7 @@ func TestScenarios(t *testing.T) {
 				if inAnyOrder(s) && s.Options.Release == releases[0] {
 					options.Seconds = lateWatches()
 				}
-				if s.Pages != nil || s.NoIncident && s.Options.Release == releases[0] {
+				if s.Pages != nil || s.Pageable() && s.Options.Release == releases[0] {
 					options.Rules = "../rules"
 				}
 				running := runScenario(t, s, options)

@@ -24,7 +24,7 @@ func ControlPlaneRemedy(g GracePeriod, others int) string {
 	}
 	look := "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
 	if others > 0 {
-		look = "If the heartbeats of the other " + phrase.Count(others, "node", "nodes") + " are in time, etcd works: " + OnlyThese +
+		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are in time, etcd works: " + OnlyThese +
 			". If not, check etcd's disk and load first, then the API server. "
 	}
 	switch {

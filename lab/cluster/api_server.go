@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -150,7 +152,7 @@ func leadKubeconfig(from, to, address, certificate string) error {
 
 // stopPaths breaks what goes through links and proxies.
 func (c *Cluster) stopPaths() {
-	for _, link := range c.EtcdLinks {
+	for _, link := range slices.Concat(c.EtcdLinks, slices.Collect(maps.Values(c.KubeletLinks))) {
 		link.Stop()
 	}
 	if c.ControllerManagerLink != nil {

@@ -43,6 +43,8 @@ type Options struct {
 	ControllerManagerProxied bool
 	// EtcdLinked leads each API server's way to etcd through a link.
 	EtcdLinked bool
+	// KubeletsLinked leads each kubelet's way to the API server through a link.
+	KubeletsLinked bool
 	// APIServerMemory is what the API server tries to get by with, as GOMEMLIMIT has it; empty is no limit.
 	APIServerMemory string
 	// Nice is by how much the control plane gives way to other processes.
@@ -71,6 +73,8 @@ type Cluster struct {
 	ControllerManagerProxy *proxy.Proxy
 	// Kubelets are the hollow kubelets by node name.
 	Kubelets map[string]*Process
+	// KubeletLinks are their ways to the API server by node name, if they are linked.
+	KubeletLinks map[string]*proxy.Link
 	// Runtimes are their container runtimes.
 	Runtimes map[string]*Runtime
 
@@ -98,7 +102,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the cluster's folder: %w", err)
 	}
-	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, Runtimes: map[string]*Runtime{}}
+	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("start the cluster: %w", err)
@@ -247,6 +251,15 @@ func (c *Cluster) Remove(node string) {
 	c.Runtimes[node].stop()
 	delete(c.Kubelets, node)
 	delete(c.Runtimes, node)
+}
+
+// Boot lets a node's machine, whose kubelet was stopped, start again: no container has survived, and the boot ID is another.
+func (c *Cluster) Boot(node string) error {
+	c.Runtimes[node].forget()
+	if err := c.boot(node); err != nil {
+		return err
+	}
+	return c.Kubelets[node].Restart()
 }
 
 func (c *Cluster) processes() []*Process {

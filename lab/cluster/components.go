@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -149,16 +150,33 @@ func (c *Cluster) startKubelet(i int) error {
 		return err
 	}
 	c.Runtimes[node] = runtime
+	if err := c.boot(node); err != nil {
+		return err
+	}
 	listen, err := FreePort()
 	if err != nil {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(listen)
+	kubeconfig := c.kubeconfigAt(i%max(1, c.options.KubeletServers), userKubelet)
+	if c.options.KubeletsLinked {
+		if kubeconfig, err = c.linkKubelet(node, kubeconfig); err != nil {
+			return err
+		}
+	}
 	c.Kubelets[node], err = c.run(node, "kubelet",
-		"--name="+node, "--kubeconfig="+c.kubeconfigAt(i%max(1, c.options.KubeletServers), userKubelet), "--runtime=unix://"+socket,
-		"--root-dir="+c.path(node), "--port="+port,
+		"--name="+node, "--kubeconfig="+kubeconfig, "--runtime=unix://"+socket,
+		"--root-dir="+c.path(node), "--boot-id-file="+c.path(node+".boot-id"), "--port="+port,
 	)
 	return err
+}
+
+// boot gives a node's machine a new boot ID, which its kubelet reads when it starts.
+func (c *Cluster) boot(node string) error {
+	if err := os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600); err != nil {
+		return fmt.Errorf("write the boot ID: %w", err)
+	}
+	return nil
 }
 
 // run starts a component with its log in the cluster's folder.

@@ -99,6 +99,14 @@ func (r *Runtime) podOf(container string) string {
 	return ""
 }
 
+// forget ends everything that ran, as a machine that restarts.
+func (r *Runtime) forget() {
+	r.RuntimeService.Lock()
+	defer r.RuntimeService.Unlock()
+	clear(r.RuntimeService.Containers)
+	clear(r.RuntimeService.Sandboxes)
+}
+
 // Network turns the node's network on or off, as far as the kubelet is told.
 func (r *Runtime) Network(up bool) {
 	r.RuntimeService.Lock()

@@ -5,33 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Incident is one as kubeflap's API tells it.
 type Incident struct {
-	ID      string `json:"id"`
-	State   string `json:"state"`
-	Scope   string `json:"scope"`
-	Cause   string `json:"cause"`
-	Verdict string `json:"verdict"`
-	// Considered are the hypotheses, with the fact that decides each.
-	Considered []struct {
-		Verdict, Holds, Because string
-	} `json:"considered"`
-	Namespace string `json:"namespace"`
-	Subject   string `json:"subject"`
-	Summary   string `json:"summary"`
-	Remedy    string `json:"remedy"`
+	ID         string       `json:"id"`
+	State      string       `json:"state"`
+	Scope      string       `json:"scope"`
+	Cause      string       `json:"cause"`
+	Verdict    string       `json:"verdict"`
+	Namespace  string       `json:"namespace"`
+	Subject    string       `json:"subject"`
+	Summary    string       `json:"summary"`
+	Remedy     string       `json:"remedy"`
+	Considered []Considered `json:"considered"`
 }
 
-// Because is the fact that decides for the verdict, empty if none does.
+// Considered is a hypothesis that was weighed, and the fact that decided.
+type Considered struct {
+	Verdict string `json:"verdict"`
+	Holds   string `json:"holds"`
+	Because string `json:"because"`
+}
+
+// Because are the facts that decided for the verdict: of the hypothesis that holds, or of all those that may hold where nothing is decided.
 func (x Incident) Because() string {
+	var all []string
 	for _, c := range x.Considered {
-		if c.Verdict == x.Verdict && c.Holds == "yes" {
-			return c.Because
+		if c.Verdict == x.Verdict && c.Holds == "yes" || x.Verdict == "undecided" && c.Holds == "unknown" {
+			all = append(all, c.Because)
 		}
 	}
-	return ""
+	return strings.Join(all, "; ")
 }
 
 // Told is what kubeflap's API tells of the incidents, and of what it could not see.

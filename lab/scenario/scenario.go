@@ -49,6 +49,10 @@ type Scenario struct {
 	Because string
 	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other may be about them; empty if that is not looked at.
 	Advice string
+	// Told are all incidents that kubeflap must make of it. It may make no other.
+	Told []Told
+	// Advised is what `kubeflap advise` must say of it, NotAdvised is what it must not.
+	Advised, NotAdvised []string
 	// NoIncident demands that kubeflap makes no incident of it at all.
 	NoIncident bool
 	// Pages are the alerts that must reach whoever is paged, and no others may.
@@ -60,6 +64,9 @@ type Scenario struct {
 	// LastLosses are the causes of what each Service lost last, where what was done tells.
 	LastLosses map[string]string
 }
+
+// Pageable reports whether it is looked at who is paged.
+func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Told != nil || s.NoIncident }
 
 // Loss is what a Service loses.
 type Loss struct {
@@ -75,6 +82,12 @@ type Loss struct {
 // Incident is the answer to why: its scope and cause, and what its remedy must name.
 type Incident struct {
 	Scope, Cause, Verdict, Remedy string
+}
+
+// Told is an incident as kubeflap's API must tell it: its verdict, whom it is about, and what Because must say: why that verdict holds or, of
+// an undecided one, why the others may. The remedy must name Remedy.
+type Told struct {
+	Verdict, Scope, Subject, Because, Remedy string
 }
 
 // Page is an alert: the object that its text must name, and what else it must say. Remedy
@@ -120,6 +133,10 @@ func All(release cluster.Release) []Scenario {
 		largeService(),
 		healthyRollout(),
 		nodeDrain(),
+		departures(),
+		zoneCut(),
+		nodeAfterNode(),
+		foreignSlice(),
 		shortFlap(),
 		apiServerRestart(),
 		apiServerStall(),

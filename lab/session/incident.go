@@ -29,6 +29,12 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := tellsAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario); err != nil {
+		return err
+	}
+	if s.scenario.Told != nil {
+		return tellsAll(ctx, s.URL, s.scenario.Told)
+	}
 	if s.scenario.NoIncident {
 		return staysCalm(ctx, s.URL)
 	}

@@ -77,7 +77,7 @@ func (s *Session) pageWithin() time.Duration {
 // pages checks what arrives at the receiver: every page that the scenario wants, and
 // none but those.
 func (s *Session) pages(ctx context.Context) error {
-	if s.Paging == nil || (s.scenario.Pages == nil && !s.scenario.NoIncident) {
+	if s.Paging == nil || !s.scenario.Pageable() {
 		return nil
 	}
 	for _, want := range s.scenario.Pages {

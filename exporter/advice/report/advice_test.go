@@ -358,7 +358,7 @@ func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 			}
 		}
 	}
-	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the other 3 nodes are in time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the others (3 nodes) are in time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}
 	if x := recommendation(t, Of(all), ControlPlaneLate); !strings.Contains(x.Advice, "etcd first") {

@@ -22,8 +22,8 @@ import (
 )
 
 type options struct {
-	name, kubeconfig, runtime, root string
-	port                            int
+	name, kubeconfig, runtime, root, bootID string
+	port                                    int
 }
 
 func main() {
@@ -33,6 +33,7 @@ func main() {
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the API server")
 	flag.StringVar(&o.runtime, "runtime", "", "the container runtime's endpoint")
 	flag.StringVar(&o.root, "root-dir", "", "the kubelet's folder")
+	flag.StringVar(&o.bootID, "boot-id-file", "", "where the kernel of the machine says when it was booted")
 	flag.IntVar(&o.port, "port", 0, "the kubelet's port")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -67,12 +68,16 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	bootID, err := os.ReadFile(o.bootID)
+	if err != nil {
+		return fmt.Errorf("read the boot ID: %w", err)
+	}
 	runtime, images, err := reachRuntime(ctx, o.runtime)
 	if err != nil {
 		return err
 	}
 	kubelet := kubemark.NewHollowKubelet(flags, config, client, heartbeat,
-		&cadvisor.Fake{NodeName: o.name}, images, runtime, cm.NewStubContainerManager())
+		&machine{cadvisor.Fake{NodeName: o.name}, string(bootID)}, images, runtime, cm.NewStubContainerManager())
 	// Kubemark's does not probe; without one the kubelet takes its own.
 	kubelet.KubeletDeps.ProbeManager = nil
 	kubelet.Run(ctx)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	model "github.com/google/cadvisor/info/v1"
 	"go.opentelemetry.io/otel/trace/noop"
 	cri "k8s.io/cri-api/pkg/apis"
 	remote "k8s.io/cri-client/pkg"
+	cadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 )
 
 // reachRuntime connects to the container runtime and to its image service.
@@ -24,4 +26,19 @@ func reachRuntime(_ context.Context, endpoint string) (cri.RuntimeService, cri.I
 		return nil, nil, fmt.Errorf("reach the image service: %w", err)
 	}
 	return runtime, images, nil
+}
+
+// machine is kubemark's, with a boot ID as every real one has.
+type machine struct {
+	cadvisor.Fake
+	bootID string
+}
+
+// MachineInfo is what the kubelet reports in the status of its node.
+func (m *machine) MachineInfo() (*model.MachineInfo, error) {
+	info, err := m.Fake.MachineInfo()
+	if err == nil {
+		info.BootID = m.bootID
+	}
+	return info, err
 }

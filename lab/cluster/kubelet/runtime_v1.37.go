@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/cadvisor/lib/model"
 	"go.opentelemetry.io/otel/trace/noop"
 	cri "k8s.io/cri-api/pkg/apis"
 	remote "k8s.io/cri-client/pkg"
+	"k8s.io/klog/v2"
+	cadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 )
 
 // reachRuntime connects to the container runtime and to its image service.
@@ -24,4 +27,19 @@ func reachRuntime(ctx context.Context, endpoint string) (cri.RuntimeService, cri
 		return nil, nil, fmt.Errorf("reach the image service: %w", err)
 	}
 	return runtime, images, nil
+}
+
+// machine is kubemark's, with a boot ID as every real one has.
+type machine struct {
+	cadvisor.Fake
+	bootID string
+}
+
+// MachineInfo is what the kubelet reports in the status of its node.
+func (m *machine) MachineInfo(logger klog.Logger) (*model.MachineInfo, error) {
+	info, err := m.Fake.MachineInfo(logger)
+	if err == nil {
+		info.BootID = m.bootID
+	}
+	return info, err
 }

@@ -1,0 +1,155 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// removalTaint is how the Cluster Autoscaler announces that it will delete a node.
+const removalTaint = `[{"key":"ToBeDeletedByClusterAutoscaler","value":"1","effect":"NoSchedule"}]`
+
+// unhurried is a grace period that no kubelet has missed half of by the time kubeflap has started, while it was paused: a cordon announces nothing if the
+// node was late before.
+const unhurried = "--node-monitor-grace-period=40s"
+
+// alertSent is until when the alert of a node has been sent: a scrape, an evaluation, and Alertmanager's wait of 30 s.
+const alertSent = time.Minute
+
+// departures has nodes that leave in every way. Each is silent longer than the grace period, so that the node controller sets it to Unknown: what
+// becomes of it later tells them apart, or what was announced before.
+func departures() Scenario {
+	const nodes = 8
+	cordoned, scaled := "node-2", []string{"node-3", "node-4", "node-5", "node-6"}
+	rebooted, reclaimed := "node-7", "node-8"
+	told := []Told{
+		{"planned", "node", cordoned, "announced by a cordon", "Nothing is at fault"},
+		{"node_rebooted", "node", rebooted, "another bootID", "Find out why the machine of " + rebooted + " restarted"},
+		{"undecided", "node", reclaimed, "the machine is gone: reclaimed, or failed and replaced", "This would: "},
+	}
+	for _, node := range scaled {
+		told = append(told, Told{"planned", "node", node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
+	}
+	return Scenario{
+		Name: "departures",
+		Summary: "nodes leave: one is cordoned and drained, half of all are removed by the Cluster Autoscaler; " +
+			"meanwhile one reboots, and then one is gone without notice",
+		Told:    told,
+		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
+		Pages: []Page{
+			lostPage(rebooted, "Find out why the machine of "+rebooted+" restarted"),
+			lostPage(reclaimed, "This would: "),
+		},
+		Options: cluster.Options{
+			Nodes: nodes, ControllerManagerPod: true,
+			ControllerManagerFlags: []string{unhurried, "--node-monitor-period=1s"},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, nodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.cordon(ctx, cordoned) },
+				func() error { return l.taintAll(ctx, scaled, removalTaint) },
+				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
+				func() error { return l.leaveUnannounced(ctx, reclaimed) },
+				// The garbage collector deletes the pod of the node that is gone, and nobody replaces it.
+				func() error {
+					return l.shows(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+			)
+		},
+	}
+}
+
+// departBeside removes nodes as announced. While they are silent, another one reboots without an announcement.
+func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string) error {
+	return allOf(
+		func() error { return l.drainAll(ctx, leaving) },
+		func() error { l.shutDown(leaving...); return nil },
+		func() error { l.Cluster.Kubelets[rebooted].Stop(); return nil },
+		func() error { return l.turned(ctx, "unknown", append(leaving, rebooted)...) },
+		func() error { return l.deleteNodes(ctx, leaving...) },
+		func() error { return l.Cluster.Boot(rebooted) },
+		func() error { return l.turned(ctx, "true", rebooted) },
+	)
+}
+
+// leaveUnannounced takes a machine away as a cloud that reclaims it without notice.
+func (l *Lab) leaveUnannounced(ctx context.Context, node string) error {
+	return allOf(
+		func() error { l.shutDown(node); return nil },
+		func() error { return l.turned(ctx, "unknown", node) },
+		func() error { return poll.Sleep(ctx, alertSent) }, // as long as a cloud takes to notice
+		func() error { return l.deleteNodes(ctx, node) },
+	)
+}
+
+// lostPage is of a node whose departure nobody announced.
+func lostPage(node, remedy string) Page {
+	return Page{Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + node, Remedy: remedy}
+}
+
+// drainAll replaces the pods of nodes by pods of the first node: pod web-3 of node-3 by web-3-new.
+func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
+	pods := len(l.Cluster.Kubelets)
+	for i := range pods {
+		if node := cluster.NodeName(i); slices.Contains(nodes, node) {
+			if err := l.create(ctx, newPod("shop", podName(i)+"-new", cluster.NodeName(0), "web")); err != nil {
+				return err
+			}
+		}
+	}
+	if err := l.inRotation(ctx, "shop", "web", pods+len(nodes)); err != nil {
+		return err
+	}
+	for i := range pods {
+		if !slices.Contains(nodes, cluster.NodeName(i)) {
+			continue
+		}
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: podName(i)}}
+		if err := l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction); err != nil {
+			return fmt.Errorf("evict pod: %w", err)
+		}
+		if err := l.gone(ctx, "shop", podName(i)); err != nil {
+			return err
+		}
+	}
+	return l.inRotation(ctx, "shop", "web", pods)
+}
+
+// shutDown takes the machines of nodes away. Their Nodes stay.
+func (s *Steps) shutDown(nodes ...string) {
+	for _, node := range nodes {
+		s.Cluster.Remove(node)
+	}
+}
+
+func (s *Steps) taintAll(ctx context.Context, nodes []string, taints string) error {
+	for _, node := range nodes {
+		if err := s.setTaints(ctx, node, taints); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Steps) deleteNodes(ctx context.Context, nodes ...string) error {
+	for _, node := range nodes {
+		if err := s.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("delete node: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// foreignSlice has a tool that adds addresses of its own to a Service with a selector, and forgets them when they die.
+func foreignSlice() Scenario {
+	const foreign, manager = 2, "mesh.example.com"
+	return Scenario{
+		Name:    "foreign-slice",
+		Summary: "somebody else's EndpointSlice adds dead addresses to a Service with a selector",
+		Told: []Told{{
+			"foreign_writer", "service", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
+		}},
+		Advised: []string{"foreign addresses: shop/web"},
+		Pages: []Page{{
+			Alert: "KubeflapForeignAddresses", Object: "Service shop/web", Says: []string{"another writer"}, Remedy: "--endpoints.known-manager",
+		}},
+		LastLosses: map[string]string{"web": ""},
+		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, 2, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", 2) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.writeSlice(ctx, "shop", "web", manager, foreign) },
+				func() error {
+					return l.shows(ctx, 2+foreign, "kubeflap_service_addresses", "service", "web", "state", "ready")
+				},
+				func() error {
+					return l.tells(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
+				},
+			)
+		},
+	}
+}
+
+// writeSlice creates an EndpointSlice of a Service as another than the controllers of Kubernetes. Nobody is at its addresses.
+func (s *Steps) writeSlice(ctx context.Context, namespace, service, manager string, addresses int) error {
+	ready, port := true, int32(80)
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: service + "-mesh",
+			Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Port: &port}},
+	}
+	for i := range addresses {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{fmt.Sprintf("192.0.2.%d", 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		})
+	}
+	_, err := s.Client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, slice, metav1.CreateOptions{FieldManager: "mesh"})
+	if err != nil {
+		return fmt.Errorf("create slice: %w", err)
+	}
+	return nil
+}

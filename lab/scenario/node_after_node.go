@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// inTurnApart is how far apart nodes send their last heartbeats at least, for that not to be together: more than 11.5 s.
+const inTurnApart = 12500 * time.Millisecond
+
+// nodeAfterNode is as what nodes share fails for one after the other: 8 of 9, no two together.
+func nodeAfterNode() Scenario {
+	const nodes, victims = 9, 8
+	return Scenario{
+		Name:    "node-after-node",
+		Summary: "8 of 9 nodes fall silent one after the other, none together with another",
+		Extra:   true,
+		Told: []Told{
+			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after the other within an hour", "etcd"},
+		},
+		// The first ones are not yet more than chance allows.
+		Pages: []Page{
+			lostPage("", "etcd"),
+			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after the other", "not the kubelets"}, Remedy: "etcd"},
+		},
+		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
+		Options: cluster.Options{
+			Nodes: nodes, ControllerManagerPod: true,
+			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			if err := l.EveryNodeBeats(ctx); err != nil {
+				return err
+			}
+			return silenceInTurn(ctx, l, victims)
+		},
+	}
+}
+
+// silenceInTurn pauses so many kubelets, each right after a heartbeat and until its node is Unknown.
+func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
+	left := map[string]bool{}
+	for node := range l.Cluster.Kubelets {
+		left[node] = true
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for range victims {
+		node, err := l.beatsFirst(ctx, left)
+		if err != nil {
+			return err
+		}
+		delete(left, node)
+		kubelet := l.Cluster.Kubelets[node]
+		if err := kubelet.Pause(); err != nil {
+			return err
+		}
+		group.Go(func() error {
+			return allOf(
+				func() error { return l.turned(ctx, "unknown", node) },
+				kubelet.Resume,
+				func() error { return l.turned(ctx, "true", node) },
+			)
+		})
+		if err := poll.Sleep(ctx, inTurnApart); err != nil {
+			return err
+		}
+	}
+	return group.Wait()
+}
+
+// beatsFirst waits for the next heartbeat of any of the nodes, and returns that node.
+func (c *Checks) beatsFirst(ctx context.Context, nodes map[string]bool) (first string, err error) {
+	const heartbeats = "kubeflap_node_heartbeats_total"
+	before, err := c.Truth.Counts()
+	if err != nil {
+		return "", err
+	}
+	err = poll.Until(ctx, patience, "the next heartbeat", func(context.Context) error {
+		now, err := c.Truth.Counts()
+		if err != nil {
+			return err
+		}
+		for node := range nodes {
+			if now.Sum(heartbeats, "node", node) > before.Sum(heartbeats, "node", node) {
+				first = node
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %d nodes sent one", len(nodes))
+	})
+	return first, err
+}

@@ -1,0 +1,122 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+const zoneLabel = "topology.kubernetes.io/zone"
+
+// zoneCut has three faults on one day, which must not be taken for one: each of the slow kubelets is its own, and the network of the zone is another.
+func zoneCut() Scenario {
+	const nodes, zones = 9, 3
+	slow, cut := []string{"node-2", "node-4"}, []string{"node-3", "node-6", "node-9"}
+	return Scenario{
+		Name:    "zone-cut",
+		Summary: "two kubelets are slow one after the other; then the network between a zone, a third of the nodes, and the API server is cut",
+		Told: []Told{
+			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
+			{"node", "node", slow[1], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
+			{"shared_path", "control_plane", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
+		},
+		Advised: []string{"control plane late", "3 of 9 nodes late: ", "what only these nodes share", "nodes slow", "2 nodes of 9 late: "},
+		Pages: []Page{
+			lostPage(slow[0], "--node-monitor-grace-period to "),
+			lostPage(slow[1], "--node-monitor-grace-period to "),
+			{
+				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the others are in time, etcd works"},
+				Remedy: "what only these nodes share",
+			},
+		},
+		// Those of the three nodes.
+		Quiet:      []string{"KubeflapNodeHeartbeatLost"},
+		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
+		Options: cluster.Options{
+			Nodes: nodes, ControllerManagerPod: true, KubeletsLinked: true,
+			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.labelZones(ctx, zones) },
+				func() error { return l.spread(ctx, nodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			if err := l.EveryNodeBeats(ctx); err != nil {
+				return err
+			}
+			for _, node := range slow {
+				kubelet := l.Cluster.Kubelets[node]
+				if err := l.silenced(ctx, kubelet.Pause, kubelet.Resume, node); err != nil {
+					return err
+				}
+			}
+			// The alert of the zone keeps back those of single nodes that were not sent yet.
+			if err := poll.Sleep(ctx, alertSent); err != nil {
+				return err
+			}
+			return l.silenced(ctx, func() error { l.cut(cut); return nil }, func() error { l.mend(cut); return nil }, cut...)
+		},
+	}
+}
+
+// silenced lets a fault silence nodes for longer than the grace period, and sees that all of them come back.
+func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...string) error {
+	return allOf(
+		begin,
+		func() error { return l.turned(ctx, "unknown", nodes...) },
+		end,
+		func() error { return l.turned(ctx, "true", nodes...) },
+		func() error {
+			return l.shows(ctx, float64(len(l.Cluster.Kubelets)), "kubeflap_service_addresses", "service", "web", "state", "ready")
+		},
+	)
+}
+
+// turned waits until Ready of each node was seen to turn to a status.
+func (c *Checks) turned(ctx context.Context, status string, nodes ...string) error {
+	for _, node := range nodes {
+		if err := c.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut lets nothing pass between nodes and the API server any more.
+func (s *Steps) cut(nodes []string) {
+	for _, node := range nodes {
+		s.Cluster.KubeletLinks[node].Cut()
+	}
+}
+
+func (s *Steps) mend(nodes []string) {
+	for _, node := range nodes {
+		s.Cluster.KubeletLinks[node].Mend()
+	}
+}
+
+// labelZones spreads the nodes over so many zones.
+func (s *Steps) labelZones(ctx context.Context, zones int) error {
+	for i := range len(s.Cluster.Kubelets) {
+		if err := s.labelNode(ctx, cluster.NodeName(i), zoneLabel, fmt.Sprintf("zone-%d", 1+i%zones)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Steps) labelNode(ctx context.Context, node, key, value string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if _, err := s.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("label node: %w", err)
+	}
+	return nil
+}
