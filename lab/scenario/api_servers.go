@@ -25,6 +25,11 @@ func apiServerUnreachable() Scenario {
 		Because:    fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
 		Advice:     "control_plane_late",
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
+		Pages: []Page{{
+			Alert: "KubeflapHeartbeatsLateClusterWide",
+			Says:  []string{fmt.Sprintf("%d of %d nodes", len(lost), nodes)},
+		}},
+		Quiet: []string{"KubeflapNodeHeartbeatLost"},
 		Options: cluster.Options{
 			Nodes: nodes, APIServers: servers, KubeletServers: servers, ControllerManagerPod: true,
 			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},

@@ -23,6 +23,7 @@ func controlPlaneStall() Scenario {
 		Name:       "control-plane-stall",
 		Summary:    "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
 		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", "etcd"},
+		Alone:      true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert:  "KubeflapHeartbeatsLateClusterWide",

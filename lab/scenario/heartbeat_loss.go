@@ -23,11 +23,12 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Name:      "heartbeat-loss",
 		Summary:   "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
 		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
+		Alone:     true,
 		// The kubelet's node alone has lost addresses.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",
-			Says:   []string{fmt.Sprintf("the grace period is %.0fs", lost.Seconds()), "the kubelet is too slow", "is enough"},
+			Says:   []string{fmt.Sprintf("the grace period is %.0fs", lost.Seconds()), "the kubelet is too slow", "set --node-monitor-grace-period="},
 			Remedy: "--node-monitor-grace-period to ",
 		}},
 		Options: cluster.Options{Nodes: 3, ControllerManagerPod: true, ControllerManagerFlags: flags},

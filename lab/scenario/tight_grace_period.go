@@ -11,9 +11,10 @@ func tightGracePeriod() Scenario {
 		Name:     "tight-grace-period",
 		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "grace_period", "less than 20s is always unsafe"},
+		Alone:    true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
-			Says:   []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=60s"},
+			Says:   []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=50s"},
 			Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
