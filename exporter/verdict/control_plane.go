@@ -90,6 +90,16 @@ func (f *NodeLoss) span() (from, to time.Time) {
 	return from, to
 }
 
+// lastBegan is when the last of the silences began.
+func (f *NodeLoss) lastBegan() (last time.Time) {
+	for _, s := range f.Silences {
+		if s.Began.After(last) {
+			last = s.Began
+		}
+	}
+	return last
+}
+
 // leaderText says how the leading kube-controller-manager fared meanwhile.
 func (f *NodeLoss) leaderText() string {
 	from, to := f.span()
@@ -153,7 +163,8 @@ func (f *NodeLoss) pathText() string {
 		text = "; which API server is not known, as kubeflap does not see their Leases in kube-system"
 	case known.Time.Sub(known.Shown) > aroundBegin:
 		text = "; no Lease of the control plane was renewed either: etcd, or the API server that kubeflap uses"
-	case n > 0:
+	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
+		// Renewed when the silent nodes should have been: an API server is late only after two renewals.
 		text = fmt.Sprintf("; %s renewed in time, so etcd took writes", phrase.Count(n, "Lease of an API server was", "Leases of API servers were"))
 	}
 	return text + f.readText()

@@ -167,3 +167,20 @@ func BenchmarkOfNodes(b *testing.B) {
 		OfNodes(f)
 	}
 }
+
+// An etcd that stands still is not acquitted by the Leases that were renewed right before.
+func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
+	for _, c := range []struct {
+		shown float64
+		want  bool
+	}{{8, false}, {30, true}} {
+		f := loss(4, silent(0, 1, 2, 3))
+		f.ControlPlane.AsOf = transition.ControlPlane{Time: at(24), Shown: at(c.shown), APIServers: 1}
+		if c.shown > 24 {
+			f.ControlPlane.AsOf.Time = at(c.shown)
+		}
+		if _, because := sharedPath(f); strings.Contains(because, "etcd took writes") != c.want {
+			t.Errorf("a Lease was renewed %v s after the first silence began: %q", c.shown, because)
+		}
+	}
+}
