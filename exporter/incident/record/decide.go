@@ -30,9 +30,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 }
 
 // weigh weighs the hypotheses about an incident of nodes, as of now.
-func (s *Store) weigh(r *Record) verdict.Decision {
-	return r.weigh(s.NodeLoss(nil, r.KnownNodes))
-}
+func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(nil, r.KnownNodes)) }
 
 // weigh weighs the hypotheses about an incident with the facts that are the same for all.
 func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
