@@ -54,7 +54,7 @@ const (
 	// reviewFor: some depend on how long a silence lasts.
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
-	reviewFor   = 30 * time.Second
+	reviewFor   = 15 * time.Second
 	// maxReviewed bounds the incidents of one review. More are soon one incident.
 	maxReviewed = 50
 )
