@@ -232,6 +232,20 @@ func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
+// upgrades stops kubelets, and starts them again with another version.
+func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
+	s.silence(from, to, nodes...)
+	for _, i := range nodes {
+		n := s.nodes[i-1]
+		s.at(0, func() { n.KubeletVersion = "v1.31.4" })
+		s.at(to, func() {
+			n.KubeletVersion = "v1.31.5"
+			s.tell(event.Modified, &n.Node)
+		})
+	}
+	return s
+}
+
 // sets moves a node's clock at a second.
 func (s *fakeCluster) sets(second float64, node int, by time.Duration) *fakeCluster {
 	return s.at(second, func() { s.nodes[node-1].clock += by })

@@ -196,6 +196,19 @@ func (x NodeRebooted) String() string {
 	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
 }
 
+// KubeletUpgraded means that the node reports another version of its kubelet.
+type KubeletUpgraded struct {
+	At
+	Node string
+}
+
+// Fields are the names for a structured log line.
+func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x KubeletUpgraded) String() string {
+	return fmt.Sprintf("node %s: another version of the kubelet", x.Node)
+}
+
 // NodeRemoved means that the Node was deleted.
 type NodeRemoved struct {
 	At

@@ -62,13 +62,18 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// After are the unexplained silences that began after t: those that were neither announced nor ended with a reboot.
+// explained reports whether it is known what one node was silent for: it was announced, or ended with a reboot or another kubelet.
+func (s *Silence) explained() bool {
+	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady
+}
+
+// After are the unexplained silences that began after t.
 func (h *History) After(t time.Time) (all []Silence) {
 	for _, s := range slices.Backward(h.silences) {
 		if !s.Began.After(t) {
 			break
 		}
-		if s.Announced == "" && !s.Rebooted && !s.NotReady {
+		if !s.explained() {
 			all = append(all, *s)
 		}
 	}
@@ -80,18 +85,18 @@ func (h *History) After(t time.Time) (all []Silence) {
 func (h *History) Rate(t time.Time, nodes int) Rate {
 	r := Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {
-		if s.Announced == "" && !s.Rebooted && !s.NotReady && t.Sub(s.Began) > time.Hour {
+		if !s.explained() && t.Sub(s.Began) > time.Hour {
 			r.Silences++
 		}
 	}
 	return r
 }
 
-// Explains reports whether a node was silent at that time because its departure was announced, or because it was rebooted.
+// Explains reports whether a node was silent at that time because its departure was announced, or because it was rebooted or upgraded.
 func (h *History) Explains(x *Silence) bool {
 	for _, s := range slices.Backward(h.silences) {
 		if s.Node == x.Node && s.Began.Before(x.Ended) && (s.Ended.IsZero() || x.Began.Before(s.Ended)) {
-			return s.Announced != "" || s.Rebooted || s.NotReady
+			return s.explained()
 		}
 	}
 	return false

@@ -14,6 +14,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if n := f.each(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
 		return Yes, clockText(&f.Silences[0])
 	}
+	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
+		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: another version reported after the silence"
+	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {
 		return Unknown, blindText
 	}

@@ -15,8 +15,8 @@ type Silence struct {
 	Began, Ended time.Time
 	// Announced is what announced the departure of the node before Began, empty if nothing did.
 	Announced string
-	// Rebooted: the node reported another bootID after Began. Deleted: the Node was deleted.
-	Rebooted, Deleted bool
+	// Rebooted: the node reported another bootID after Began. Upgraded: another kubeletVersion. Deleted: the Node was deleted.
+	Rebooted, Upgraded, Deleted bool
 	// Marked: the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the controller must have seen
 	// by then, 0 if that is not known.
 	Marked    bool

@@ -39,6 +39,9 @@ func sharedPath(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}
+	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
+		return No, "each of these nodes reported another version of its kubelet after the silence"
+	}
 	holds, because := atOnce(f)
 	if names, _ := f.stopped(); holds == Unknown && len(names) > 0 && len(names) < f.ControlPlane.AsOf.APIServers {
 		holds = Yes // an API server stopped when they fell silent

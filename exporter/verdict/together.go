@@ -71,9 +71,9 @@ func (f *NodeLoss) alone() (alone []Silence) {
 }
 
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
-// and of those that could not be seen it is not known.
+// of those that could not be seen it is not known, and an upgrade of the kubelet is no disturbance.
 func (f *NodeLoss) disturbed(s Silence) bool {
-	return !s.Unseen && !s.Blind && s.ClockBack == 0 && f.lasted(&s) > f.Interval
+	return !s.Unseen && !s.Blind && !s.Upgraded && s.ClockBack == 0 && f.lasted(&s) > f.Interval
 }
 
 // beganBlind reports whether the nodes of the incident and others fell silent while kubeflap's own watch was broken: together or not is not known.

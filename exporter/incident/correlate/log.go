@@ -85,6 +85,8 @@ func (l *Log) observe(x transition.Transition) {
 		l.nodes.notMarked(x)
 	case transition.NodeRebooted:
 		l.nodes.rebooted(x)
+	case transition.KubeletUpgraded:
+		l.nodes.upgraded(x)
 	case transition.NodeRemoved:
 		l.nodes.removed(x)
 	case transition.PodReadyChanged:

@@ -245,19 +245,6 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	l.close(r, n, x.Time)
 }
 
-func (l *nodes) rebooted(x transition.NodeRebooted) {
-	l.records.NoteReboot(x.Node, x.Time)
-	n := l.troubled[x.Node]
-	if n == nil || n.silence == nil {
-		return
-	}
-	n.silence.Rebooted = true
-	if r := n.current(x.Time); r != nil {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRebooted, Time: x.Time, Name: n.name})
-		l.records.Touch(r, x.Time)
-	}
-}
-
 // beginSilence returns the current silence of a node, or begins one after a heartbeat.
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)

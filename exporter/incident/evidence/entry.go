@@ -56,6 +56,7 @@ const (
 	SelectorConflictEnded
 	ForeignEnded
 	NodeRebooted
+	KubeletUpgraded
 	NodeRemoved
 	ServiceRemoved
 	// APIServerStopped and LeaderLate: a Lease of the control plane was not renewed.

@@ -55,6 +55,8 @@ func (e *Entry) sentence() string {
 		return fmt.Sprintf("%s: Ready again after %s", e.nodes(), d)
 	case NodeRebooted:
 		return e.nodes() + ": another bootID: the machine was rebooted"
+	case KubeletUpgraded:
+		return e.nodes() + ": another version of the kubelet: it was upgraded"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
 	}

@@ -42,8 +42,9 @@ type node struct {
 
 	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
 	restartsFlap bool
-	// bootID is a hash of the machine's bootID, 0 if it was never reported. troubled is when the node was last late or not Ready.
+	// bootID and version are hashes of the machine's bootID and of the kubelet's version, 0 if they were never reported. troubled is when the node was last late or not Ready.
 	bootID    uint64
+	version   uint64
 	troubled  time.Time
 	departure departure.Departure
 	labels    []label
@@ -88,7 +89,12 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.generation = x.watches.Generation(e.Kind)
 	n.restartsFlap = restartsFlap(o.KubeletVersion)
-	x.noteBoot(n, e, o.BootID)
+	if changed(&n.bootID, o.BootID) && n.exists {
+		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
+	}
+	if changed(&n.version, o.KubeletVersion) && n.exists {
+		x.found.Add(transition.KubeletUpgraded{At: at(e.Seen), Node: n.name})
+	}
 	x.noteLabels(n, o)
 	if !n.exists {
 		n.uid, n.exists, n.created = o.UID, true, e.Seen
@@ -114,16 +120,14 @@ func (x *Nodes) CountPods(name string, by int) {
 	}
 }
 
-// noteBoot reports that a machine was rebooted.
-func (x *Nodes) noteBoot(n *node, e event.Event, bootID string) {
-	if bootID == "" {
-		return
+// changed notes what a node reports of itself, by its hash. It reports whether that was something else before.
+func changed(hash *uint64, reported string) bool {
+	if reported == "" {
+		return false
 	}
-	is := event.Hash(bootID)
-	if n.exists && n.bootID != 0 && n.bootID != is {
-		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
-	}
-	n.bootID = is
+	was := *hash
+	*hash = event.Hash(reported)
+	return was != 0 && was != *hash
 }
 
 // forget drops a Node and all that was counted of it. Its Lease stays if there is one.
