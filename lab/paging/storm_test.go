@@ -1,0 +1,102 @@
+package paging
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// stormed is an Alertmanager with the shipped example. It has many alerts at once: all pods of 200 Services fail their probes, while the other
+// incidents that kubeflap was made for happen to the same cluster.
+func stormed(t *testing.T) *Paging {
+	t.Helper()
+	p := &Paging{options: Options{Rules: "../../rules", Log: slog.New(slog.NewTextHandler(t.Output(), nil))}, dir: t.TempDir()}
+	_, alertmanager, err := Build(t.Context(), p.options.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Receiver, err = startReceiver(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	config, err := p.writeAlertmanagerConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Alertmanager, err = p.run(t.Context(), "alertmanager", alertmanager, "--config.file="+config,
+		"--storage.path="+filepath.Join(p.dir, "alertmanager"), "--cluster.listen-address=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []map[string]any
+	add := func(name, severity string, labels map[string]string) {
+		is := map[string]string{"cluster": "eu", "alertname": name, "severity": severity}
+		for k, v := range labels {
+			is[k] = v
+		}
+		all = append(all, map[string]any{"labels": is, "annotations": map[string]string{"summary": name}})
+	}
+	for i := range 200 {
+		service := map[string]string{"namespace": "shop", "service": fmt.Sprint("web-", i), "cause": "probe_failed"}
+		add("KubeflapServiceWithoutReadyAddresses", "critical", service)
+		add("KubeflapServiceReadinessBudgetBurning", "critical", service)
+		add("KubeflapServiceFlapping", "warning", service)
+	}
+	for _, node := range []string{"node-1", "node-2", "node-3"} {
+		add("KubeflapNodeHeartbeatLost", "warning", map[string]string{"node": node})
+		add("KubeflapNodeFlapping", "warning", map[string]string{"node": node})
+	}
+	add("KubeflapHeartbeatsLateClusterWide", "critical", nil)
+	add("KubeflapGracePeriodTooTight", "critical", nil)
+	add("KubeflapEndpointsReset", "critical", map[string]string{"namespace": "kube-system", "service": "kube-scheduler", "cause": "endpoints_reset"})
+	add("KubeflapStaleReadds", "warning", map[string]string{"namespace": "shop", "service": "cart"})
+	body, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.Post(p.Alertmanager+"/api/v2/alerts", "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		t.Fatal(response.Status)
+	}
+	return p
+}
+
+// A storm is one page for the control plane and one for all Services, and a message in the chat for what neither says.
+func TestAStormIsAFewMessages(t *testing.T) {
+	p := stormed(t)
+	messages := map[time.Time]string{}
+	err := poll.Until(t.Context(), 2*time.Minute, "a page of 201 Services, and one message in the chat", func(context.Context) error {
+		clear(messages)
+		alerts := map[string]int{}
+		for _, page := range p.Receiver.Pages() {
+			messages[page.Arrived] += page.Alert + " "
+			alerts[page.Alert]++
+		}
+		if alerts["KubeflapServiceWithoutReadyAddresses"] < 200 || alerts["KubeflapHeartbeatsLateClusterWide"] < 1 ||
+			alerts["KubeflapEndpointsReset"] < 1 || alerts["KubeflapStaleReadds"] < 1 {
+			return fmt.Errorf("%v arrived", alerts)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(messages) > 3 {
+		for at, of := range messages {
+			t.Logf("%v: %.200s", at, of)
+		}
+		t.Errorf("%d messages, want at most 3", len(messages))
+	}
+}
