@@ -10,23 +10,28 @@ import (
 
 // sentence says what was seen.
 func (e *Entry) sentence() string {
-	if e.ofService() {
+	switch {
+	case e.ofService():
 		return e.serviceSentence()
-	}
-	if e.Kind >= PodUpdated && e.Kind <= EvictedNotReady {
+	case e.Kind >= PodUpdated && e.Kind <= EvictedNotReady:
 		return e.podSentence()
-	}
-	if e.Kind >= APIServerStopped && e.Kind <= LeasesRead {
+	case e.Kind >= APIServerStopped && e.Kind <= LeasesRead:
 		return e.controlPlaneSentence()
 	}
-	d := phrase.Duration(e.Duration)
 	switch e.Kind {
 	case VerdictRevised:
 		return "the verdict was revised " + e.Name
 	case WatchBroke:
 		return "kubeflap's own watch of " + e.Name + " broke: it missed the changes from then on"
 	case WatchWorks:
-		return "kubeflap's watch of " + e.Name + " works again after " + d
+		return "kubeflap's watch of " + e.Name + " works again after " + phrase.Duration(e.Duration)
+	}
+	return e.nodeSentence()
+}
+
+func (e *Entry) nodeSentence() string {
+	d := phrase.Duration(e.Duration)
+	switch e.Kind {
 	case LastHeartbeat:
 		return e.nodes() + ": last heartbeat"
 	case ClockSetBack:
