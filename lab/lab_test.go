@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -37,6 +38,9 @@ func releases(t *testing.T) []cluster.Release {
 	return []cluster.Release{cluster.Release(*release)}
 }
 
+// slowest are the scenarios that take minutes. They start first, so that the others run beside them.
+var slowest = []string{"circuit-breaker-open", "random", "controller-manager-stopped"}
+
 // scenarios are all of the first of the releases, and of the others those that depend on it.
 func scenarios(releases []cluster.Release) []scenario.Scenario {
 	all := scenario.All(releases[0])
@@ -55,6 +59,13 @@ func scenarios(releases []cluster.Release) []scenario.Scenario {
 			}
 		}
 	}
+	rank := func(s scenario.Scenario) int {
+		if i := slices.Index(slowest, s.Name); i >= 0 {
+			return i
+		}
+		return len(slowest)
+	}
+	slices.SortStableFunc(all, func(a, b scenario.Scenario) int { return cmp.Compare(rank(a), rank(b)) })
 	return slices.DeleteFunc(all, leftOut)
 }
 
