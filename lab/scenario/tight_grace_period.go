@@ -14,7 +14,7 @@ func tightGracePeriod() Scenario {
 		Alone:    true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
-			Says:   []string{"is 10s;", "less than 20s is always unsafe", "set --node-monitor-grace-period=50s"},
+			Says:   []string{"is 10s;", "less than twice that is always unsafe", "set --node-monitor-grace-period=50s"},
 			Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
