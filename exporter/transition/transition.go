@@ -32,20 +32,15 @@ type Fields struct {
 // At is the time of a transition.
 type At struct {
 	Time time.Time
-	// Decided is when its cause was found, zero if that was at once.
-	Decided time.Time
+	// Waited is how long its cause waited for evidence, 0 if it was found at once.
+	Waited time.Duration
 }
 
 // When is the time of the change, by kubeflap's clock.
 func (a At) When() time.Time { return a.Time }
 
 // Found is when the tracker found the change, by kubeflap's clock.
-func (a At) Found() time.Time {
-	if a.Decided.After(a.Time) {
-		return a.Decided
-	}
-	return a.Time
-}
+func (a At) Found() time.Time { return a.Time.Add(max(a.Waited, 0)) }
 
 // because is the cause as the end of a sentence.
 func because(c cause.Cause) string {

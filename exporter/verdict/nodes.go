@@ -62,6 +62,8 @@ type NodeLoss struct {
 	// group is the result of together, if grouped.
 	group   []Silence
 	grouped bool
+	// shared is the answer of sharedPath; nil if that was not weighed yet.
+	shared *considered
 	// turn is whether node after node falls silent, which is the same for all incidents; nil if that was not weighed yet.
 	turn *considered
 }
@@ -90,7 +92,7 @@ var nodeHypotheses = []nodeHypothesis{
 
 // OfNodes decides about an incident of nodes.
 func OfNodes(f *NodeLoss) Decision {
-	f.grouped = false // the silences may be others
+	f.grouped, f.shared = false, nil // the silences may be others
 	var all []Considered
 	for _, h := range nodeHypotheses {
 		holds, because := h.weigh(f)

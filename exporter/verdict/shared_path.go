@@ -14,7 +14,7 @@ const endTogether = 20 * time.Second
 
 // Together are the silences that have one cause: they began within an interval, and chance is excluded.
 func Together(f *NodeLoss) []Silence {
-	f.grouped = false
+	f.grouped, f.shared = false, nil
 	if holds, _ := sharedPath(f); holds != Yes {
 		return nil
 	}
@@ -36,6 +36,14 @@ func IsAlone(f *NodeLoss) bool {
 }
 
 func sharedPath(f *NodeLoss) (Answer, string) {
+	if f.shared == nil {
+		f.shared = &considered{}
+		f.shared.holds, f.shared.because = f.weighShared()
+	}
+	return f.shared.holds, f.shared.because
+}
+
+func (f *NodeLoss) weighShared() (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
 	}

@@ -37,7 +37,7 @@ func BenchmarkVerdicts(b *testing.B) {
 					i, round = 0, round+1
 				}
 				now = now.Add(10 * time.Second / nodes)
-				at := transition.At{Time: now, Decided: now}
+				at := transition.At{Time: now}
 				switch silence := now.Sub(last[i]); {
 				case !c.isSilent(i, round):
 					l.Observe(transition.HeartbeatSeen{At: at, Node: names[i], Interval: silence})

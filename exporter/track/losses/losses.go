@@ -187,7 +187,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 // reportLoss reports a loss, the outage that began with it, and what happened to the address since.
 func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.forget(l)
-	l.Change.Decided = q.watches.Now()
+	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	if l.outage {
 		// Not before its cause is known: a deleted Service loses its addresses, too, and that is no outage.

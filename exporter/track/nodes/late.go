@@ -138,7 +138,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 		h.late, n.troubled = true, mark
 		if mark.After(since) {
 			h.lates++
-			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(n.heartbeat.interval()))})
+			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(n.heartbeat.interval()))})
 		}
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {
@@ -147,7 +147,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 		if mark.After(since) {
 			h.misses++
 			found = append(found, transition.HeartbeatMissed{
-				At: transition.At{Time: mark, Decided: proven}, Node: n.name, Silence: x.period,
+				At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period,
 				Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
 			})
 		}

@@ -184,7 +184,7 @@ func (x *Pods) resolve(w *Turn) {
 		p.cause = why
 	}
 	for _, change := range w.changes {
-		change.Cause, change.Decided = why, x.watches.Now()
+		change.Cause, change.Waited = why, x.watches.Now().Sub(change.Time)
 		x.report(w.ID, p, change)
 	}
 	w.Cause = why
