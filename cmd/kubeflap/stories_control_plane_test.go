@@ -36,6 +36,36 @@ func storiesOfTheControlPlane() []scenario {
 			advice:   "controller_manager_slow " + all9,
 		},
 		{
+			name: "a zone is cut off, and the controller manager stands still and marks its nodes after they are back",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).showsControlPlane(1).silence(290, 352, 1, 4, 7).stops(300, 360)
+			},
+			harm:  330,
+			asked: []asked{{345, "shared_path 1,4,7"}, {600, "controller_manager 2,3,5,6,8,9; shared_path 1,4,7"}},
+			never: "node grace_period planned", open: untilAThird, decided: 345,
+			advice: "control_plane_late 1,4,7; controller_manager_slow 2,3,5,6,8,9",
+		},
+		{
+			name: "a node is silent for minutes while the controller manager stands still",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).showsControlPlane(1).silence(310, 470, 5).stops(300, 500)
+			},
+			harm:   355,
+			asked:  []asked{{520, "controller_manager 1,7,9; node 5"}, {700, "controller_manager 1,7,9; node 5"}},
+			never:  "shared_path grace_period planned",
+			advice: "controller_manager_slow 1,7,9; nodes_silent 5",
+		},
+		{
+			name:     "etcd stalls under the only node",
+			cluster:  func() *fakeCluster { return newFakeCluster(1).stall(300, 390) },
+			harm:     390,
+			asked:    []asked{{345, "undecided 1"}, {500, "undecided 1"}},
+			never:    "node controller_manager grace_period planned",
+			evidence: []string{"the API server could not read Leases meanwhile"},
+			open:     "with one node, nothing tells its kubelet from etcd",
+			advice:   "grace_period_tight; undecided 1",
+		},
+		{
 			name:    "the watch of Leases of the controller manager shows it nothing for a minute",
 			cluster: func() *fakeCluster { return newFakeCluster(9).lags(300, 365) },
 			harm:    345,

@@ -170,6 +170,14 @@ func (f *NodeLoss) pathText() string {
 	return text + f.readText()
 }
 
+// readFailed reports whether a direct read of Leases has failed meanwhile.
+func (f *NodeLoss) readFailed() bool {
+	from, to := f.span()
+	return slices.ContainsFunc(f.ControlPlane.reads, func(x transition.LeasesRead) bool {
+		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")
+	})
+}
+
 // readText says what direct reads have shown meanwhile.
 func (f *NodeLoss) readText() string {
 	from, to := f.span()

@@ -12,12 +12,19 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
 	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
 	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
+	silent := f.each(func(s *Silence) bool {
+		return !s.Ended.IsZero() && f.GracePeriod > 0 && f.disturbed(*s) && f.lasted(s) > f.GracePeriod
+	})
 	switch {
-	case inTime > 0:
-		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
 	case notMarked > 0:
 		return Yes, fmt.Sprintf("%s silent for longer than the grace period%s and 15s, and still Ready, while the API server answered: the node controller holds back",
 			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
+	case inTime > 0 && silent > 0:
+		// Its marks came late, but that is not why these nodes fell silent.
+		return Unknown, fmt.Sprintf("the node controller marked %s after the heartbeats had returned, but %s silent for longer than the grace period",
+			phrase.Count(inTime, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))
+	case inTime > 0:
+		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
 	case perhaps > 0:
 		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller holds back, or its leader has changed, so that each node has a fresh grace period, "+
 			"or the cluster has a longer one", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())

@@ -43,7 +43,14 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
 		return No, "no heartbeat was late"
 	}
-	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(f.Nodes-len(nodesOf(f.Silences)), "node", "nodes"))
+	others := f.Nodes - len(nodesOf(f.Silences))
+	switch {
+	case others <= 0 && f.readFailed():
+		return Unknown, "no other node shows whether it is this one, and the API server could not read Leases meanwhile"
+	case others <= 0:
+		return Yes, "no other node shows more, and nothing speaks against the API server"
+	}
+	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(others, "node", "nodes"))
 }
 
 // clockText says that the clock of a node was set back.
