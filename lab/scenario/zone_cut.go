@@ -19,6 +19,7 @@ func zoneCut() Scenario {
 	slow, cut := []string{"node-2", "node-4"}, []string{"node-3", "node-6", "node-9"}
 	return Scenario{
 		Name:    "zone-cut",
+		Extra:   true,
 		Summary: "two kubelets are slow one after the other; then the network between a zone, a third of the nodes, and the API server is cut",
 		Told: []Told{
 			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
