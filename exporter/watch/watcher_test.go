@@ -36,7 +36,7 @@ func TestControlPlaneLeases(t *testing.T) {
 			apiObject(kind, "kube-controller-manager", "5"), apiObject(kind, "some-operator", "6"), apiObject(kind, "apiserver-abc", "7"),
 		}
 		s.start()
-		s.want(event.KindControlPlaneLease, "listing", "listed kube-controller-manager", "listed apiserver-abc", "synced")
+		s.wantSorted(event.KindControlPlaneLease, "listing", "listed apiserver-abc", "listed kube-controller-manager", "synced")
 		s.want(event.KindLease, "listing", "synced")
 		s.api.set(func() {
 			if got, want := s.api.paths[kind], "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"; got != want {

@@ -64,7 +64,7 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.HeartbeatSeen:
 		l.nodes.heartbeatSeen(x)
 	case transition.GracePeriodKnown:
-		l.records.LearnGracePeriod(x)
+		l.records.Learn(x)
 	case transition.HeartbeatLate:
 		l.nodes.heartbeatLate(x)
 	case transition.ClockSetBack:

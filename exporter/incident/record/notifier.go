@@ -86,12 +86,12 @@ func (s *Store) Notices() []incident.Notice {
 		}
 		s.notifier.lookAgain(r)
 	}
-	return append(all, s.departed()...)
+	return append(all, s.notifier.takeDeparted()...)
 }
 
 // LastNotices report the incidents whose end was not reported, when no more transitions will come.
 func (s *Store) LastNotices() []incident.Notice {
-	all := s.departed()
+	all := s.notifier.takeDeparted()
 	for _, r := range s.shown {
 		if r.reported.ended {
 			continue
@@ -106,9 +106,10 @@ func (s *Store) LastNotices() []incident.Notice {
 	return all
 }
 
-func (s *Store) departed() []incident.Notice {
-	all := s.notifier.departed
-	s.notifier.departed = nil
+// takeDeparted returns the notices of the incidents that are not shown any more, once.
+func (n *notifier) takeDeparted() []incident.Notice {
+	all := n.departed
+	n.departed = nil
 	return all
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/heartbeats"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -23,15 +24,7 @@ const (
 // Store has the incidents of a cluster.
 type Store struct {
 	Timers timer.Queue
-	// GracePeriod is the one in force, 0 while it is not known.
-	GracePeriod time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set its flags.
-	Managed bool
-	// defaultGrace is the default of the Kubernetes version, interval how often nodes send heartbeats; 0 while they are not known.
-	defaultGrace, interval time.Duration
-	// late are the late heartbeats of the last day, nodes is how many nodes there are.
-	late  []lateHeartbeat
-	nodes int
+	heartbeats.Heartbeats
 	// History are the silences of all nodes.
 	History verdict.History
 	// ControlPlane is what its Leases and direct reads have shown.
@@ -94,7 +87,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 		return r
 	}
 	r := newRecord(x, t, trigger)
-	r.id = s.unique(r.id)
+	r.id = unique(r.id, s.shown)
 	r.timer = timer.New(x.key(), func(t time.Time) { s.look(r, t) })
 	s.active[x.key()] = r
 	if r.harmless {
@@ -111,9 +104,9 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 }
 
 // unique makes the ID of an incident differ from those of others that began with the same write.
-func (s *Store) unique(id string) string {
+func unique(id string, among []*Record) string {
 	taken := func(id string) bool {
-		return slices.ContainsFunc(s.shown, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
+		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
 	}
 	is := id
 	for n := 2; taken(is); n++ {

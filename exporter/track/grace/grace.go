@@ -91,6 +91,19 @@ func (g *Finder) Current() Setting {
 	return Setting{period, SourceDefault}
 }
 
+// longestGrace is longer than any sensible grace period.
+const longestGrace = 5 * time.Minute
+
+// LongestUnseen is how long the node controller may leave a silent node Ready, with this grace period, for reasons that kubeflap cannot see: its leader has
+// changed, so each node has a fresh grace period, or the cluster has a longer grace period than the default.
+func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
+	longest := 2*period + MonitorSlack
+	if !g.IsCertain() {
+		longest = max(longest, longestGrace)
+	}
+	return longest
+}
+
 // IsCertain reports whether the grace period is more than the default of the version: it is set somewhere that can be seen, or the node controller has
 // found a node lost after that time.
 func (g *Finder) IsCertain() bool {

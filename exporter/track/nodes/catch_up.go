@@ -19,7 +19,7 @@ type catchUp struct {
 }
 
 // noteLateRenewal takes in a renewal, before it counts as a heartbeat. It returns what it may be the beginning or a part of.
-func (x *Nodes) noteLateRenewal(n *node, e event.Event, renewed time.Time) *catchUp {
+func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *catchUp {
 	h := &n.heartbeat
 	switch {
 	case e.Type != event.Modified, h.renewed.IsZero(), h.renewalSeen.IsZero(), renewed.Sub(h.renewed) > x.period/2:
@@ -31,7 +31,7 @@ func (x *Nodes) noteLateRenewal(n *node, e event.Event, renewed time.Time) *catc
 }
 
 // caughtUp reports that the watch was late, if the renewals cover the silence.
-func (x *Nodes) caughtUp(n *node, t, renewed time.Time) {
+func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil {
 		return

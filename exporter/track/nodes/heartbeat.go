@@ -19,8 +19,7 @@ type heartbeats struct {
 	period time.Duration
 	// isManaged reports whether the cloud runs the control plane.
 	isManaged func() bool
-	// labelled counts the nodes of each label.
-	labelled map[label]int
+	labelled  labelCounts
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
 	// a heartbeat that could not be seen is not late.
 	resumed time.Time
@@ -237,7 +236,7 @@ func (n *node) noteStart() {
 
 // firstHeartbeat starts a node's first interval: at its last known heartbeat
 // if kubeflap starts, and now if the node is new (tryUpdateNodeHealth, nodeHealth == nil).
-func (x *Nodes) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
+func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	h.since = e.Seen

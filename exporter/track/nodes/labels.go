@@ -29,15 +29,18 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if slices.Equal(labels, n.labels) {
 		return
 	}
-	x.countLabels(n, -1)
+	x.labelled.count(n.labels, -1)
 	n.labels = labels
-	x.countLabels(n, 1)
+	x.labelled.count(n.labels, 1)
 }
 
-func (x *Nodes) countLabels(n *node, by int) {
-	for _, l := range n.labels {
-		if x.labelled[l] += by; x.labelled[l] == 0 {
-			delete(x.labelled, l)
+// labelCounts counts the nodes of each label.
+type labelCounts map[label]int
+
+func (x labelCounts) count(labels []label, by int) {
+	for _, l := range labels {
+		if x[l] += by; x[l] == 0 {
+			delete(x, l)
 		}
 	}
 }

@@ -57,7 +57,10 @@ type node struct {
 
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
-	x := &Nodes{heartbeats: heartbeats{watches: watches, found: found, labelled: map[label]int{}}, grace: grace.New(gracePeriod), nodes: map[string]*node{}, pods: map[string]int{}, intervals: map[time.Duration]int{}}
+	x := &Nodes{
+		heartbeats: heartbeats{watches: watches, found: found, labelled: labelCounts{}}, grace: grace.New(gracePeriod),
+		nodes: map[string]*node{}, pods: map[string]int{}, intervals: map[time.Duration]int{},
+	}
 	x.overdue.controlPlane = controlPlane
 	x.isManaged = x.grace.IsManaged
 	x.graceChanged()
@@ -135,7 +138,7 @@ func (x *Nodes) forget(n *node) {
 	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
 	x.marks.forget(n)
 	x.overdue.forget(n)
-	x.countLabels(n, -1)
+	x.labelled.count(n.labels, -1)
 	n.exists = false
 	x.noteInterval(n)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, duration: n.heartbeat.duration, renewals: n.heartbeat.renewals}

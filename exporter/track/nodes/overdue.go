@@ -14,8 +14,6 @@ const (
 	// answersWithin is the longest time between two signs of an API server that takes writes: a single node renews every 10 s, and direct reads
 	// are at least as far apart.
 	answersWithin = 15 * time.Second
-	// longestGrace is longer than any sensible grace period.
-	longestGrace = 5 * time.Minute
 	// lookEvery is the shortest time between two looks at nodes that may be overdue.
 	lookEvery = time.Second
 )
@@ -87,22 +85,12 @@ func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	if x.overdue.answered.Sub(latest(due, x.overdue.answering)) <= grace.MonitorSlack {
 		return false
 	}
-	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.longestUnseen()
+	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen(x.period)
 	if !h.overdue || certain {
 		h.overdue = true
 		x.found.Add(transition.NodeNotMarked{At: at(t), Node: n.name, Silence: t.Sub(since), Certain: certain, Loss: x.loss(n)})
 	}
 	return certain
-}
-
-// longestUnseen is how long the node controller may leave a silent node Ready for reasons that kubeflap cannot see: its leader has changed, so each node has a
-// fresh grace period, or the cluster has a longer grace period than the default.
-func (x *Nodes) longestUnseen() time.Duration {
-	longest := 2*x.period + grace.MonitorSlack
-	if !x.grace.IsCertain() {
-		longest = max(longest, longestGrace)
-	}
-	return longest
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {

@@ -74,7 +74,7 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		n.sinceSeen = live
 		return true
 	case moved && e.Type == event.Listed:
-		x.turnedUnseen(n, e.Seen)
+		x.found.Add(n.turnedUnseen(e.Seen))
 	}
 	return false
 }
@@ -120,7 +120,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 // turnedUnseen counts what a list proves: the status is the same and lastTransitionTime moved. So Ready left it and came back
 // while the watch was broken. For nodes that time is reliable: kubelet and node controller set it only when the status changes.
 // The status in between is not known: after Ready it is taken to be Unknown, else True.
-func (x *Nodes) turnedUnseen(n *node, t time.Time) {
+func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
 		between = event.StatusUnknown
@@ -131,10 +131,10 @@ func (x *Nodes) turnedUnseen(n *node, t time.Time) {
 		n.unready += t.Sub(n.since)
 	}
 	n.since, n.sinceSeen = t, false // when the current stay began is not known
-	x.found.Add(transition.NodeReadyMissed{
+	return transition.NodeReadyMissed{
 		At: at(t), Node: n.name, Status: n.ready,
 		Trigger: transition.Trigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
-	})
+	}
 }
 
 // markedUnknown takes in the node controller's Unknown. With that write the controller takes over
@@ -154,7 +154,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 
 // markedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if that is not known: the
 // clocks differ, the write was delayed, or heartbeats could not be seen.
-func (x *Nodes) markedAge(n *node, seen, transition time.Time) time.Duration {
+func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
 	if !x.tells(n) || !x.watches.Live(x.source(), seen) {
 		return 0

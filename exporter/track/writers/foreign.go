@@ -42,7 +42,11 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	default:
 		h.keeper = foreigner
 	}
-	h.noteForeign(o.Addresses, func(*event.Address) bool { return h.keeper == foreigner })
+	var foreign []event.Address // most slices have none, and many addresses
+	if h.keeper == foreigner {
+		foreign = o.Addresses
+	}
+	h.noteForeign(foreign, func(*event.Address) bool { return true })
 	if h.foreign != nil && h.foreign.object == "" {
 		h.foreign.version, h.foreign.object = o.Version, "EndpointSlice "+o.Name+keptBy(o.ManagedBy, o.Writer)
 	}
