@@ -388,7 +388,7 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	}
 	s := m.service(id)
 	for k, n := range t.hands {
-		restored := k == event.KindEndpoints && derived > 0 && s != nil && len(s.Selector) > 0
+		restored := derived > 0 && s != nil && len(s.Selector) > 0
 		if n > 0 && hands[k] == 0 && s != nil && !quiet && !restored {
 			t.resets[len(s.Selector) > 0]++
 			t.wiped = len(s.Selector) > 0

@@ -99,7 +99,9 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	if s.quiet {
 		return
 	}
-	if handMadeBefore > 0 && svc.handMade == 0 {
+	// Beside pods that match, hand-made slices are foreign, and deleting them mends the Service.
+	foreign := svc.selector && s.derived(key, svc.uid) > 0
+	if handMadeBefore > 0 && svc.handMade == 0 && !foreign {
 		svc.resets[svc.selector]++
 		s.note(seen, "service %s: hand-made slices emptied", key)
 	}

@@ -71,9 +71,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	}
 	h.managed = len(held) - written
 	s.Add(h)
-	// If the selector matches pods, the controller put right what somebody had edited.
-	restored := h.Kind == event.KindEndpoints && c.Service.HasSelector() && s.managed > 0 && h.manual == 0
-	if !c.Quiet && c.Service.Exists() && !restored {
+	if !c.Quiet && c.Service.Exists() {
 		x.compare(c, before, *s.manual.in(h.Kind), h.Kind == event.KindEndpoints || h.Mirrored)
 	}
 	if s.managed > 0 {
@@ -90,22 +88,24 @@ func (x *Writers) CompareSlices(c Change, before int) {
 	x.Check(c.Service, c.At)
 }
 
-// compare finds a reset, or that the removed addresses are there again.
+// compare finds a reset, or that the removed addresses are there again. Where the selector matches pods it is no
+// reset: the controller put right Endpoints that somebody had edited, or somebody deleted a foreign slice.
 func (x *Writers) compare(c Change, before, now int, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
+	case selector && s.managed > 0:
 	case before > 0 && now == 0:
 		if selector {
 			s.manual.resetsWithSelector++
 		} else {
 			s.manual.resetsSelectorless++
 		}
-		s.manual.cleared = selector && s.managed == 0
+		s.manual.cleared = selector
 		x.losses.Report(c.Service, transition.EndpointsReset{
 			At: at(c.At), Service: c.Service.Named(), Count: before, BySelector: selector && inEndpoints,
 			Trigger: transition.Trigger(c.Service.UID(), c.Version),
 		})
-	case before == 0 && now > 0 && s.manual.cleared && selector && s.managed == 0:
+	case before == 0 && now > 0 && s.manual.cleared && selector:
 		x.losses.Report(c.Service, transition.EndpointsRewritten{At: at(c.At), Service: c.Service.Named(), Count: now})
 	}
 }
