@@ -38,7 +38,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	a := &adviser{}
 	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for a wrong command line.")
-	a.cluster = addClusterFlags(cmd)
+	a.cluster = addClusterFlags(cmd, watchedNamespace)
 	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. An interrupt ends it early.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
@@ -57,8 +57,8 @@ func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
 		return errors.New("--recording and --url exclude each other")
-	case *a.cluster.kubeconfig+*a.cluster.namespace != "" && a.recording+a.remote.url != "":
-		return errors.New("--kubeconfig and --namespace need a live cluster: remove --recording or --url")
+	case (a.cluster.given() || *a.cluster.namespace != "") && a.recording+a.remote.url != "":
+		return errors.New("--kubeconfig, --context, --cluster, --user and --namespace need a live cluster: remove --recording or --url")
 	case a.remote.url == "" && a.remote.config+a.remote.cluster != "":
 		return errors.New("--url.config and --url.cluster need --url")
 	case a.duration == 0:

@@ -161,6 +161,7 @@ func TestAdviceOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	}{
 		{"two sources", []string{"--recording", story, "--url=http://host:9969"}, 2, "--recording and --url"},
 		{"a kubeconfig for a recording", []string{"--recording", story, "--kubeconfig", nowhere}, 2, "--kubeconfig"},
+		{"a context for a URL", []string{"--url=http://host:9969", "--context=x"}, 2, "--context"},
 		{"settings of a URL without one", []string{"--url.config", nowhere}, 2, "--url.config"},
 		{"settings of the tracker for another's metrics", []string{"--url=http://host:9969", "--node-monitor-grace-period=50s"}, 2, "--node-monitor-grace-period"},
 		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},

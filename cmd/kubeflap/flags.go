@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,21 +11,42 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// clusterFlags choose the cluster to watch.
-type clusterFlags struct{ kubeconfig, namespace *string }
+// clusterFlags choose the cluster to talk to, as kubectl's flags of these names do.
+type clusterFlags struct{ kubeconfig, context, cluster, user, namespace *string }
 
-func addClusterFlags(cmd *kingpin.CmdClause) clusterFlags {
+func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags {
 	return clusterFlags{
-		cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it: $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
+		kubeconfig: cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it: $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
 			String(),
-		cmd.Flag("namespace", "Watch only this namespace, and nodes and their Leases if that is allowed. Needs no cluster-wide permission.").
-			String(),
+		context:   cmd.Flag("context", "The context of the kubeconfig to use instead of the current one.").PlaceHolder("NAME").String(),
+		cluster:   cmd.Flag("cluster", "The cluster of the kubeconfig to use instead of that of the context.").PlaceHolder("NAME").String(),
+		user:      cmd.Flag("user", "The user of the kubeconfig to use instead of that of the context.").PlaceHolder("NAME").String(),
+		namespace: cmd.Flag("namespace", namespaceHelp).Short('n').String(),
 	}
+}
+
+// watchedNamespace is the help of --namespace where kubeflap watches.
+const watchedNamespace = "Watch only this namespace, and nodes and their Leases if that is allowed. Needs no cluster-wide permission."
+
+// given returns whether a flag chooses a cluster.
+func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+*f.user != "" }
+
+// load reads the kubeconfig.
+func (f clusterFlags) load() (apiclient.Config, error) {
+	config, err := apiclient.LoadConfig(
+		apiclient.Choice{Kubeconfig: *f.kubeconfig, Context: *f.context, Cluster: *f.cluster, User: *f.user}, "kubeflap/"+version.Version,
+	)
+	if errors.Is(err, apiclient.ErrNoCluster) {
+		return config, fmt.Errorf("%w. To try kubeflap without a cluster: kubeflap demo", err)
+	}
+	return config, err
 }
 
 // pipelineFlags configure a pipeline.

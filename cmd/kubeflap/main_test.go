@@ -72,6 +72,8 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},
 		{"no recording to replay", []string{"replay"}, 2, "file"},
 		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},
+		{"a context that is not there", []string{"run", "--kubeconfig=" + kubeconfig, "--context=x"}, 1, "--context=x: the kubeconfig " + kubeconfig + " has only c"},
+		{"a kubeconfig without a context", []string{"run", "--kubeconfig=" + os.DevNull}, 1, os.DevNull + " (has no context) and the service account of a pod. To try kubeflap without a cluster: kubeflap demo"},
 		{"a recording that is not there", []string{"replay", "--once", nowhere}, 1, nowhere},
 		{"a recording that exists already", []string{"record", existing, "--kubeconfig=" + kubeconfig}, 1, existing},
 		{"a recording whose name leaves none for its cluster", []string{"replay", "--once", story, nameless}, 1, nameless},

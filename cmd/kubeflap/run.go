@@ -12,13 +12,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/watch"
-	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
 func registerRun(app *kingpin.Application) (string, command) {
 	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
-	cluster := addClusterFlags(cmd)
+	cluster := addClusterFlags(cmd, watchedNamespace)
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	probes := cmd.Flag("web.probe-address", "Another address, such as :9970, that serves only /-/healthy and /-/ready, always in plain HTTP. "+
@@ -40,7 +39,6 @@ func registerRun(app *kingpin.Application) (string, command) {
 		registry := newRegistry(p.log.droppedLines)
 		page := metrics.NewPage(registry)
 		page.Add(pipeline.collector, "")
-		p.logger.Info("kubeflap starts", "version", version.Info())
 		group, ctx := errgroup.WithContext(p.ctx)
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return pipeline.tick(ctx) })
@@ -57,11 +55,13 @@ func registerRun(app *kingpin.Application) (string, command) {
 	}
 }
 
+// newWatcher returns a watcher of the chosen cluster, and logs which one that is.
 func newWatcher(logger *slog.Logger, flags clusterFlags, sink func(event.Event)) (*watch.Watcher, error) {
-	config, err := apiclient.LoadConfig(*flags.kubeconfig, "kubeflap/"+version.Version)
+	config, err := flags.load()
 	if err != nil {
 		return nil, err
 	}
+	logger.Info("kubeflap starts", "context", config.Context, "server", config.Host, "version", version.Info())
 	watch.RedirectKlog(logger)
-	return watch.New(config, *flags.namespace, logger, sink)
+	return watch.New(config.Config, *flags.namespace, logger, sink)
 }

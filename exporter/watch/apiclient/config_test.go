@@ -1,43 +1,96 @@
 package apiclient
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 const kubeconfig = `apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: "https://kube.test:6443"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
+clusters: [{name: c, cluster: {server: "https://kube.test:6443"}}, {name: d, cluster: {server: "https://other.test:6443"}}]
+users: [{name: u, user: {token: t}}, {name: v, user: {token: w}}]
+contexts: [{name: near, context: {cluster: c, user: u}}, {name: far, context: {cluster: d, user: v, namespace: shop}}]
 `
 
-func TestLoadConfig(t *testing.T) {
+// write writes a kubeconfig with a current context, or none if that is empty.
+func write(t *testing.T, current string) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+	text := kubeconfig
+	if current != "" {
+		text += "current-context: " + current + "\n"
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ name, flag, environment string }{
-		{"the file of the flag", file, "/does/not/exist"},
-		{"the file of the environment", "", file},
+	return file
+}
+
+func TestLoadConfig(t *testing.T) {
+	file, contextless := write(t, "near"), write(t, "")
+	for _, c := range []struct {
+		name, environment                 string
+		choice                            Choice
+		host, token, context, inNamespace string
+	}{
+		{"the file of the flag", "/does/not/exist", Choice{Kubeconfig: file}, "https://kube.test:6443", "t", "near", "default"},
+		{"the file of the environment", file, Choice{}, "https://kube.test:6443", "t", "near", "default"},
+		{"one file of the environment is missing", "/does/not/exist:" + file, Choice{}, "https://kube.test:6443", "t", "near", "default"},
+		{"another context", file, Choice{Context: "far"}, "https://other.test:6443", "w", "far", "shop"},
+		{"another cluster", file, Choice{Cluster: "d"}, "https://other.test:6443", "t", "near", "default"},
+		{"another user", file, Choice{User: "v"}, "https://kube.test:6443", "w", "near", "default"},
+		{"all of them", file, Choice{Context: "far", Cluster: "c", User: "u"}, "https://kube.test:6443", "t", "far", "shop"},
+		{"no context", contextless, Choice{Cluster: "d", User: "u"}, "https://other.test:6443", "t", "none", "default"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", c.environment)
-			config, err := LoadConfig(c.flag, "kubeflap/1.0")
+			config, err := LoadConfig(c.choice, "kubeflap/1.0")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if config.Host != "https://kube.test:6443" || config.UserAgent != "kubeflap/1.0" {
-				t.Errorf("got %s as %s", config.Host, config.UserAgent)
+			if config.Host != c.host || config.BearerToken != c.token || config.UserAgent != "kubeflap/1.0" {
+				t.Errorf("got %s with the token %s as %s", config.Host, config.BearerToken, config.UserAgent)
+			}
+			if config.Context != c.context || config.Namespace != c.inNamespace {
+				t.Errorf("got the context %s, namespace %s", config.Context, config.Namespace)
 			}
 		})
 	}
 }
 
-func TestLoadConfigThatIsNotThere(t *testing.T) {
-	if config, err := LoadConfig("/does/not/exist", ""); err == nil {
-		t.Errorf("got %v", config)
+func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
+	file, contextless, dangling := write(t, "near"), write(t, ""), write(t, "gone")
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, environment string
+		choice            Choice
+		says              string
+		noCluster         bool
+	}{
+		{"no file", "/does/not/exist:" + empty, Choice{}, "/does/not/exist (does not exist), " + empty + " (has no context)", true},
+		{"no file, but a context", "/does/not/exist", Choice{Context: "near"}, "--context=near: ", true},
+		{"the file of the flag", file, Choice{Kubeconfig: "/does/not/exist"}, "/does/not/exist", false},
+		{"no current context", contextless, Choice{}, contextless + " has no current context: choose one with --context: far, near", false},
+		{"the current context", dangling, Choice{}, dangling + " does not have its current context gone: choose one with --context: far, near", false},
+		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
+		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
+		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", c.environment)
+			config, err := LoadConfig(c.choice, "")
+			if err == nil {
+				t.Fatalf("got %v", config)
+			}
+			if !strings.Contains(err.Error(), c.says) || errors.Is(err, ErrNoCluster) != c.noCluster {
+				t.Errorf("want %q (no cluster: %v), got: %v", c.says, c.noCluster, err)
+			}
+		})
 	}
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// builtIn is the folder of the program, which built builds once for all tests that need a process of its own.
+var builtIn string
+
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(builtIn, "kubeflap")
+	text, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		err = errors.New(string(text))
+	}
+	return path, err
+})
+
+func TestMain(m *testing.M) {
+	var err error
+	if builtIn, err = os.MkdirTemp("", "kubeflap-test-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(builtIn)
+	os.Exit(status)
+}
+
+// process returns a process of the program, which is not started. It is interrupted when the test ends.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return cmd
+}
+
+// firstLine starts a process, and returns the first line that it logs.
+func firstLine(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := process(t, args...)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(log).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was interrupted before it could do anything
+	return line
+}
+
+func TestLogBeginsWithContextAndServer(t *testing.T) {
+	kubeconfig := kubeconfigOfTwo(t)
+	for name, args := range map[string][]string{
+		"run":    {"run", "--web.listen-address=127.0.0.1:0"},
+		"record": {"record", filepath.Join(t.TempDir(), "recording.jsonl")},
+		"advise": {"advise"},
+	} {
+		for _, c := range []struct{ flags, want string }{
+			{"", "context=near server=http://127.0.0.1:1 "},
+			{"--context=far", "context=far server=http://127.0.0.1:2 "},
+			{"--cluster d", "context=near server=http://127.0.0.1:2 "},
+			{"--user v -n shop", "context=near server=http://127.0.0.1:1 "},
+		} {
+			line := firstLine(t, append(append(args, "--kubeconfig", kubeconfig), strings.Fields(c.flags)...)...)
+			if !strings.Contains(line, `msg="kubeflap starts" `+c.want) {
+				t.Errorf("%s %s: want %s, got: %s", name, c.flags, c.want, line)
+			}
+		}
+	}
+}
+
+// kubeconfigOfTwo writes a kubeconfig of two clusters at which nobody listens.
+func kubeconfigOfTwo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	err := os.WriteFile(path, []byte(`
+apiVersion: v1
+kind: Config
+current-context: near
+contexts: [{name: near, context: {cluster: c, user: u}}, {name: far, context: {cluster: d, user: v}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}, {name: d, cluster: {server: "http://127.0.0.1:2"}}]
+users: [{name: u, user: {}}, {name: v, user: {}}]
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,76 @@
+package apiclient
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
+var ErrNoCluster = errors.New("no cluster is configured")
+
+// missing returns an error if the kubeconfig does not have what was chosen. clientcmd also refuses that, but it does not say what there
+// is, and without any kubeconfig it may ignore the choice and use the service account.
+func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
+	for _, x := range []struct {
+		flag, name string
+		all        []string
+	}{
+		{"context", c.Context, sorted(kubeconfig.Contexts)},
+		{"cluster", c.Cluster, sorted(kubeconfig.Clusters)},
+		{"user", c.User, sorted(kubeconfig.AuthInfos)},
+	} {
+		switch {
+		case x.name == "" || slices.Contains(x.all, x.name):
+		case len(x.all) == 0:
+			return fmt.Errorf("--%s=%s: %w: tried %s", x.flag, x.name, ErrNoCluster, files(rules, "names none"))
+		default:
+			return fmt.Errorf("--%s=%s: the kubeconfig %s has only %s", x.flag, x.name, files(rules, ""), strings.Join(x.all, ", "))
+		}
+	}
+	return nil
+}
+
+// unusable returns an error that says why the kubeconfig cannot be used, and what to do.
+func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
+	contexts := sorted(kubeconfig.Contexts)
+	choices := "choose one with --context: " + strings.Join(contexts, ", ")
+	switch current := kubeconfig.CurrentContext; {
+	case len(contexts) == 0:
+		return fmt.Errorf("%w: tried %s and the service account of a pod", ErrNoCluster, files(rules, "has no context"))
+	case current == "":
+		return fmt.Errorf("the kubeconfig %s has no current context: %s", files(rules, ""), choices)
+	case !slices.Contains(contexts, current):
+		return fmt.Errorf("the kubeconfig %s does not have its current context %s: %s", files(rules, ""), current, choices)
+	}
+	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
+}
+
+// files lists the files of the kubeconfig. Behind a file that exists comes what fault it has, if any.
+func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
+	paths := rules.Precedence
+	if rules.ExplicitPath != "" {
+		paths = []string{rules.ExplicitPath}
+	}
+	var all []string
+	for _, path := range paths {
+		switch _, err := os.Stat(path); {
+		case path == "": // KUBECONFIG may end in a colon
+		case errors.Is(err, os.ErrNotExist):
+			all = append(all, path+" (does not exist)")
+		case fault != "":
+			all = append(all, path+" ("+fault+")")
+		default:
+			all = append(all, path)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func sorted[T any](all map[string]T) []string { return slices.Sorted(maps.Keys(all)) }
