@@ -166,7 +166,7 @@ func queries(t *testing.T, r *Rule) (all []string) {
 			if err != nil {
 				t.Fatalf("%s: %s: %v", r.Name(), m[1], err)
 			}
-			all = append(all, strings.NewReplacer("%q", `"x"`, "%f", "1").Replace(s))
+			all = append(all, strings.NewReplacer("%q", `"x"`, "%[1]q", `"x"`, "%f", "1").Replace(s))
 		}
 	}
 	if len(all) != asked {

@@ -19,8 +19,10 @@ var besides = map[string]Metric{
 	"up": {"gauge", []string{"namespace", "service"}},
 
 	"apiserver_flowcontrol_rejected_requests_total":    {"counter", []string{"priority_level", "reason"}},
+	"apiserver_request_duration_seconds":               {"histogram", []string{"verb", "resource"}},
 	"apiserver_request_duration_seconds_bucket":        {"histogram", []string{"le", "verb", "resource"}},
 	"apiserver_terminated_watchers_total":              {"counter", []string{"resource"}},
+	"etcd_disk_wal_fsync_duration_seconds":             {"histogram", nil},
 	"etcd_disk_wal_fsync_duration_seconds_bucket":      {"histogram", []string{"le"}},
 	"etcd_request_duration_seconds_bucket":             {"histogram", []string{"le", "operation"}},
 	"etcd_server_leader_changes_seen_total":            {"counter", nil},

@@ -1,0 +1,112 @@
+package paging
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// histogramsConfig scrapes kubeflap with one of Prometheus' ways to store histograms.
+const histogramsConfig = `
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
+rule_files: ["%s"]
+scrape_configs:
+- job_name: kubeflap
+  honor_labels: true
+  %s
+  static_configs: [{targets: ["%s"]}]
+`
+
+// A kubeflap replays the five incidents. The rules read its histograms in each form in which a Prometheus may store them: classic, native, both, and
+// classic ones converted to native ones.
+func TestRulesReadHistogramsInEveryForm(t *testing.T) {
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	program, _, err := Build(t.Context(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := filepath.Abs("../../rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeflap, err := cluster.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := []histogramForm{
+		{settings: "scrape_native_histograms: false", classic: true},
+		{settings: "scrape_native_histograms: true"},
+		{settings: "scrape_native_histograms: true\n  always_scrape_classic_histograms: true", classic: true},
+		{settings: "convert_classic_histograms_to_nhcb: true"},
+	}
+	for i := range forms {
+		p := &Paging{options: Options{Log: log}, dir: t.TempDir()}
+		t.Cleanup(p.Stop)
+		config, err := p.write("prometheus.yaml", fmt.Sprintf(histogramsConfig, rules+"/[knps]*.yaml", forms[i].settings, kubeflap))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Prometheus, err = p.run(t.Context(), "prometheus", program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forms[i].Paging = p
+	}
+	replayIncidents(t, kubeflap)
+	for _, form := range forms {
+		form.hasSlowestTenth(t)
+		buckets, err := form.Query(t.Context(), "kubeflap_endpoints_propagation_seconds_bucket")
+		if err != nil || (len(buckets) > 0) != form.classic {
+			t.Errorf("%s: %d classic buckets, %v", form.settings, len(buckets), err)
+		}
+	}
+}
+
+// histogramForm is a Prometheus and how it stores histograms.
+type histogramForm struct {
+	settings string
+	// classic: there are series _bucket.
+	classic bool
+	*Paging
+}
+
+// replayIncidents lets a kubeflap replay them, while it is scraped.
+func replayIncidents(t *testing.T, address string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeflap")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/kubeflap")
+	build.Dir = "../.."
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build kubeflap: %v\n%s", err, output)
+	}
+	process, err := cluster.StartProcess("kubeflap", filepath.Join(t.TempDir(), "kubeflap.log"),
+		cluster.Command{Path: path, Args: []string{"demo", "--speed=10", "--web.listen-address=" + address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(process.Stop)
+}
+
+// hasSlowestTenth waits until the rules know how long the slowest changes of the batch upgrade took: 21 to 23 ms, by the buckets of each form.
+func (f histogramForm) hasSlowestTenth(t *testing.T) {
+	t.Helper()
+	const of = `{cluster="4-batch-upgrade"}`
+	query := "cluster:kubeflap_endpoints_propagation_seconds:changes10m" + of + " > 5 and cluster:kubeflap_endpoints_propagation_seconds:p90" + of + " > 0.015 < 0.03"
+	err := poll.Until(t.Context(), 2*time.Minute, f.settings, func(ctx context.Context) error {
+		found, err := f.Query(ctx, query)
+		if err == nil && len(found) != 1 {
+			err = fmt.Errorf("%d series", len(found))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
