@@ -1,20 +1,28 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"path"
+	"slices"
 	"strings"
-	"sync"
+	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	toolkit "github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
@@ -28,19 +36,112 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		r := newDemo(recordings, float64(pace), flags.settings(), p.out)
-		return r.serve(p, listen, newRegistry(p.log.droppedLines))
+		moved, err := takeFreePort(p.ctx, listen)
+		if err != nil {
+			return err
+		}
+		d := newDemo(recordings, float64(pace), flags.settings(), p.out)
+		d.introduce((*listen.WebListenAddresses)[0], moved)
+		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
+		return d.serve(p, listen, newRegistry(p.log.droppedLines))
 	}
 }
 
-// newDemo returns a replay that prints transitions and incidents.
-func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) *replay {
-	out = &lockedWriter{out: out}
-	r := newReplay(recordings, speed, settings, func(string) reporter { return terminal{out} })
-	r.before = func(rec openRecording) {
-		fmt.Fprintf(out, "\n== %s: %s\n", rec.cluster, printable.Line(rec.Header().Title))
+// demo is a replay that prints transitions and incidents, and explains itself.
+type demo struct {
+	*replay
+	out io.Writer
+}
+
+func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) demo {
+	d := demo{out: &lockedWriter{out: out}}
+	d.replay = newReplay(recordings, speed, settings, func(string) reporter { return &terminal{out: d.out} })
+	d.before = func(rec openRecording) {
+		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.Header().Recorded.UTC().Format(time.DateOnly), printable.Line(rec.Header().Title))
 	}
-	return r
+	d.after = func(*slog.Logger) { d.conclude() }
+	return d
+}
+
+// introduce says what will happen and where to look. The demo listens on address; moved means that the default port is in use.
+func (d demo) introduce(address string, moved bool) {
+	fmt.Fprintf(d.out, "kubeflap replays %d incidents that were recorded on a real control plane:\n\n", len(d.recordings))
+	for _, rec := range d.recordings {
+		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "localhost"
+	}
+	page := "http://" + net.JoinHostPort(host, port)
+	fmt.Fprintf(d.out, "\nThe grace periods of 10 to 12 seconds are short on purpose, so that no incident takes long.\n\n"+
+		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", page)
+	if moved {
+		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))
+	}
+	fmt.Fprintln(d.out, "\nCtrl-C ends the demo.")
+}
+
+// conclude prints a table of all incidents.
+func (d demo) conclude() {
+	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nINCIDENT\tABOUT\tIT HIT\tVERDICT\tFIRST STEP")
+	for i, pipeline := range d.pipelines {
+		all, _ := pipeline.cluster("").Incidents()
+		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
+		for _, x := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", d.recordings[i].cluster,
+				printable.Line(path.Join(x.Namespace, x.Subject)), printable.Line(hit(x)), x.Verdict, advice.FirstStep(x.Verdict))
+		}
+	}
+	_ = table.Flush() // a terminal that is gone
+	fmt.Fprintln(d.out, "\nThe replay is complete. The pages stay up until Ctrl-C.")
+}
+
+// hit is what an incident cost, in a few words.
+func hit(x incident.Incident) string {
+	var parts []string
+	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 0 {
+		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
+	}
+	switch {
+	case x.Lost > 0:
+		parts = append(parts, phrase.Count(x.Lost, "address", "addresses"))
+	case x.State == incident.StateRunning && x.Scope == incident.ScopeService:
+		parts = append(parts, "all manually managed addresses")
+	}
+	if len(parts) == 0 {
+		return "nothing yet"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// takeFreePort replaces the default address if its port is in use, and says so. It is only for the demo: a scraper could not find another port.
+func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
+	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
+		return false, nil
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", defaultAddress)
+	if err == nil {
+		return false, listener.Close()
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return false, nil // serve reports it
+	}
+	if listener, err = config.Listen(ctx, "tcp", ":0"); err != nil {
+		return false, fmt.Errorf("find a free port: %w", err)
+	}
+	*listen.WebListenAddresses = []string{fmt.Sprintf(":%d", listener.Addr().(*net.TCPAddr).Port)}
+	return true, listener.Close()
+}
+
+// onlyWarnings is a log handler for a terminal that shows what happens in other ways.
+type onlyWarnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h onlyWarnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
 
 // openIncidents opens the recordings in the binary, in the order of their names.
@@ -62,50 +163,4 @@ func openIncidents() ([]openRecording, error) {
 		all = append(all, openRecording{reader, strings.TrimSuffix(path.Base(entry.Name()), ".jsonl.gz")})
 	}
 	return all, nil
-}
-
-// renewInterval is how often a kubelet renews its Lease. With a grace period below 20 s, every interval lasts longer than half of it.
-const renewInterval = 10 * time.Second
-
-// terminal prints transitions and incidents, one line each.
-type terminal struct{ out io.Writer }
-
-func (t terminal) transition(x transition.Transition) {
-	switch x := x.(type) {
-	case transition.HeartbeatSeen, transition.AddressFollowedPod, transition.ConsumerBounced, transition.ConsumerReaddedStale:
-		return
-	case transition.HeartbeatLate:
-		if x.Silence <= renewInterval {
-			return
-		}
-	}
-	fmt.Fprintf(t.out, "%s  %s\n", clockTime(x.When()), printable.Line(x.String()))
-}
-
-// incident prints the start of an incident and each change of its cause or scope, and its remedy at its end or the recording's.
-func (t terminal) incident(n incident.Notice) { fmt.Fprintln(t.out, printable.Line(incidentLine(n))) }
-
-func incidentLine(n incident.Notice) string {
-	x := &n.Incident
-	switch n.Kind {
-	case incident.Merged:
-		return fmt.Sprintf("<<< PART OF ANOTHER: %s %s", x.Scope, x.Subject)
-	case incident.Dropped, incident.Ongoing:
-		return fmt.Sprintf("<<< STILL %s: %s Remedy: %s", strings.ToUpper(string(x.State)), x.Summary, x.Remedy)
-	case incident.Ended:
-		return fmt.Sprintf("<<< OVER after %s: %s Remedy: %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Summary, x.Remedy)
-	}
-	return fmt.Sprintf(">>> INCIDENT %s %s: %s", x.Scope, x.Cause, x.Summary)
-}
-
-// lockedWriter serialises the lines of a replay and those of its pipelines.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
 }

@@ -75,9 +75,9 @@ func attributes(x transition.Transition) []slog.Attr {
 }
 
 // incident logs that an incident started or changed, and with all its numbers that it ended or is not followed any more.
-func (l logReporter) incident(n incident.Notice) {
+func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
-	about := []any{"id", x.ID, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
+	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
 	message := "incident ended"
 	switch n.Kind {
 	case incident.Started, incident.Changed:

@@ -33,7 +33,8 @@ type pipeline struct {
 // reporter writes down what happens. The pipeline never calls it twice at the same time.
 type reporter interface {
 	transition(x transition.Transition)
-	incident(n incident.Notice)
+	// incident is told at the given time.
+	incident(at time.Time, n incident.Notice)
 }
 
 // settings configure a pipeline.
@@ -73,14 +74,14 @@ func (p *pipeline) distribute(found []transition.Transition) {
 		p.reporter.transition(x)
 		// Most transitions are heartbeats, and no heartbeat starts an incident.
 		if _, ok := x.(transition.HeartbeatSeen); !ok {
-			p.report(p.incidents.Notices(x.When()))
+			p.report(x.Found(), p.incidents.Notices(x.When()))
 		}
 	}
 }
 
-func (p *pipeline) report(notices []incident.Notice) {
+func (p *pipeline) report(at time.Time, notices []incident.Notice) {
 	for _, n := range notices {
-		p.reporter.incident(n)
+		p.reporter.incident(at, n)
 	}
 }
 
@@ -95,7 +96,7 @@ func (p *pipeline) tick(ctx context.Context) error {
 		case <-ticker.C:
 			t := p.advance()
 			p.mu.Lock()
-			p.report(p.incidents.Notices(t))
+			p.report(t, p.incidents.Notices(t))
 			p.mu.Unlock()
 		}
 	}
@@ -106,7 +107,8 @@ func (p *pipeline) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Settle())
-	p.report(p.incidents.LastNotices(p.now()))
+	t := p.now()
+	p.report(t, p.incidents.LastNotices(t))
 }
 
 // cluster is what the pages show of the pipeline.

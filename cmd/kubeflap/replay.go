@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -87,13 +87,16 @@ type replay struct {
 	recordings []openRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// before is called when a recording begins.
+	// before is called when a recording begins, after when all have been played.
 	before func(openRecording)
+	after  func(*slog.Logger)
 }
 
 // newReplay returns a replay. report returns the reporter of a cluster.
 func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
-	r := &replay{recordings: recordings, before: func(openRecording) {}}
+	r := &replay{recordings: recordings, before: func(openRecording) {}, after: func(logger *slog.Logger) {
+		logger.Info("replay complete; serving the final state until interrupted")
+	}}
 	for _, opened := range recordings {
 		clock := recording.NewClock(speed)
 		r.clocks = append(r.clocks, clock)
@@ -153,7 +156,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		if failure = r.play(ctx); failure != nil {
 			p.logger.Error("a recording could not be replayed completely", "err", failure)
 		} else if ctx.Err() == nil {
-			p.logger.Info("replay complete; serving the final state until interrupted")
+			r.after(p.logger)
 		}
 		return nil
 	})
@@ -176,6 +179,3 @@ func (r *replay) unready() []watches.Watch {
 	}
 	return nil
 }
-
-// clockTime formats a recorded time for the terminal.
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }

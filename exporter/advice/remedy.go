@@ -158,3 +158,22 @@ func (n LostNode) set(to time.Duration) string {
 	}
 	return s + "."
 }
+
+// firstSteps are what to do first by each verdict, in a few words.
+var firstSteps = [verdict.Count]string{
+	verdict.Undecided:           "run the command that the incident names",
+	verdict.Node:                "find out what keeps the kubelet from reporting",
+	verdict.NodeRebooted:        "find out why the machine restarted",
+	verdict.SharedPath:          "check what these nodes share on the way to etcd",
+	verdict.ControllerManager:   "check load, watches and limits of the kube-controller-manager",
+	verdict.GracePeriod:         "raise --node-monitor-grace-period",
+	verdict.Planned:             "nothing: the departure was announced",
+	verdict.EndpointsController: "remove the selector of the Service",
+	verdict.ForeignWriter:       "find out who writes these addresses",
+	verdict.ServiceSpec:         "compare the selector with the labels of the pods",
+	verdict.UpdateInPlace:       "turn a readiness gate False before the update",
+	verdict.Workload:            "check probes, exits and deletions of the pods",
+}
+
+// FirstStep is what to do first by a verdict, in a few words. The remedy of an incident says more.
+func FirstStep(v verdict.Verdict) string { return firstSteps[v] }

@@ -235,5 +235,12 @@ type GracePeriodKnown struct {
 func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {
-	return fmt.Sprintf("the grace period is %s, heartbeats are due every %s", round(x.Period), round(x.Interval))
+	text := "the grace period is not known"
+	if x.Period > 0 {
+		text = "the grace period is " + round(x.Period).String()
+	}
+	if x.Interval > 0 {
+		text += ", heartbeats are due every " + round(x.Interval).String()
+	}
+	return text
 }

@@ -30,7 +30,7 @@ func stops() map[string]time.Duration {
 func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",
-		Summary: "a batch is taken out at the load balancer, then its images change in place; clients that batch updates put addresses back",
+		Summary: "a batch of pods is taken out at the load balancer, then their images change in place; clients that batch updates put addresses back",
 		Incident: Incident{
 			"workload", "inplace_update", "update_in_place",
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",

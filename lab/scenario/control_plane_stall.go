@@ -21,7 +21,7 @@ func controlPlaneStall() Scenario {
 	const nodes = 4
 	return Scenario{
 		Name:       "control-plane-stall",
-		Summary:    "etcd stops longer than the grace period: every node is late at the same time and turns Unknown",
+		Summary:    "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
 		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", "etcd"},
 		Alone:      true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},

@@ -20,7 +20,7 @@ func outside() []string { return []string{"kube-scheduler", "kube-controller-man
 func endpointsReset() Scenario {
 	return Scenario{
 		Name:     "endpoints-reset",
-		Summary:  "hand-written Endpoints are wiped because the Service has a selector, and without one by hand",
+		Summary:  "manually managed Endpoints are overwritten: by a controller because the Service has a selector, and by a user without one",
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
 		// Endpoints of a Service with a selector are not mirrored: what is wiped there no slice ever held.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},

@@ -21,7 +21,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 	return Scenario{
 		ByRelease: true,
 		Name:      "heartbeat-loss",
-		Summary:   "one kubelet stops longer than the grace period: its node turns Unknown, its pods leave the Service",
+		Summary:   "one kubelet stops for longer than the grace period: its node turns Unknown, and its pods leave the Service",
 		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
 		Alone:     true,
 		// The kubelet's node alone has lost addresses.

@@ -9,7 +9,7 @@ import (
 func tightGracePeriod() Scenario {
 	return Scenario{
 		Name:     "tight-grace-period",
-		Summary:  "the grace period is as short as the heartbeat: nodes turn Unknown with nothing wrong",
+		Summary:  "the grace period is as short as the heartbeat interval: nodes turn Unknown although nothing is wrong",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "grace_period", "less than 20s is always unsafe"},
 		Alone:    true,
 		Pages: []Page{{

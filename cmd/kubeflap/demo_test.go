@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+)
+
+// playDemo plays the shipped recordings without waiting, and returns what the terminal shows.
+func playDemo(t *testing.T) string {
+	t.Helper()
+	recordings, err := openIncidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	d := newDemo(recordings, 0, trackerSettings(), &out)
+	d.introduce(defaultAddress, false)
+	if err := d.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.conclude()
+	return out.String()
+}
+
+func TestTheDemoSaysWhatWillHappenAndWhatHappened(t *testing.T) {
+	text := playDemo(t)
+	introduction, rest, _ := strings.Cut(text, "\n== ")
+	for _, want := range []string{"http://localhost:9969/flaps", "http://localhost:9969/metrics", "short on purpose", "Ctrl-C", "3-control-plane-stall"} {
+		if !strings.Contains(introduction, want) {
+			t.Errorf("the introduction does not say %q:\n%s", want, introduction)
+		}
+	}
+	_, table, _ := strings.Cut(rest, "\nINCIDENT ")
+	for _, row := range [][]string{
+		{"1-heartbeat-loss", "node-2", "1 node, 2 addresses", " node ", "kubelet"},
+		{"2-endpoints-reset", "kube-system/kube-scheduler", "all manually managed addresses", "endpoints_controller", "remove the selector"},
+		{"2-endpoints-reset", "shop/database", "4 addresses", "foreign_writer", "who writes"},
+		{"3-control-plane-stall", "control plane", "4 nodes", "shared_path", "share"},
+		{"4-batch-upgrade", "web", "4 addresses", "update_in_place", "readiness gate"},
+		{"5-tight-grace-period", "kube-controller-manager", "3 nodes", "grace_period", "raise --node-monitor-grace-period"},
+	} {
+		if !hasRow(table, row) {
+			t.Errorf("the table has no row with %q:\n%s", row, table)
+		}
+	}
+}
+
+// hasRow reports whether a line contains all words.
+func hasRow(table string, words []string) bool {
+	for line := range strings.Lines(table) {
+		all := true
+		for _, word := range words {
+			all = all && strings.Contains(line, word)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheDemoPrintsTimesInOrder(t *testing.T) {
+	clock := regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d`)
+	last, lines := "", 0
+	scanner := bufio.NewScanner(strings.NewReader(playDemo(t)))
+	for scanner.Scan() {
+		line := scanner.Text()
+		if strings.HasPrefix(line, "== ") {
+			last = ""
+		}
+		at := clock.FindString(line)
+		if at == "" {
+			continue
+		}
+		lines++
+		if at < last {
+			t.Errorf("after %s: %s", last, line)
+		}
+		last = at
+	}
+	if lines < 50 {
+		t.Errorf("there are only %d lines with a time", lines)
+	}
+}
+
+func TestTheDemoTakesAnotherPortOnlyForTheDefault(t *testing.T) {
+	var config net.ListenConfig
+	if taken, err := config.Listen(t.Context(), "tcp", defaultAddress); err == nil {
+		t.Cleanup(func() { _ = taken.Close() })
+	} // else something else has the port, which serves as well
+	listen := func(address string) (string, bool) {
+		flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{address}}
+		moved, err := takeFreePort(context.Background(), flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (*flags.WebListenAddresses)[0], moved
+	}
+	if got, moved := listen(defaultAddress); !moved || got == defaultAddress || !strings.HasPrefix(got, ":") {
+		t.Errorf("the default port is in use, and the demo listens on %s (moved %v)", got, moved)
+	}
+	if got, moved := listen("127.0.0.1:9969"); moved || got != "127.0.0.1:9969" {
+		t.Errorf("a given address was replaced by %s", got)
+	}
+}
