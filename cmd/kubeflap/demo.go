@@ -32,6 +32,9 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
+		if err := checkWeb(listen); err != nil {
+			return err
+		}
 		recordings, err := openIncidents()
 		if err != nil {
 			return err
@@ -74,7 +77,7 @@ func (d demo) introduce(address string, moved bool) {
 		host = "localhost"
 	}
 	page := "http://" + net.JoinHostPort(host, port)
-	fmt.Fprintf(d.out, "\nThe grace periods of 10 to 12 seconds are short on purpose, so that no incident takes long.\n\n"+
+	fmt.Fprintf(d.out, "\nThe grace periods of 10 to 24 seconds are short on purpose, so that no incident takes long.\n\n"+
 		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", page)
 	if moved {
 		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))

@@ -30,6 +30,10 @@ func (t *terminal) transition(x transition.Transition) {
 		if x.Silence <= renewInterval {
 			return
 		}
+	case transition.LeasesRead:
+		if x.Reason == "" {
+			return
+		}
 	case transition.GracePeriodKnown:
 		if x.Interval == 0 { // nothing is known of the nodes yet
 			return

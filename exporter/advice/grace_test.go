@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -41,5 +42,18 @@ func TestRecommendedGracePeriod(t *testing.T) {
 				t.Errorf("%s is not safe", got)
 			}
 		})
+	}
+}
+
+// Etcd that stalls is what to mend first, also if the grace period is one that a single lost heartbeat exceeds.
+func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
+	for period, want := range map[time.Duration]string{
+		12 * time.Second: "The grace period of 12s is not the cause, but unsafe: set it to 50s.",
+		24 * time.Second: "Leave the grace period as it is (24s): it is not the cause.",
+	} {
+		got := ControlPlaneRemedy(GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}, 0)
+		if !strings.HasPrefix(got, "Check etcd's disk and load first") || !strings.HasSuffix(got, want) {
+			t.Errorf("at %s: %s", period, got)
+		}
 	}
 }

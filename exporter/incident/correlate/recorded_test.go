@@ -53,7 +53,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 	}{
 		{
 			"1-heartbeat-loss", 1, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-2", verdict.Node,
-			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 12s", "the longest interval was 13.5s"},
+			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 24s", "the longest interval was 25.9s"},
 		},
 		{
 			"2-endpoints-reset", 3, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-controller-manager", verdict.EndpointsController,
@@ -61,7 +61,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 		},
 		{
 			"3-control-plane-stall", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "control plane", verdict.SharedPath,
-			[]string{"etcd's disk and load", "The grace period of 12s is not the cause, but unsafe"},
+			[]string{"etcd's disk and load", "Leave the grace period as it is (24s): it is not the cause"},
 		},
 		{
 			"4-batch-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web", verdict.UpdateInPlace,
@@ -104,7 +104,7 @@ func TestTheRecordedHeartbeatLossHasAllEvidence(t *testing.T) {
 	x := recorded(t, "1-heartbeat-loss")[0]
 	want := []string{
 		"last heartbeat", "half of the grace period", "the whole grace period", "Ready from True to Unknown", "2 pods",
-		"lost 2 ready addresses", "heartbeat again, after 13.5s", "2 addresses are back", "Ready again",
+		"lost 2 ready addresses", "heartbeat again, after 25.9s", "2 addresses are back", "Ready again",
 	}
 	if len(x.Evidence) != len(want) {
 		t.Fatalf("%d links, want %d: %v", len(x.Evidence), len(want), x.Evidence)
