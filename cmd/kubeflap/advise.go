@@ -39,7 +39,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for a wrong command line.")
 	a.cluster = addClusterFlags(cmd, watchedNamespace)
-	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. An interrupt ends it early.").
+	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. After an interrupt, it advises on what it has seen so far.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	cmd.Flag("url", "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.").StringVar(&a.remote.url)
@@ -148,19 +148,27 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 		defer stop()
 		failed <- group.Wait()
 	}()
-	if err := waitForSync(ctx, pipeline.tracker, time.Duration(a.duration)); err == nil {
-		p.logger.Info("observing", "for", time.Duration(a.duration))
-		wait(ctx, time.Duration(a.duration))
+	limit := time.Duration(a.duration)
+	if err := waitForSync(ctx, pipeline.tracker, limit); err == nil {
+		p.logger.Info("observing", "for", limit)
+		begin := time.Now()
+		wait(ctx, limit)
+		if p.ctx.Err() != nil {
+			p.logger.Warn("interrupted: the advice is based on less time than --for", "observed", time.Since(begin).Round(time.Second), "for", limit)
+		}
 	}
 	families, err := gather(pipeline)
 	stop()
 	if failure := <-failed; failure != nil {
 		return nil, failure
 	}
-	if !pipeline.tracker.Synced() {
-		return nil, fmt.Errorf("the cluster was not listed within --for=%s", time.Duration(a.duration))
+	switch {
+	case pipeline.tracker.Synced():
+		return families, err
+	case p.ctx.Err() != nil:
+		return nil, errors.New("interrupted before the cluster was listed")
 	}
-	return families, err
+	return nil, fmt.Errorf("the cluster was not listed within --for=%s", limit)
 }
 
 // waitForSync waits until all resources are listed. It returns an error after the limit.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -199,6 +200,40 @@ func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
 	status, _, errOut := kubeflap(t, "advise", "--log.level=error", "--for=200ms", "--kubeconfig", kubeconfig)
 	if status != 1 || !strings.Contains(errOut, "--for=200ms") {
 		t.Errorf("status %d: %s", status, errOut)
+	}
+}
+
+// interrupt starts advise on an API server, interrupts it once its log has a text, and returns its status and its log.
+func interrupt(t *testing.T, server, when string) (status int, log string) {
+	t.Helper()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(strings.Replace(validKubeconfig, "http://127.0.0.1:1", server, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, "advise", "--for=10m", "--kubeconfig", kubeconfig)
+	errOut, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(errOut); lines.Scan(); {
+		log += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), when) {
+			if err := cmd.Cancel(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // its status says more
+	return cmd.ProcessState.ExitCode(), log
+}
+
+func TestInterruptedAdviceSaysSo(t *testing.T) {
+	status, log := interrupt(t, "http://127.0.0.1:1", "cannot talk to the API server")
+	if status != 1 || !strings.HasSuffix(log, "kubeflap: interrupted before the cluster was listed\n") {
+		t.Errorf("before the list: status %d, and\n%s", status, log)
 	}
 }
 

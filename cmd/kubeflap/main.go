@@ -20,7 +20,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/printable"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	setVersion()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // program is what every command needs.
 type program struct {
@@ -43,7 +46,7 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 // run parses the arguments, runs their command and returns the exit status.
 func run(args []string, out, errOut io.Writer) int {
 	app := kingpin.New("kubeflap", "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
-	app.UsageWriter(out).ErrorWriter(errOut)
+	app.UsageWriter(out).ErrorWriter(errOut).UsageTemplate(usageTemplate())
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
 	// kingpin ends the process after --help and --version. Here only run ends.
 	done := false
@@ -63,7 +66,7 @@ func run(args []string, out, errOut io.Writer) int {
 	case done:
 		return 0
 	case err != nil:
-		fmt.Fprintf(errOut, "kubeflap: %s; see kubeflap --help\n", printable.Text(err.Error()))
+		fmt.Fprintf(errOut, "kubeflap: %s\n", printable.Text(wrongUsage(app, args, err)))
 		return 2
 	}
 	// stop restores the default handling of signals, so the second one ends the process at once.

@@ -60,8 +60,10 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		status int
 		names  string
 	}{
-		{"an unknown flag", []string{"--frobnicate"}, 2, "--frobnicate"},
-		{"an unknown command", []string{"watch"}, 2, "watch"},
+		{"an unknown flag", []string{"--frobnicate"}, 2, "'--frobnicate'; see kubeflap run --help"},
+		{"an unknown flag of run", []string{"run", "--frobnicate"}, 2, "'--frobnicate'; see kubeflap run --help"},
+		{"an unknown flag of another command", []string{"replay", "--frobnicate"}, 2, "'--frobnicate'; see kubeflap replay --help"},
+		{"an unknown command", []string{"frobnicate"}, 2, "there is no command frobnicate; see kubeflap --help"},
 		{"a grace period that is no duration", []string{"run", "--node-monitor-grace-period=soon"}, 2, `"soon"`},
 		{"a namespace that cannot be", []string{"run", "--kubeconfig=" + kubeconfig, "--namespace=Shop/web"}, 1, `"Shop/web"`},
 		{"an address for probes that is none", []string{"run", "--kubeconfig=" + kubeconfig, "--web.listen-address=127.0.0.1:0", "--web.probe-address=nowhere"}, 1, "--web.probe-address"},
@@ -70,7 +72,7 @@ func TestBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"a manager without a name", []string{"run", "--endpoints.known-manager="}, 2, "--endpoints.known-manager"},
 		{"two managers in one", []string{"run", "--endpoints.known-manager=a,b"}, 2, `"a,b"`},
 		{"a speed of zero", []string{"replay", "--speed=0", story}, 2, `"0"`},
-		{"no recording to replay", []string{"replay"}, 2, "file"},
+		{"no recording to replay", []string{"replay"}, 2, "'file' not provided; see kubeflap replay --help"},
 		{"a kubeconfig that is not there", []string{"run", "--kubeconfig=" + nowhere}, 1, nowhere},
 		{"a context that is not there", []string{"run", "--kubeconfig=" + kubeconfig, "--context=x"}, 1, "--context=x: the kubeconfig " + kubeconfig + " has only c"},
 		{"a kubeconfig without a context", []string{"run", "--kubeconfig=" + os.DevNull}, 1, os.DevNull + " (has no context) and the service account of a pod. To try kubeflap without a cluster: kubeflap demo"},
@@ -173,6 +175,25 @@ func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
 		if want := `kubeflap_node_ready{cluster="` + cluster + `",node="node-1"} 1`; !strings.Contains(out, want) {
 			t.Errorf("%s is missing", want)
 		}
+	}
+}
+
+func TestHelpHasTheFlagsOfRun(t *testing.T) {
+	_, ofRun, _ := kubeflap(t, "run", "--help")
+	for _, args := range [][]string{{"--help"}, {"help"}} {
+		status, out, errOut := kubeflap(t, args...)
+		if status != 0 || errOut != "" || strings.Count(out, "usage:") != 1 {
+			t.Errorf("%s: status %d: %s\n%s", args, status, errOut, out)
+		}
+		for line := range strings.Lines(ofRun) {
+			flag, _, found := strings.Cut(strings.TrimSpace(line), "=")
+			if found && strings.HasPrefix(flag, "--") && !strings.Contains(out, flag+"=") {
+				t.Errorf("%s does not show %s", args, flag)
+			}
+		}
+	}
+	if n := strings.Count(ofRun, "--web."); n < 4 {
+		t.Errorf("run --help shows %d flags of the web server:\n%s", n, ofRun)
 	}
 }
 

@@ -43,7 +43,7 @@ func newFollower(resource apiclient.Resource, w *Watcher) *follower {
 	log := w.log.With("resource", resource.Kind.String())
 	f := &follower{
 		resource: resource, log: log, passing: make(chan struct{}, 1), current: &w.streams[resource.Kind], backoff: retries(),
-		health: health{kind: resource.Kind, log: log, sink: w.sink, recovered: w.version.recovered},
+		health: health{kind: resource.Kind, log: log, sink: w.sink, recovered: w.version.recovered, reminders: &w.reminders},
 	}
 	f.store = &store{resource: &f.resource, sink: w.sink, alive: f.health.alive, synced: f.health.synced}
 	return f

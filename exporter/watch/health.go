@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -27,6 +28,8 @@ type health struct {
 	listed time.Time
 	// logged are the reasons that were logged since the watch went down.
 	logged []event.Reason
+	// reminders are those of all resources.
+	reminders *reminders
 	// refusedSince is since when every request has been refused, zero if that is not so. withdraw ends the reflector after
 	// withdrawnAfter.
 	refusedSince time.Time
@@ -52,14 +55,42 @@ func (h *health) down(ctx context.Context, err error) {
 	h.noteRefusal(err, now)
 }
 
-// warn logs each reason once.
+// warn logs each reason once, and each minute that the API server still cannot be reached.
 func (h *health) warn(err error) {
 	reason := reasonOf(err)
-	if err == nil || slices.Contains(h.logged, reason) {
-		return
+	switch {
+	case err == nil:
+	case !slices.Contains(h.logged, reason):
+		h.logged = append(h.logged, reason)
+		h.log.Warn("the watch fails, trying again", "cause", reason, "err", err)
+	case unreachable(reason) && h.downFor() >= remindAfter && h.reminders.due():
+		h.log.Warn("the API server still cannot be reached, trying again", "for", h.downFor().Round(time.Second), "cause", reason, "err", err)
 	}
-	h.logged = append(h.logged, reason)
-	h.log.Warn("the watch fails, trying again", "cause", reason, "err", err)
+}
+
+// unreachable reports whether nothing answered.
+func unreachable(reason event.Reason) bool {
+	return reason == event.ReasonRefused || reason == event.ReasonUnreachable || reason == event.ReasonTimeout
+}
+
+// remindAfter is how often it is logged that the API server still cannot be reached.
+const remindAfter = time.Minute
+
+// reminders lets only one of the watches log that, since all of them fail at the same time.
+type reminders struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+// due reports whether it is time to log it again. The caller then does.
+func (r *reminders) due() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.last) < remindAfter {
+		return false
+	}
+	r.last = time.Now()
+	return true
 }
 
 func (h *health) noteRefusal(err error, now time.Time) {

@@ -182,12 +182,16 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, func(f *fakeAPI) { clear(f.refuse) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(_ *testing.T, s *session) {
+			inBubble(t, func(t *testing.T, s *session) {
 				c.fail(s.api)
 				s.start()
+				s.wantLog(1, "WARN", "for=0s")
 				time.Sleep(10 * time.Minute)
 				s.want(event.KindPod)
-				s.wantLog(1, "WARN", "")
+				// It is tried every 10 s, more or less, so not every line comes after exactly a minute.
+				if lines := s.logged("WARN", "cannot talk to the API server, trying again"); lines < 9 || lines > 10 {
+					t.Errorf("it was said %d times in 10 minutes", lines)
+				}
 
 				s.api.set(func() { c.mend(s.api) })
 				time.Sleep(time.Minute)

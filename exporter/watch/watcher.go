@@ -32,6 +32,8 @@ type Watcher struct {
 	leases     *leases.Reader
 	// streams are the open watches, by kind.
 	streams [event.NumKinds]atomic.Pointer[stream]
+	// reminders say each minute that the API server still cannot be reached.
+	reminders reminders
 }
 
 // New prepares to watch the cluster of config. If a namespace is given, it watches only that, and nodes if it may. The sink

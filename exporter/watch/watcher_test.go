@@ -137,6 +137,21 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
+func TestUnreachableServerIsLoggedEachMinute(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *session) {
+		s.start()
+		s.api.set(func() { s.api.down = true })
+		s.api.crash()
+		time.Sleep(10 * time.Minute)
+		if lines := s.logged("WARN", `still cannot be reached, trying again"`); lines < 7 || lines > 9 {
+			t.Errorf("it was said %d times in 10 minutes", lines)
+		}
+		// At first each of the seven watches says why it fails.
+		s.wantLog(7, "WARN", "the watch fails, trying again")
+		s.wantLog(1, "WARN", "resource=pods cause")
+	})
+}
+
 func TestWithdrawnPermissionMakesTheResourceUnavailableUntilItIsGranted(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}

@@ -73,8 +73,6 @@ func tagged(t *testing.T) string {
 	must(t, dir, "git", "add", ".")
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", "release")
 	must(t, dir, "git", "-c", "tag.gpgsign=false", "tag", "--annotate", "--message", "release", "v"+version)
-	// Newer than their modules, so they are not built again.
-	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod "$0/bin"`, dir)
 	return dir
 }
 
@@ -100,6 +98,8 @@ func wants(t *testing.T, dir, what string, problems ...string) {
 
 func TestRelease(t *testing.T) {
 	dir := tagged(t)
+	// Newer than their modules, so they are not built again.
+	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod "$0/bin"`, dir)
 	must(t, dir, "bash", "-c", "make bin/release && bin/release check-tag --release v"+version)
 	makeAll(t, dir)
 	wants(t, dir, "as it should be")
@@ -138,4 +138,25 @@ func TestRelease(t *testing.T) {
 	}
 	makeAll(t, dir, "VERSION=v99.88.76")
 	wants(t, dir, "another version", "--version says", "exposes kubeflap_build_info", "label version is", "cdx.json is of version v99.88.76", tgz)
+}
+
+// Nobody tells a build from source its version, but the Go toolchain notes the commit.
+func TestBuildFromSourceSaysItsCommit(t *testing.T) {
+	dir := tagged(t)
+	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", "more")
+	revision := strings.TrimSpace(must(t, dir, "git", "rev-parse", "HEAD"))
+	for _, args := range [][]string{{"build", "-buildvcs=true", "-o", "bin/", "./cmd/kubeflap"}, {"install", "-buildvcs=true", "./cmd/kubeflap"}} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOBIN="+filepath.Join(dir, "bin"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %v: %v: %s", args, err, out)
+		}
+		said := must(t, dir, "bin/kubeflap", "--version")
+		if !strings.Contains(said, "-"+revision[:12]+" (") || !strings.Contains(said, "revision: "+revision+")") {
+			t.Errorf("after go %s, it does not say that it is of %s: %s", args[0], revision, said)
+		}
+		if err := os.Remove(filepath.Join(dir, "bin/kubeflap")); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

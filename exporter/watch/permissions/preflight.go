@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +16,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
+
+// repeatAfter is how often it is logged that the API server still does not answer.
+const repeatAfter = time.Minute
 
 // believeAfter is how long a refusal must last. A server that has just started refuses everything until it has read the rules
 // (plugin/pkg/auth/authorizer/rbac).
@@ -40,11 +42,11 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	return all, missing(all, nodesOptional)
 }
 
-// untilAnswered checks all resources until no check failed. It logs each reason for a failure once.
+// untilAnswered checks all resources until no check failed. It logs each reason for a failure, and again each minute.
 func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slog.Logger) ([]Access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	var all []Access
-	var logged []event.Reason
+	logged := map[event.Reason]time.Time{}
 	start := time.Now()
 	err := backoff.DelayFunc().Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		all = checkAll(ctx, resources)
@@ -55,9 +57,9 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 			return true, nil
 		case apierrors.IsUnauthorized(err):
 			return false, fmt.Errorf("the API server refuses the credentials: %w", err)
-		case !slices.Contains(logged, reason) && ctx.Err() == nil:
-			logged = append(logged, reason)
-			log.Warn("cannot talk to the API server, trying again", "cause", reason, "err", err)
+		case time.Since(logged[reason]) >= repeatAfter && ctx.Err() == nil:
+			logged[reason] = time.Now()
+			log.Warn("cannot talk to the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}
 		return false, nil
 	})

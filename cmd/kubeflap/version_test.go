@@ -1,0 +1,19 @@
+package main
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// The rehearsal of a release builds from source, and asks for the version.
+func TestVersionOfABuildFromSource(t *testing.T) {
+	for noted, want := range map[string]string{
+		"v1.2.3": "1.2.3",
+		"v1.2.4-0.20260302112233-0123456789ab+dirty": "1.2.4-0.20260302112233-0123456789ab+dirty",
+		"(devel)": "devel", "": "devel",
+	} {
+		if got := versionOf(&debug.BuildInfo{Main: debug.Module{Version: noted}}); got != want {
+			t.Errorf("%s: got %s, want %s", noted, got, want)
+		}
+	}
+}
