@@ -1,0 +1,92 @@
+package contract
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// pages are all Markdown files of the repository, with their text.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" && d.Type().IsRegular() {
+			text, err := os.ReadFile(path)
+			all[path] = string(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// anchors are the fragments that headings of a page can be linked by, as GitHub makes them.
+func anchors(text string) []string {
+	strip := regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	var all []string
+	for line := range strings.Lines(text) {
+		if hashes, title, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.Trim(hashes, "#") == "" {
+			all = append(all, strings.ReplaceAll(strip.ReplaceAllString(strings.ToLower(title), ""), " ", "-"))
+		}
+	}
+	return all
+}
+
+func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	if len(all) < 50 {
+		t.Fatalf("there are only %d pages", len(all))
+	}
+	for page, text := range all {
+		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
+			target, fragment, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, ":") || strings.Contains(target, "{") {
+				continue // another site, or a template
+			}
+			to := page
+			if target != "" {
+				to = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			} else if fragment != "" && filepath.Ext(to) == ".md" && !slices.Contains(anchors(all[to]), fragment) {
+				t.Errorf("%s links to %s, and that page has no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+// The index has every page of docs/, so each is one click away. Only references are longer than 200 lines.
+func TestTheIndexHasEveryPage(t *testing.T) {
+	all := pages(t)
+	index := all["../../docs/README.md"]
+	references := []string{"api.md", "flags.md", "metrics.md", "recording-format.md", "performance.md"}
+	for page, text := range all {
+		name, inDocs := strings.CutPrefix(page, "../../docs/")
+		if !inDocs || name == "README.md" {
+			continue
+		}
+		if !strings.Contains(index, "("+name) {
+			t.Errorf("docs/README.md does not link to %s", name)
+		}
+		if lines := strings.Count(text, "\n"); lines > 200 && !slices.Contains(references, name) {
+			t.Errorf("%s has %d lines", page, lines)
+		}
+	}
+}
