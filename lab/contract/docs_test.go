@@ -38,7 +38,7 @@ func pages(t *testing.T) map[string]string {
 
 // anchors are the fragments that headings of a page can be linked by, as GitHub makes them.
 func anchors(text string) []string {
-	strip := regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	strip := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	var all []string
 	for line := range strings.Lines(text) {
 		if hashes, title, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.Trim(hashes, "#") == "" {
