@@ -39,8 +39,9 @@ type scenario struct {
 	// open is why nobody could decide from these sources until the second decided, or ever if that is 0. Without it, no moment is undecided.
 	open    string
 	decided float64
-	// evidence are texts that the page has in the end.
-	evidence []string
+	// evidence are texts that the page has in the end, lacks texts that it does not have then. over: no incident is ongoing then.
+	evidence, lacks []string
+	over            bool
 	// advice are the kinds of findings of `kubeflap advise` in the end, notes aside.
 	advice string
 }
@@ -257,13 +258,21 @@ func (x *scenario) checkNever(w *storyWatcher, all []pageIncident) {
 // checkEnd asks for the evidence, and then for the advice from the recording.
 func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	incidents := w.incidents()
-	var text bytes.Buffer
+	var page bytes.Buffer
 	for i := range incidents {
-		fmt.Fprintln(&text, incidents[i].Summary, incidents[i].Remedy, incidents[i].Considered, incidents[i].Evidence)
+		fmt.Fprintln(&page, incidents[i].Summary, incidents[i].Remedy, incidents[i].Considered, incidents[i].Evidence)
+		if x.over && incidents[i].State != "ended" {
+			w.t.Errorf("%s is %s in the end", &incidents[i], incidents[i].State)
+		}
 	}
 	for _, want := range x.evidence {
-		if !strings.Contains(text.String(), want) {
-			w.t.Errorf("%q is not on the page: %s", want, &text)
+		if !strings.Contains(page.String(), want) {
+			w.t.Errorf("%q is not on the page: %s", want, &page)
+		}
+	}
+	for _, text := range x.lacks {
+		if strings.Contains(page.String(), text) {
+			w.t.Errorf("%q is on the page: %s", text, &page)
 		}
 	}
 	families, err := readRecording(w.t.Context(), w.file, trackerSettings().tracker)
@@ -306,7 +315,7 @@ func findings(r report.Report) string {
 
 // TestStories tells in how many places the verdict was right.
 func TestStories(t *testing.T) {
-	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices())
+	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices(), storiesOfWriters())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
 		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }

@@ -18,6 +18,7 @@ type causeText struct {
 
 const (
 	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
+	knownManager   = "If the manager is meant to add addresses, name it with --endpoints.known-manager."
 	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which: check the Ready conditions of the nodes."
 )
 
@@ -77,7 +78,7 @@ var causeTexts = [cause.Count]causeText{
 			"Let one writer replace them in one update instead of emptying them first.",
 		pending: "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
 		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
-			"If the manager is meant to add addresses, name it with --endpoints.known-manager.",
+			knownManager,
 		advice: "find the client that writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
 		why:    "no controller touches the Endpoints of a Service without a selector: a client deleted them, or wrote them empty first.",
 	},
@@ -94,6 +95,8 @@ type Affected struct {
 	Namespace, Name string
 	// Pending: no address is lost yet.
 	Pending bool
+	// Gone: addresses that were written beside the selector are there no more.
+	Gone bool
 	// Contested: two writers undo each other's changes of a Service without a selector.
 	Contested bool
 	// Windows are the bounces that consumers saw. Only in-place updates have them.
@@ -105,6 +108,9 @@ func (a Affected) Happened() string {
 	text := causeTexts[a.Cause]
 	if a.Contested {
 		return a.fill("two writers undo each other's changes of the addresses of Service {name}")
+	}
+	if a.Gone {
+		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")
 	}
 	if a.Pending && text.pending != "" {
 		return a.fill(text.pending)
@@ -118,6 +124,8 @@ func (a Affected) Remedy() string {
 	switch {
 	case a.Contested:
 		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
+	case a.Gone:
+		return "Nothing is left to do, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)
 	case a.Cause == cause.InPlaceUpdate:

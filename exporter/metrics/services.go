@@ -41,7 +41,7 @@ func newServiceMetrics() *serviceMetrics {
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
 			"Length of the outages of Services that kubeflap saw from start to end.", "each cause of an outage that ended", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
-			"Times all manually managed addresses of the Service were removed, by whether it had a selector.", ifManuallyManaged, "namespace", "service", "selector"),
+			"Times all manually managed addresses of the Service were removed, by whether it had a selector. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
 			"1 while the Service has a selector and manually managed Endpoints, or had them removed and no pod has matched since.", ifManuallyManaged, "namespace", "service"),
 		manual: gauge("kubeflap_service_manual_addresses",
@@ -55,7 +55,7 @@ func newServiceMetrics() *serviceMetrics {
 	m.losses = counter("kubeflap_service_address_losses_total",
 		"Ready addresses that the Service lost (not ready or removed), by cause.", "each Service and cause once it occurred", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"Unix time at which the Service last lost a ready address, with the cause.", "each Service that ever lost one", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address, with the cause. Foreign addresses that were removed do not count while the Service has others.", "each Service that ever lost one", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
 		"Time from a pod's readiness change to the change of its address, both as kubeflap sees them. Events within 20 ms may be seen together.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -17,10 +18,10 @@ func managedSlice(manager string, addresses ...string) *event.EndpointSlice {
 
 func TestForeignAddresses(t *testing.T) {
 	own := slice("a", "web", "web-1", "web-2")
-	edited := func(writer string) *event.Endpoints {
+	edited := func(writer string, more ...string) *event.Endpoints {
 		return &event.Endpoints{
 			Meta:   event.Meta{UID: id("endpoints/web"), Namespace: "shop", Name: "web"},
-			Writer: writer, Addresses: slice("", "web", "web-1", "web-2").Addresses,
+			Writer: writer, Addresses: slice("", "web", append([]string{"web-1", "web-2"}, more...)...).Addresses,
 		}
 	}
 	byHand := handWritten("web", "192.0.2.1")
@@ -43,12 +44,15 @@ func TestForeignAddresses(t *testing.T) {
 		{"a manager that the operator named", true, []event.Object{own, managedSlice("our-controller", "x")}, 0},
 		{"Endpoints of the controller", true, []event.Object{own, edited("kube-controller-manager")}, 0},
 		{"Endpoints of a renamed controller", true, []event.Object{own, edited("some-distribution")}, 0},
-		{"Endpoints that somebody edited", true, []event.Object{own, edited("kube-controller-manager"), edited("kubectl-edit")}, 2},
-		{"Endpoints that the controller restored", true, []event.Object{own, edited("kube-controller-manager"), edited("x"), edited("kube-controller-manager")}, 0},
+		{"Endpoints that somebody added a pod to", true, []event.Object{own, edited("kube-controller-manager"), edited("kubectl-edit", "web-3")}, 1},
+		{"Endpoints that somebody made a pod ready in", true, []event.Object{own, edited("kube-controller-manager", "-web-3"), edited("kubectl-edit", "web-3")}, 1},
+		{"Endpoints that somebody wrote as they were", true, []event.Object{own, edited("kube-controller-manager"), edited("kubectl-edit")}, 0},
+		{"Endpoints that somebody edited and restored", true, []event.Object{own, edited("kube-controller-manager"), edited("x", "web-3"), edited("y")}, 0},
+		{"Endpoints that the controller restored", true, []event.Object{own, edited("kube-controller-manager"), edited("x", "web-3"), edited("kube-controller-manager")}, 0},
 		{"manually managed Endpoints", true, []event.Object{own, byHand}, 1},
 		{"manually managed Endpoints without a selector", false, []event.Object{byHand}, 0},
 		{"Endpoints of a manager that the operator named", true, []event.Object{own, byKnown}, 0},
-		{"an address in Endpoints and in a slice", true, []event.Object{edited("kube-controller-manager"), edited("x"), managedSlice("y", "web-1")}, 2},
+		{"an address in Endpoints and in a slice", true, []event.Object{edited("kube-controller-manager"), edited("x", "web-3", "web-4"), managedSlice("y", "web-3")}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			settings := grace40
@@ -204,6 +208,58 @@ func TestLossByAForeignSlice(t *testing.T) {
 		s.Advance(s.now.Add(2 * lagWait))
 		s.onlyLoss(t, cause.ProbeFailed)
 	})
+}
+
+// Who removes foreign addresses mends the Service. It is no reset, and no loss that an alert reports.
+func TestForeignAddressesThatAreRemoved(t *testing.T) {
+	own, foreign := slice("a", "web", "web-1"), handSlice("x", true, "192.0.2.1")
+	known := handSlice("x", true, "192.0.2.1")
+	known.ManagedBy = "endpointslice-mesh-controller.cilium.io"
+	pods := func(writer string) *event.Endpoints {
+		return &event.Endpoints{Meta: handWritten("web").Meta, Writer: writer, Addresses: own.Addresses}
+	}
+	edited := pods("kubectl-edit")
+	edited.Addresses = slices.Concat(own.Addresses, handWritten("web", "192.0.2.1").Addresses)
+	for _, c := range []struct {
+		name   string
+		source event.Kind
+		starts []event.Object
+		then   func(s *story)
+		// last is the cause of the last loss; lost counts ready addresses.
+		last cause.Cause
+		lost uint64
+	}{
+		{"a slice is deleted", 0, []event.Object{own, foreign}, func(s *story) { s.deleted(foreign) }, cause.Unknown, 1},
+		{"a slice is emptied", 0, []event.Object{own, foreign}, func(s *story) { s.modified(handSlice("x", true)) }, cause.Unknown, 1},
+		{"a slice that no list shows", 0, []event.Object{own, foreign}, func(s *story) { s.lists(event.KindEndpointSlice, own) }, cause.Unknown, 1},
+		{"a list shows a slice without it", 0, []event.Object{own, foreign}, func(s *story) { s.lists(event.KindEndpointSlice, handSlice("x", true), own) }, cause.Unknown, 1},
+		{"a slice, after the pods left", 0, []event.Object{own, foreign}, func(s *story) { s.modified(slice("a", "web", "~web-1")).at(70).deleted(foreign) }, cause.PodDeleted, 2},
+		{"a slice, long after the pods left", 0, []event.Object{own, foreign}, func(s *story) { s.modified(slice("a", "web", "~web-1")).at(400).deleted(foreign) }, cause.ManualWrite, 2},
+		{"the only slice", 0, []event.Object{foreign}, func(s *story) { s.deleted(foreign) }, cause.ManualWrite, 1},
+		{"the slice of a known manager", 0, []event.Object{known}, func(s *story) { s.deleted(known) }, cause.Unknown, 1},
+		{"in Endpoints, by hand", event.KindEndpoints, []event.Object{edited}, func(s *story) { s.modified(pods("kubectl-edit")) }, cause.Unknown, 1},
+		{"in Endpoints, by another", event.KindEndpoints, []event.Object{edited}, func(s *story) { s.modified(pods("kubectl-patch")) }, cause.Unknown, 1},
+		{"in Endpoints, by the controller", event.KindEndpoints, []event.Object{pods("kube-controller-manager"), edited}, func(s *story) { s.modified(pods("kube-controller-manager")) }, cause.Unknown, 1},
+		{"in Endpoints, with the pods", event.KindEndpoints, []event.Object{own, edited}, func(s *story) { s.modified(unready("ContainersNotReady"), handWritten("web")) }, cause.ProbeFailed, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			settings := grace40
+			settings.AddressSource = c.source
+			s := newStory(t, settings).starts(aService("web", true), aPod("web-1", ready)).at(10)
+			for _, o := range c.starts {
+				s.modified(o)
+			}
+			c.then(s.at(60))
+			s.Advance(s.now.Add(lagWait))
+			v := s.service("web")
+			equal(t, "resets", v.ResetsWithSelector+v.ResetsSelectorless, 0)
+			equal(t, "reported resets", count[transition.EndpointsReset](s), 0)
+			equal(t, "conflict", v.SelectorConflict, false)
+			equal(t, "foreign addresses", v.ForeignAddresses, 0)
+			equal(t, "cause of the last loss", v.LastCause, c.last)
+			equal(t, "lost", v.Lost, c.lost)
+		})
+	}
 }
 
 func TestAKnownManagerMayRemoveAddressesThatHaveNoPod(t *testing.T) {

@@ -139,9 +139,10 @@ func (m *naive) change(k event.Kind, after objects, h how) {
 // tally is what is counted of the Service of one UID, from when it or a slice of it is seen.
 type tally struct {
 	created time.Time
-	// states, hands and endpoints are as they were after the event before.
+	// states, hands, others and endpoints are as they were after the event before. others are hands in slices that no controller keeps.
 	states map[event.UID]string
 	hands  map[event.Kind]int
+	others int
 	// derived: it has addresses that a controller made from pods.
 	derived   bool
 	endpoints *event.Endpoints
@@ -369,33 +370,43 @@ func (t *tally) settle(at time.Time, before, now int, quiet bool) {
 
 // countHands counts the hand-written addresses. A mirrored slice repeats Endpoints.
 func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
-	hands, derived := map[event.Kind]int{}, 0
-	add := func(k event.Kind, addresses []event.Address, mirrored bool) {
+	hands, others, derived := map[event.Kind]int{}, 0, 0
+	add := func(k event.Kind, addresses []event.Address, manager string) {
 		for _, a := range addresses {
 			switch {
 			case !a.ByHand:
 				derived++
-			case !mirrored || !m.synced[event.KindEndpoints]:
+			case k == event.KindEndpoints, manager == "endpointslice-controller.k8s.io":
+				hands[k]++
+			case manager != "endpointslicemirroring-controller.k8s.io":
+				others++
+			case !m.synced[event.KindEndpoints]:
 				hands[k]++
 			}
 		}
 	}
 	for _, o := range m.slicesOf(id) {
-		add(event.KindEndpointSlice, o.Addresses, o.ManagedBy == "endpointslicemirroring-controller.k8s.io")
+		add(event.KindEndpointSlice, o.Addresses, o.ManagedBy)
 	}
 	for _, o := range m.endpointsOf(id) {
-		add(event.KindEndpoints, o.Addresses, false)
+		add(event.KindEndpoints, o.Addresses, "")
 	}
 	s := m.service(id)
-	for k, n := range t.hands {
-		restored := derived > 0 && s != nil && len(s.Selector) > 0
-		if n > 0 && hands[k] == 0 && s != nil && !quiet && !restored {
-			t.resets[len(s.Selector) > 0]++
-			t.wiped = len(s.Selector) > 0
+	selector := s != nil && len(s.Selector) > 0
+	for _, k := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
+		before, now := t.hands[k], hands[k]
+		if k == event.KindEndpointSlice && !selector {
+			before, now = before+t.others, now+others
+		}
+		// Beside pods, they are foreign: so they were while pods matched.
+		foreign := selector && (derived > 0 || t.derived)
+		if before > 0 && now == 0 && s != nil && !quiet && !foreign {
+			t.resets[selector]++
+			t.wiped = selector
 		}
 	}
-	t.hands, t.derived = hands, derived > 0
-	t.ever = t.ever || hands[event.KindEndpointSlice]+hands[event.KindEndpoints] > 0
+	t.hands, t.others, t.derived = hands, others, derived > 0
+	t.ever = t.ever || hands[event.KindEndpointSlice]+hands[event.KindEndpoints]+others > 0
 	t.wiped = t.wiped && derived == 0
 }
 

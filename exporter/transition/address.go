@@ -61,6 +61,8 @@ type AddressLost struct {
 	Cause   cause.Cause
 	// Steady: the Service has no selector, and the only writer of its addresses took this one away.
 	Steady bool
+	// Foreign: it was foreign beside the selector and was removed, and the Service keeps its own addresses, or lost them just before.
+	Foreign bool
 	// Announced is what announced the departure of the pod's node, if the pod was deleted or evicted before the node left; else empty.
 	Announced string
 	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
@@ -75,6 +77,9 @@ func (x AddressLost) Fields() Fields {
 }
 
 func (x AddressLost) String() string {
+	if x.Foreign {
+		return x.sentence(" removed: it was foreign beside the selector")
+	}
 	if x.Removed {
 		return x.sentence(" removed%s", because(x.Cause))
 	}

@@ -19,15 +19,36 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	after := handWritten(s.endpoints[key])
 	s.noticeHandWritten(key)
 	svc := s.services[key]
-	if svc == nil || s.quiet {
+	if svc == nil {
 		return
 	}
-	// If pods match the selector, the controller put right what somebody had edited.
-	restored := svc.selector && s.derived(key, svc.uid) > 0
-	if before > 0 && after == 0 && !restored {
+	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.quiet {
 		svc.resets[svc.selector]++
 		s.note(seen, "service %s: hand-written addresses reset", key)
 	}
+}
+
+// besidePods reports whether pods match the selector of a Service, or did until now. Then addresses without a pod are foreign, and who removes
+// them mends the Service.
+func (s *state) besidePods(key types.NamespacedName) bool {
+	svc := s.services[key]
+	before := svc.derived
+	svc.derived = s.derived(key, svc.uid)
+	return svc.selector && before+svc.derived > 0
+}
+
+// foreign are the addresses in slices that no controller of Kubernetes keeps, beside a selector.
+func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
+	all := map[string]bool{}
+	for _, slice := range s.slices {
+		if !svc.selector || serviceOf(slice) != key || ownedByAnother(slice, svc.uid) || slice.Labels[discoveryv1.LabelManagedBy] == sliceController {
+			continue
+		}
+		for _, endpoint := range slice.Endpoints {
+			all[identity(endpoint)] = true
+		}
+	}
+	return all
 }
 
 // derived is the number of addresses that stand for pods, in the Endpoints and in the slices.
@@ -52,10 +73,19 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 	return n
 }
 
-// handMade is the number of such addresses in slices that someone made by hand.
+const sliceController = "endpointslice-controller.k8s.io"
+
+// removable is how many addresses of hand-made slices a controller may remove: beside a selector it leaves slices alone that are not its own.
+func (svc *service) removable() int {
+	if svc.selector {
+		return svc.ownMade
+	}
+	return svc.handMade
+}
+
+// handMade is the number of such addresses in slices that someone made by hand, own the number in slices that a controller takes for its own.
 // Mirrored slices only repeat the Endpoints object.
-func (s *state) handMade(key types.NamespacedName, uid types.UID) int {
-	n := 0
+func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
 			slice.Labels[discoveryv1.LabelManagedBy] == "endpointslicemirroring-controller.k8s.io" {
@@ -64,10 +94,13 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) int {
 		for _, endpoint := range slice.Endpoints {
 			if endpoint.TargetRef == nil {
 				n++
+				if slice.Labels[discoveryv1.LabelManagedBy] == sliceController {
+					own++
+				}
 			}
 		}
 	}
-	return n
+	return n, own
 }
 
 // noticeHandWritten makes the counter of resets exist before the first reset.

@@ -14,7 +14,7 @@ func (svc *service) losses(c Counts, key types.NamespacedName) {
 	labels := []string{"namespace", key.Namespace, "service", key.Name}
 	c.set(float64(svc.lost), "kubeflap_service_addresses_lost_total", labels...)
 	c.set(float64(svc.lost), LossesOfAnyCause, labels...)
-	if svc.lost > 0 {
+	if !svc.lastLost.IsZero() {
 		c.set(float64(svc.lastLost.UnixMicro())/1e6, LastLoss, labels...)
 		c.set(1, LastLossSeries, labels...)
 	}

@@ -36,12 +36,15 @@ type service struct {
 	addresses map[string]standing
 	// left is when an address lost its readiness or its place.
 	left map[string]time.Time
-	// handMade is how many addresses without a pod hand-made slices hold.
-	handMade int
+	// handMade is how many addresses without a pod hand-made slices hold, ownMade how many of those a controller may remove beside a selector.
+	// derived is how many addresses stand for pods.
+	handMade, ownMade, derived int
+	// foreign are the addresses in the slices of others than the controllers, if the Service has a selector.
+	foreign map[string]bool
 
 	flips                            map[standing]int
 	added, removed, outages, bounces int
-	// lost counts the ready addresses that became anything else, lastLost is when the newest of them did.
+	// lost counts the ready addresses that became anything else, lastLost is when the newest of them did, foreign ones that were removed aside.
 	lost     int
 	lastLost time.Time
 	// resets are by whether the Service had a selector, and nil until it has
@@ -93,20 +96,24 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 	before, after := svc.addresses, s.addressesOf(key, svc.uid)
 	svc.addresses = after
-	handMadeBefore := svc.handMade
-	svc.handMade = s.handMade(key, svc.uid)
+	made, foreign, lastLost := svc.removable(), svc.foreign, svc.lastLost
+	svc.handMade, svc.ownMade = s.handMade(key, svc.uid)
+	svc.foreign = s.foreign(key, svc)
 	s.noticeHandWritten(key)
+	besidePods := s.besidePods(key)
 	if s.quiet {
 		return
 	}
-	// Beside pods that match, hand-made slices are foreign, and deleting them mends the Service.
-	foreign := svc.selector && s.derived(key, svc.uid) > 0
-	if handMadeBefore > 0 && svc.handMade == 0 && !foreign {
+	if made > 0 && svc.removable() == 0 && !besidePods {
 		svc.resets[svc.selector]++
 		s.note(seen, "service %s: hand-made slices emptied", key)
 	}
 	for id := range union(before, after) {
 		svc.count(id, before[id], after[id], seen)
+		if foreign[id] && after[id] == absent && readyOnes(after) > 0 {
+			svc.lastLost = lastLost
+		}
+		lastLost = svc.lastLost
 		if before[id] != after[id] {
 			s.note(seen, "service %s address %s: %s to %s", key, id, before[id], after[id])
 		}

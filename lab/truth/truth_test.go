@@ -212,3 +212,16 @@ func TestWhatTheControllerPutsRightIsNoReset(t *testing.T) {
 		w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
 	}
 }
+
+func TestAForeignSliceThatIsDeleted(t *testing.T) {
+	own, foreign := aSlice("s-1", true, false), aSlice("s-2", true, false)
+	own.Labels[discoveryv1.LabelManagedBy] = sliceController
+	foreign.Endpoints[0].Addresses, foreign.Endpoints[0].TargetRef = []string{"192.0.2.2"}, nil
+	w := newWorld(aService("1"), own, foreign)
+	w.lose(foreign)
+	w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
+	w.expect(t, 1, "kubeflap_service_addresses_lost_total", "namespace", "a", "service", "s")
+	if _, last := w.counts(at(w.now))[Series(LastLoss, "namespace", "a", "service", "s")]; last {
+		t.Error("the foreign address is the last loss")
+	}
+}

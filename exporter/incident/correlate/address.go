@@ -42,6 +42,10 @@ func keyOf(x transition.Address) record.AddressKey {
 
 // lost takes in the loss of a ready address. It comes in up to 15 s late, but before the return of the address.
 func (l *addresses) lost(x transition.AddressLost) {
+	if x.Foreign {
+		l.services.lostForeign(x)
+		return
+	}
 	r := l.recordOf(x)
 	key := keyOf(x.Address)
 	a := l.lately[key]

@@ -101,6 +101,15 @@ func (l *services) lostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
+// lostForeign notes that foreign addresses are gone. If the Service has no others, it had lost its own just before: an outage that begins now
+// belongs to their incident.
+func (l *services) lostForeign(x transition.AddressLost) {
+	s := l.named(x.Service)
+	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
+		s.noteLoss(serviceLoss{x.Time, x.Cause, s.losses[n-1].record.Root()})
+	}
+}
+
 // gainedAddress notes that a ready address came to a Service.
 func (l *services) gainedAddress(x transition.Service, t time.Time) {
 	s := l.named(x)

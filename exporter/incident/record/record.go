@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -31,9 +32,9 @@ type Record struct {
 	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true, ForeignSpan while Open.Foreign has objects.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
 	// Writers are who writes the addresses of a Service beside those who should; empty if that was not seen. Contested: two of them undo each
-	// other's changes.
-	Writers   string
-	Contested bool
+	// other's changes. Foreign: addresses were written beside the selector.
+	Writers            string
+	Contested, Foreign bool
 
 	id    string
 	also  []string
@@ -136,6 +137,13 @@ func (r *Record) Ongoing() bool {
 // lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
 // Without a conflict, as beside pods that match the selector, nobody waits for them.
 func (r *Record) lacksAddresses() bool { return r.Open.Removed && r.Open.Conflict }
+
+// affected is what happened to a workload or a Service, for its words.
+func (r *Record) affected() advice.Affected {
+	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Pending: r.Resets == 0 && r.Lost == 0}
+	a.Gone = a.Pending && r.Foreign && len(r.Open.Foreign) == 0
+	return a
+}
 
 func (r *Record) isOpen() bool { return r.Ongoing() || r.Open.Conflict }
 

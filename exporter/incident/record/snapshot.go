@@ -138,10 +138,9 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 			Grace: s.gracePeriod(), Longest: n.LongestInterval,
 		}.Remedy()
 	}
-	return advice.Affected{
-		Cause: x.Cause, Namespace: x.Namespace, Name: r.fullName(), Windows: n.Windows, Contested: r.Contested,
-		Pending: x.State == incident.StatePending || r.Cause == cause.ManualWrite && r.Resets == 0 && r.Lost == 0,
-	}.Remedy()
+	a := r.affected()
+	a.Windows, a.Pending = n.Windows, x.State == incident.StatePending || a.Pending && r.Cause == cause.ManualWrite
+	return a.Remedy()
 }
 
 func (c *counts) windows() []advice.Window {

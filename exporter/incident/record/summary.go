@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -100,7 +99,7 @@ func (r *Record) turnedText(x *incident.Incident) string {
 
 // happenedToService says what took addresses from a Service whose nodes are healthy.
 func (r *Record) happenedToService() string {
-	s := advice.Affected{Cause: r.Cause, Name: r.fullName(), Pending: r.Resets == 0 && r.Lost == 0, Contested: r.Contested}.Happened()
+	s := r.affected().Happened()
 	switch {
 	case r.Cause == cause.InPlaceUpdate && r.LostAgain > 0:
 		return s + fmt.Sprintf(", and %d of them again after they had come back", r.LostAgain)
@@ -142,6 +141,8 @@ func (r *Record) noLossText(x *incident.Incident) string {
 		return "they are back"
 	case x.State == incident.StatePending:
 		return "no address is lost yet"
+	case r.affected().Gone:
+		return "it has no such addresses now"
 	}
 	return "no Service lost a ready address"
 }

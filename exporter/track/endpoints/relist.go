@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/addresses"
+	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
 // past is a Service as it was before a list of the slices. The list arrives
@@ -13,7 +14,8 @@ type past struct {
 	service   *service
 	addresses []addresses.Address
 	ready     int
-	manual    int
+	tally     writers.Tally
+	foreign   []event.UID
 }
 
 // ListingSlices takes in that a list of slices begins. If the list before it broke off, its pasts remain the pasts.
@@ -30,7 +32,7 @@ func (x *Endpoints) remember(h *source, e event.Event) {
 		return
 	}
 	s.remembered = x.watches.Generation(e.Kind)
-	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], s.writers.ManualInSlices()})
+	x.pasts = append(x.pasts, &past{s, slices.Clone(s.addresses.List), s.addresses.Count[addresses.Ready], writers.TallyOfSlices(s), writers.ReportedForeign(s)})
 }
 
 // compareWithPast counts the changes that a complete list shows.
@@ -38,12 +40,12 @@ func (x *Endpoints) compareWithPast(e event.Event) {
 	pasts := x.pasts
 	x.pasts = nil
 	for _, before := range pasts {
-		s := shift{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position()}
+		s := shift{service: before.service, at: e.Seen, readyBefore: before.ready, lossesBefore: x.losses.Position(), wereForeign: before.foreign}
 		if x.readFrom == event.KindEndpointSlice {
 			x.compareAddresses(s, before.addresses)
 			x.settle(s)
 		}
-		x.writers.CompareSlices(s.written(), before.manual)
+		x.writers.CompareSlices(s.written(), before.tally)
 	}
 }
 

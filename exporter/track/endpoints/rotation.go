@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -24,6 +25,8 @@ type shift struct {
 	// mirrored: a slice that mirrors Endpoints. foreign: an object beside a selector that neither Kubernetes nor a known manager wrote.
 	// known: an object of a known manager.
 	mirrored, foreign, known bool
+	// wereForeign are the addresses that were foreign before the event.
+	wereForeign []event.UID
 	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
 	readyBefore, lossesBefore int
 }
@@ -84,6 +87,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 			Service: s.service, Manual: a.Manual, Foreign: s.foreign, Known: s.known, InEndpoints: s.mirrored || x.readFrom == event.KindEndpoints, Terminating: to == addresses.Terminating,
 			Change: transition.AddressLost{
 				At: at(s.at), Address: named(x.pods, s.service, a), Removed: !to.Stays(), Trigger: transition.Trigger(s.uid, s.version),
+				Foreign: to == addresses.None && slices.Contains(s.wereForeign, a.UID),
 			},
 		})
 	} else {

@@ -46,6 +46,9 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 			x.move(h, s)
 		}
 	}
+	if x.watches.Relisting(e) {
+		x.remember(h, e)
+	}
 	x.writers.SeeSlice(h.service, &h.Source, e, o, x.readFrom)
 	x.hold(h, e, o.Addresses, false)
 }
@@ -62,7 +65,7 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 		x.objects[o.UID] = h
 		attach(h, x.services.owned(key{o.Namespace, o.Name}, event.UID{}))
 	}
-	x.writers.SeeEndpoints(h.service, &h.Source, e, o, x.readFrom)
+	x.writers.SeeEndpoints(h.service, &h.Source, e, o, h.entries, x.readFrom)
 	x.hold(h, e, o.Addresses, o.Truncated)
 }
 
@@ -75,7 +78,7 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	}
 	s := x.shiftOf(h, e)
 	s.quiet, s.wasTruncated, s.truncated, s.mirrored = x.watches.First(e) || relisting, h.truncated, truncated, h.Mirrored
-	s.foreign, s.known = writers.IsForeign(h.service, &h.Source), h.IsKnown()
+	s.foreign, s.known, s.wereForeign = writers.IsForeign(h.service, &h.Source), h.IsKnown(), h.WereForeign()
 	h.truncated = truncated
 	if h.sameAddresses(held) {
 		x.restate(s, h, held)
@@ -196,9 +199,7 @@ func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.
 		return
 	}
 	delete(sources, id)
-	if e.Type == event.Deleted && h.Kind == x.readFrom {
-		writers.NoteDeleted(h.service, &h.Source, e.Seen)
-	}
+	writers.Leaves(h.service, &h.Source, e, x.readFrom)
 	e.Kind = h.Kind
 	x.hold(h, e, nil, false)
 	x.writers.Left(h.service, &h.Source, e.Seen)

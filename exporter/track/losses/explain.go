@@ -25,7 +25,7 @@ type explanation struct {
 func (q *Losses) explain(l *Loss) explanation {
 	if l.Manual {
 		why := q.explainManual(l)
-		return explanation{cause: why, certain: why == cause.EndpointsReset}
+		return explanation{cause: why, certain: why == cause.EndpointsReset || l.Change.Foreign}
 	}
 	id, notReady := l.Change.ID, !l.Change.Removed
 	p := q.pods.Find(id)
@@ -84,7 +84,7 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 // Service with a selector, and the mirroring controller clears the slices that mirror them (endpoints controller, syncService;
 // endpointslicemirroring controller, syncEndpoints). No controller touches other manually managed slices: somebody wrote them.
 func (q *Losses) explainManual(l *Loss) cause.Cause {
-	if l.InEndpoints && l.Service.WasCleared() {
+	if l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign {
 		return cause.EndpointsReset
 	}
 	if l.Known {

@@ -88,11 +88,13 @@ type Ledger struct {
 	Changed, Edited, SliceDeleted time.Time
 
 	// Lost counts the ready addresses that were lost; ByCause those whose cause is known. Last is when the last of these
-	// was lost, for LastCause.
+	// was lost, for LastCause, foreign addresses aside.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
 	Last      time.Time
 	LastCause cause.Cause
+	// ownLost is when the Service last lost a ready address that was not foreign.
+	ownLost time.Time
 
 	// unreported are the losses that are not reported yet, in the order in which they happened.
 	unreported queue.Queue[*Loss]
@@ -106,6 +108,9 @@ type Ledger struct {
 func (q *Losses) Add(l *Loss) {
 	ledger := l.Service.Ledger()
 	ledger.Lost++
+	if !l.Change.Foreign {
+		ledger.ownLost = l.Change.Time
+	}
 	q.fresh.Push(l)
 	id := l.Change.ID
 	l.older = q.of[id]
@@ -136,13 +141,20 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// OutageBegan makes the cause of the last loss of an event the cause of the outage that began with it.
+// goneWithin is how long after a Service lost its own addresses the removal of foreign ones only shows that it has none.
+const goneWithin = 2 * time.Minute
+
+// OutageBegan makes the cause of the last loss of an event the cause of the outage that began with it. If the Service had lived on foreign
+// addresses for some time, their removal is harm.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
 	made := q.fresh.From(position)
 	if len(made) == 0 {
 		return
+	}
+	for _, l := range made {
+		l.Change.Foreign = l.Change.Foreign && !ledger.ownLost.IsZero() && l.Change.Time.Sub(ledger.ownLost) <= goneWithin
 	}
 	if last := made[len(made)-1]; last.Service == s && !last.outage {
 		last.outage, ledger.outage = true, last
@@ -166,7 +178,9 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
 	ledger.ByCause[why]++
-	ledger.noteLast(l.Change.Time, why)
+	if l.Change.Foreign = l.Change.Foreign && why == cause.ManualWrite; !l.Change.Foreign {
+		ledger.noteLast(l.Change.Time, why)
+	}
 	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
 		l.Change.Pod = pod

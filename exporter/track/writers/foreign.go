@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -52,9 +53,11 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints notes who wrote Endpoints, and the foreign addresses in them: those that no controller made from a pod, or all if another manager than
-// before wrote them. A distribution may have renamed the controller: so an unknown name alone proves nothing.
-func (x *Writers) inEndpoints(h *Source, o *event.Endpoints) {
+// inEndpoints notes who wrote Endpoints, and the foreign addresses in them: those that no controller made from a pod, and if another manager than
+// before wrote them, those that the controller had not written, or had not written as ready. A distribution may have renamed the controller: so an
+// unknown name alone proves nothing. before are the addresses until now.
+func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
+	was := h.keeper
 	h.keeper = unproven
 	switch {
 	case x.known[o.Writer]:
@@ -62,10 +65,50 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints) {
 	case o.Writer != "" && !event.IsControllerManager(o.Writer) && h.writer != event.Hash(o.Writer):
 		h.keeper = foreigner
 	}
-	h.noteForeign(o.Addresses, func(a *event.Address) bool { return h.keeper == foreigner || a.ByHand && h.keeper == unproven })
+	switch {
+	case h.keeper != foreigner:
+		h.own = nil
+	case was != foreigner:
+		h.keepOwn(before)
+	}
+	h.noteForeign(o.Addresses, func(a *event.Address) bool {
+		ready, own := h.own[a.UID]
+		return h.keeper == foreigner && (!own || a.Ready && !ready) || a.ByHand && h.keeper == unproven
+	})
 	if h.foreign != nil && h.foreign.object == "" {
 		h.foreign.version, h.foreign.object = o.Version, "Endpoints "+o.Name+keptBy("", o.Writer)
 	}
+}
+
+// keepOwn keeps the addresses that those who should had written until now.
+func (h *Source) keepOwn(before []addresses.Entry) {
+	h.own = map[event.UID]bool{}
+	for _, a := range before {
+		if h.foreign == nil || !slices.Contains(h.foreign.addresses, a.UID) {
+			h.own[a.UID] = a.State == addresses.Ready
+		}
+	}
+}
+
+// keepForeign keeps the addresses that were reported as foreign until now.
+func (h *Source) keepForeign() {
+	h.were = nil
+	if h.foreign != nil && h.foreign.reported {
+		h.were = h.foreign.addresses
+	}
+}
+
+// WereForeign are the addresses that had been reported as foreign when the source's newest event came.
+func (h *Source) WereForeign() []event.UID { return h.were }
+
+// ReportedForeign are the addresses of a Service that are reported as foreign.
+func ReportedForeign(s Service) (all []event.UID) {
+	for _, h := range s.Writers().sources {
+		if h.foreign != nil && h.foreign.reported {
+			all = append(all, h.foreign.addresses...)
+		}
+	}
+	return all
 }
 
 // noteForeign notes the foreign addresses of an object.

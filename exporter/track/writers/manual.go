@@ -10,8 +10,8 @@ import (
 // manual is what is known of a Service's manually managed addresses: those without
 // a targetRef, which no controller derives from a pod.
 type manual struct {
-	// endpoints and slices count them in the Endpoints object and in the slices.
-	endpoints, slices int
+	// endpoints counts them in the Endpoints object, slices in the slices that a controller of Kubernetes keeps, others in other slices.
+	endpoints, slices, others int
 	// ever: the Service has had some. cleared: they were removed while the Service
 	// had a selector, and no pod has matched it since. conflict: a conflict was reported.
 	ever, cleared, conflict bool
@@ -31,10 +31,7 @@ func (s *Set) Manual() Manual {
 	return Manual{s.manual.ever, s.manual.resetsWithSelector, s.manual.resetsSelectorless}
 }
 
-// ManualInSlices and ManualInEndpoints count the manually managed addresses.
-func (s *Set) ManualInSlices() int { return s.manual.slices }
-
-// ManualInEndpoints counts those in the Endpoints object.
+// ManualInEndpoints counts the manually managed addresses in the Endpoints object.
 func (s *Set) ManualInEndpoints() int { return s.manual.endpoints }
 
 // Change is what an event does to a Service.
@@ -60,19 +57,17 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	if h.Kind == event.KindEndpoints && h.manual == 0 && written > 0 {
 		h.version = c.Version
 	}
-	s := c.Service.Writers()
+	s, selector := c.Service.Writers(), c.Service.HasSelector()
+	before := s.tallyOf(h.Kind, selector)
 	s.Subtract(h)
-	before := *s.manual.in(h.Kind)
+	h.manual, h.managed, h.other = written, len(held)-written, h.Kind == event.KindEndpointSlice && !h.Controlled && !h.Mirrored
 	if h.Mirrored && x.watches.IsSynced(event.KindEndpoints) {
 		h.manual = 0 // the Endpoints that it mirrors are watched themselves
-	} else {
-		before += h.manual
-		h.manual = written
+		before.manual = s.manual.in(h.Kind, selector)
 	}
-	h.managed = len(held) - written
 	s.Add(h)
 	if !c.Quiet && c.Service.Exists() {
-		x.compare(c, before, *s.manual.in(h.Kind), h.Kind == event.KindEndpoints || h.Mirrored)
+		x.compare(c, before, s.tallyOf(h.Kind, selector), h.Kind == event.KindEndpoints || h.Mirrored)
 	}
 	if s.managed > 0 {
 		s.manual.cleared = false
@@ -81,20 +76,32 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 }
 
 // CompareSlices finds a reset in slices that were listed again. Those of mirrors are counted in Endpoints.
-func (x *Writers) CompareSlices(c Change, before int) {
+func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
-		x.compare(c, before, c.Service.Writers().manual.slices, false)
+		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
 	}
 	x.Check(c.Service, c.At)
 }
 
-// compare finds a reset, or that the removed addresses are there again. Where the selector matches pods it is no
-// reset: the controller put right Endpoints that somebody had edited, or somebody deleted a foreign slice.
-func (x *Writers) compare(c Change, before, now int, inEndpoints bool) {
+// Tally counts the addresses of a Service: those that are managed manually in one resource, and those of pods in both.
+type Tally struct{ manual, managed int }
+
+// TallyOfSlices counts a Service's addresses for CompareSlices.
+func TallyOfSlices(s Service) Tally {
+	return s.Writers().tallyOf(event.KindEndpointSlice, s.HasSelector())
+}
+
+func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
+	return Tally{s.manual.in(k, selector), s.managed}
+}
+
+// compare finds a reset, or that the removed addresses are there again. Where the selector matches pods, or did until now, it is no
+// reset: the addresses were foreign, and somebody or a controller put right what somebody had edited.
+func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
-	case selector && s.managed > 0:
-	case before > 0 && now == 0:
+	case selector && before.managed+now.managed > 0:
+	case before.manual > 0 && now.manual == 0:
 		if selector {
 			s.manual.resetsWithSelector++
 		} else {
@@ -102,18 +109,33 @@ func (x *Writers) compare(c Change, before, now int, inEndpoints bool) {
 		}
 		s.manual.cleared = selector
 		x.losses.Report(c.Service, transition.EndpointsReset{
-			At: at(c.At), Service: c.Service.Named(), Count: before, BySelector: selector && inEndpoints,
+			At: at(c.At), Service: c.Service.Named(), Count: before.manual, BySelector: selector && inEndpoints,
 			Trigger: transition.Trigger(c.Service.UID(), c.Version),
 		})
-	case before == 0 && now > 0 && s.manual.cleared && selector:
-		x.losses.Report(c.Service, transition.EndpointsRewritten{At: at(c.At), Service: c.Service.Named(), Count: now})
+	case before.manual == 0 && now.manual > 0 && s.manual.cleared && selector:
+		x.losses.Report(c.Service, transition.EndpointsRewritten{At: at(c.At), Service: c.Service.Named(), Count: now.manual})
 	}
 }
 
-// in is the count of the addresses in a resource.
-func (m *manual) in(k event.Kind) *int {
-	if k == event.KindEndpoints {
+// in is the count of the addresses in a resource. Beside a selector, those in the slices of others than the controllers of Kubernetes do
+// not count: they are foreign or a known manager's, and no controller removes them.
+func (m *manual) in(k event.Kind, selector bool) int {
+	switch {
+	case k == event.KindEndpoints:
+		return m.endpoints
+	case selector:
+		return m.slices
+	}
+	return m.slices + m.others
+}
+
+// of is the count that a source's addresses are in.
+func (m *manual) of(h *Source) *int {
+	switch {
+	case h.Kind == event.KindEndpoints:
 		return &m.endpoints
+	case h.other:
+		return &m.others
 	}
 	return &m.slices
 }

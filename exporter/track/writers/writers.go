@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/addresses"
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -39,13 +40,18 @@ type Source struct {
 	// writer is a hash of the field manager that wrote the addresses when they were first seen.
 	// newest is a hash of the one that wrote them last, 0 if that is not known.
 	writer, newest uint64
-	// manual counts the addresses without a targetRef, managed those with one.
+	// manual counts the addresses without a targetRef, managed those with one. other: a slice that no controller of Kubernetes keeps.
 	manual, managed int
+	other           bool
 	// version is the resourceVersion with which manually managed addresses came to Endpoints.
 	version string
 	// keeper writes the addresses. foreign are those that are foreign beside a selector; nil if there are none.
 	keeper  keeper
 	foreign *foreign
+	// own are the addresses of Endpoints that a foreigner writes, as they were before, and whether each was ready; nil if nobody does.
+	own map[event.UID]bool
+	// were are the addresses that had been reported as foreign when the newest event came.
+	were []event.UID
 	// rivals are who wrote the addresses of a Service without a selector; nil if only one did.
 	rivals *rivals
 	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
@@ -84,17 +90,19 @@ func New(watches *watches.Watches, losses *losses.Losses, known []string) *Write
 
 // SeeSlice takes in who keeps a slice.
 func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
+	h.keepForeign()
 	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
 	x.compete(s, h, e, write{o.Writer, "EndpointSlice", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
 	x.inSlice(h, o)
 }
 
-// SeeEndpoints takes in who wrote Endpoints.
-func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, read event.Kind) {
+// SeeEndpoints takes in who wrote Endpoints. before are the addresses until now.
+func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before []addresses.Entry, read event.Kind) {
+	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
 	noteWriter(s, h, e, o.Writer, read)
-	x.inEndpoints(h, o)
+	x.inEndpoints(h, o, before)
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
@@ -115,13 +123,15 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// NoteDeleted notes that an object was deleted that address states are read from.
-func NoteDeleted(s Service, h *Source, t time.Time) {
+// Leaves takes in that a source will leave its Service. It matters whether an object was deleted that address states are read from.
+func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
+	h.keepForeign()
 	switch {
+	case e.Type != event.Deleted || h.Kind != read:
 	case h.Controlled:
-		s.Ledger().SliceDeleted = t
+		s.Ledger().SliceDeleted = e.Seen
 	case h.keeper != knownManager:
-		s.Ledger().Edited = t
+		s.Ledger().Edited = e.Seen
 	}
 }
 
@@ -161,12 +171,12 @@ func (s *Set) Detach(h *Source) {
 // Subtract takes a source's addresses out of the Service's counts; Add puts them in.
 func (s *Set) Subtract(h *Source) {
 	s.managed -= h.managed
-	*s.manual.in(h.Kind) -= h.manual
+	*s.manual.of(h) -= h.manual
 }
 
 // Add puts a source's addresses into the Service's counts.
 func (s *Set) Add(h *Source) {
 	s.managed += h.managed
-	*s.manual.in(h.Kind) += h.manual
-	s.manual.ever = s.manual.ever || s.manual.endpoints+s.manual.slices > 0
+	*s.manual.of(h) += h.manual
+	s.manual.ever = s.manual.ever || s.manual.endpoints+s.manual.slices+s.manual.others > 0
 }

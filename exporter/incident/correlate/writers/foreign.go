@@ -26,9 +26,9 @@ func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	if len(r.Open.Foreign) == 0 {
 		r.ForeignSpan = r.Timeline.Begin(incident.TrackForeign, x.Namespace+"/"+x.Name, x.Time)
 	}
-	r.Open.Foreign[x.Object] = struct{}{}
+	r.Open.Foreign[x.Object], r.Foreign = struct{}{}, true
 	if r.Writers == "" {
-		r.Writers = x.Object + " has addresses beside the selector, and neither Kubernetes nor a known manager wrote them"
+		r.Writers = x.Object + ": addresses beside the selector that neither Kubernetes nor a known manager wrote"
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.ForeignAddresses, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 	l.records.Touch(r, x.Time)

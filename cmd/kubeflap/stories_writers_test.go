@@ -1,0 +1,111 @@
+package main
+
+import "github.com/kubeflap/kubeflap/exporter/event"
+
+// extra is a slice with a dead address that somebody keeps beside the selector of Service shop/web, from a second on.
+func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
+	slice := &event.EndpointSlice{
+		Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone", Addresses: byHand("10.9.9.9"),
+	}
+	s.at(second, func() { s.others = append(s.others, slice); s.tell(event.Added, slice) })
+	return slice
+}
+
+// remove deletes the slice at a second.
+func (s *fakeCluster) remove(second float64, slice *event.EndpointSlice) *fakeCluster {
+	return s.at(second, func() { s.others = nil; s.tell(event.Deleted, slice) })
+}
+
+// edit writes the Endpoints of Service shop/web as somebody, at a second.
+func (s *fakeCluster) edit(second float64, writer string, change func([]event.Address) []event.Address) *fakeCluster {
+	return s.at(second, func() {
+		v := s.web()
+		v.fill()
+		v.endpoints.Addresses, v.endpoints.Writer = change(v.endpoints.Addresses), writer
+		s.tell(event.Modified, &v.endpoints)
+	})
+}
+
+func addDead(all []event.Address) []event.Address { return append(all, byHand("10.9.9.9")...) }
+
+func asItWas(all []event.Address) []event.Address { return all }
+
+// storiesOfWriters are about those who write addresses beside the controllers, and about what ends that.
+func storiesOfWriters() []scenario {
+	const (
+		noNode = "node node_rebooted shared_path controller_manager grace_period planned undecided endpoints_controller service_spec update_in_place "
+		had    = "Service shop/web had addresses beside its selector that neither Kubernetes nor a known manager wrote; it has no such addresses now."
+	)
+	harmed := []string{"lost", "Someone edited", "instead of emptying them", "manually managed"}
+	foreign := []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
+	var stories []scenario
+	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
+		cluster := func() *fakeCluster {
+			c := newFakeCluster(3)
+			if source == event.KindEndpoints {
+				c.lacks(event.KindEndpointSlice, event.ReasonForbidden)
+			}
+			return c
+		}
+		for _, mended := range []string{"kubectl-edit", "kubectl-patch", "kube-controller-manager"} {
+			stories = append(stories, scenario{
+				name:    "somebody adds a dead address to the Endpoints of a Service with pods, " + mended + " removes it, read from " + source.String(),
+				cluster: func() *fakeCluster { return cluster().edit(300, "kubectl-edit", addDead).edit(400, mended, asItWas) },
+				harm:    300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+			})
+		}
+	}
+	return append(stories, scenario{
+		name: "somebody keeps a slice with dead addresses beside the selector, and the operator deletes it",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			return c.remove(400, c.extra(300))
+		},
+		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had, "Nothing is left to do"}, lacks: harmed, over: true,
+	}, scenario{
+		name: "the same, while kubeflap's watch of slices is broken",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			return c.remove(400, c.extra(300)).breaks(event.KindEndpointSlice, 395, 405, event.ReasonTimeout)
+		},
+		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+	}, scenario{
+		name: "a writer removes its slice while all pods are replaced at once",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			v := c.web()
+			c.at(390, func() {
+				for _, p := range append([]*fakePod(nil), v.pods...) {
+					p.stop(c, "")
+				}
+			})
+			c.at(420, func() {
+				for _, n := range c.nodes {
+					p := v.start(c, n)
+					c.tell(event.Added, &p.Pod)
+					c.in(seconds(5), func() { p.setReady(c, true, "") })
+				}
+			})
+			return c.remove(400, c.extra(300))
+		},
+		harm: 300,
+		asked: []asked{
+			{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web; workload shop/Deployment/web"}, {560, "foreign_writer shop/web; workload shop/Deployment/web"},
+		},
+		never: noNode, evidence: []string{had, "Pods of Deployment shop/web were deleted; shop/web lost 3 ready addresses and had none for 25s."},
+		lacks: []string{"Someone edited", "manually managed"}, over: true,
+	}, scenario{
+		name: "somebody deletes the slice on which a Service without pods lived",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			for _, p := range append([]*fakePod(nil), c.web().pods...) {
+				c.at(60, func() { p.stop(c, "") })
+			}
+			return c.remove(400, c.extra(30))
+		},
+		harm:  30,
+		asked: []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
+		never: noNode + "workload", evidence: []string{"Someone edited or removed the addresses of Service shop/web; shop/web lost 1 ready address and has had none"},
+		lacks: []string{"manually managed"},
+	})
+}
