@@ -162,7 +162,9 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 	})
 	var clusters []web.Cluster
 	for i := range r.pipelines {
-		clusters = append(clusters, r.pipelines[i].cluster(r.recordings[i].cluster))
+		cluster := r.pipelines[i].cluster(r.recordings[i].cluster)
+		cluster.Recorded = true
+		clusters = append(clusters, cluster)
 		group.Go(func() error { return r.pipelines[i].tick(ctx) })
 	}
 	group.Go(func() error {

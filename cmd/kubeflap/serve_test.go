@@ -134,7 +134,7 @@ func (v visitor) status(t *testing.T, url string) int {
 	return response.StatusCode
 }
 
-var everyPage = []string{"/", "/flaps", "/flaps.css", "/api/v1/incidents", "/metrics", "/-/healthy", "/-/ready"}
+var everyPage = []string{"/", "/flaps", "/flaps.css", "/flaps.js", "/api/v1/incidents", "/metrics", "/-/healthy", "/-/ready"}
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // apiAnswer is the answer of /api/v1/incidents. Fields may be added. None is removed or changes its meaning.
@@ -113,7 +114,7 @@ type apiError struct {
 
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := parseQuery(r.URL.RawQuery)
+		q, err := query.Parse(r.URL.RawQuery)
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
@@ -121,7 +122,9 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 		all, asOf := find(clusters, &q)
 		answer := apiAnswer{AsOf: asOf.UTC(), Coverage: toAPICoverage(unwatchedOf(clusters, &q)), Incidents: make([]apiIncident, 0, len(all))}
 		for i := range all {
-			answer.Incidents = append(answer.Incidents, toAPI(&all[i]))
+			if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
+				answer.Incidents = append(answer.Incidents, toAPI(&all[i]))
+			}
 		}
 		writeJSON(w, http.StatusOK, answer)
 	}

@@ -4,59 +4,33 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
+// card is an incident in full, or with its remedy and timeline.
+type card struct {
+	heading
+	Figures  []figure
+	Timeline *timeline
+	Evidence []evidenceRow
+	Effects  []effectRow
+	Detailed bool
+}
+
+type figure struct{ Value, What string }
+
+type evidenceRow struct{ Time, Until, Text string }
+
+type effectRow struct{ Link, Name, Text string }
+
 func cardOf(x *found, detailed bool) card {
-	link := url.Values{"id": {x.ID}}
-	if subject := subjectOf(&x.Incident); len(subject) <= maxSubject {
-		link.Set("subject", subject)
-		link.Set("at", strconv.FormatInt(x.Start.Unix(), 10))
-	}
-	if x.cluster != "" {
-		link.Set("cluster", x.cluster)
-	}
-	c := card{
-		found: x, Cluster: x.cluster, Detailed: detailed, Link: "/flaps?" + link.Encode(),
-		StateText: stateText(x), ScopeText: strings.ReplaceAll(string(x.Scope), "_", " "),
-		Where: whereOf(x), When: moment(x.Start), Lasted: length(lasted(x)),
-		Timeline: draw(x, !detailed),
-	}
-	c.Figures = figuresOf(x)
+	c := card{heading: headingOf(x), Figures: figuresOf(x), Timeline: draw(x, !detailed), Detailed: detailed}
 	if detailed {
 		c.takeDetails(x)
 	}
 	return c
-}
-
-// whereOf names the subject of an incident, unless its scope names it already.
-func whereOf(x *found) string {
-	kind, name, ofKind := strings.Cut(x.Subject, "/")
-	switch {
-	case x.Scope == incident.ScopeControlPlane && x.Subject == "control plane":
-		return ""
-	case ofKind:
-		return kind + " " + x.Namespace + "/" + name
-	case x.Namespace != "":
-		return x.Namespace + "/" + x.Subject
-	}
-	return x.Subject
-}
-
-func stateText(x *found) string {
-	ago := length(x.asOf.Sub(x.End)) + " ago"
-	switch x.State {
-	case incident.StateRunning:
-		return "running for " + length(lasted(x))
-	case incident.StatePending:
-		return "about to happen"
-	case incident.StateRecovered:
-		return "recovered " + ago
-	}
-	return "ended " + ago
 }
 
 func figuresOf(x *found) []figure {
@@ -115,9 +89,6 @@ func effectText(s *incident.Service) string {
 	}
 	return text
 }
-
-// moment formats a time with its date.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 

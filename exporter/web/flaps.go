@@ -10,32 +10,39 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 //go:embed page
 var files embed.FS
 
+// maxCards bounds the ongoing incidents that are shown as cards below the table.
+const maxCards = 10
+
 // flapsPage is the data of the template of /flaps.
 type flapsPage struct {
-	Query      query
-	From, To   string
-	AsOf       string
-	Error      string
-	Cards      []card
-	Unwatched  []unwatchedRow
-	Running    int
-	Pending    int
-	Causes     []string
-	Clusters   []string
-	Namespaces []string
-	Services   []string
-	Nodes      []string
+	Query             *query.Query
+	Title, Icon, AsOf string
+	Error             string
+	Recorded          bool
+	Unwatched         []unwatchedRow
+	// Known incidents match the query in another state or with another verdict, too. Total of them match.
+	Known, Running, Pending, Total int
+	States, Verdicts               []choice
+	Rows                           []row
+	Paging                         paging
+	Cards                          []card
+	CardsLeftOut                   int
+	Causes                         []string
+	Clusters                       []string
+	Namespaces                     []string
+	Services                       []string
+	Nodes                          []string
 	// Active are the filters of the query, in words.
 	Active   []string
 	Filtered bool
@@ -43,43 +50,13 @@ type flapsPage struct {
 	Detailed bool
 }
 
-// card is an incident as the page shows it.
-type card struct {
-	*found
-	Link, Cluster, StateText, ScopeText, Where string
-	When, Lasted                               string
-	Figures                                    []figure
-	Timeline                                   *timeline
-	Evidence                                   []evidenceRow
-	Effects                                    []effectRow
-	Detailed                                   bool
-}
-
-type figure struct{ Value, What string }
-
-type evidenceRow struct{ Time, Until, Text string }
-
-type effectRow struct{ Link, Name, Text string }
-
 func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error) {
 	page, err := template.ParseFS(files, "page/flaps.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse the incidents page: %w", err)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status := http.StatusOK
-		q, err := parseQuery(r.URL.RawQuery)
-		view := flapsPage{Query: q}
-		switch {
-		case err != nil:
-			status = http.StatusBadRequest
-			view = flapsPage{Error: capital(err.Error())}
-		default:
-			view = viewOf(clusters, q)
-			if q.ID != "" && len(view.Cards) == 0 {
-				status = http.StatusNotFound
-			}
-		}
+		view, status := answerTo(clusters, r.URL.RawQuery)
 		var text bytes.Buffer
 		if err := page.Execute(&text, view); err != nil {
 			logger.Error("cannot render the incidents page", "err", err)
@@ -95,37 +72,93 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 	}), nil
 }
 
-func styleHandler(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-cache")
-	http.ServeFileFS(w, r, files, "page/flaps.css")
+// fileHandler serves a file of the page.
+func fileHandler(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		http.ServeFileFS(w, r, files, "page/"+name)
+	}
 }
 
-func viewOf(clusters []Cluster, q query) flapsPage {
-	view := flapsPage{Query: q, From: formText(q.From), To: formText(q.To), Filtered: !q.isEmpty()}
-	view.Active = q.active()
-	all, asOf := find(clusters, &q)
-	view.AsOf = moment(asOf)
-	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
-	view.Detailed = q.ID != "" || len(all) == 1
-	for _, c := range cause.All() {
-		view.Causes = append(view.Causes, c.String())
+func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) {
+	q, err := query.ParsePage(rawQuery)
+	if err != nil {
+		return flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
+	}
+	view = viewOf(clusters, q)
+	if view.Paging.Missing() || q.ID != "" && view.Total == 0 {
+		return view, http.StatusNotFound
+	}
+	return view, http.StatusOK
+}
+
+func viewOf(clusters []Cluster, q query.Query) flapsPage {
+	view := flapsPage{
+		Query: &q, Filtered: !q.IsEmpty(), Active: q.Active(), Causes: query.Causes(),
 	}
 	for _, c := range clusters {
+		view.Recorded = view.Recorded || c.Recorded
 		if c.Name != "" {
 			view.Clusters = append(view.Clusters, c.Name)
 		}
 	}
-	for i := range all {
-		switch all[i].State {
-		case incident.StateRunning:
-			view.Running++
-		case incident.StatePending:
-			view.Pending++
-		}
-		view.Cards = append(view.Cards, cardOf(&all[i], view.Detailed))
+	all, asOf := find(clusters, &q)
+	// Each recording of several has a time of its own.
+	if !asOf.IsZero() && len(view.Clusters) == 0 {
+		view.AsOf = moment(asOf)
 	}
+	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
 	view.suggest(all)
+	view.list(all)
+	view.Title, view.Icon = view.title(), iconLink(view.Running, len(view.Unwatched) > 0)
 	return view
+}
+
+// list fills in the incidents that have the state and the verdict of the query.
+func (p *flapsPage) list(all []found) {
+	var shown []found
+	shown, p.States, p.Verdicts = choose(all, p.Query)
+	p.Known, p.Total = len(all), len(shown)
+	for i := range shown {
+		switch shown[i].State {
+		case incident.StateRunning:
+			p.Running++
+		case incident.StatePending:
+			p.Pending++
+		}
+	}
+	p.Paging = pagingOf(p.Query, len(shown))
+	shown = shown[p.Paging.from:p.Paging.to]
+	p.Detailed = p.Total == 1 && len(shown) == 1
+	for i := range shown {
+		if !p.Detailed {
+			p.Rows = append(p.Rows, rowOf(&shown[i]))
+		}
+		switch {
+		case !p.Detailed && shown[i].State == incident.StateEnded:
+		case len(p.Cards) == maxCards:
+			p.CardsLeftOut++
+		default:
+			p.Cards = append(p.Cards, cardOf(&shown[i], p.Detailed))
+		}
+	}
+}
+
+// title begins with what a reader of many tabs must know: how many incidents run, and that some may not be seen.
+func (p *flapsPage) title() string {
+	title := "Incidents · kubeflap"
+	if p.Detailed {
+		title = p.Cards[0].What() + " · kubeflap"
+	}
+	switch blind := len(p.Unwatched) > 0; {
+	case blind && p.Running > 0:
+		return fmt.Sprintf("(%d, blind) %s", p.Running, title)
+	case blind:
+		return "(blind) " + title
+	case p.Running > 0:
+		return fmt.Sprintf("(%d) %s", p.Running, title)
+	}
+	return title
 }
 
 // maxSuggestions bounds the suggestions of each filter field.
@@ -148,11 +181,5 @@ func (p *flapsPage) suggest(all []found) {
 	p.Namespaces, p.Services, p.Nodes = first(namespaces), first(services), first(nodes)
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func formText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(formTime)
-}
+// moment formats a time with its date.
+func moment(t time.Time) string { return t.UTC().Format(time.DateTime) }

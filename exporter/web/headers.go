@@ -3,8 +3,11 @@ package web
 import "net/http"
 
 const (
-	// pagePolicy lets a browser load only the page's own style and run nothing: anyone may choose names in a cluster.
-	pagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// strictPolicy lets a browser load and run nothing.
+	strictPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+	// pagePolicy lets a browser load only the page's own style, icon and script, and ask only kubeflap: anyone may choose names in a
+	// cluster. No other answer of kubeflap is a script, whatever names it holds: X-Content-Type-Options holds a browser to its type.
+	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	// landingPolicy is for the landing page, which has an inline style and shows no names.
 	landingPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 	policyHeader  = "Content-Security-Policy"
@@ -25,8 +28,11 @@ func withHeaders(handler http.Handler) http.Handler {
 }
 
 func policyOf(path string) string {
-	if path == "/" {
+	switch path {
+	case "/":
 		return landingPolicy
+	case "/flaps":
+		return pagePolicy
 	}
-	return pagePolicy
+	return strictPolicy
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // Cluster gives access to the incidents of one cluster.
@@ -16,6 +17,8 @@ type Cluster struct {
 	Name string
 	// Incidents returns the incidents and the time as of which they are.
 	Incidents func() ([]incident.Incident, time.Time)
+	// Recorded: it is replayed, so its times are not those of the reader's clock.
+	Recorded bool
 	// Unwatched returns the resources that are not watched now.
 	Unwatched func() []watches.Watch
 }
@@ -23,18 +26,30 @@ type Cluster struct {
 // found is an incident of a cluster as of a time.
 type found struct {
 	cluster string
-	asOf    time.Time
-	incident.Incident
+	// number is the position of the cluster: two replays of one recording have incidents with the same IDs.
+	number   int
+	recorded bool
+	asOf     time.Time
+	*incident.Incident
 }
 
-// find returns the incidents of a query, ongoing ones first, then the newest. Another replica may have given an incident another ID,
-// because it saw more or less. Such an incident is found by its subject and a time at which it was ongoing.
-func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
-	all, asOf = collect(clusters, q)
-	if len(all) == 0 && q.ID != "" && q.Subject != "" && !q.At.IsZero() {
-		other := *q
-		other.ID = ""
-		all, asOf = collect(clusters, &other)
+// find returns the incidents of a query in any state and with any verdict, ongoing ones first, then the newest. Another replica may
+// have given an incident another ID, because it saw more or less. Such an incident is found by its subject and a time at which it was
+// ongoing.
+func find(clusters []Cluster, q *query.Query) (all []found, asOf time.Time) {
+	var every []found
+	for i, c := range clusters {
+		incidents, now := c.Incidents()
+		if now.After(asOf) {
+			asOf = now
+		}
+		for j := range incidents {
+			every = append(every, found{c.Name, i, c.Recorded, now, &incidents[j]})
+		}
+	}
+	all = selected(every, q)
+	if other, ok := q.WithoutID(); ok && len(all) == 0 {
+		all = selected(every, &other)
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
@@ -42,19 +57,13 @@ func find(clusters []Cluster, q *query) (all []found, asOf time.Time) {
 	return all, asOf
 }
 
-func collect(clusters []Cluster, q *query) (all []found, asOf time.Time) {
-	for _, c := range clusters {
-		incidents, now := c.Incidents()
-		if now.After(asOf) {
-			asOf = now
-		}
-		for _, x := range incidents {
-			if q.matches(c.Name, &x) {
-				all = append(all, found{c.Name, now, x})
-			}
+func selected(every []found, q *query.Query) (all []found) {
+	for _, x := range every {
+		if q.MatchesSubject(x.cluster, x.Incident) {
+			all = append(all, x)
 		}
 	}
-	return all, asOf
+	return all
 }
 
 func order(s incident.State) int {

@@ -93,6 +93,11 @@ func TestFiltersOfTheURL(t *testing.T) {
 		{"in seconds", "?from=1772366400&to=1772366460", 2},
 		{"as a form sends it", "?namespace=&service=web&node=&cause=&from=2026-03-01T12:00&to=", 1},
 		{"an ID", "?id=20260301-120040000-ef14ebfa", 0},
+		{"a state", "?state=running", 2},
+		{"another state", "?state=ended", 0},
+		{"a verdict", "?verdict=node&cluster=one", 1},
+		{"another verdict", "?verdict=shared_path", 0},
+		{"seconds with a fraction", "?from=1772366400.5&to=1772366460.25", 2},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,7 +110,7 @@ func TestFiltersOfTheURL(t *testing.T) {
 				t.Errorf("%d incidents, want %d", len(answer.Incidents), c.incidents)
 			}
 			_, page := get(t, s, "/flaps"+c.query, nil)
-			if n := strings.Count(page, "<article"); n != c.incidents {
+			if n := onPage(page); n != c.incidents {
 				t.Errorf("%d incidents on the page, want %d", n, c.incidents)
 			}
 		})
@@ -140,12 +145,19 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 		{"no escape", "namespace=%zz", "malformed query"},
 		{"a semicolon", "namespace=shop;service=web", "malformed query"},
 		{"backwards", "from=20&to=10", "parameter to is before from"},
+		{"no escape, by name", "node=a&namespace=%zz", `malformed query: parameter "namespace"`},
+		{"a semicolon, by name", "service=shop;a", `malformed query: parameter "service" has a semicolon`},
+		{"no escape in a name", "%zz=a", `malformed query: name of the parameter "%zz"`},
+		{"no state", "state=broken", `parameter state: "broken" is not one of running, pending, recovered, ended`},
+		{"no verdict", "verdict=me", `parameter verdict: "me" is not one of undecided, node, node_rebooted`},
+		{"not a time with two points", "at=1.2.3", "parameter at"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for _, path := range []string{"/flaps?", "/api/v1/incidents?"} {
 				response, body := get(t, s, path+c.query, nil)
-				if response.StatusCode != 400 || !strings.Contains(strings.ToLower(body), c.says) {
+				text := strings.ReplaceAll(html.UnescapeString(body), `\"`, `"`)
+				if response.StatusCode != 400 || !strings.Contains(strings.ToLower(text), c.says) {
 					t.Errorf("%s: %s, want 400 with %q:\n%s", path, response.Status, c.says, body)
 				}
 			}
@@ -165,6 +177,24 @@ func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
 	}
 }
 
+// onPage counts the incidents of a page: one in full, or the rows of the table.
+func onPage(page string) int {
+	if n := strings.Count(page, `<tr role="row" class=`); n > 0 {
+		return n
+	}
+	return strings.Count(page, "<article")
+}
+
+// withoutItsScript removes the script tag of the page, which must be there once.
+func withoutItsScript(t *testing.T, page string) string {
+	t.Helper()
+	const tag = `<script src="/flaps.js" defer></script>`
+	if n := strings.Count(page, tag); n != 1 {
+		t.Errorf("the page has its script %d times", n)
+	}
+	return strings.Replace(page, tag, "", 1)
+}
+
 func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 	hostile := []string{
 		`"><script>alert(1)</script><a href="javascript:x`, `' onmouseover='alert(1)`, "`${alert(1)}`{{.}}<%=1%>", "</title></style></svg><svg onload=alert(1)>",
@@ -179,6 +209,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 			if response.StatusCode != http.StatusOK {
 				t.Errorf("%s is answered with %s", path, response.Status)
 			}
+			page = withoutItsScript(t, page)
 			if strings.Contains(page, "<script") || strings.Contains(page, `href="javascript:`) || strings.Contains(page, "style=") || strings.Contains(page, "<svg onload") ||
 				strings.Contains(page, " onmouseover='") {
 				t.Errorf("%s lets a name out of its place:\n%s", path, page)
@@ -205,7 +236,7 @@ func TestLinksToHostileNames(t *testing.T) {
 	s := serverOf(t, clusterOf(name, lostNode(name), at(60)))
 	_, page := get(t, s, "/flaps", nil)
 	links := 0
-	for _, found := range regexp.MustCompile(`href="(/[^"]*[?][^"]*)"`).FindAllStringSubmatch(page, -1) {
+	for _, found := range regexp.MustCompile(`<a [^>]*href="(/[^"]*[?][^"]*)"`).FindAllStringSubmatch(page, -1) {
 		links++
 		response, linked := get(t, s, html.UnescapeString(found[1]), nil)
 		if response.StatusCode != http.StatusOK || !strings.Contains(linked, "node_heartbeat_lost") {
@@ -217,15 +248,20 @@ func TestLinksToHostileNames(t *testing.T) {
 	}
 }
 
-func TestThePageLoadsNothingFromElsewhereAndRunsNothing(t *testing.T) {
+func TestThePageLoadsNothingFromElsewhereAndRunsOnlyItsScript(t *testing.T) {
 	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
 	response, page := get(t, s, "/flaps", nil)
 	policy := response.Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || response.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers %v", response.Header)
 	}
+	page = withoutItsScript(t, page)
 	if strings.Contains(page, "http://") || strings.Contains(page, "https://") || strings.Contains(page, "<script") || strings.Contains(page, " onclick") {
 		t.Errorf("not on its own:\n%s", page)
+	}
+	response, script := get(t, s, "/flaps.js", nil)
+	if response.Header.Get("Content-Type") != "text/javascript; charset=utf-8" || !strings.Contains(script, `"use strict"`) {
+		t.Errorf("%v:\n%.200s", response.Header, script)
 	}
 	response, style := get(t, s, "/flaps.css", nil)
 	if response.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(style, "prefers-color-scheme: dark") {
@@ -262,7 +298,7 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))
-	path := cardOf(&found{asOf: at(100), Incident: log.Incidents(at(100))[0]}, false).Link
+	path := linkOf(&found{asOf: at(100), Incident: &log.Incidents(at(100))[0]})
 	elsewhere := regexp.MustCompile(`id=[^&]*`).ReplaceAllString(path, "id=0123456789abcdef")
 	for what, path := range map[string]string{"its own": path, "another's": elsewhere} {
 		if response, page := get(t, s, path, nil); response.StatusCode != 200 || !strings.Contains(page, "node-1") {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
 // notListed is the reason of a resource whose first list is not complete, if nothing failed.
@@ -19,7 +20,7 @@ type unwatched struct {
 }
 
 // unwatchedOf collects what is not watched in the clusters of a query.
-func unwatchedOf(clusters []Cluster, q *query) []unwatched {
+func unwatchedOf(clusters []Cluster, q *query.Query) []unwatched {
 	var all []unwatched
 	for _, c := range clusters {
 		if q.Cluster != "" && q.Cluster != c.Name {

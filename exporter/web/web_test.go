@@ -96,7 +96,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	probes := httptest.NewServer(Probes(allWatched))
 	t.Cleanup(probes.Close)
 	for _, url := range []string{
-		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
+		s.URL + "/", s.URL + "/metrics", s.URL + "/flaps", s.URL + "/flaps.css", s.URL + "/flaps.js", s.URL + "/flaps.svg?running=1&blind=false", s.URL + "/api/v1/incidents", s.URL + "/-/healthy", s.URL + "/-/ready",
 		probes.URL + "/-/healthy", probes.URL + "/-/ready",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
@@ -183,7 +183,7 @@ func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	s := server(t, true)
-	for _, path := range []string{"/", "/metrics", "/flaps", "/flaps?bad", "/flaps.css", "/api/v1/incidents", "/api/v1/incidents?bad", "/-/healthy", "/nowhere"} {
+	for _, path := range []string{"/", "/metrics", "/flaps", "/flaps?bad", "/flaps.css", "/flaps.js", "/flaps.svg", "/api/v1/incidents", "/api/v1/incidents?bad", "/-/healthy", "/nowhere"} {
 		response, _ := get(t, s, path, nil)
 		policy := response.Header.Get("Content-Security-Policy")
 		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'") ||

@@ -156,9 +156,10 @@ func (p *page) text(script string) string {
 	return s
 }
 
-func (p *page) expectCards(want int) {
+// expectIncidents counts the rows of the table, or the one incident that is shown in full.
+func (p *page) expectIncidents(want int) {
 	p.t.Helper()
-	if n := p.number(`document.querySelectorAll("article.card").length`); int(n) != want {
+	if n := p.number(`document.querySelectorAll("table.list tbody tr").length || document.querySelectorAll("article.card").length`); int(n) != want {
 		p.t.Errorf("%v incidents at %s, want %d", n, p.text("location.href"), want)
 	}
 }
@@ -192,10 +193,12 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 	t.Run("what runs is on top", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base + "/flaps"))
-		p.expectCards(inAll)
-		states := p.text(`[...document.querySelectorAll("article.card")].map(c => c.classList[1]).join(" ")`)
-		if !strings.HasPrefix(states, strings.Repeat("running ", running)+"recovered") {
-			t.Errorf("states %s", states)
+		p.expectIncidents(inAll)
+		for what, elements := range map[string]string{"row": "table.list tbody tr", "card": "article.card"} {
+			states := p.text(`[...document.querySelectorAll("` + elements + `")].map(c => c.classList[c.classList.length-1]).join(" ")`)
+			if !strings.HasPrefix(states, strings.Repeat("running ", running)+"recovered") {
+				t.Errorf("states of each %s: %s", what, states)
+			}
 		}
 	})
 	t.Run("a filter leaves what matches and goes into the URL", func(t *testing.T) {
@@ -203,15 +206,15 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 		p.run(chromedp.Navigate(base+"/flaps"), chromedp.Click("details.filter summary"),
 			chromedp.SendKeys(`input[name=namespace]`, "shop"), chromedp.SendKeys(`input[name=service]`, "web"),
 			chromedp.Click(`form button`), chromedp.WaitVisible(`.sum a`))
-		p.expectCards(3)
+		p.expectIncidents(3)
 		if url := p.text("location.search"); !strings.Contains(url, "namespace=shop") || !strings.Contains(url, "service=web") {
 			t.Errorf("URL %s", url)
 		}
 	})
 	t.Run("opened, it shows the chain and the remedy", func(t *testing.T) {
 		p.t = t
-		p.run(chromedp.Click(`article:first-of-type h2 a`), chromedp.WaitVisible(`.chain`))
-		p.expectCards(1)
+		p.run(chromedp.Click(`table.list tbody tr:first-child a`), chromedp.WaitVisible(`.chain`))
+		p.expectIncidents(1)
 		if n := p.number(`document.querySelectorAll(".chain li").length`); n < 5 {
 			t.Errorf("%v links in the chain", n)
 		}
@@ -225,7 +228,7 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 	t.Run("an alert's link leads to exactly its incident", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base + "/flaps?namespace=shop&service=web&cause=inplace_update"))
-		p.expectCards(1)
+		p.expectIncidents(1)
 		if text := p.text(`document.querySelector(".remedy").textContent`); !strings.Contains(text, "readiness gate") {
 			t.Errorf("remedy %s", text)
 		}

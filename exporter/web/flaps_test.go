@@ -1,0 +1,270 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+)
+
+// several is a cluster with one running incident of a node and 119 of workloads that ended.
+func several(recorded bool) Cluster {
+	node, ended := lostNode("web").Incidents(at(60)), many(119).Incidents(at(6000))
+	c := clusterOf("", correlate.New(1), at(6000))
+	c.Incidents = func() ([]incident.Incident, time.Time) { return append(node, ended...), at(6000) }
+	c.Recorded = recorded
+	return c
+}
+
+func TestTheTableHasAPageForEachFiftyIncidents(t *testing.T) {
+	s := serverOf(t, several(false))
+	seen := map[string]bool{}
+	path := "/flaps?cause=&verdict="
+	for _, want := range []int{50, 50, 20} {
+		response, page := get(t, s, path, nil)
+		if n := onPage(page); response.StatusCode != http.StatusOK || n != want {
+			t.Errorf("%s has %d incidents, want %d", path, n, want)
+		}
+		for _, row := range regexp.MustCompile(`<tr role="row" class="\w+" id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+			if seen[row[1]] {
+				t.Errorf("%s shows %s again", path, row[1])
+			}
+			seen[row[1]] = true
+		}
+		next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(page)
+		if (next == nil) != (want == 20) {
+			t.Fatalf("%s: next page %v", path, next)
+		}
+		if next != nil {
+			path = html.UnescapeString(next[1])
+		}
+	}
+	response, page := get(t, s, "/flaps?page=4", nil)
+	if response.StatusCode != http.StatusNotFound || !strings.Contains(page, "There is no page 4") || !strings.Contains(page, `href="/flaps?page=3"`) {
+		t.Errorf("page 4 is answered with %s:\n%s", response.Status, page)
+	}
+}
+
+// Only the page has pages: the API lists all incidents.
+func TestPageIsAParameterOfThePage(t *testing.T) {
+	s := serverOf(t, several(false))
+	for path, says := range map[string]string{
+		"/api/v1/incidents?page=1": "unknown parameter", "/flaps?page=0": "Parameter page", "/flaps?page=x": "Parameter page", "/flaps?page=99999999999999999999": "Parameter page",
+	} {
+		if response, body := get(t, s, path, nil); response.StatusCode != http.StatusBadRequest || !strings.Contains(body, says) {
+			t.Errorf("%s is answered with %s:\n%s", path, response.Status, body)
+		}
+	}
+}
+
+// The links above the table keep the other filters, and say how many incidents they lead to.
+func TestChoicesLeadToAsManyIncidentsAsTheySay(t *testing.T) {
+	s := serverOf(t, several(false))
+	for _, path := range []string{"/flaps", "/flaps?state=running", "/flaps?verdict=workload&namespace=shop", "/flaps?state=ended&page=2"} {
+		_, page := get(t, s, path, nil)
+		links := regexp.MustCompile(`<a id="(state|verdict)-(\w+)" href="([^"]*)"[^>]*>\w+ <b>(\d+)</b>`).FindAllStringSubmatch(page, -1)
+		if len(links) < 4 {
+			t.Errorf("%s has only the choices %v", path, links)
+		}
+		for _, link := range links {
+			target := html.UnescapeString(link[3])
+			_, body := get(t, s, strings.Replace(target, "/flaps", "/api/v1/incidents", 1), nil)
+			if n := fmt.Sprint(strings.Count(body, `"duration_seconds"`)); n != link[4] {
+				t.Errorf("%s: the choice %s %s says %s, %s has %s", path, link[1], link[2], link[4], target, n)
+			}
+			u, err := url.Parse(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is := u.Query().Get(link[1]); link[2] != "all" && is != link[2] || link[2] == "all" && is != "" {
+				t.Errorf("%s: the choice %s %s leads to %s", path, link[1], link[2], target)
+			}
+			if strings.Contains(path, "namespace=shop") != u.Query().Has("namespace") {
+				t.Errorf("%s: the choice loses or adds a filter: %s", path, target)
+			}
+		}
+	}
+}
+
+// Ages are relative to the reader's clock, which has nothing to do with a recording.
+func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
+	both := func(path string) (live, replayed string) {
+		_, live = get(t, serverOf(t, several(false)), path, nil)
+		_, replayed = get(t, serverOf(t, several(true)), path, nil)
+		return live, replayed
+	}
+	live, replayed := both("/flaps?state=ended")
+	if !strings.Contains(live, " ago</small>") || !strings.Contains(live, "· <span id=\"asof\">as of 2026-03-01 13:40:00 UTC") {
+		t.Errorf("no age of what ended:\n%s", live)
+	}
+	if strings.Contains(replayed, " ago") || !strings.Contains(replayed, "<small>at 12:") || !strings.Contains(replayed, "replay: as of 2026-03-01 13:40:00 UTC") {
+		t.Errorf("no time at which it ended:\n%s", replayed)
+	}
+	for _, path := range []string{"/flaps", "/flaps?state=running"} {
+		live, replayed := both(path)
+		if !strings.Contains(live, "running for 1 h 39 min") || strings.Contains(live, "as of 13:40:00") {
+			t.Errorf("%s: no age of what runs:\n%s", path, live)
+		}
+		if strings.Contains(replayed, "running for") || !strings.Contains(replayed, "running as of 13:40:00") {
+			t.Errorf("%s: a recording does not say until when it ran:\n%s", path, replayed)
+		}
+	}
+}
+
+func TestTitleAndIconSayHowManyRun(t *testing.T) {
+	blind := brokenWatches("timeout", 0, event.KindPod)
+	quiet := clusterOf("", correlate.New(1), at(60))
+	for name, c := range map[string]struct {
+		cluster     Cluster
+		query       string
+		title, icon string
+	}{
+		"nothing":             {quiet, "", "Incidents · kubeflap", "blind=false&running=0"},
+		"one of many":         {several(false), "", "(1) Incidents · kubeflap", "blind=false&running=1"},
+		"on another page":     {several(false), "?page=3", "(1) Incidents · kubeflap", "blind=false&running=1"},
+		"what is chosen":      {several(false), "?state=ended", "Incidents · kubeflap", "blind=false&running=0"},
+		"a single one":        {several(false), "?state=running", "(1) node node-1 · kubeflap", "blind=false&running=1"},
+		"blind":               {clusterOf("", correlate.New(1), at(60), blind...), "", "(blind) Incidents · kubeflap", "blind=true&running=0"},
+		"blind, and one runs": {clusterOf("", lostNode("web"), at(60), blind...), "", "(1, blind) node node-1 · kubeflap", "blind=true&running=1"},
+	} {
+		s := serverOf(t, c.cluster)
+		_, page := get(t, s, "/flaps"+c.query, nil)
+		if want := "<title>" + c.title + "</title>"; !strings.Contains(page, want) {
+			t.Errorf("%s: no %s in\n%.400s", name, want, page)
+		}
+		if want := `href="/flaps.svg?` + html.EscapeString(c.icon) + `"`; !strings.Contains(page, want) {
+			t.Errorf("%s: no %s in\n%.400s", name, want, page)
+		}
+	}
+}
+
+func TestTheIconShowsTheNumber(t *testing.T) {
+	s := serverOf(t)
+	for query, want := range map[string]string{
+		"running=3&blind=false": ">3</text>", "running=0&blind=false": `fill="#1a7f37"`, "running=0&blind=true": ">?</text>", "running=4294967295&blind=true": ">99+</text>",
+	} {
+		response, icon := get(t, s, "/flaps.svg?"+query, nil)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(icon, want) {
+			t.Errorf("%s: %s %v\n%s", query, response.Status, response.Header, icon)
+		}
+	}
+	for query, want := range map[string]string{"": "Parameter running", "running=-1&blind=true": "Parameter running", "running=1&blind=%3Csvg": "Parameter blind"} {
+		if response, text := get(t, s, "/flaps.svg?"+query, nil); response.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%q: %s %s", query, response.Status, text)
+		}
+	}
+}
+
+// Only ongoing incidents have a card below the table, and not all of them in a storm.
+func TestCardsOfOngoingIncidents(t *testing.T) {
+	s := serverOf(t, several(false))
+	if _, page := get(t, s, "/flaps", nil); strings.Count(page, "<article") != 1 {
+		t.Errorf("%d cards, want that of the incident that runs", strings.Count(page, "<article"))
+	}
+	storm := lostNode("web").Incidents(at(60))
+	for i := range 30 {
+		x := storm[0]
+		x.ID = fmt.Sprint(i)
+		storm = append(storm, x)
+	}
+	c := several(false)
+	c.Incidents = func() ([]incident.Incident, time.Time) { return storm, at(60) }
+	_, page := get(t, serverOf(t, c), "/flaps", nil)
+	if strings.Count(page, "<article") != maxCards || !strings.Contains(page, "21 more ongoing incidents are only in the table.") {
+		t.Errorf("%d cards:\n%s", strings.Count(page, "<article"), page)
+	}
+}
+
+// Replays of one recording under two names have incidents with the same IDs.
+func TestNoElementsShareAnID(t *testing.T) {
+	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
+	for _, path := range []string{"/flaps", "/flaps?cluster=two"} {
+		_, page := get(t, s, path, nil)
+		seen := map[string]bool{}
+		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if seen[id[1]] {
+				t.Errorf("%s: two elements have the ID %s", path, id[1])
+			}
+			seen[id[1]] = true
+		}
+	}
+}
+
+// A page is made from one copy of the incidents, also when a link of another replica is looked up by its subject.
+func TestIncidentsAreAskedForOnce(t *testing.T) {
+	asked := 0
+	c := clusterOf("", correlate.New(1), at(60))
+	inner := c.Incidents
+	c.Incidents = func() ([]incident.Incident, time.Time) { asked++; return inner() }
+	s := serverOf(t, c)
+	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
+		asked = 0
+		get(t, s, path, nil)
+		if asked != 1 {
+			t.Errorf("%s asks for the incidents %d times", path, asked)
+		}
+	}
+}
+
+func TestBeforeAReplayBegins(t *testing.T) {
+	c := clusterOf("", correlate.New(1), time.Time{})
+	c.Recorded = true
+	if _, page := get(t, serverOf(t, c), "/flaps", nil); strings.Contains(page, "0001") {
+		t.Errorf("the year 1:\n%s", page)
+	}
+}
+
+// Whatever the query is, the answer is a page, and a bad query is one error that names the parameter.
+func FuzzQueryOfThePage(f *testing.F) {
+	for _, query := range []string{
+		"", "namespace=shop&service=web", "id=0&subject=node-1&at=1772366440", "from=2026-03-01T12:00&to=2026-03-01T12:00:01.5%2B01:00", "page=2&state=ended",
+		"cause=unknown&verdict=undecided", "cluster=one&node=node-1", "page=%", "a=1;b", "from=1e300&to=NaN", "at=34359738367.999999999999", "=&&=&page", "\x00=\xff",
+	} {
+		f.Add(query)
+	}
+	log := slog.New(slog.DiscardHandler)
+	handler, err := Handler(Pages{
+		Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched,
+		Clusters: []Cluster{clusterOf("one", lostNode("web"), at(60), watches.Watch{Resource: event.KindPod})},
+	}, log)
+	if err != nil {
+		f.Fatal(err)
+	}
+	names := regexp.MustCompile(`[Pp]arameter (&#34;|[a-z]+)`)
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, path := range []string{"/flaps", "/api/v1/incidents"} {
+			answer := httptest.NewRecorder()
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+			request.URL.RawQuery = query
+			handler.ServeHTTP(answer, request)
+			text := strings.ReplaceAll(answer.Body.String(), `\"`, "&#34;")
+			switch answer.Code {
+			case http.StatusOK:
+			case http.StatusNotFound:
+				if !strings.Contains(text, "There is no incident with this ID") && !strings.Contains(text, "There is no page") {
+					t.Errorf("%s?%s is not found:\n%s", path, query, text)
+				}
+			case http.StatusBadRequest:
+				if !names.MatchString(text) {
+					t.Errorf("%s?%s: the error names no parameter:\n%s", path, query, text)
+				}
+			default:
+				t.Errorf("%s?%s is answered with %d:\n%s", path, query, answer.Code, text)
+			}
+		}
+	})
+}

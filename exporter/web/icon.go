@@ -1,0 +1,42 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// iconLink is the address of the page's icon: a browser asks for it again when it changes.
+func iconLink(running int, blind bool) string {
+	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
+}
+
+// iconHandler draws how many incidents run: red if some do, grey with a question mark if that is not known.
+func iconHandler(w http.ResponseWriter, r *http.Request) {
+	parameters := r.URL.Query()
+	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)
+	if err != nil {
+		http.Error(w, "Parameter running is not a number.", http.StatusBadRequest)
+		return
+	}
+	blind, err := strconv.ParseBool(parameters.Get("blind"))
+	if err != nil {
+		http.Error(w, "Parameter blind is neither true nor false.", http.StatusBadRequest)
+		return
+	}
+	text, colour, size := strconv.FormatUint(running, 10), "#b42318", 22
+	switch {
+	case running == 0 && blind:
+		text, colour = "?", "#57606a"
+	case running == 0:
+		text, colour = "0", "#1a7f37"
+	case running > 99:
+		text, size = "99+", 15
+	}
+	w.Header().Set("Cache-Control", "max-age=86400")
+	w.Header().Set("Content-Type", "image/svg+xml")
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="%s"/>`+
+		`<text x="16" y="16" dy=".36em" text-anchor="middle" font-family="sans-serif" font-weight="bold" font-size="%d" fill="#fff">%s</text></svg>`+"\n",
+		colour, size, text)
+}

@@ -1,0 +1,134 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxParameter bounds a parameter: Kubernetes names have at most 253 bytes.
+	maxParameter = 253
+	// MaxSubject bounds a subject: a namespace, a kind and a name.
+	MaxSubject = 2*maxParameter + 64
+	// maxPage is more than the pages of any cluster.
+	maxPage = 1_000_000
+)
+
+func longest(parameter string) int {
+	if parameter == "subject" {
+		return MaxSubject
+	}
+	return maxParameter
+}
+
+// parameters returns the setter of each parameter that a URL may have.
+func (q *Query) parameters() map[string]func(string) error {
+	text := func(into *string) func(string) error {
+		return func(s string) error {
+			*into = s
+			return nil
+		}
+	}
+	moment := func(into *time.Time) func(string) error {
+		return func(s string) (err error) { *into, err = parseTime(s); return err }
+	}
+	return map[string]func(string) error{
+		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
+		"id": text(&q.ID), "subject": text(&q.Subject), "from": moment(&q.From), "to": moment(&q.To), "at": moment(&q.At),
+		"cause":   oneOf(&q.Cause, Causes()),
+		"verdict": oneOf(&q.Verdict, Verdicts()),
+		"state":   oneOf(&q.State, States()),
+		"page":    q.setPage,
+	}
+}
+
+func oneOf[T ~string](into *T, set []string) func(string) error {
+	return func(s string) error {
+		if !slices.Contains(set, s) {
+			return fmt.Errorf("%.40q is not one of %s", s, strings.Join(set, ", "))
+		}
+		*into = T(s)
+		return nil
+	}
+}
+
+func (q *Query) setPage(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxPage {
+		return fmt.Errorf("%.40q is not a number from 1 to %d", s, maxPage)
+	}
+	q.Page = n
+	return nil
+}
+
+// minutes is the format of a datetime-local field. It is read as UTC.
+const minutes = "2006-01-02T15:04"
+
+// FormFrom is From for a datetime-local field with step 1, which has no parts of a second. It is empty if From is zero.
+func (q *Query) FormFrom() string { return formText(q.From) }
+
+// FormTo is To for such a field, at most a second later.
+func (q *Query) FormTo() string {
+	if q.To.IsZero() {
+		return ""
+	}
+	return formText(q.To.Add(time.Second - 1))
+}
+
+func formText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(minutes + ":05")
+}
+
+// parseTime reads RFC 3339, Unix seconds with or without a fraction, or what a datetime-local field sends.
+func parseTime(s string) (time.Time, error) {
+	if whole, fraction, _ := strings.Cut(s, "."); isDigits(whole) && (fraction == "" || isDigits(fraction)) {
+		seconds, err := strconv.ParseInt(whole, 10, 64)
+		part, _ := strconv.ParseFloat("0."+fraction, 64)
+		if err == nil && seconds < 1<<35 {
+			return time.Unix(seconds, int64(part*float64(time.Second))).UTC(), nil
+		}
+	}
+	for _, layout := range []string{time.RFC3339Nano, minutes, minutes + ":05"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%.40q is not a time such as 2026-03-01T12:00:00Z or 1772366400", s)
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// Active returns the filters in words, except those of the state and the verdict.
+func (q *Query) Active() []string {
+	var all []string
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, name+" "+value)
+		}
+	}
+	add("cluster", q.Cluster)
+	add("namespace", q.Namespace)
+	add("Service", q.Service)
+	add("node", q.Node)
+	add("cause", q.Cause)
+	if q.ID == "" {
+		add("subject", q.Subject)
+		add("at", words(q.At))
+	}
+	add("from", words(q.From))
+	add("to", words(q.To))
+	return all
+}
+
+func words(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}

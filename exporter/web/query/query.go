@@ -1,0 +1,195 @@
+// Package query reads the parameters of a URL, and selects incidents by them.
+package query
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// Query has the parameters of a URL. An empty one selects all incidents.
+type Query struct {
+	Cluster, Namespace, Service, Node string
+	// Cause, Verdict and State are empty, or one of their closed sets.
+	Cause, Verdict string
+	State          incident.State
+	// From and To are zero, or bound the time at which an incident was ongoing.
+	From, To time.Time
+	// ID names an incident. Subject and At, a time at which it was ongoing, find it at a replica that gave it another ID.
+	ID, Subject string
+	At          time.Time
+	// Page counts from 1.
+	Page int
+
+	// values are the parameters that are not empty, except page.
+	values url.Values
+}
+
+// Parse reads the query of a URL. An unknown, repeated or malformed parameter is an error that names it: if it were ignored, the
+// answer would hold every incident.
+func Parse(raw string) (Query, error) { return parse(raw, false) }
+
+// ParsePage reads the query of a page's URL, which also knows the parameter page.
+func ParsePage(raw string) (Query, error) { return parse(raw, true) }
+
+func parse(raw string, paged bool) (Query, error) {
+	q := Query{Page: 1, values: url.Values{}}
+	known := q.parameters()
+	if !paged {
+		delete(known, "page")
+	}
+	values, err := decode(raw)
+	if err != nil {
+		return Query{}, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		set, ok := known[name]
+		switch all := values[name]; {
+		case !ok:
+			return Query{}, fmt.Errorf("unknown parameter %.40q: use %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		case len(all) > 1:
+			return Query{}, fmt.Errorf("parameter %s occurs %d times", name, len(all))
+		case len(all[0]) > longest(name):
+			return Query{}, fmt.Errorf("parameter %s is longer than %d bytes", name, longest(name))
+		case all[0] == "":
+			continue
+		}
+		if err := set(values[name][0]); err != nil {
+			return Query{}, fmt.Errorf("parameter %s: %w", name, err)
+		}
+		if name != "page" {
+			q.values[name] = values[name]
+		}
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
+		return Query{}, fmt.Errorf("parameter to is before from")
+	}
+	return q, nil
+}
+
+// decode reads name=value&name=value. Its errors name the parameter, unlike those of url.ParseQuery.
+func decode(raw string) (url.Values, error) {
+	values := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.Contains(pair, ";") {
+			return nil, fmt.Errorf("malformed query: parameter %.40q has a semicolon: separate parameters by &, and write %%3B in a value", name)
+		}
+		decoded, err := url.QueryUnescape(name)
+		if err != nil {
+			return nil, fmt.Errorf("malformed query: name of the parameter %.40q: %w", name, err)
+		}
+		value, err = url.QueryUnescape(value)
+		if err != nil {
+			return nil, fmt.Errorf("malformed query: parameter %.40q: %w", decoded, err)
+		}
+		values.Add(decoded, value)
+	}
+	return values, nil
+}
+
+// IsEmpty reports whether the query selects all incidents.
+func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
+
+// With returns the URL's query with one parameter changed, or without it if value is empty. It begins at page 1.
+func (q *Query) With(name, value string) string {
+	values := url.Values{}
+	maps.Copy(values, q.values)
+	values.Del(name)
+	if value != "" {
+		values.Set(name, value)
+	}
+	return values.Encode()
+}
+
+// MatchesState reports whether an incident has the state of the query.
+func (q *Query) MatchesState(x *incident.Incident) bool { return q.State == "" || q.State == x.State }
+
+// MatchesVerdict reports whether an incident has the verdict of the query.
+func (q *Query) MatchesVerdict(x *incident.Incident) bool {
+	return q.Verdict == "" || q.Verdict == x.Verdict.String()
+}
+
+// MatchesSubject reports whether the query selects an incident, whatever its state and its verdict are. An incident whose list of
+// nodes or Services is truncated matches: the rest may contain the name.
+func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
+	switch {
+	case q.Cluster != "" && q.Cluster != cluster:
+		return false
+	case q.ID != "" && q.ID != x.ID && !slices.Contains(x.Also, q.ID):
+		return false
+	case q.ID == "" && q.Subject != "" && q.Subject != SubjectOf(x):
+		return false
+	case q.ID == "" && !q.At.IsZero() && !ongoingAt(x, q.At):
+		return false
+	case q.Cause != "" && q.Cause != x.Cause.String():
+		return false
+	case !q.To.IsZero() && x.Start.After(q.To):
+		return false
+	case !q.From.IsZero() && !x.End.IsZero() && x.End.Before(q.From):
+		return false
+	case q.Node != "" && x.NodesLeftOut == 0 && !slices.Contains(x.Nodes, q.Node):
+		return false
+	}
+	return q.matchesService(x)
+}
+
+// WithoutID returns the query for the same incident at a replica that gave it another ID; ok reports whether there is one.
+func (q *Query) WithoutID() (other Query, ok bool) {
+	other = *q
+	other.ID = ""
+	return other, q.ID != "" && q.Subject != "" && !q.At.IsZero()
+}
+
+// SubjectOf is the subject of an incident, as links contain it.
+func SubjectOf(x *incident.Incident) string {
+	if x.Namespace == "" {
+		return x.Subject
+	}
+	return x.Namespace + "/" + x.Subject
+}
+
+// replicaSkew is how much replicas may differ in an incident's start and end.
+const replicaSkew = time.Minute
+
+func ongoingAt(x *incident.Incident, at time.Time) bool {
+	return !at.Before(x.Start.Add(-replicaSkew)) && (x.End.IsZero() || !at.After(x.End.Add(replicaSkew)))
+}
+
+func (q *Query) matchesService(x *incident.Incident) bool {
+	if q.Namespace == "" && q.Service == "" || x.ServicesLeftOut > 0 {
+		return true
+	}
+	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
+		return (q.Namespace == "" || q.Namespace == s.Namespace) && (q.Service == "" || q.Service == s.Name)
+	})
+}
+
+// Causes are the values of the parameter cause.
+func Causes() []string { return texts(cause.All()) }
+
+// Verdicts are the values of the parameter verdict.
+func Verdicts() []string { return texts(verdict.All()) }
+
+// States are the values of the parameter state.
+func States() []string {
+	return []string{string(incident.StateRunning), string(incident.StatePending), string(incident.StateRecovered), string(incident.StateEnded)}
+}
+
+func texts[T fmt.Stringer](set []T) []string {
+	all := make([]string, len(set))
+	for i, x := range set {
+		all[i] = x.String()
+	}
+	return all
+}

@@ -1,0 +1,54 @@
+package query
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTimes(t *testing.T) {
+	for text, want := range map[string]string{
+		"1772366400": "2026-03-01T12:00:00Z", "1772366400.5": "2026-03-01T12:00:00.5Z", "1772366400.": "2026-03-01T12:00:00Z",
+		"2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z", "2026-03-01T14:00:00+02:00": "2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123Z": "2026-03-01T12:00:00.123Z",
+		"2026-03-01T12:00": "2026-03-01T12:00:00Z", "2026-03-01T12:00:30": "2026-03-01T12:00:30Z",
+	} {
+		if got, err := parseTime(text); err != nil || got.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s is read as %v, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"now", "-1", "1e9", "0x10", ".5", "1.2.3", "NaN", "34359738368", "99999999999999999999", "1772366400.5s"} {
+		if got, err := parseTime(text); err == nil {
+			t.Errorf("%s is read as %v", text, got)
+		}
+	}
+}
+
+// The form of the page sends back what it was given: within the second, the interval never shrinks.
+func TestTheFormKeepsTheInterval(t *testing.T) {
+	q, err := Parse("from=1772366400.7&to=1772366460.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from, to := q.FormFrom(), q.FormTo(); from != "2026-03-01T12:00:00" || to != "2026-03-01T12:01:01" {
+		t.Errorf("from %s to %s", from, to)
+	}
+	if from, to := (&Query{}).FormFrom(), (&Query{}).FormTo(); from+to != "" {
+		t.Errorf("from %q to %q, of none", from, to)
+	}
+}
+
+func TestWithChangesOneParameter(t *testing.T) {
+	q, err := ParsePage("namespace=a%26b&state=ended&node=&page=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		q.With("state", "running"): "namespace=a%26b&state=running", q.With("state", ""): "namespace=a%26b", q.With("page", "2"): "namespace=a%26b&page=2&state=ended",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if (&Query{}).With("state", "running") != "state=running" {
+		t.Error("a query without parameters takes none")
+	}
+}
