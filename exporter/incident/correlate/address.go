@@ -6,6 +6,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/outages"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 	"github.com/kubeflap/kubeflap/exporter/incident/windows"
@@ -14,11 +15,11 @@ import (
 
 // addresses find the incident of each lost address.
 type addresses struct {
-	records  *record.Store
-	nodes    *nodes
-	pods     *pods
-	services *services
-	lately   map[record.AddressKey]*address
+	records *record.Store
+	nodes   *nodes
+	pods    *pods
+	outages *outages.Outages
+	lately  map[record.AddressKey]*address
 }
 
 // address is an address that was lost lately. Its loss is reported before its return.
@@ -43,7 +44,7 @@ func keyOf(x transition.Address) record.AddressKey {
 // lost takes in the loss of a ready address. It comes in up to 15 s late, but before the return of the address.
 func (l *addresses) lost(x transition.AddressLost) {
 	if x.Foreign {
-		l.services.lostForeign(x)
+		l.outages.LostForeign(x)
 		return
 	}
 	r := l.recordOf(x)
@@ -72,7 +73,7 @@ func (l *addresses) lost(x transition.AddressLost) {
 		r.LostAgain++
 		l.records.Show(r)
 	}
-	l.services.lostAddress(r, x)
+	l.outages.LostAddress(r, x)
 	l.records.Touch(r, x.Time)
 }
 
@@ -92,14 +93,14 @@ func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLo
 		a.away = true
 	}
 	if r.Harmless() && r.Cause == cause.ServiceChanged {
-		l.services.judgeLater(x.Service, r)
+		l.outages.JudgeLater(x.Service, r)
 	}
 	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 }
 
 // ready takes in that an address is ready.
 func (l *addresses) ready(x transition.Address, t time.Time) {
-	l.services.gainedAddress(x.Service, t)
+	l.outages.GainedAddress(x.Service, t)
 	l.returned(keyOf(x), t)
 }
 

@@ -87,7 +87,7 @@ func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
 
 // kept is how many entries the maps and queues of a log have.
 func kept(l *Log) int {
-	left := len(l.nodes.heard) + len(l.nodes.troubled) + len(l.pods.lately) + len(l.services.lately) + len(l.addresses.lately)
+	left := len(l.nodes.heard) + len(l.nodes.troubled) + len(l.pods.lately) + l.outages.Len() + len(l.addresses.lately)
 	store := reflect.ValueOf(l.records).Elem()
 	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
 }

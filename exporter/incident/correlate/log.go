@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate/outages"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate/writers"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
@@ -33,7 +34,7 @@ type Log struct {
 
 	nodes     *nodes
 	pods      *pods
-	services  *services
+	outages   *outages.Outages
 	writers   writers.Writers
 	addresses *addresses
 }
@@ -44,9 +45,9 @@ func New(size int) *Log {
 	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
 	pods := &pods{records, nodes, map[podKey]*pod{}}
 	writers := writers.New(records)
-	services := &services{records, writers, map[transition.Service]*service{}}
-	addresses := &addresses{records, nodes, pods, services, map[record.AddressKey]*address{}}
-	return &Log{records: records, nodes: nodes, pods: pods, services: services, writers: writers, addresses: addresses}
+	outages := outages.New(records, writers)
+	addresses := &addresses{records, nodes, pods, outages, map[record.AddressKey]*address{}}
+	return &Log{records: records, nodes: nodes, pods: pods, outages: outages, writers: writers, addresses: addresses}
 }
 
 // Observe takes in transitions, in their order.
@@ -134,9 +135,9 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.ConsumerReaddedStale:
 		l.addresses.consumerReadded(x)
 	case transition.OutageStarted:
-		l.services.outageStarted(x)
+		l.outages.Started(x)
 	case transition.OutageEnded:
-		l.services.outageEnded(x)
+		l.outages.Ended(x)
 	case transition.EndpointsReset:
 		l.writers.EndpointsReset(x)
 	case transition.EndpointsRewritten:
@@ -152,7 +153,7 @@ func (l *Log) observeService(x transition.Transition) {
 	case transition.AddressesContested:
 		l.writers.Contested(x)
 	case transition.ServiceRemoved:
-		l.services.removed(x)
+		l.outages.Removed(x)
 		l.addresses.serviceRemoved(x)
 		l.writers.ServiceRemoved(x)
 	}
@@ -176,7 +177,7 @@ func (l *Log) sweep(t time.Time) {
 	l.swept = t
 	l.addresses.sweep(t)
 	l.pods.sweep(t)
-	l.services.sweep(t)
+	l.outages.Sweep(t)
 	l.nodes.sweep(t)
 }
 

@@ -1,4 +1,5 @@
-package correlate
+// Package outages finds the incident of each outage of a Service, and judges Services that select other pods.
+package outages
 
 import (
 	"slices"
@@ -21,12 +22,20 @@ const (
 	replacedWithin = 10 * time.Second
 )
 
-// services find the incident of each outage, and of manually managed addresses.
-type services struct {
+// Outages find these incidents.
+type Outages struct {
 	records *record.Store
 	writers writers.Writers
 	lately  map[transition.Service]*service
 }
+
+// New makes an empty set that keeps its incidents in a store.
+func New(records *record.Store, writers writers.Writers) *Outages {
+	return &Outages{records, writers, map[transition.Service]*service{}}
+}
+
+// Len is how many Services lost or gained addresses lately.
+func (l *Outages) Len() int { return len(l.lately) }
 
 // service is a Service that lost or gained addresses lately.
 type service struct {
@@ -82,7 +91,7 @@ func (s *service) recordOf(t time.Time, why cause.Cause) *record.Record {
 
 func (s *service) unclaimed() bool { return !s.outage.IsZero() && s.record == nil }
 
-func (l *services) named(x transition.Service) *service {
+func (l *Outages) named(x transition.Service) *service {
 	s := l.lately[x]
 	if s == nil {
 		s = &service{}
@@ -92,8 +101,8 @@ func (l *services) named(x transition.Service) *service {
 	return s
 }
 
-// lostAddress notes a loss. An outage that began with it belongs to its incident.
-func (l *services) lostAddress(r *record.Record, x transition.AddressLost) {
+// LostAddress notes a loss. An outage that began with it belongs to its incident.
+func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
 	if s.unclaimed() && s.outage.Equal(x.Time) {
@@ -101,17 +110,17 @@ func (l *services) lostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// lostForeign notes that foreign addresses are gone. If the Service has no others, it had lost its own just before: an outage that begins now
+// LostForeign notes that foreign addresses are gone. If the Service has no others, it had lost its own just before: an outage that begins now
 // belongs to their incident.
-func (l *services) lostForeign(x transition.AddressLost) {
+func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
 		s.noteLoss(serviceLoss{x.Time, x.Cause, s.losses[n-1].record.Root()})
 	}
 }
 
-// gainedAddress notes that a ready address came to a Service.
-func (l *services) gainedAddress(x transition.Service, t time.Time) {
+// GainedAddress notes that a ready address came to a Service.
+func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	s := l.named(x)
 	if t.Sub(s.gainedAt) > replacedWithin {
 		s.gained = 0
@@ -121,7 +130,8 @@ func (l *services) gainedAddress(x transition.Service, t time.Time) {
 	l.writers.Restored(x, t)
 }
 
-func (l *services) outageStarted(x transition.OutageStarted) {
+// Started takes in that a Service has no ready address left.
+func (l *Outages) Started(x transition.OutageStarted) {
 	s := l.named(x.Service)
 	if !s.outage.IsZero() {
 		// The end of the outage before was not reported.
@@ -136,7 +146,7 @@ func (l *services) outageStarted(x transition.OutageStarted) {
 	l.records.Timers.Wake(&s.timer, x.Time.Add(claimWithin))
 }
 
-func (l *services) beginOutage(x transition.Service, s *service, r *record.Record) {
+func (l *Outages) beginOutage(x transition.Service, s *service, r *record.Record) {
 	s.record = r
 	l.records.Show(r)
 	r.Outages++
@@ -148,13 +158,14 @@ func (l *services) beginOutage(x transition.Service, s *service, r *record.Recor
 }
 
 // claim gives an outage that no loss explains an incident of its own.
-func (l *services) claim(x transition.Service, s *service, why cause.Cause) {
+func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	if s.unclaimed() {
 		l.beginOutage(x, s, l.records.Begin(record.Service(x, why), s.outage, s.trigger))
 	}
 }
 
-func (l *services) outageEnded(x transition.OutageEnded) {
+// Ended takes in that a Service has a ready address again.
+func (l *Outages) Ended(x transition.OutageEnded) {
 	s := l.named(x.Service)
 	if s.outage.IsZero() {
 		s.outage = x.Time.Add(-x.Lasted)
@@ -163,7 +174,7 @@ func (l *services) outageEnded(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded)
 }
 
-func (l *services) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind) {
+func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
 	r.OutageTime += lasted
@@ -176,8 +187,8 @@ func (l *services) endOutage(x transition.Service, s *service, t time.Time, how 
 	l.records.Touch(r, t)
 }
 
-// removed ends the outage of a Service that was deleted.
-func (l *services) removed(x transition.ServiceRemoved) {
+// Removed ends the outage of a Service that was deleted.
+func (l *Outages) Removed(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
 			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved)
@@ -186,15 +197,15 @@ func (l *services) removed(x transition.ServiceRemoved) {
 	}
 }
 
-// judgeLater decides after a while whether a Service that selects other pods was harmed.
-func (l *services) judgeLater(x transition.Service, r *record.Record) {
+// JudgeLater decides after a while whether a Service that selects other pods was harmed.
+func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	s := l.named(x)
 	s.changed = r
 	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
 }
 
 // look judges a changed Service, and gives an outage an incident if no loss has claimed it by t.
-func (l *services) look(x transition.Service, s *service, t time.Time) {
+func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
 			l.records.Timers.Wake(&s.timer, due)
@@ -213,7 +224,7 @@ func (l *services) look(x transition.Service, s *service, t time.Time) {
 }
 
 // judge decides whether the addresses were replaced, as in a switch from blue to green.
-func (l *services) judge(x transition.Service, r *record.Record) {
+func (l *Outages) judge(x transition.Service, r *record.Record) {
 	if !r.Harmless() || r.Settled() {
 		return
 	}
@@ -228,7 +239,8 @@ func (l *services) judge(x transition.Service, r *record.Record) {
 	}
 }
 
-func (l *services) sweep(t time.Time) {
+// Sweep forgets the Services that neither lost nor gained an address lately.
+func (l *Outages) Sweep(t time.Time) {
 	old := t.Add(-record.Quiet)
 	for x, s := range l.lately {
 		if s.outage.IsZero() && s.lossAt.Before(old) && s.gainedAt.Before(old) {
