@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
 // card is an incident in full, or with its remedy and timeline.
@@ -16,12 +17,17 @@ type card struct {
 	Timeline *timeline
 	Evidence []evidenceRow
 	Effects  []effectRow
+	// Weighed are the hypotheses.
+	Weighed  []weighedRow
 	Detailed bool
 }
 
 type figure struct{ Value, What string }
 
 type evidenceRow struct{ Time, Until, Text string }
+
+// weighedRow is hypotheses that were decided alike by the same fact.
+type weighedRow struct{ Holds, Verdicts, Because string }
 
 type effectRow struct{ Link, Name, Text string }
 
@@ -67,6 +73,9 @@ func (c *card) takeDetails(x *found) {
 		}
 		c.Evidence = append(c.Evidence, row)
 	}
+	for _, h := range x.Considered {
+		c.Weighed = weigh(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
+	}
 	for _, s := range x.Services {
 		link := url.Values{"namespace": {s.Namespace}, "service": {s.Name}}
 		row := effectRow{Link: "/flaps?" + link.Encode(), Name: s.Namespace + "/" + s.Name, Text: effectText(&s)}
@@ -74,8 +83,21 @@ func (c *card) takeDetails(x *found) {
 	}
 }
 
+func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {
+	for i := range rows {
+		if rows[i].Holds == holds && rows[i].Because == because {
+			rows[i].Verdicts += ", " + verdict
+			return rows
+		}
+	}
+	return append(rows, weighedRow{holds, verdict, because})
+}
+
 func effectText(s *incident.Service) string {
-	text := fmt.Sprintf("lost %d", s.Lost)
+	text := "lost no ready address"
+	if s.Lost > 0 {
+		text = "lost " + phrase.Count(s.Lost, "ready address", "ready addresses")
+	}
 	if s.Bounces > 0 {
 		text += fmt.Sprintf(", %d came back", s.Bounces)
 	}

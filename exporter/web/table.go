@@ -168,16 +168,18 @@ func choose(all []found, q *query.Query) (shown []found, states, verdicts []choi
 
 // choicesOf returns all, then the values that an incident has, and the one that is chosen.
 func choicesOf(q *query.Query, name, chosen string, values []string, counts map[string]int) []choice {
-	all := choice{Text: "all", Link: "/flaps?" + q.With(name, ""), Chosen: chosen == ""}
+	all := choice{Text: "all", Link: pageLink(q.With(name, "")), Chosen: chosen == ""}
 	choices := []choice{all}
 	for _, v := range values {
 		if n := counts[v]; n > 0 || v == chosen {
-			choices = append(choices, choice{Text: v, Link: "/flaps?" + q.With(name, v), Count: n, Chosen: v == chosen})
+			choices = append(choices, choice{Text: v, Link: pageLink(q.With(name, v)), Count: n, Chosen: v == chosen})
 			choices[0].Count += n
 		}
 	}
 	return choices
 }
+
+func pageLink(query string) string { return strings.TrimSuffix("/flaps?"+query, "?") }
 
 // paging is which of the incidents a page shows.
 type paging struct {
@@ -191,7 +193,7 @@ func pagingOf(q *query.Query, total int) paging {
 	p := paging{Page: q.Page, Pages: max((total+pageSize-1)/pageSize, 1), Total: total}
 	p.from = min((q.Page-1)*pageSize, total)
 	p.to = min(p.from+pageSize, total)
-	link := func(page int) string { return "/flaps?" + q.With("page", strconv.Itoa(page)) }
+	link := func(page int) string { return pageLink(q.With("page", strconv.Itoa(page))) }
 	if p.Page > 1 {
 		p.Newer = link(min(p.Page-1, p.Pages))
 	}

@@ -152,21 +152,24 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 		r.Bars = append(r.Bars, b)
 	}
 	r.Label = laneText(r.lane) + " " + length(total)
-	if r.name != "" {
-		r.Label = shorten(r.name) + ": " + r.Label
-	}
 	if len(merged) > 1 {
 		r.Label += fmt.Sprintf(", %d times", len(merged))
 	}
 	if r.more > 0 {
 		r.Label += fmt.Sprintf(" (%d more not drawn)", r.more)
 	}
+	if r.name != "" {
+		r.Label = shorten(r.name, maxLabel-len(r.Label)) + ": " + r.Label
+	}
 }
 
-// shorten keeps the end of a name that is too long for a phone: names differ at the end.
-func shorten(name string) string {
-	const most = 22
+// maxLabel is how many letters of a label fit on a phone.
+const maxLabel = 42
+
+// shorten keeps the end of a name that is too long: names differ at the end.
+func shorten(name string, most int) string {
 	letters := []rune(name)
+	most = max(most, 8)
 	if len(letters) <= most {
 		return name
 	}

@@ -39,8 +39,9 @@ func TestAPageOfManyIncidents(t *testing.T) {
 		many, took[loads/2], loads, took[0], took[loads-1])
 }
 
-// crashes is a recording in which a container crashes in each of many Deployments of two pods, one after the other.
-func crashes(t *testing.T) string {
+// crashes is a recording in which a container crashes in each of many Deployments of two pods, one after the other. In the end each
+// of the watches named is broken.
+func crashes(t *testing.T, broken ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "crashes.jsonl")
 	file, err := os.Create(path)
@@ -63,6 +64,11 @@ func crashes(t *testing.T) string {
 	}
 	// What was hit twice within two minutes would be one incident: that time passes.
 	now = now.Add(5 * time.Minute)
+	line(`"kind":"pods","type":"bookmark"`)
+	for _, kind := range broken {
+		line(`"kind":%q,"type":"down","reason":"timeout"`, kind)
+	}
+	now = now.Add(90 * time.Second)
 	line(`"kind":"pods","type":"bookmark"`)
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,75 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestThePageKeepsItselfUpToDate looks at a replay while incidents come in, and while kubeflap does not answer.
+func TestThePageKeepsItselfUpToDate(t *testing.T) {
+	begun := func(t *testing.T, base string) bool {
+		return strings.Count(get(t, base+"/api/v1/incidents"), `"state": "`) > 3
+	}
+	target, err := url.Parse(serve(t, begun, "replay", "--speed=20", crashes(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var down atomic.Bool
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	p := open(t)
+	p.screen(1280, 800, "light")
+	p.run(chromedp.Navigate(front.URL+"/flaps"), chromedp.Click("details.filter summary"), chromedp.SendKeys("input[name=service]", "typed"),
+		chromedp.Evaluate(`window.first = document.querySelector("table.list tbody tr:last-child"); first.querySelector("a").focus()`, nil))
+	const rows = `document.querySelectorAll("table.list tbody tr").length`
+	await(p, "a new incident", fmt.Sprint(rows, " > ", p.number(rows)))
+	for what, script := range map[string]string{
+		"the page is the same":         `window.first !== undefined`,
+		"its rows are the same":        `window.first.isConnected && window.first === document.getElementById(window.first.id)`,
+		"what has the focus keeps it":  `document.activeElement === window.first.querySelector("a")`,
+		"what is typed stays":          `document.querySelector("input[name=service]").value === "typed"`,
+		"the filter stays open":        `document.querySelector("details.filter").open`,
+		"no two elements share an ID":  `new Set([...document.querySelectorAll("[id]")].map(e => e.id)).size === document.querySelectorAll("[id]").length`,
+		"it is what the server has":    `document.querySelectorAll("table.list tbody tr").length === Number(document.getElementById("state-all").querySelector("b").textContent)`,
+		"the newest incident is first": `document.querySelector("table.list tbody tr time").textContent > window.first.querySelector("time").textContent`,
+	} {
+		if p.text("String("+script+")") != "true" {
+			t.Errorf("not so: %s", what)
+		}
+	}
+	p.offline.Store(true)
+	down.Store(true)
+	await(p, "the banner", `document.getElementById("stale") !== null`)
+	if text := p.text(`document.getElementById("stale").innerText`); !strings.HasPrefix(text, "This page is not up to date: kubeflap has not answered since 2") {
+		t.Errorf("the banner says %s", text)
+	}
+	p.save("stale-1280-light")
+	down.Store(false)
+	await(p, "the end of the banner", `document.getElementById("stale") === null`)
+}
+
+// await waits until a script says true.
+func await(p *page, what, script string) {
+	p.t.Helper()
+	for end := time.Now().Add(time.Minute); p.text("String("+script+")") != "true"; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%s did not come within a minute", what)
+		}
+	}
+}

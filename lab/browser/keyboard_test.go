@@ -1,0 +1,51 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestThePageWorksWithAKeyboard presses the tab key from the first element to the last one.
+func TestThePageWorksWithAKeyboard(t *testing.T) {
+	base := demo(t)
+	p := open(t)
+	p.screen(1280, 800, "light")
+	const describe = `(e => [e.localName, e.id, e.name, e.getAttribute("href")].filter(x => x).join(" "))`
+	for _, path := range []string{"/flaps", "/flaps?cluster=3-control-plane-stall"} {
+		p.run(chromedp.Navigate(base+path), chromedp.Evaluate(`document.querySelector("details").open = true`, nil))
+		want := strings.Split(p.text(`[...document.querySelectorAll("a, summary, input, select, button")].map(`+describe+`).join("\n")`), "\n")
+		var got []string
+		// A field for a time has several parts.
+		for range 10 * len(want) {
+			p.run(chromedp.KeyEvent(kb.Tab))
+			at := p.text(`document.activeElement === document.body ? "" : ` + describe + `(document.activeElement)`)
+			if at == "" {
+				break
+			}
+			if n := len(got); n > 0 && got[n-1] == at {
+				continue
+			}
+			got = append(got, at)
+			if outline := p.text(`getComputedStyle(document.activeElement).outlineStyle + " " + getComputedStyle(document.activeElement).outlineWidth`); outline != "solid 3px" {
+				t.Errorf("%s: nothing shows that %s has the focus: %s", path, at, outline)
+			}
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: the tab key reaches\n%s\nof\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	t.Run("a filter is chosen and an incident opened", func(t *testing.T) {
+		p.t = t
+		p.run(chromedp.Navigate(base+"/flaps"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
+		if at := p.text("document.activeElement.id"); at != "state-all" {
+			t.Errorf("after what is skipped, %q has the focus", at)
+		}
+		p.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#state-running[aria-current]`))
+		p.expectIncidents(running)
+		p.run(chromedp.Focus("table.list tbody a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".chain"))
+		p.expectIncidents(1)
+	})
+}

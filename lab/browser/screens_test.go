@@ -1,0 +1,131 @@
+package browser
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// everyPage serves kubeflap's recordings, a cluster with many incidents, and one that is blind, and returns pages by their names.
+func everyPage(t *testing.T) map[string]string {
+	t.Helper()
+	incidents := demo(t)
+	blind := serve(t, func(t *testing.T, base string) bool {
+		return strings.Contains(get(t, base+"/api/v1/incidents"), `"resource": "pods"`)
+	}, "replay", "--speed=1000", crashes(t, "pods", "endpointslices"))
+	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=running"))
+	if id == nil {
+		t.Fatal("no incident runs")
+	}
+	return map[string]string{
+		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=3-control-plane-stall", "running": incidents + "/flaps?id=" + id[1],
+		"filtered": incidents + "/flaps?verdict=node&from=2026-01-01T00:00:00.5Z", "empty": incidents + "/flaps?node=none", "error": incidents + "/flaps?from=yesterday",
+		"many": blind + "/flaps", "last": blind + "/flaps?page=10", "blind": blind + "/flaps?node=none", "none": blind + "/flaps?page=11",
+	}
+}
+
+func TestThePageFitsEveryScreen(t *testing.T) {
+	pages := everyPage(t)
+	p := open(t)
+	// What does not exist is answered with an error, which the browser tells.
+	p.offline.Store(true)
+	backgrounds := map[string]bool{}
+	for _, width := range []int64{360, 1280} {
+		for _, colours := range []string{"light", "dark"} {
+			t.Run(fmt.Sprintf("%d pixels, %s", width, colours), func(t *testing.T) {
+				p.t = t
+				p.screen(width, 800, colours)
+				for name, url := range pages {
+					p.run(chromedp.Navigate(url), chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))
+					if wide := p.number("document.documentElement.scrollWidth"); wide > float64(width) {
+						t.Errorf("%s is %v pixels wide", name, wide)
+					}
+					for pale := range strings.SplitSeq(strings.TrimSpace(p.text(contrasts)), "\n") {
+						if pale != "" {
+							t.Errorf("%s: %s", name, pale)
+						}
+					}
+					p.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = false)`, nil))
+					p.save(fmt.Sprintf("%s-%d-%s", name, width, colours))
+				}
+				// Cause, effect and remedy are seen without scrolling.
+				p.run(chromedp.Navigate(pages["one"]))
+				if bottom := p.number(`document.querySelector(".remedy").getBoundingClientRect().bottom`); bottom > 800 {
+					t.Errorf("the remedy ends at %v of 800 pixels", bottom)
+				}
+				// So are the first incidents of the table.
+				p.run(chromedp.Navigate(pages["list"]))
+				if bottom := p.number(`document.querySelector("table.list tbody tr").getBoundingClientRect().bottom`); bottom > 800 {
+					t.Errorf("the first incident ends at %v of 800 pixels", bottom)
+				}
+				backgrounds[p.text("getComputedStyle(document.body).backgroundColor")] = true
+			})
+		}
+	}
+	if len(backgrounds) != 2 {
+		t.Errorf("backgrounds %v, want one light and one dark", backgrounds)
+	}
+}
+
+// contrasts lists the texts whose contrast is below that of WCAG 2 AA: 4.5 to 1, or 3 to 1 for large ones.
+const contrasts = `(() => {
+	const rgb = colour => colour.match(/[\d.]+/g).map(Number);
+	const light = colour => {
+		const [r, g, b] = rgb(colour).map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const behind = element => {
+		for (let e = element; e; e = e.parentElement) {
+			const colour = getComputedStyle(e).backgroundColor, parts = rgb(colour);
+			if (parts.length === 3 || parts[3] === 1) return colour;
+			if (parts[3] !== 0) throw new Error("half transparent: " + colour);
+		}
+		return "rgb(255, 255, 255)";
+	};
+	const pale = new Set();
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	let texts = 0;
+	while (walker.nextNode()) {
+		const element = walker.currentNode.parentElement, text = walker.currentNode.data.trim();
+		if (!text || !element.checkVisibility() || element.closest("title, option, datalist")) continue;
+		texts++;
+		const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+		const front = light(element.namespaceURI.endsWith("svg") ? style.fill : style.color), back = light(behind(element));
+		const contrast = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
+		const large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+		if (contrast < (large ? 3 : 4.5)) pale.add(element.className + " " + element.localName + " " + contrast.toFixed(2) + ": " + text.slice(0, 40));
+	}
+	if (texts < 5) pale.add("only " + texts + " texts");
+	return [...pale].join("\n");
+})()`
+
+func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
+	pages := everyPage(t)
+	p := open(t)
+	p.screen(1280, 800, "light")
+	for _, name := range []string{"many", "last", "blind"} {
+		p.run(chromedp.Navigate(pages[name]))
+		if top := p.number(`document.querySelector(".banner").getBoundingClientRect().top`); top != 0 {
+			t.Errorf("%s: the banner begins at %v pixels", name, top)
+		}
+		if colour := p.text(`getComputedStyle(document.querySelector(".banner")).backgroundColor`); colour != "rgb(180, 35, 24)" {
+			t.Errorf("%s: the banner is %s", name, colour)
+		}
+		if text := p.text(`document.querySelector(".banner").innerText`); !strings.Contains(text, "\npods: timeout, since 2026-03-01 ") {
+			t.Errorf("%s: the banner says %s", name, text)
+		}
+		if title := p.text("document.title"); title != "(blind) Incidents · kubeflap" {
+			t.Errorf("%s: title %s", name, title)
+		}
+	}
+	p.run(chromedp.Navigate(pages["list"]))
+	if n := p.number(`document.querySelectorAll(".banner").length`); n != 0 {
+		t.Error("there is a banner although everything is seen")
+	}
+	if title := p.text("document.title"); title != fmt.Sprintf("(%d) Incidents · kubeflap", running) {
+		t.Errorf("title %s", title)
+	}
+}
