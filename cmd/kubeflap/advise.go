@@ -14,6 +14,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -78,7 +79,7 @@ func (a *adviser) advise(p program) error {
 		return err
 	}
 	makePrintable(families)
-	cluster, err := report.FromMetrics(families, a.remote.cluster)
+	cluster, err := observed.Cluster(families, a.remote.cluster)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
@@ -196,7 +197,7 @@ func wait(ctx context.Context, d time.Duration) {
 // gather returns the metrics that advice needs.
 func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.collector.Only(report.Metrics()))
+	registry.MustRegister(p.collector.Only(observed.Metrics()))
 	families, err := registry.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("gather the metrics: %w", err)

@@ -216,7 +216,7 @@ func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 			if n.gone {
 				return
 			}
-			n.BootID = "boot-2"
+			n.BootID += "-again"
 			n.Taints = slices.DeleteFunc(n.Taints, func(t event.Taint) bool { return t.Key == "node.kubernetes.io/unreachable" })
 			s.setReady(n, event.StatusFalse, "KubeletNotReady")
 			for _, p := range s.podsOn(n) {

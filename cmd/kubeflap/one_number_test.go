@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -39,7 +40,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := report.FromMetrics(families, "")
+	c, err := observed.Cluster(families, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

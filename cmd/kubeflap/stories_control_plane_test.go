@@ -63,7 +63,7 @@ func storiesOfTheControlPlane() []scenario {
 			never:    "node controller_manager grace_period planned",
 			evidence: []string{"the API server could not read Leases meanwhile"},
 			open:     "with one node, nothing tells its kubelet from etcd",
-			advice:   "grace_period_tight; undecided 1",
+			advice:   "undecided 1",
 		},
 		{
 			name:    "the watch of Leases of the controller manager shows it nothing for a minute",

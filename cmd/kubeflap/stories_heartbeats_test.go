@@ -93,6 +93,7 @@ func storiesOfHeartbeats() []scenario {
 			asked:    []asked{{350, "node 1"}, {750, "node 1; node 2"}, {3300, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}, {10800, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}},
 			never:    "controller_manager grace_period planned node_rebooted undecided",
 			evidence: []string{"the verdict was revised from node to shared_path", "8 nodes fell silent one after the other within an hour"},
+			advice:   "control_plane_late 1,2,3,4,5,6,7,8",
 		},
 		{
 			name:    "two of twenty fall silent together and return together",
@@ -127,7 +128,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:   345,
 			asked:  []asked{{400, "node 3"}, {3*3600 + 100, "node 3; node 9"}, {5*3600 + 100, "node 3; node 9"}},
 			never:  "shared_path controller_manager grace_period planned",
-			advice: "grace_period_tight; nodes_slow 3",
+			advice: "grace_period_tight; nodes_slow 3,9",
 		},
 		{
 			name:    "a second node falls silent twenty minutes after the first",
@@ -135,7 +136,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "node 3"}, {1700, "node 3; node 6"}},
 			never:   "shared_path controller_manager grace_period planned",
-			advice:  "grace_period_tight; nodes_slow 6",
+			advice:  "grace_period_tight; nodes_slow 3,6",
 		},
 		{
 			name:    "a zone of thirty nodes is cut off",

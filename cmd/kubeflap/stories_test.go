@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -279,7 +280,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := report.FromMetrics(families, "")
+	c, err := observed.Cluster(families, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -315,7 +316,7 @@ func findings(r report.Report) string {
 
 // TestStories tells in how many places the verdict was right.
 func TestStories(t *testing.T) {
-	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices(), storiesOfWriters())
+	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices(), storiesOfWriters(), storiesOfAdvice())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
 		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }

@@ -92,6 +92,16 @@ type Resolution struct {
 	Verdict verdict.Verdict
 }
 
+// Silences counts the silences of a node about which the same was decided.
+type Silences struct {
+	Node    string
+	Verdict verdict.Verdict
+	Reason  verdict.Reason
+	Count   uint64
+	// Last is when the newest ended, or now while it lasts.
+	Last time.Time
+}
+
 // Numbers are those of this cluster that the remedy depends on; 0 if they do not matter.
 type Numbers struct {
 	GracePeriod time.Duration

@@ -157,6 +157,7 @@ type snapshot struct {
 	watches     []watches.Watch
 	standings   []incident.Standing
 	resolved    map[incident.Resolution]uint64
+	silences    []incident.Silences
 }
 
 // snapshot copies the tracker's numbers as of now. It reuses the memory of an earlier snapshot.
@@ -173,6 +174,7 @@ func (c *Collector) snapshot(s *snapshot) {
 	s.misreported = c.tracker.Misreported(now, s.misreported[:0])
 	s.watches = c.tracker.Watches(now, s.watches[:0])
 	s.standings, s.resolved = c.incidents.Standings(now)
+	s.silences = c.incidents.Silences(now)
 }
 
 // observed is a histogram that Observe fills.

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-type verdictMetrics struct{ ongoing, resolved, node, service *Metric }
+type verdictMetrics struct{ ongoing, resolved, node, silences, lastSilence, service *Metric }
 
 func newVerdictMetrics() *verdictMetrics {
 	return &verdictMetrics{
@@ -19,13 +19,19 @@ func newVerdictMetrics() *verdictMetrics {
 			perVerdict, "scope", "verdict"),
 		node: gauge("kubeflap_node_verdict", "1 while the node is part of an incident with this verdict.",
 			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),
+		silences: gauge("kubeflap_node_silences",
+			"Silences of the node since kubeflap first saw it, by what is decided about them: heartbeats that came after more than half of the grace period, and marks of the node controller. "+
+				"A gauge, because a verdict may be revised. The reason tells silences of one verdict apart.",
+			"each Node with verdict node and reason slow, others once they occurred", "node", "verdict", "reason").experimental(),
+		lastSilence: gauge("kubeflap_node_last_silence_timestamp_seconds",
+			"Unix time at which the newest of these silences ended, or now while it lasts.", "each Node, verdict and reason once it occurred", "node", "verdict", "reason").experimental(),
 		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
 			"each Service affected by an ongoing incident, or by one that was resolved in the last 10 minutes", "namespace", "service", "verdict"),
 	}
 }
 
 func (m *verdictMetrics) catalogue() Catalogue {
-	return Catalogue{m.ongoing, m.resolved, m.node, m.service}
+	return Catalogue{m.ongoing, m.resolved, m.node, m.silences, m.lastSilence, m.service}
 }
 
 // possible are the pairs of scope and verdict that incidents can have.
@@ -58,9 +64,32 @@ func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
 		to.startObject(time.Time{}, "node", x.node)
 		to.sample(m.node, 1, x.verdict.String())
 	}
+	m.collectSilences(to, now)
 	for _, x := range serviceVerdicts(now.standings) {
 		to.startObject(time.Time{}, "namespace", x.service.Namespace, "service", x.service.Name)
 		to.sample(m.service, 1, x.verdict.String())
+	}
+}
+
+// collectSilences adds the silences of the nodes that exist. Both lists are sorted by node.
+func (m *verdictMetrics) collectSilences(to *scrape, now *snapshot) {
+	all := now.silences
+	for i := range now.nodes {
+		name := now.nodes[i].Name
+		for len(all) > 0 && all[0].Node < name {
+			all = all[1:]
+		}
+		to.startObject(now.nodes[i].Created, "node", name)
+		slow := false
+		for ; len(all) > 0 && all[0].Node == name; all = all[1:] {
+			x := &all[0]
+			slow = slow || x.Verdict == verdict.Node && x.Reason == verdict.Slow
+			to.sample(m.silences, float64(x.Count), x.Verdict.String(), x.Reason.String())
+			to.sample(m.lastSilence, seconds(x.Last), x.Verdict.String(), x.Reason.String())
+		}
+		if !slow {
+			to.sample(m.silences, 0, verdict.Node.String(), verdict.Slow.String())
+		}
 	}
 }
 

@@ -62,8 +62,8 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// explained reports whether it is known what one node was silent for: it was announced, or ended with a reboot or another kubelet.
-func (s *Silence) explained() bool {
+// Explained reports whether it is known what one node was silent for: it was announced, or ended with a reboot or another kubelet.
+func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady
 }
 
@@ -73,7 +73,7 @@ func (h *History) After(t time.Time) (all []Silence) {
 		if !s.Began.After(t) {
 			break
 		}
-		if !s.explained() {
+		if !s.Explained() {
 			all = append(all, *s)
 		}
 	}
@@ -85,19 +85,9 @@ func (h *History) After(t time.Time) (all []Silence) {
 func (h *History) Rate(t time.Time, nodes int) Rate {
 	r := Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {
-		if !s.explained() && t.Sub(s.Began) > time.Hour {
+		if !s.Explained() && t.Sub(s.Began) > time.Hour {
 			r.Silences++
 		}
 	}
 	return r
-}
-
-// Explains reports whether a node was silent at that time because its departure was announced, or because it was rebooted or upgraded.
-func (h *History) Explains(x *Silence) bool {
-	for _, s := range slices.Backward(h.silences) {
-		if s.Node == x.Node && s.Began.Before(x.Ended) && (s.Ended.IsZero() || x.Began.Before(s.Ended)) {
-			return s.explained()
-		}
-	}
-	return false
 }

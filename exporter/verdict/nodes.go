@@ -40,6 +40,8 @@ type Silence struct {
 	NotReady bool
 	// Labels say what the node shares with others; nil if they are not known.
 	Labels []transition.NodeLabel
+	// Judgement is what was decided about it; nil while nothing is.
+	Judgement *Judgement
 }
 
 // NodeLoss are the facts of an incident of nodes.

@@ -29,10 +29,11 @@ func InTurn(f *NodeLoss) []Silence {
 	return f.alone()
 }
 
-// IsAlone reports whether it is certain that nothing that nodes share delayed the heartbeats.
-func IsAlone(f *NodeLoss) bool {
+// Shared reports whether something that nodes share delayed the heartbeats.
+func Shared(f *NodeLoss) Answer {
+	f.grouped, f.shared = false, nil
 	holds, _ := sharedPath(f)
-	return holds == No
+	return holds
 }
 
 func sharedPath(f *NodeLoss) (Answer, string) {

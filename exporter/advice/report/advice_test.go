@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // seen is a histogram of so many intervals of 10 s.
 func seen(intervals uint64) Histogram {
-	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {infinity(), intervals}}}
+	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}}
 }
 
 // cluster has a known grace period and healthy nodes, enough of it seen.
@@ -147,7 +148,7 @@ func TestRebootsInTheLongRunAreNoAdvice(t *testing.T) {
 func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
 	c := cluster(40*s, ok, ok, ok)
 	c.Nodes[1].Late = 5
-	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {infinity(), 1003}}
+	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {math.Inf(1), 1003}}
 	r := Of(c)
 	if x := recommendation(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (longer than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)

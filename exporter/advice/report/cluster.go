@@ -19,7 +19,9 @@ type Cluster struct {
 	Expected time.Duration
 	// Managed: the cloud runs the control plane, so nobody can set its flags.
 	Managed bool
-	Nodes   []Node
+	// Now is when these numbers were read: the time of the newest event, zero if an older kubeflap did not say it.
+	Now   time.Time
+	Nodes []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service
@@ -40,6 +42,16 @@ type Node struct {
 	Late, Missed uint64
 	// Verdicts are those of its incidents, of the last ten minutes.
 	Verdicts []verdict.Verdict
+	// Silences are those since kubeflap first saw the node, by what was decided about them; nil if an older kubeflap did not say that.
+	Silences []Silences
+}
+
+// Silences counts the silences of a node about which the same was decided. Last is when the newest ended.
+type Silences struct {
+	Verdict verdict.Verdict
+	Reason  verdict.Reason
+	Count   uint64
+	Last    time.Time
 }
 
 // Service has the counters of a Service.

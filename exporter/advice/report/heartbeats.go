@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -26,10 +25,11 @@ type heartbeats struct {
 	// every is how often heartbeats are due, recommended the grace period to set, 0 if there is none.
 	every, recommended time.Duration
 	managed            bool
+	now                time.Time
 	nodes              []Node
 	intervals          Histogram
 	// slow are the nodes with late heartbeats. silent are those with an interval that no grace period should bridge.
-	slow, silent []Node
+	slow, silent []lateNode
 	// all: nearly all nodes were late in the last ten minutes.
 	all bool
 	// earlier is the upper bound of the longest interval before the last ten minutes, 0 if it does not matter.
@@ -39,29 +39,9 @@ type heartbeats struct {
 func judge(c Cluster) *heartbeats {
 	b := &heartbeats{
 		grace: c.Grace, source: c.GraceSource, nodes: c.Nodes, intervals: c.Intervals,
-		every: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed,
+		every: cmp.Or(c.Expected, advice.HeartbeatInterval), recommended: c.Recommended, managed: c.Managed, now: c.Now,
 	}
-	repeatedly, now := false, 0
-	for _, n := range c.Nodes {
-		if n.explained() {
-			continue
-		}
-		again := b.repeatedlyLate(n)
-		repeatedly = repeatedly || again
-		if n.Longest > b.slowFrom() && len(n.Verdicts) == 0 {
-			now++
-		}
-		switch {
-		case n.Longest > advice.LongestGrace:
-			b.silent = append(b.silent, n)
-		case n.Longest > b.slowFrom() || again:
-			b.slow = append(b.slow, n)
-		}
-	}
-	b.all = now > 1 && float64(now) >= together*float64(len(c.Nodes))
-	for _, nodes := range [][]Node{b.slow, b.silent} {
-		sortSlowest(nodes)
-	}
+	repeatedly := b.noteNodes()
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
@@ -75,10 +55,36 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-func sortSlowest(nodes []Node) {
-	slices.SortFunc(nodes, func(x, y Node) int {
-		return cmp.Or(cmp.Compare(y.Longest, x.Longest), cmp.Compare(y.Late, x.Late), strings.Compare(x.Name, y.Name))
-	})
+// noteNodes finds the nodes that are late. An older kubeflap did not say what was decided about their silences: then it reports whether one was late
+// again and again.
+func (b *heartbeats) noteNodes() (repeatedly bool) {
+	now := 0
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		if n.Silences != nil {
+			b.noteJudged(n)
+			continue
+		}
+		if n.otherVerdicts() {
+			continue
+		}
+		again := b.repeatedlyLate(n)
+		repeatedly = repeatedly || again
+		if n.Longest > b.slowFrom() && len(n.Verdicts) == 0 {
+			now++
+		}
+		x := lateNode{Node: *n, missed: b.missed(n)}
+		switch {
+		case n.Longest > advice.LongestGrace:
+			b.silent = append(b.silent, x)
+		case n.Longest > b.slowFrom() || again:
+			b.slow = append(b.slow, x)
+		}
+	}
+	b.all = now > 1 && float64(now) >= together*float64(len(b.nodes))
+	sortSlowest(b.slow)
+	sortSlowest(b.silent)
+	return repeatedly
 }
 
 // slowFrom is the interval over which a node is slow: half of the grace period, but longer than an undisturbed one.
@@ -88,14 +94,14 @@ func (b *heartbeats) slowFrom() time.Duration {
 
 // repeatedlyLate reports whether a node was late often. If half of the grace period is shorter than a renewal,
 // every heartbeat counts as late, so the count means nothing.
-func (b *heartbeats) repeatedlyLate(n Node) bool {
+func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
 // recent is the longest interval of the last ten minutes that a grace period should bridge.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
-	for _, n := range nodes {
-		if n.Longest <= advice.LongestGrace && !n.explained() {
+	for i := range nodes {
+		if n := &nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {
 			longest = max(longest, n.Longest)
 		}
 	}
@@ -153,58 +159,39 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	if b.all {
 		return append(all, b.controlPlane(slices.Concat(b.silent, b.slow)))
 	}
-	if len(b.slow) > 0 {
-		all = append(all, Recommendation{
-			Kind: NodesSlow, Severity: b.severity(b.slow), Nodes: lateNodes(b.slow), Set: b.renewalText(),
-			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(b.slow), "node", "nodes"), len(b.nodes), b.nameSome(b.slow)),
+	all = append(all, b.byAge(b.slow, func(nodes []lateNode) Recommendation {
+		return Recommendation{
+			Kind: NodesSlow, Severity: severity(nodes), Nodes: lateNodes(nodes), Set: b.renewalText(),
+			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(nodes), "node", "nodes"), len(b.nodes), b.nameSome(nodes)),
 			Advice:   "check the kubelet: CPU and disk pressure, many containers and images to collect, the network to the API server",
-			Why:      b.whySlow(),
-		})
-	}
-	if len(b.silent) > 0 {
-		all = append(all, Recommendation{
-			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(b.silent), Set: b.renewalText(),
-			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(b.silent), "node", "nodes"), len(b.nodes), b.nameSome(b.silent)),
+			Why:      b.whySlow(len(nodes)),
+		}
+	})...)
+	return append(all, b.byAge(b.silent, func(nodes []lateNode) Recommendation {
+		return Recommendation{
+			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(nodes), Set: b.renewalText(),
+			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(nodes), "node", "nodes"), len(b.nodes), b.nameSome(nodes)),
 			Advice:   "check whether it was down; delete the Node if it will not return",
 			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(advice.LongestGrace)),
-		})
-	}
-	return all
+		}
+	})...)
 }
 
-func (b *heartbeats) whySlow() string {
+func (b *heartbeats) whySlow(slow int) string {
 	switch {
 	case len(b.nodes) == 1:
 		return "with one node, a slow kubelet looks the same as a slow API server or etcd: check them too."
-	case float64(len(b.slow)) >= together*float64(len(b.nodes)):
+	case float64(slow) >= together*float64(len(b.nodes)):
 		return "nearly all nodes were late at some time: if it was at the same time, the fault is in etcd or the API server, not in the nodes."
 	}
 	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period only hides it."
 }
 
-// nameSome names the first few nodes. The JSON has all of them.
-func (b *heartbeats) nameSome(nodes []Node) string {
-	const some = 5
-	var names []string
-	for i, n := range nodes {
-		if i == some {
-			names = append(names, fmt.Sprintf("and %d more", len(nodes)-some))
-			break
-		}
-		name := fmt.Sprintf("%s (%s)", n.Name, brief(n.Longest))
-		if n.Longest <= b.slowFrom() {
-			name = fmt.Sprintf("%s (%s, but not lately)", n.Name, times(n.Late))
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
-}
-
 func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.every) }
 
-func (b *heartbeats) controlPlane(late []Node) Recommendation {
+func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 	x := Recommendation{
-		Kind: ControlPlaneLate, Severity: b.severity(late), Nodes: lateNodes(late), Set: b.renewalText(),
+		Kind: ControlPlaneLate, Severity: severity(late), Nodes: lateNodes(late), Set: b.renewalText(),
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
 		Advice: "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
 			"then the API server's load; do not change the grace period",
@@ -218,19 +205,17 @@ func (b *heartbeats) controlPlane(late []Node) Recommendation {
 	return x
 }
 
-func (b *heartbeats) severity(nodes []Node) Severity {
-	for _, n := range nodes {
-		if b.grace > 0 && (n.Longest > b.grace || n.Missed > 0) {
-			return Bad
-		}
+func severity(nodes []lateNode) Severity {
+	if slices.ContainsFunc(nodes, func(n lateNode) bool { return n.missed }) {
+		return Bad
 	}
 	return Warning
 }
 
-func lateNodes(nodes []Node) []LateNode {
+func lateNodes(nodes []lateNode) []LateNode {
 	all := make([]LateNode, len(nodes))
 	for i, n := range nodes {
-		all[i] = LateNode{n.Name, rounded(n.Longest.Seconds()), n.Late, n.Missed}
+		all[i] = LateNode{n.Name, rounded(n.Longest.Seconds()), n.Late, n.Missed, n.times, n.last.Truncate(time.Second)}
 	}
 	return all
 }

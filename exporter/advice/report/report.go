@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Report is the advice on a cluster. Its JSON is documented in docs/advise.md: fields are added, not changed.
@@ -116,6 +117,9 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
+	// Times is how often the finding applied to the node, and Last when it did last; 0 and zero if that is not known.
+	Times uint64    `json:"times,omitempty"`
+	Last  time.Time `json:"last,omitzero"`
 }
 
 // Of gives the advice on a cluster.

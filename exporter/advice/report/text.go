@@ -86,8 +86,6 @@ func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }
 
-func infinity() float64 { return math.Inf(1) }
-
 func inSeconds(s float64) time.Duration {
 	return time.Duration(math.Round(s * float64(time.Second)))
 }

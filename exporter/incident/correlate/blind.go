@@ -36,13 +36,14 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 		return
 	}
 	l.records.History.Remove(s)
+	l.records.NotSilent(s)
 	n.silence, n.missed, n.gap = nil, false, n.gap.End(x.Time)
 	n.lostAt = time.Time{}
 	l.losses = slices.DeleteFunc(l.losses, func(x nodeLoss) bool { return x.node == n })
 	if r == nil {
 		return
 	}
-	r.RemoveSilence(s)
+	r.DropSilence(s)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatsInTime, Time: x.Time, Name: n.name, Duration: x.Silence})
 	l.close(r, n, x.Time)
 	l.records.WithdrawIfEmpty(r, x.Time)

@@ -205,6 +205,14 @@ func (l *Log) RecommendedGracePeriod(t time.Time) time.Duration {
 	return l.records.RecommendedGracePeriod()
 }
 
+// Silences counts the silences of each node that had some as of t, by node, and by what was decided about them.
+func (l *Log) Silences(t time.Time) []incident.Silences {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(t)
+	return l.records.Silences()
+}
+
 // Notices report what has happened to the incidents since they were last asked for, as of t.
 func (l *Log) Notices(t time.Time) []incident.Notice {
 	l.mu.Lock()

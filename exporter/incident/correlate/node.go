@@ -36,8 +36,6 @@ type node struct {
 	name string
 	// seen is the time of its last such transition, late that of its last late heartbeat.
 	seen, late time.Time
-	// announced: its departure was announced before that heartbeat was late.
-	announced bool
 	// missed: no heartbeat arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
@@ -89,14 +87,16 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.heard[x.Node] = x.Time
 	l.records.History.NotLate(x.Node)
 	n := l.troubled[x.Node]
-	if l.records.IsLate(x.Interval) && (n == nil || !n.announced) {
-		l.records.NoteLate(x.Node, x.Time, x.Interval, len(l.heard))
+	if n != nil {
+		n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
+		n.endSilence(x.Time)
+	}
+	if l.records.IsLate(x.Interval) {
+		l.records.Returned(x.Node, x.Time, x.Interval, len(l.heard))
 	}
 	if n == nil {
 		return
 	}
-	n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
-	n.endSilence(x.Time)
 	r := n.current(x.Time)
 	if r == nil {
 		n.missed = false
@@ -121,7 +121,8 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.hear(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence
-	n.late, n.announced = x.Time, x.Announced != ""
+	n.late = x.Time
+	l.records.BecameLate(x.Node, x.Time, x.Announced)
 	if x.Announced == "" {
 		l.records.History.Late(x.Node, x.Time.Add(-x.Silence))
 	}
@@ -232,6 +233,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	delete(l.heard, n.name)
 	delete(l.troubled, n.name)
 	l.records.History.NotLate(n.name)
+	l.records.Removed(n.name)
 	r := n.current(x.Time)
 	if r == nil || !n.missed && !n.notReady {
 		return
@@ -251,6 +253,7 @@ func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss
 	if n.silence == nil || !n.silence.Ended.IsZero() {
 		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
 		l.records.History.Add(n.silence)
+		l.records.Silent(n.silence)
 		if n.setBack.After(heartbeat) {
 			n.silence.ClockBack = n.setBackBy
 		}
@@ -275,6 +278,7 @@ func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 
 // sweep forgets the nodes that have sent nothing for long, and what happened to the others.
 func (l *nodes) sweep(t time.Time) {
+	l.records.Sweep(t)
 	for name, heard := range l.heard {
 		n := l.troubled[name]
 		switch {

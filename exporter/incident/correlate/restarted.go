@@ -5,33 +5,27 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// upgradeShown is how long after its first heartbeat a new kubelet may report its version: it reports its status when it starts.
-const upgradeShown = time.Minute
-
+// rebooted takes in that a machine was rebooted. That explains a silence that it ended.
 func (l *nodes) rebooted(x transition.NodeRebooted) {
-	l.records.NoteReboot(x.Node, x.Time)
-	n := l.troubled[x.Node]
-	if n == nil || n.silence == nil {
-		return
-	}
-	n.silence.Rebooted = true
-	if r := n.current(x.Time); r != nil {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRebooted, Time: x.Time, Name: n.name})
-		l.records.Touch(r, x.Time)
-	}
+	l.explain(x.Node, l.records.Rebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 }
 
 // upgraded takes in that a kubelet was replaced by another version. That explains a silence that it ended.
 func (l *nodes) upgraded(x transition.KubeletUpgraded) {
-	n := l.troubled[x.Node]
-	if n == nil || n.silence == nil || !n.silence.Ended.IsZero() && x.Time.Sub(n.silence.Ended) > upgradeShown {
+	l.explain(x.Node, l.records.Upgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
+}
+
+// explain adds to the incident of a node what explains its silence.
+func (l *nodes) explain(name string, s *verdict.Silence, by evidence.Kind, t time.Time) {
+	n := l.troubled[name]
+	if n == nil || s == nil || s != n.silence {
 		return
 	}
-	n.silence.Upgraded = true
-	if r := n.current(x.Time); r != nil {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.KubeletUpgraded, Time: x.Time, Name: n.name})
-		l.records.Touch(r, x.Time)
+	if r := n.current(t); r != nil {
+		r.Evidence.Add(evidence.Entry{Kind: by, Time: t, Name: n.name})
+		l.records.Touch(r, t)
 	}
 }

@@ -46,8 +46,9 @@ type counts struct {
 	// Resets is how often manually managed addresses were removed.
 	Resets int
 
-	// Silences are those of its nodes, the newest ones if there are too many.
-	Silences []*verdict.Silence
+	// Silences are those of its nodes, the newest ones if there are too many. judgement is what was decided about all of them.
+	Silences  []*verdict.Silence
+	judgement *verdict.Judgement
 
 	nodes           []string
 	nodesLeftOut    leftout.Names
@@ -81,18 +82,14 @@ func (c *counts) AddSilence(x *verdict.Silence) {
 	if slices.Contains(c.Silences, x) {
 		return
 	}
+	x.Judgement = c.judgement
 	if c.Silences = append(c.Silences, x); len(c.Silences) > maxSilences {
 		c.Silences = slices.Delete(c.Silences, 0, 1)
 	}
 }
 
-// DropSilence takes out a silence that belongs to another incident.
+// DropSilence takes out a silence that belongs to another incident, or that was none.
 func (c *counts) DropSilence(x *verdict.Silence) {
-	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
-}
-
-// RemoveSilence takes back a silence that was none.
-func (c *counts) RemoveSilence(x *verdict.Silence) {
 	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
 }
 
@@ -159,6 +156,7 @@ func (c *counts) take(from *counts) {
 	for _, x := range from.Silences {
 		c.AddSilence(x)
 	}
+	from.judgement.Merge(c.judgement)
 	c.takeLeftOut(from)
 }
 

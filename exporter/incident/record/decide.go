@@ -29,6 +29,15 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
+// judge decides about the incidents of nodes that are not over for good, as of now, so that their silences show it.
+func (s *Store) judge() {
+	for _, r := range s.shown {
+		if r.OfNodes() && r.final == nil {
+			r.judgement.Ask(s.decide(r).Verdict)
+		}
+	}
+}
+
 // weigh weighs the hypotheses about an incident of nodes, as of now.
 func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(nil, r.KnownNodes)) }
 
@@ -44,9 +53,14 @@ func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 // finish keeps the decision about an incident of nodes that is over for good: what decided it is forgotten after an hour.
 func (s *Store) finish(r *Record) {
 	if r.OfNodes() && r.final == nil && r.into == nil {
-		d := s.weigh(r)
-		r.final = &d
+		r.conclude(s.weigh(r))
 	}
+}
+
+// conclude keeps the last decision about an incident.
+func (r *Record) conclude(d verdict.Decision) {
+	r.final = &d
+	r.judgement.Revise(d.Verdict)
 }
 
 const (
@@ -78,9 +92,16 @@ func (s *Store) review(t time.Time) {
 		again = true
 	}
 	s.revisit(f, t)
+	s.JudgeLate(s.NodeLoss(nil, s.Nodes()))
 	if again {
 		s.Timers.Wake(&s.reviews, t.Add(reviewEvery))
 	}
+}
+
+// Returned takes in the heartbeat that ends a late interval, at t. nodes is how many there are.
+func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
+	s.Heartbeats.Returned(node, t, interval, nodes)
+	s.reviewLater(t)
 }
 
 // reviewLater has the verdicts reviewed after a change at t.
@@ -106,7 +127,7 @@ func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 			continue
 		}
 		if d := r.weigh(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
-			r.final = &d
+			r.conclude(d)
 			s.revise(r, t, d)
 		}
 	}
@@ -124,4 +145,5 @@ func (s *Store) revise(r *Record, t time.Time, d verdict.Decision) {
 		r.Evidence.Add(e)
 	}
 	r.named, r.isNamed = d.Verdict, true
+	r.judgement.Revise(d.Verdict)
 }

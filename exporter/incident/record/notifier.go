@@ -82,7 +82,7 @@ func (s *Store) Notices() []incident.Notice {
 	var all []incident.Notice
 	for _, r := range s.notifier.due(s.now, s.shown) {
 		if kind := s.notifier.report(r, s.now); kind != 0 {
-			all = append(all, incident.Notice{Kind: kind, Incident: s.snapshot(r)})
+			all = append(all, incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r))})
 		}
 		s.notifier.lookAgain(r)
 	}
@@ -101,7 +101,7 @@ func (s *Store) LastNotices() []incident.Notice {
 		if r.reported.state == incident.StateRunning || r.reported.state == incident.StatePending {
 			kind = incident.Ongoing
 		}
-		all = append(all, incident.Notice{Kind: kind, Incident: s.snapshot(r)})
+		all = append(all, incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r))})
 	}
 	return all
 }
@@ -119,5 +119,5 @@ func (s *Store) depart(r *Record, kind incident.NoticeKind, into string) {
 		return
 	}
 	r.reported.ended = true
-	s.notifier.departed = append(s.notifier.departed, incident.Notice{Kind: kind, Incident: s.snapshot(r), Into: into})
+	s.notifier.departed = append(s.notifier.departed, incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r)), Into: into})
 }

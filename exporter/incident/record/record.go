@@ -86,7 +86,7 @@ func newOpen() Open {
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	r := &Record{
 		Subject: s, id: idOf(s.key(), t, trigger), start: t, Open: newOpen(),
-		counts: counts{ByCause: map[cause.Cause]int{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
+		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
 	}
 	switch s.Cause {
 	case cause.PodDeleted, cause.PodEvicted, cause.PodCompleted,

@@ -16,9 +16,9 @@ import (
 
 // Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
 func (s *Store) Incidents() []incident.Incident {
-	all := make([]incident.Incident, 0, len(s.shown))
+	all, g := make([]incident.Incident, 0, len(s.shown)), s.gracePeriod()
 	for _, r := range s.shown {
-		all = append(all, s.snapshot(r))
+		all = append(all, s.snapshot(r, g))
 	}
 	slices.SortStableFunc(all, func(a, b incident.Incident) int {
 		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
@@ -36,15 +36,15 @@ func rank(s incident.State) int {
 	return 2
 }
 
-// snapshot is a copy of an incident as of now.
-func (s *Store) snapshot(r *Record) incident.Incident {
+// snapshot is a copy of an incident as of now. g is what decides about the grace period.
+func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := incident.Incident{
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.Namespace, Subject: r.Name,
 		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
 		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned, Evicted: r.Evicted,
 		Evidence: r.Evidence.Evidence(), EvidenceLeftOut: r.Evidence.LeftOut(), SpansLeftOut: r.Timeline.LeftOut(),
-		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r),
+		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r, g),
 	}
 	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
 		x.End = r.recovered
@@ -58,7 +58,7 @@ func (s *Store) snapshot(r *Record) incident.Incident {
 	x.Timeline = r.Timeline.Spans(x.End)
 	x.Decision = s.decide(r)
 	x.Summary = r.summary(&x)
-	x.Remedy = s.remedy(r, &x)
+	x.Remedy = s.remedy(r, &x, g)
 	if r.withdrawn {
 		x.Withdrawn, x.Summary, x.Remedy = watchWasLate, r.withdrawnSummary(), withdrawnRemedy
 	}
@@ -99,14 +99,14 @@ func (r *Record) mainCause() cause.Cause {
 	return main
 }
 
-func (s *Store) numbers(r *Record) (n incident.Numbers) {
+func (s *Store) numbers(r *Record, g advice.GracePeriod) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
 		n.LongestInterval = max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
 	}
 	switch {
 	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost, r.Kind == KindGracePeriod:
-		n.RecommendedGracePeriod = s.RecommendedGracePeriod()
+		n.RecommendedGracePeriod = g.Recommended()
 	case r.Cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
 	}
@@ -114,7 +114,7 @@ func (s *Store) numbers(r *Record) (n incident.Numbers) {
 }
 
 // remedy is what to do, with the numbers of this cluster.
-func (s *Store) remedy(r *Record, x *incident.Incident) string {
+func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) string {
 	n := &x.Numbers
 	if r.OfNodes() {
 		if x.Verdict == verdict.ControllerManager && r.NotMarked > 0 {
@@ -129,13 +129,13 @@ func (s *Store) remedy(r *Record, x *incident.Incident) string {
 	}
 	switch r.Kind {
 	case KindControlPlane:
-		return advice.ControlPlaneRemedy(s.gracePeriod(), r.KnownNodes-r.nodeCount())
+		return advice.ControlPlaneRemedy(g, r.KnownNodes-r.nodeCount())
 	case KindGracePeriod:
-		return advice.ShortGracePeriodRemedy(s.gracePeriod())
+		return advice.ShortGracePeriodRemedy(g)
 	case KindNode:
 		return advice.LostNode{
 			Name: x.Subject, Cause: x.Cause, Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Nodes: r.KnownNodes,
-			Grace: s.gracePeriod(), Longest: n.LongestInterval,
+			Grace: g, Longest: n.LongestInterval,
 		}.Remedy()
 	}
 	a := r.affected()

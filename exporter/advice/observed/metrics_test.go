@@ -1,4 +1,4 @@
-package report_test
+package observed_test
 
 import (
 	"os"
@@ -14,8 +14,10 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/advice/observed"
 	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 func parse(t *testing.T, text string) (families []*dto.MetricFamily) {
@@ -40,7 +42,7 @@ func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := report.FromMetrics(parse(t, c.text), c.cluster)
+			_, err := observed.Cluster(parse(t, c.text), c.cluster)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
@@ -55,14 +57,14 @@ kubeflap_watch_unavailable{cluster="b",resource="pods",reason="forbidden"} 1
 kubeflap_node_heartbeats_late_total{cluster="a",node="x"} 1
 kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 `
-	c, err := report.FromMetrics(parse(t, text), "b")
+	c, err := observed.Cluster(parse(t, text), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Nodes) != 1 || !reflect.DeepEqual(c.Nodes[0], report.Node{Name: "y", Late: 2}) {
 		t.Errorf("nodes %v", c.Nodes)
 	}
-	if want := []report.Unwatched{{"pods", "forbidden"}}; !slices.Equal(c.Unwatched, want) {
+	if want := []report.Unwatched{{Resource: "pods", Reason: "forbidden"}}; !slices.Equal(c.Unwatched, want) {
 		t.Errorf("unwatched %v, want %v", c.Unwatched, want)
 	}
 }
@@ -75,7 +77,7 @@ kubeflap_service_stale_readds_total{namespace="shop",service="web",window="2s"} 
 kubeflap_consumer_bounces_total{namespace="shop",window="10s"} 0
 kubeflap_consumer_bounces_total{namespace="shop",window="2s"} 4
 `
-	c, err := report.FromMetrics(parse(t, text), "")
+	c, err := observed.Cluster(parse(t, text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +105,35 @@ func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
 		if !slices.Contains(declared, string(name[1])) {
 			t.Errorf("%s is not declared in exporter/metrics", name[1])
 		}
-		if !slices.Contains(report.Metrics(), string(name[1])) {
+		if !slices.Contains(observed.Metrics(), string(name[1])) {
 			t.Errorf("%s is not among those that are gathered", name[1])
 		}
+	}
+}
+
+func TestWhatWasDecidedAboutSilencesIsRead(t *testing.T) {
+	text := `kubeflap_watch_synced{resource="pods"} 1
+kubeflap_watch_last_event_timestamp_seconds{resource="pods"} 1.7723664e+09
+kubeflap_watch_last_event_timestamp_seconds{resource="leases"} 1.7723664015e+09
+kubeflap_node_heartbeats_late_total{node="x"} 3
+kubeflap_node_silences{node="x",verdict="node",reason="slow"} 0
+kubeflap_node_silences{node="x",verdict="shared_path",reason=""} 2
+kubeflap_node_silences{node="x",verdict="of tomorrow",reason=""} 2
+kubeflap_node_silences{node="gone",verdict="shared_path",reason=""} 2
+kubeflap_node_last_silence_timestamp_seconds{node="x",verdict="shared_path",reason=""} 1.7723663e+09
+`
+	c, err := observed.Cluster(parse(t, text), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := time.Unix(1772366401, 5e8).UTC(); !c.Now.Equal(want) {
+		t.Errorf("now %s, want %s", c.Now, want)
+	}
+	want := []report.Silences{
+		{Verdict: verdict.Node, Reason: verdict.Slow},
+		{Verdict: verdict.SharedPath, Count: 2, Last: time.Unix(1772366300, 0).UTC()},
+	}
+	if len(c.Nodes) != 1 || !reflect.DeepEqual(c.Nodes[0].Silences, want) {
+		t.Errorf("%+v, want %+v", c.Nodes, want)
 	}
 }

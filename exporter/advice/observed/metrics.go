@@ -1,9 +1,11 @@
-package report
+// Package observed reads from metrics what `advise` judges.
+package observed
 
 import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -28,6 +31,8 @@ const (
 	metricLate           = "kubeflap_node_heartbeats_late_total"
 	metricMissed         = "kubeflap_node_heartbeats_missed_total"
 	metricVerdict        = "kubeflap_node_verdict"
+	metricSilences       = "kubeflap_node_silences"
+	metricLastSilence    = "kubeflap_node_last_silence_timestamp_seconds"
 	metricConflict       = "kubeflap_service_selector_conflict"
 	metricForeign        = "kubeflap_service_foreign_addresses"
 	metricResets         = "kubeflap_service_endpoints_resets_total"
@@ -39,38 +44,44 @@ const (
 	metricWindows        = "kubeflap_consumer_bounces_total"
 	metricStaleReadds    = "kubeflap_service_stale_readds_total"
 	metricSynced         = "kubeflap_watch_synced"
+	metricLastEvent      = "kubeflap_watch_last_event_timestamp_seconds"
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
 
 // Metrics are the names of the metrics that advice needs.
 func Metrics() []string {
 	return []string{
-		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricConflict,
+		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricSilences, metricLastSilence, metricConflict,
 		metricForeign, metricResets, metricBounces, metricFlag, metricShort, metricShortest,
-		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricUnavailable,
+		metricLosses, metricUpdates, metricUngated, metricSilentRestarts, metricWindows, metricStaleReadds, metricSynced, metricLastEvent, metricUnavailable,
 	}
 }
 
 const labelCluster = "cluster"
 
-// FromMetrics reads a cluster from an exposition. If the exposition has several clusters, like
+// Cluster reads a cluster from an exposition. If the exposition has several clusters, like
 // a replay of several recordings, cluster must name one. It fails if the cluster is not there or its lists are not complete.
-func FromMetrics(families []*dto.MetricFamily, cluster string) (Cluster, error) {
+func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
 		r.families[family.GetName()] = family
 	}
 	if err := r.check(); err != nil {
-		return Cluster{}, err
+		return report.Cluster{}, err
 	}
-	c := Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces(), Flags: map[string]float64{}, ShortTolerations: r.shortTolerations()}
+	c := report.Cluster{Nodes: r.nodes(), Intervals: r.intervals(), Services: r.services(), Namespaces: r.namespaces(), Flags: map[string]float64{}, ShortTolerations: r.shortTolerations()}
 	r.each(metricFlag, func(l labels, v float64) { c.Flags[l["flag"]] = v })
 	r.each(metricGrace, func(l labels, v float64) { c.Grace, c.GraceSource = inSeconds(v), l["source"] })
 	r.each(metricRecommended, func(_ labels, v float64) { c.Recommended = inSeconds(v) })
 	r.each(metricExpected, func(_ labels, v float64) { c.Expected = inSeconds(v) })
 	r.each(metricManaged, func(_ labels, v float64) { c.Managed = v > 0 })
+	r.each(metricLastEvent, func(_ labels, v float64) {
+		if t := unixTime(v); t.After(c.Now) {
+			c.Now = t
+		}
+	})
 	r.each(metricUnavailable, func(l labels, _ float64) {
-		c.Unwatched = append(c.Unwatched, Unwatched{l["resource"], l["reason"]})
+		c.Unwatched = append(c.Unwatched, report.Unwatched{Resource: l["resource"], Reason: l["reason"]})
 	})
 	return c, nil
 }
@@ -138,12 +149,12 @@ func valueOf(m *dto.Metric) float64 {
 	return m.GetUntyped().GetValue()
 }
 
-func (r *reader) nodes() []Node {
-	nodes := map[string]*Node{}
-	of := func(l labels) *Node {
+func (r *reader) nodes() []report.Node {
+	nodes := map[string]*report.Node{}
+	of := func(l labels) *report.Node {
 		name := l["node"]
 		if nodes[name] == nil {
-			nodes[name] = &Node{Name: name}
+			nodes[name] = &report.Node{Name: name}
 		}
 		return nodes[name]
 	}
@@ -155,28 +166,54 @@ func (r *reader) nodes() []Node {
 			nodes[l["node"]].Verdicts = append(nodes[l["node"]].Verdicts, is)
 		}
 	})
+	r.readSilences(nodes)
 	return sortedValues(nodes)
 }
 
-func (r *reader) intervals() (h Histogram) {
+// readSilences adds the silences of nodes. A later kubeflap may have verdicts and reasons that this one does not know.
+func (r *reader) readSilences(nodes map[string]*report.Node) {
+	of := func(l labels) *report.Silences {
+		n := nodes[l["node"]]
+		v, known := verdict.Parse(l["verdict"])
+		reason, ok := verdict.ParseReason(l["reason"])
+		if n == nil || !known || !ok {
+			return &report.Silences{}
+		}
+		i := slices.IndexFunc(n.Silences, func(s report.Silences) bool { return s.Verdict == v && s.Reason == reason })
+		if i < 0 {
+			i, n.Silences = len(n.Silences), append(n.Silences, report.Silences{Verdict: v, Reason: reason})
+		}
+		return &n.Silences[i]
+	}
+	r.each(metricSilences, func(l labels, v float64) { of(l).Count = uint64(v) })
+	r.each(metricLastSilence, func(l labels, v float64) { of(l).Last = unixTime(v) })
+}
+
+func inSeconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+
+func unixTime(seconds float64) time.Time {
+	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
+}
+
+func (r *reader) intervals() (h report.Histogram) {
 	r.eachMetric(metricInterval, func(_ labels, m *dto.Metric) {
 		for _, b := range m.GetHistogram().GetBucket() {
-			h.Buckets = append(h.Buckets, Bucket{b.GetUpperBound(), b.GetCumulativeCount()})
+			h.Buckets = append(h.Buckets, report.Bucket{Bound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 		}
 		// The text format has the last bucket. client_golang has only the count.
-		if n := len(h.Buckets); n > 0 && !isInf(h.Buckets[n-1].Bound) {
-			h.Buckets = append(h.Buckets, Bucket{infinity(), m.GetHistogram().GetSampleCount()})
+		if n := len(h.Buckets); n > 0 && !math.IsInf(h.Buckets[n-1].Bound, 1) {
+			h.Buckets = append(h.Buckets, report.Bucket{Bound: math.Inf(1), Count: m.GetHistogram().GetSampleCount()})
 		}
 	})
 	return h
 }
 
-func (r *reader) services() []Service {
-	services := map[string]*Service{}
-	of := func(l labels) *Service {
+func (r *reader) services() []report.Service {
+	services := map[string]*report.Service{}
+	of := func(l labels) *report.Service {
 		key := l["namespace"] + "/" + l["service"]
 		if services[key] == nil {
-			services[key] = &Service{Namespace: l["namespace"], Name: l["service"]}
+			services[key] = &report.Service{Namespace: l["namespace"], Name: l["service"]}
 		}
 		return services[key]
 	}
@@ -198,12 +235,12 @@ func (r *reader) services() []Service {
 	return sortedValues(services)
 }
 
-func (r *reader) namespaces() []Namespace {
-	namespaces := map[string]*Namespace{}
-	of := func(l labels) *Namespace {
+func (r *reader) namespaces() []report.Namespace {
+	namespaces := map[string]*report.Namespace{}
+	of := func(l labels) *report.Namespace {
 		name := l["namespace"]
 		if namespaces[name] == nil {
-			namespaces[name] = &Namespace{Name: name}
+			namespaces[name] = &report.Namespace{Name: name}
 		}
 		return namespaces[name]
 	}
@@ -211,22 +248,22 @@ func (r *reader) namespaces() []Namespace {
 	r.each(metricUngated, func(l labels, v float64) { of(l).UngatedUpdates = uint64(v) })
 	r.each(metricSilentRestarts, func(l labels, v float64) { of(l).SilentRestarts = uint64(v) })
 	r.each(metricWindows, func(l labels, v float64) {
-		if w := of(l).window(l["window"]); w != nil {
+		if w := windowOf(of(l), l["window"]); w != nil {
 			w.Bounces = int(v)
 		}
 	})
 	r.each(metricStaleReadds, func(l labels, v float64) {
-		if w := of(l).window(l["window"]); w != nil {
+		if w := windowOf(of(l), l["window"]); w != nil {
 			w.StaleReadds += int(v)
 		}
 	})
 	return sortedValues(namespaces)
 }
 
-func (r *reader) shortTolerations() []ShortToleration {
-	namespaces := map[string]*ShortToleration{}
+func (r *reader) shortTolerations() []report.ShortToleration {
+	namespaces := map[string]*report.ShortToleration{}
 	r.each(metricShort, func(l labels, v float64) {
-		namespaces[l["namespace"]] = &ShortToleration{Namespace: l["namespace"], Pods: int(v)}
+		namespaces[l["namespace"]] = &report.ShortToleration{Namespace: l["namespace"], Pods: int(v)}
 	})
 	r.each(metricShortest, func(l labels, v float64) {
 		if x := namespaces[l["namespace"]]; x != nil {
@@ -236,8 +273,8 @@ func (r *reader) shortTolerations() []ShortToleration {
 	return sortedValues(namespaces)
 }
 
-// window is the namespace's window of a length, new if there was none; nil if the length is not valid.
-func (n *Namespace) window(length string) *advice.Window {
+// windowOf is the namespace's window of a length, new if there was none; nil if the length is not valid.
+func windowOf(n *report.Namespace, length string) *advice.Window {
 	d, err := time.ParseDuration(length)
 	if err != nil {
 		return nil

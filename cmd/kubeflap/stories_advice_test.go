@@ -1,0 +1,82 @@
+package main
+
+import (
+	"time"
+)
+
+// storiesOfAdvice are about what `kubeflap advise` says long after an incident, and about nodes that only seem to be slow.
+func storiesOfAdvice() []scenario {
+	return []scenario{
+		{
+			name: "a zone is cut off three times, and somebody asks 13 minutes later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, 360, 1, 4, 7).silence(1500, 1560, 1, 4, 7).silence(2700, 2760, 1, 4, 7)
+			},
+			harm:  345,
+			asked: []asked{{600, "shared_path 1,4,7"}, {3540, "shared_path 1,4,7"}},
+			never: "node controller_manager grace_period planned", open: untilAThird,
+			advice: "control_plane_late 1,4,7",
+		},
+		{
+			name:    "two zones are cut off 20 minutes apart, and somebody asks 13 minutes later",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 360, 1, 4, 7).silence(1500, 1560, 2, 5, 8) },
+			harm:    345,
+			asked:   []asked{{2340, "shared_path 1,4,7; shared_path 2,5,8"}},
+			never:   "node controller_manager grace_period planned", open: untilAThird,
+			advice: "control_plane_late 1,2,4,5,7,8",
+		},
+		{
+			name:    "a grace period of 20 s is missed once, and somebody asks 13 minutes later",
+			cluster: func() *fakeCluster { return newFakeCluster(9).withManager(20*time.Second).slow(2, 300, 25) },
+			harm:    325,
+			asked:   []asked{{330, "node 2"}, {1110, "node 2"}},
+			never:   "shared_path controller_manager grace_period planned undecided",
+			advice:  "grace_period_tight; nodes_slow 2",
+		},
+		{
+			name:    "etcd stalls three times for less than the grace period",
+			cluster: func() *fakeCluster { return newFakeCluster(9).stall(300, 325).stall(1500, 1525).stall(2700, 2725) },
+			asked:   []asked{{3540, ""}},
+			advice:  "control_plane_late " + all9,
+		},
+		{
+			name: "three reboots without notice, and somebody asks 13 minutes later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).reboots(300, 380, 1).reboots(1500, 1580, 1).reboots(2700, 2780, 1)
+			},
+			harm:   345,
+			asked:  []asked{{3560, "node_rebooted 1"}},
+			never:  "shared_path controller_manager grace_period planned undecided",
+			advice: "nodes_rebooted 1",
+		},
+		{
+			name: "a node is drained and rebooted four times, and somebody asks at once",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i := range 4 {
+					at := 300 + 300*float64(i)
+					c.taint(at, 1, "medik8s.io/drain").silence(at+20, at+50, 1).uncordon(at+60, 1)
+				}
+				return c
+			},
+			asked: []asked{{1260, ""}},
+		},
+		{
+			name: "the controller manager stands still, and somebody asks 20 minutes later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).stops(300, 360)
+			},
+			harm:   360,
+			asked:  []asked{{1560, "controller_manager " + all9}},
+			never:  "node shared_path grace_period planned undecided",
+			advice: "controller_manager_slow " + all9,
+		},
+		{
+			name: "three kubelets are upgraded within the grace period",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).upgrades(300, 325, 1, 2, 3)
+			},
+			asked: []asked{{400, ""}},
+		},
+	}
+}

@@ -1,0 +1,101 @@
+package heartbeats
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+const (
+	// lateFor is for how long one late heartbeat speaks for a longer grace period. If it missed the grace period, or if the node was late often, it
+	// does so for lateRemembered.
+	lateFor        = 10 * time.Minute
+	lateRemembered = 24 * time.Hour
+	often          = 3
+	maxLate        = 500
+)
+
+// IsLate reports whether an interval between two heartbeats is so long that the grace period matters.
+func (h *Heartbeats) IsLate(interval time.Duration) bool {
+	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
+}
+
+// Returned takes in the heartbeat that ends a late interval, at t. nodes is how many there are.
+func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
+	h.count = nodes
+	n := h.named(name)
+	x := n.newest()
+	if x == nil || x.within || !x.Ended.Equal(t) {
+		if !n.becameLate.After(t.Add(-interval)) {
+			return // kubeflap could not see whether there were others between
+		}
+		x = n.late(name, t.Add(-interval), t)
+		h.add(n, x)
+	}
+	h.late = append(h.late, x)
+	old := t.Add(-lateRemembered)
+	keep := slices.IndexFunc(h.late, func(x *silence) bool { return x.Ended.After(old) })
+	h.late = slices.Delete(h.late, 0, max(keep, len(h.late)-maxLate))
+}
+
+// LongestToBridge is the longest late interval that a longer grace period should bridge: one that is the node's own fault, and not too long.
+func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
+	sorted := slices.Clone(h.late)
+	slices.SortStableFunc(sorted, func(a, b *silence) int { return cmp.Compare(b.length(), a.length()) })
+	for _, x := range sorted {
+		if x.length() <= advice.LongestGrace && h.speaks(x, now) {
+			return x.length()
+		}
+	}
+	return 0
+}
+
+// speaks reports whether a late heartbeat speaks for a longer grace period.
+func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
+	age := now.Sub(x.Ended)
+	if age > lateRemembered || !x.own() {
+		return false
+	}
+	times := 0
+	for _, y := range h.late {
+		if y.Node == x.Node && y.own() {
+			times++
+		}
+	}
+	return !x.within || age <= lateFor || times >= often
+}
+
+// JudgeLate decides about the heartbeats of the last hour that came late but within the grace period. No incident does: either nodes share what delayed
+// them, or it was the node itself. f has the facts about the cluster as of now.
+func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
+	var open []*silence
+	for _, x := range slices.Backward(h.late) {
+		if f.Now.Sub(x.Ended) > time.Hour {
+			break
+		}
+		if x.within && !x.Explained() {
+			open = append(open, x)
+			f.Others = append(f.Others, *x.Silence)
+		}
+	}
+	f.Others = append(f.Others, f.Late...)
+	for _, x := range open {
+		if x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
+			continue
+		}
+		f.Silences = []verdict.Silence{*x.Silence}
+		switch x.Judgement = nil; verdict.Shared(f) {
+		case verdict.Yes:
+			x.Judgement = verdict.Judged(verdict.SharedPath)
+		case verdict.No:
+			x.Judgement = verdict.Judged(verdict.Node)
+		case verdict.Unknown:
+		}
+	}
+}
+
+// Nodes is how many nodes there were at the last late heartbeat.
+func (h *Heartbeats) Nodes() int { return h.count }
