@@ -45,6 +45,8 @@ type workload struct {
 	recreate bool
 	// daemon: a DaemonSet has made its pods, one on each node.
 	daemon bool
+	// startup is how long a pod takes to become Ready; some seconds if it is 0.
+	startup time.Duration
 }
 
 type step struct {

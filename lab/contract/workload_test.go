@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -46,7 +47,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 		w.slice.Addresses = append(w.slice.Addresses, event.Address{UID: p.UID, IP: w.ips[p], Node: p.Node})
 		c.tell(event.Modified, copyOf(w.slice))
 	})
-	c.in(c.between(6*time.Second, 25*time.Second), func() {
+	c.in(cmp.Or(w.startup, c.between(6*time.Second, 25*time.Second)), func() {
 		if !p.Deletion.IsZero() {
 			return
 		}

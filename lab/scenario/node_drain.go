@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,3 +93,56 @@ func (c *Checks) gone(ctx context.Context, namespace, pod string) error {
 		return nil
 	})
 }
+
+// singleReplicaDrain has the only pod of a Service on the node that is drained: without an address for longer than an unplanned outage may take, twice.
+func singleReplicaDrain() Scenario {
+	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
+	return Scenario{
+		Name:    "single-replica-drain",
+		Extra:   true,
+		Summary: "two nodes are drained one after the other, both times with the only pod of a Service: nobody is paged",
+		Told: []Told{
+			{"planned", "workload", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
+		},
+		Pages: []Page{},
+		Options: cluster.Options{
+			Nodes: 3, ControllerManagerPod: true,
+			ControllerManagerFlags: []string{unhurried},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			if err := l.namespace(ctx, "shop"); err != nil {
+				return err
+			}
+			if _, err := l.serviceWith(ctx, "shop", "web", nil); err != nil {
+				return err
+			}
+			return allOf(
+				func() error { return l.create(ctx, newPod("shop", podName(0), drained[0], "web")) },
+				func() error { return l.inRotation(ctx, "shop", "web", 1) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.drainOnly(ctx, drained[0], podName(0), podName(1), drained[1]) },
+				func() error { return l.drainOnly(ctx, drained[1], podName(1), podName(2), cluster.NodeName(0)) },
+			)
+		},
+	}
+}
+
+// drainOnly evicts the only pod of the Service from a node. The next one starts elsewhere as late as if its image had to be fetched.
+func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) error {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
+	return allOf(
+		func() error { return l.cordon(ctx, node) },
+		func() error { return l.Client.PolicyV1().Evictions("shop").Evict(ctx, eviction) },
+		func() error { return l.inRotation(ctx, "shop", "web", 0) },
+		func() error { return poll.Sleep(ctx, imagePull) },
+		func() error { return l.create(ctx, newPod("shop", to, elsewhere, "web")) },
+		func() error { return l.inRotation(ctx, "shop", "web", 1) },
+	)
+}
+
+// imagePull is longer than the minute after which an unplanned outage pages.
+const imagePull = 80 * time.Second

@@ -133,6 +133,7 @@ func All(release cluster.Release) []Scenario {
 		largeService(),
 		healthyRollout(),
 		nodeDrain(),
+		singleReplicaDrain(),
 		departures(),
 		zoneCut(),
 		nodeAfterNode(),

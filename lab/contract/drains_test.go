@@ -1,0 +1,144 @@
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	rulesapi "github.com/prometheus/prometheus/rules"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// drainOf is a cluster of nine nodes that are taken out of service, and a Service of a single replica: it has no address from the eviction until its
+// next pod is Ready.
+type drainOf struct {
+	*cluster
+	single *workload
+}
+
+func newDrain(start time.Time, startup time.Duration) *drainOf {
+	d := &drainOf{cluster: newCluster(start)}
+	for range 9 {
+		d.join()
+	}
+	d.runUntil(start.Add(time.Minute))
+	d.deploy("shop", "web", 3)
+	d.single = d.deploy("shop", "single", 1)
+	d.runUntil(start.Add(5 * time.Minute))
+	d.single.startup = startup
+	d.watch()
+	return d
+}
+
+// evict is kubectl drain of a node. The single replica starts again on a node that is to be drained later, if there is one.
+func (d *drainOf) evict(n *node, later []*node) {
+	d.cordon(n)
+	d.podsOn(n, func(w *workload, p *event.Pod) {
+		d.in(2*time.Second, func() {
+			d.stop(w, p, "EvictionByEvictionAPI")
+			if w != d.single || len(later) == 0 {
+				d.start(w, nil)
+			} else {
+				d.startOn(w, later[0], nil)
+			}
+		})
+	})
+}
+
+// home is the node with the single replica.
+func (d *drainOf) home() *node { return d.nodes[d.single.pods[0].Node] }
+
+// firing are the alerts of critical and warning that fire at any moment, each with how long after the start it did first.
+func (d *drainOf) firing(t *testing.T, interval, long time.Duration) (first map[string]time.Duration) {
+	t.Helper()
+	e := newEvaluator(t)
+	first = map[string]time.Duration{}
+	start := d.now
+	for at := start; at.Before(start.Add(long)); at = at.Add(15 * time.Second) {
+		d.runUntil(at)
+		if since := at.Sub(start); since%interval == 0 {
+			e.scrape(at, gatherer(d.cluster), "a")
+		}
+		for _, a := range paged(e.evaluate(at)) {
+			name := a.Labels.Get("alertname") + "/" + a.Labels.Get("severity")
+			if _, known := first[name]; !known {
+				first[name] = at.Sub(start)
+				t.Logf("%s fires after %s: %s", a.Labels, at.Sub(start), a.Annotations.Get("description"))
+			}
+		}
+	}
+	return first
+}
+
+// paged are the alerts that somebody gets to see.
+func paged(all []*rulesapi.Alert) []*rulesapi.Alert {
+	return slices.DeleteFunc(all, func(a *rulesapi.Alert) bool { return a.Labels.Get("severity") == "info" })
+}
+
+// The node with the only pod of a Service is drained. Its next pod needs two minutes.
+func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
+	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+		t.Run(fmt.Sprint(interval), func(t *testing.T) {
+			t.Parallel()
+			d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 2*time.Minute)
+			d.in(10*time.Minute, func() {
+				n := d.home()
+				d.evict(n, nil)
+				d.in(4*time.Minute, func() { d.leaves(n); d.join() })
+			})
+			if found := d.firing(t, interval, 90*time.Minute); len(found) > 0 {
+				t.Errorf("%v", found)
+			}
+		})
+	}
+}
+
+// All nodes are upgraded, one every ten minutes. The single replica is evicted each time, and needs two minutes to start on the next node.
+func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
+	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
+		t.Run(fmt.Sprint(interval), func(t *testing.T) {
+			t.Parallel()
+			d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 2*time.Minute)
+			all := d.sorted()
+			slices.SortStableFunc(all, func(a, b *node) int { return cmp.Compare(apart(a, d.home()), apart(b, d.home())) })
+			for i, n := range all {
+				d.in(10*time.Minute*time.Duration(i+1), func() {
+					d.evict(n, all[i+1:])
+					d.in(3*time.Minute, func() {
+						d.silence(n)
+						d.in(4*time.Minute, func() { d.boots(n); d.in(30*time.Second, func() { d.uncordon(n) }) })
+					})
+				})
+			}
+			found := d.firing(t, interval, 4*time.Hour)
+			if len(found) > 0 {
+				t.Errorf("%v", found)
+			}
+			if out := total(t, d.cluster, "kubeflap_service_outages_total"); out != 9 {
+				t.Errorf("%v outages, want one for each node", out)
+			}
+		})
+	}
+}
+
+// apart is 0 for the same node, else 1.
+func apart(a, b *node) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
+
+// A drain whose next pod does not become Ready is critical after five minutes, and not before.
+func TestDrainThatFailsPages(t *testing.T) {
+	d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour)
+	d.in(10*time.Minute, func() { d.evict(d.home(), nil) })
+	found := d.firing(t, 30*time.Second, 30*time.Minute)
+	at, pages := found["KubeflapServiceWithoutReadyAddresses/critical"]
+	if after := at - 10*time.Minute; !pages || after < 5*time.Minute || after > 6*time.Minute+30*time.Second {
+		t.Errorf("it pages after %s: %v", after, found)
+	}
+}
