@@ -46,7 +46,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		d := newDemo(recordings, float64(pace), flags.settings(), p.out)
 		d.introduce((*listen.WebListenAddresses)[0], moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
-		return d.serve(p, listen, newRegistry(p.log.droppedLines))
+		return d.serve(p, listen)
 	}
 }
 

@@ -48,7 +48,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 			p.log.block(p.ctx)
 			return r.printFinal(p)
 		}
-		return r.serve(p, listen, newRegistry(p.log.droppedLines))
+		return r.serve(p, listen)
 	}
 }
 
@@ -129,6 +129,17 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	return page
 }
 
+// names are the values of the label cluster: none for a single recording.
+func (r *replay) names() []string {
+	var all []string
+	for _, opened := range r.recordings {
+		if opened.cluster != "" {
+			all = append(all, opened.cluster)
+		}
+	}
+	return all
+}
+
 // printFinal plays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
@@ -146,7 +157,7 @@ func (r *replay) printFinal(p program) error {
 
 // serve plays and serves, then serves the final state until interrupted. It logs the error of a damaged recording at once and
 // returns it in the end.
-func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *prometheus.Registry) error {
+func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	if err := checkWeb(listen); err != nil {
 		return err
 	}
@@ -160,6 +171,7 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig, registry *promethe
 		}
 		return nil
 	})
+	registry := newRegistry(p.log.droppedLines, r.names()...)
 	var clusters []web.Cluster
 	for i := range r.pipelines {
 		cluster := r.pipelines[i].cluster(r.recordings[i].cluster)

@@ -49,13 +49,22 @@ func checkWeb(flags *toolkit.FlagConfig) error {
 	return nil
 }
 
-// newRegistry returns a registry with the metrics of the process itself.
-func newRegistry(droppedLines func() float64) *prometheus.Registry {
+// newRegistry returns a registry with the metrics of the process itself. If it replays several clusters, each has them with its label:
+// rules and dashboards join them with the cluster's own metrics, as those of a kubeflap in each cluster.
+func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		metrics.NewLogLines(droppedLines),
-	)
+	register := func(to prometheus.Registerer) {
+		to.MustRegister(
+			version.NewCollector("kubeflap"), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+			metrics.NewLogLines(droppedLines),
+		)
+	}
+	for _, cluster := range clusters {
+		register(prometheus.WrapRegistererWith(prometheus.Labels{metrics.ClusterLabel: cluster}, registry))
+	}
+	if len(clusters) == 0 {
+		register(registry)
+	}
 	return registry
 }
 

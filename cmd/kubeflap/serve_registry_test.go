@@ -1,10 +1,13 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
 // Dashboards and rules read these metrics of the process.
@@ -19,6 +22,38 @@ func TestRegistryHasTheMetricsOfTheProcess(t *testing.T) {
 	} {
 		if !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == name }) {
 			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// They are joined with those of a cluster, by its label and the target's.
+func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
+	recordings, err := openIncidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newDemo(recordings, 0, settings{}, io.Discard)
+	families, err := newRegistry(nothingDropped, r.names()...).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"process_start_time_seconds", "process_resident_memory_bytes", "kubeflap_build_info", "go_goroutines"} {
+		var clusters []string
+		for _, f := range families {
+			if f.GetName() != name {
+				continue
+			}
+			for _, m := range f.Metric {
+				for _, l := range m.Label {
+					if l.GetName() == metrics.ClusterLabel {
+						clusters = append(clusters, l.GetValue())
+					}
+				}
+			}
+		}
+		slices.Sort(clusters)
+		if want := r.names(); !slices.Equal(clusters, want) {
+			t.Errorf("%s has the clusters %q, want %q", name, clusters, want)
 		}
 	}
 }

@@ -31,17 +31,32 @@ var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 // sparse are the counters that are born with their first count.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
 
+// told is how the story is scraped, in minutes: from the first scrape on, and from which one on everything has happened.
+type told struct {
+	instances      []string
+	first, happens int
+	started        float64 // the start of the process, as a Unix time
+}
+
 // story lets the golden exposition happen, as scraped once a minute from each instance. Every counter
 // counts one more, so that what did not happen in it happens, too.
-func story(t *testing.T, instances ...string) storage.Queryable {
+func story(t *testing.T, x told) storage.Queryable {
 	t.Helper()
 	all := dictionary(t)
 	var load strings.Builder
 	load.WriteString("load 1m\n")
-	series := func(name, of, instance, values string) {
-		fmt.Fprintf(&load, "  %s{%s} %s\n", name, strings.Trim(of+`,job="kubeflap",instance="`+instance+`"`, ","), values)
+	series := func(name, of, instance, before, value string) {
+		before = fmt.Sprintf("%sx%d", before, max(x.happens-x.first-1, 0))
+		if x.happens <= x.first {
+			before = ""
+		}
+		if x.first > 0 {
+			before = fmt.Sprintf("_x%d %s", x.first-1, before)
+		}
+		of = strings.Trim(of+`,job="kubeflap",instance="`+instance+`"`, ",")
+		fmt.Fprintf(&load, "  %s{%s} %s %sx%d\n", name, of, before, value, 60-x.happens)
 	}
-	for _, instance := range instances {
+	for _, instance := range x.instances {
 		for _, match := range storyLine.FindAllStringSubmatch(string(read(t, filepath.Join(Root, "exporter/metrics/testdata/story.prom"))), -1) {
 			name, of, value := match[1], match[2], match[3]
 			before := value
@@ -55,31 +70,31 @@ func story(t *testing.T, instances ...string) storage.Queryable {
 			if sparse.MatchString(name) {
 				before = "_"
 			}
-			series(name, of, instance, fmt.Sprintf("%sx%d %sx%d", before, quiet, value, quiet))
+			series(name, of, instance, before, value)
 		}
-		series("kubeflap_build_info", `version="1.0.0"`, instance, "1x60")
+		series("kubeflap_build_info", `version="1.0.0"`, instance, "1", "1")
 		for name := range foreign {
-			values := "1x60"
+			value := "1"
 			if name == "process_start_time_seconds" {
-				values = "-1x60" // Before the range.
+				value = fmt.Sprint(x.started)
 			}
-			series(name, "", instance, values)
+			series(name, "", instance, value, value)
 		}
 	}
 	return promqltest.LoadedStorage(t, load.String())
 }
 
-// answers runs every query of a dashboard at the end of the story.
-func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]string {
+// results are those of every query of a dashboard at the end of the story, or from a minute of it on.
+func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[string]*promql.Result {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
 	start := time.Unix(0, 0)
-	all := map[string]string{}
+	all := map[string]*promql.Result{}
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
 			// Every variable is All, which is what matches a missing label, too.
 			expr := regexp.MustCompile(`=~"\$\w+"`).ReplaceAllString(filled.Replace(q.Expr), `=~".*"`)
-			query, err := engine.NewRangeQuery(context.Background(), data, nil, expr, start.Add(end-30*time.Minute), start.Add(end), time.Minute)
+			query, err := engine.NewRangeQuery(context.Background(), data, nil, expr, start.Add(time.Duration(from)*time.Minute), start.Add(end), time.Minute)
 			if q.Instant && err == nil {
 				query, err = engine.NewInstantQuery(context.Background(), data, nil, expr, start.Add(end))
 			}
@@ -90,8 +105,18 @@ func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]strin
 			if result.Err != nil {
 				t.Errorf("panel %q, query %s: %v", p.Title, q.RefID, result.Err)
 			}
-			all[p.Title+", query "+q.RefID] = text(result)
+			all[p.Title+", query "+q.RefID] = result
 		}
+	}
+	return all
+}
+
+// answers are the results as text.
+func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for query, result := range results(t, d, data, 15) {
+		all[query] = text(result)
 	}
 	return all
 }
@@ -109,7 +134,7 @@ func text(r *promql.Result) string {
 // Two kubeflaps that see the same, as they do for high availability, must not double a number, page a
 // row twice or make a join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
-	one, two := story(t, "a"), story(t, "a", "b")
+	one, two := story(t, told{instances: []string{"a"}, happens: quiet}), story(t, told{instances: []string{"a", "b"}, happens: quiet})
 	for _, d := range dashboards(t) {
 		if d.UID == "kubeflap-self" {
 			continue // It shows the replicas.
@@ -127,7 +152,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 
 // The story has everything that can happen, so that no picture may stay empty.
 func TestEveryQueryAnswers(t *testing.T) {
-	data := story(t, "a", "b")
+	data := story(t, told{instances: []string{"a", "b"}, happens: quiet})
 	for _, d := range dashboards(t) {
 		t.Run(d.File, func(t *testing.T) {
 			is := answers(t, d, data)

@@ -76,7 +76,7 @@ const rateInterval = 2 * time.Minute
 // filled puts values in the place of Grafana's own variables. Those of the dashboards stand inside
 // of matchers, and mean All.
 var filled = strings.NewReplacer(
-	"$__rate_interval", "2m", "$__interval_ms", "60000", "$__interval", "1m", "$__range_s", "1800", "$__range", "30m", "$__from", "0",
+	"$__rate_interval", "2m", "$__interval_ms", "60000", "$__interval", "1m", "$__range_s", "1800", "$__range", "30m", "$__from", "900000",
 )
 
 func lintDatasource(t *testing.T, d dashboard) {
@@ -217,13 +217,14 @@ func lintMatcher(name string) func(panel, target, parser.Expr) error {
 }
 
 // lintCounter is stricter than the linter, which finds counters without matchers only. A counter that is born with its
-// first count has no increase then: where "and" or "unless" says that it is new, its value itself is that count.
+// first count has no increase then: where "and" or "unless" says that it is new, its value itself is that count. And a counter less
+// what it was before has increased by that much, exactly.
 func lintCounter(all map[string]Metric) func(panel, target, parser.Expr) error {
 	return func(_ panel, _ target, expr parser.Expr) error {
 		var err error
 		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
 			v, ok := node.(*parser.VectorSelector)
-			if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) {
+			if ok && isCounter(all, v.Name) && !counted(path) && !newborn(path) && !difference(v, path) {
 				err = fmt.Errorf("%s is a counter without rate or increase", v)
 			}
 			return nil
@@ -241,7 +242,7 @@ func counted(path []parser.Node) bool {
 		return false
 	}
 	call, ok := path[len(path)-2].(*parser.Call)
-	return ok && slices.Contains([]string{"rate", "increase", "last_over_time"}, call.Func.Name)
+	return ok && slices.Contains([]string{"rate", "increase", "resets", "last_over_time", "count_over_time"}, call.Func.Name)
 }
 
 func newborn(path []parser.Node) bool {
@@ -250,4 +251,23 @@ func newborn(path []parser.Node) bool {
 	}
 	b, ok := path[len(path)-1].(*parser.BinaryExpr)
 	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
+}
+
+// difference says whether a counter is part of X - (last_over_time(X[...] offset ...) <= X).
+func difference(v *parser.VectorSelector, path []parser.Node) bool {
+	for _, node := range path {
+		b, ok := node.(*parser.BinaryExpr)
+		if !ok || b.Op != parser.SUB || b.LHS.String() != v.String() {
+			continue
+		}
+		past, ok := b.RHS.(*parser.ParenExpr)
+		if !ok {
+			continue
+		}
+		grown, ok := past.Expr.(*parser.BinaryExpr)
+		if ok && grown.Op == parser.LTE && grown.RHS.String() == v.String() && strings.HasPrefix(grown.LHS.String(), "last_over_time("+v.String()+"[") {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,216 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// telling is one Service that lost four addresses, three and one by cause, in two outages, and how its kubeflap was scraped: once a minute
+// for 45 minutes. The dashboards show the last 30. Each counter has its values, as promqltest writes them.
+type telling struct {
+	four, three, one, two, lastLoss string
+	// present is 1 in each scrape, started the Unix time at which the process started.
+	present, started string
+	want             float64 // lost addresses; outages are half of them
+}
+
+// tellings have the ways in which a count can reach Prometheus.
+var tellings = map[string]telling{
+	"between two scrapes": {
+		four: "0x35 4x10", three: "_x35 3x10", one: "_x38 1x7", two: "0x36 2x9", lastLoss: "_x35 2100x10",
+		present: "1x46", started: "-1x46", want: 4,
+	},
+	"before the first scrape of a new process": {
+		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 2090x10",
+		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
+	},
+	"in a recording of last month": { // whose times are the recording's
+		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 -2592000x10",
+		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
+	},
+	"before a fresh Prometheus": { // in the months that the process has run
+		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 -5000x10",
+		present: "_x35 1x10", started: "_x35 -5000000x10", want: 0,
+	},
+	"after the first scrape of a fresh Prometheus": {
+		four: "_x35 1x3 5x6", three: "_x35 1x3 4x6", one: "_x40 1x4", two: "_x35 7x2 9x7", lastLoss: "_x35 2300x10",
+		present: "_x35 1x10", started: "_x35 -5000000x10", want: 4,
+	},
+	"while scrapes fail": {
+		four: "1x30 stale _x4 5x10", three: "1x30 stale _x4 4x10", one: "_x36 1x9", two: "0x30 stale _x4 2x10", lastLoss: "1x30 stale _x4 2100x10",
+		present: "1x30 stale _x4 1x10", started: "-1x30 stale _x4 -1x10", want: 4,
+	},
+	"before and after a restart": {
+		four: "0x20 2x9 stale _x2 0x5 2x10", three: "_x20 2x10 stale _x7 1x10", one: "_x39 1x9", two: "0x20 1x9 stale _x2 0x5 1x10", lastLoss: "_x20 1300x10 stale",
+		present: "1x30 stale _x2 1x20", started: "-1x30 stale _x2 1900x20", want: 4,
+	},
+	"never": {
+		four: "7x45", three: "5x45", one: "2x45", two: "3x45", lastLoss: "-5000x45",
+		present: "1x46", started: "-5000000x46", want: 0,
+	},
+}
+
+func (x telling) load(t *testing.T) storage.Queryable {
+	t.Helper()
+	var all strings.Builder
+	all.WriteString("load 1m\n")
+	for _, series := range [][2]string{
+		{`kubeflap_service_addresses_lost_total{service="web"}`, x.four},
+		{`kubeflap_service_address_losses_total{service="web",cause="pod_deleted"}`, x.three},
+		{`kubeflap_service_address_losses_total{service="web",cause="probe_failed"}`, x.one},
+		{`kubeflap_service_outages_total{service="web"}`, x.two},
+		{`kubeflap_service_last_loss_timestamp_seconds{service="web",cause="pod_deleted"}`, x.lastLoss},
+		{`kubeflap_service_addresses{service="web",state="ready"}`, strings.ReplaceAll(x.present, "1x", "6x")},
+		{`kubeflap_build_info{version="1.0.0"}`, x.present},
+		{`process_start_time_seconds{}`, x.started},
+	} {
+		name, of, _ := strings.Cut(strings.TrimSuffix(series[0], "}"), "{")
+		if strings.HasPrefix(name, "kubeflap_service_") {
+			of = `namespace="shop",` + of
+		}
+		// A replay says of which cluster its numbers are, as the target does elsewhere.
+		fmt.Fprintf(&all, "  %s{%s} %s\n", name, strings.TrimSuffix(`cluster="eu",job="kubeflap",instance="a",`+of, ","), series[1])
+	}
+	return promqltest.LoadedStorage(t, all.String())
+}
+
+// What stands above, in the chart and in the table is the same number, and there is a row if there is a number.
+func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
+	overview, service := dashboardNamed(t, "overview.json"), dashboardNamed(t, "service.json")
+	panels := map[string]struct {
+		dashboard dashboard
+		query     string
+		outages   bool
+	}{
+		"number of the overview":       {overview, "Addresses lost in the range, query A", false},
+		"chart of the overview":        {overview, "Addresses lost, by cause, query A", false},
+		"table of the overview":        {overview, "Services that lost addresses: the last loss of each, query D", false},
+		"outages of the overview":      {overview, "Outages in the range, query A", true},
+		"outages in its chart":         {overview, "Addresses lost, by cause, query B", true},
+		"outages in its table":         {overview, "Services that lost addresses: the last loss of each, query E", true},
+		"number of the Service":        {service, "Addresses lost, query A", false},
+		"chart of the Service":         {service, "Addresses lost, by cause, query A", false},
+		"outages of the Service":       {service, "Outages, query A", true},
+		"outages in the Service chart": {service, "Addresses lost, by cause, query B", true},
+	}
+	for name, x := range tellings {
+		t.Run(name, func(t *testing.T) {
+			data := x.load(t)
+			is := map[string]map[string]*promql.Result{overview.File: results(t, overview, data, 15), service.File: results(t, service, data, 15)}
+			for name, p := range panels {
+				want := x.want
+				if p.outages {
+					want /= 2
+				}
+				if got := sumOf(is[p.dashboard.File][p.query]); math.Abs(got-want) > 0.25 {
+					t.Errorf("%s: %g, want %g: %s", name, got, want, text(is[p.dashboard.File][p.query]))
+				}
+			}
+			table := is[overview.File]
+			for _, column := range []string{"A", "B"} {
+				if rows := text(table["Services that lost addresses: the last loss of each, query "+column]); (rows != "") != (x.want > 0) {
+					t.Errorf("the table's column %s: %q", column, rows)
+				}
+			}
+			// Of a time without a scrape a timeline has no state.
+			if worst := highest(table["Services, query A"]); name != "while scrapes fail" && (worst > 0) != (x.want > 0) {
+				t.Errorf("the timeline's worst state is %g", worst)
+			}
+		})
+	}
+}
+
+// Each panel shows what kubeflap counted before it was scraped for the first time.
+func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
+	ordinary := story(t, told{instances: []string{"a"}, happens: quiet})
+	early := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: 34 * 60})
+	for _, d := range dashboards(t) {
+		t.Run(d.File, func(t *testing.T) {
+			want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
+			for query := range maps.Keys(want) {
+				if isRate(d, query) {
+					continue // Nobody knows how fast it was.
+				}
+				if highest(want[query]) > 0 && highest(is[query]) <= 0 {
+					t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
+				}
+			}
+		})
+	}
+}
+
+// What a kubeflap counted before a Prometheus was set up is not shown as if it had happened just then.
+func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
+	always := story(t, told{instances: []string{"a"}, started: -5_000_000})
+	fresh := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: -5_000_000})
+	for _, d := range dashboards(t) {
+		t.Run(d.File, func(t *testing.T) {
+			// From its second scrape on, a rate has its two samples.
+			want, is := results(t, d, always, 37), results(t, d, fresh, 37)
+			for query := range maps.Keys(want) {
+				if text(is[query]) != text(want[query]) {
+					t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
+				}
+			}
+		})
+	}
+}
+
+func dashboardNamed(t *testing.T, file string) dashboard {
+	t.Helper()
+	all := dashboards(t)
+	i := slices.IndexFunc(all, func(d dashboard) bool { return d.File == file })
+	if i < 0 {
+		t.Fatalf("there is no %s", file)
+	}
+	return all[i]
+}
+
+// isRate says whether a query answers per second, or per minute.
+func isRate(d dashboard, name string) bool {
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			if p.Title+", query "+q.RefID == name {
+				return strings.Contains(q.Expr, "rate(")
+			}
+		}
+	}
+	return false
+}
+
+// sumOf adds up all that a query answers, as the legend of a chart does.
+func sumOf(r *promql.Result) float64 {
+	sum := 0.0
+	for _, v := range values(r) {
+		sum += v
+	}
+	return sum
+}
+
+// highest is the largest number that a query answers.
+func highest(r *promql.Result) float64 { return slices.Max(append(values(r), math.Inf(-1))) }
+
+func values(r *promql.Result) []float64 {
+	var all []float64
+	switch v := r.Value.(type) {
+	case promql.Vector:
+		for _, s := range v {
+			all = append(all, s.F)
+		}
+	case promql.Matrix:
+		for _, s := range v {
+			for _, f := range s.Floats {
+				all = append(all, f.F)
+			}
+		}
+	}
+	return all
+}
