@@ -72,6 +72,25 @@ func storiesOfAdvice() []scenario {
 			advice: "controller_manager_slow " + all9,
 		},
 		{
+			name:    "three kubelets are upgraded at once, and somebody asks an hour later",
+			cluster: func() *fakeCluster { return newFakeCluster(9).upgrades(300, 390, 1, 2, 3) },
+			harm:    345,
+			asked:   []asked{{3990, "node 1,2,3"}},
+			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
+			evidence: []string{"Drain a node before you upgrade its kubelet"},
+			advice:   "kubelets_upgraded 1,2,3",
+		},
+		{
+			name: "a kubelet is upgraded, and hangs an hour later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).upgrades(300, 390, 2).slow(2, 4000, 49)
+			},
+			harm:   345,
+			asked:  []asked{{420, "node 2"}, {4100, "node 2"}},
+			never:  "shared_path planned controller_manager grace_period node_rebooted undecided",
+			advice: "grace_period_tight; kubelets_upgraded 2; nodes_slow 2",
+		},
+		{
 			name: "three kubelets are upgraded within the grace period",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).upgrades(300, 325, 1, 2, 3)

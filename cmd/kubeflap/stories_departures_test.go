@@ -185,8 +185,7 @@ func storiesOfDepartures() []scenario {
 			asked:   []asked{{350, "shared_path 1,2,3"}, {420, "node 1,2,3"}, {600, "node 1,2,3"}},
 			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
 			evidence: []string{"another version reported after the silence"},
-			// advise has the intervals and the verdict, but no metric says that a kubelet was upgraded.
-			advice: "grace_period_tight; nodes_slow 1,2,3",
+			advice:   "kubelets_upgraded 1,2,3",
 		},
 		{
 			name: "a node that was cordoned and emptied is switched off two hours later",

@@ -58,6 +58,12 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 	return ""
 }
 
+// UpgradedRemedy is for kubelets that were silent while they were replaced by another version.
+func UpgradedRemedy(nodes string) string {
+	return "The kubelet of " + nodes + " was replaced by another version, and was away for longer than the grace period. Drain a node before you upgrade its kubelet, " +
+		"which announces that, and upgrade one node at a time. The network and the grace period play no part."
+}
+
 // NotMarkedRemedy is for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
 	const out = "Their pods stay in their Services meanwhile: kubectl drain %s --force --ignore-daemonsets takes them out, or the taint node.kubernetes.io/out-of-service once the machines are off."

@@ -51,11 +51,13 @@ const (
 	// Announced, Rebooted: other silences of the same incident are the node's fault, but this one was announced, or ended with a reboot.
 	Announced
 	Rebooted
+	// Upgraded: by the verdict it is the node, because its kubelet was replaced by another version meanwhile.
+	Upgraded
 	// ReasonCount is the number of reasons, for arrays indexed by Reason.
 	ReasonCount
 )
 
-var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted"}
+var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded"}
 
 // String is the value of the label `reason`.
 func (r Reason) String() string { return reasonTexts[r] }

@@ -71,6 +71,8 @@ const (
 	ControllerManagerSlow Kind = "controller_manager_slow"
 	// NodesRebooted: some machines restarted, and nothing had announced that.
 	NodesRebooted Kind = "nodes_rebooted"
+	// KubeletsUpgraded: some kubelets were silent while they were replaced by another version.
+	KubeletsUpgraded Kind = "kubelets_upgraded"
 	// Undecided: some nodes were lost, and the evidence does not tell why.
 	Undecided Kind = "undecided"
 	// ControllerManagerFlag: a flag of the kube-controller-manager differs from what the profiles assume, and matters.

@@ -71,13 +71,13 @@ func (b *heartbeats) explained(n *Node) bool {
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with are the nodes about which there is a verdict, or was one since kubeflap first saw them.
-func (b *heartbeats) with(v verdict.Verdict) (some []lateNode) {
+// with are the nodes about which there is a verdict, or was one since kubeflap first saw them; of a verdict that does not say all, only for these reasons.
+func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		x := n.of(v)
+		x := n.of(v, reasons...)
 		switch {
-		case slices.Contains(n.Verdicts, v):
+		case len(reasons) == 0 && slices.Contains(n.Verdicts, v):
 			x.last, x.missed = b.now, x.missed || b.missed(n)
 		case x.times == 0:
 			continue

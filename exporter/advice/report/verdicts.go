@@ -22,16 +22,30 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 		all = b.byAge(b.with(verdict.SharedPath), b.controlPlane)
 	}
 	for _, x := range []struct {
-		verdict  verdict.Verdict
 		kind     Kind
 		severity Severity
+		nodes    []lateNode
+		remedy   func(nodes string) string
 		why      string
 	}{
-		{verdict.ControllerManager, ControllerManagerSlow, Bad, "the node controller judged these nodes wrongly: it set nodes to Unknown whose heartbeats were in time, or left silent nodes Ready."},
-		{verdict.NodeRebooted, NodesRebooted, Warning, "these nodes reported another bootID: the machine restarted, and nothing had announced that."},
-		{verdict.Undecided, Undecided, Warning, "a wrong name would cost more than none: the page of the incidents shows what was considered, and a command that would decide."},
+		{
+			ControllerManagerSlow, Bad, b.with(verdict.ControllerManager), b.verdictRemedy(verdict.ControllerManager),
+			"the node controller judged these nodes wrongly: it set nodes to Unknown whose heartbeats were in time, or left silent nodes Ready.",
+		},
+		{
+			NodesRebooted, Warning, b.with(verdict.NodeRebooted), b.verdictRemedy(verdict.NodeRebooted),
+			"these nodes reported another bootID: the machine restarted, and nothing had announced that.",
+		},
+		{
+			KubeletsUpgraded, Warning, b.with(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
+			"these nodes reported another version of their kubelet after the silence, and nothing had announced that.",
+		},
+		{
+			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
+			"a wrong name would cost more than none: the page of the incidents shows what was considered, and a command that would decide.",
+		},
 	} {
-		all = append(all, b.byAge(b.with(x.verdict), func(some []lateNode) Recommendation {
+		all = append(all, b.byAge(x.nodes, func(some []lateNode) Recommendation {
 			var names []string
 			for _, n := range some {
 				names = append(names, n.Name)
@@ -39,10 +53,17 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 			return Recommendation{
 				Kind: x.kind, Severity: x.severity, Nodes: lateNodes(some), Set: b.renewalText(),
 				Observed: fmt.Sprintf("%s of %d in such an incident: %s", phrase.Count(len(some), "node", "nodes"), len(b.nodes), b.nameSome(some)),
-				Advice:   advice.VerdictRemedy(x.verdict, phrase.Some(names), "the command that /flaps shows with the incident", b.managed),
+				Advice:   x.remedy(phrase.Some(names)),
 				Why:      x.why,
 			}
 		})...)
 	}
 	return all
+}
+
+// verdictRemedy is what to do about nodes by a verdict.
+func (b *heartbeats) verdictRemedy(v verdict.Verdict) func(nodes string) string {
+	return func(nodes string) string {
+		return advice.VerdictRemedy(v, nodes, "the command that /flaps shows with the incident", b.managed)
+	}
 }

@@ -200,6 +200,8 @@ func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kin
 		k.reason = verdict.Announced
 	case x.Rebooted:
 		k.reason = verdict.Rebooted
+	case x.Upgraded:
+		k.reason = verdict.Upgraded
 	case ended.Sub(x.Began) > advice.LongestGrace:
 		k.reason = verdict.Down
 	default:

@@ -123,6 +123,9 @@ func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) st
 		if x.Verdict == verdict.Node && r.clockSetBack() {
 			return advice.ClockRemedy(phrase.Some(x.Nodes))
 		}
+		if x.Verdict == verdict.Node && r.each(func(s *verdict.Silence) bool { return s.Upgraded }) {
+			return advice.UpgradedRemedy(phrase.Some(x.Nodes))
+		}
 		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command, s.Managed); text != "" {
 			return text
 		}

@@ -66,9 +66,14 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
+// each reports whether there are silences, and all match.
+func (r *Record) each(match func(*verdict.Silence) bool) bool {
+	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
+}
+
 // clockSetBack reports whether the nodes were lost because their clocks were set back.
 func (r *Record) clockSetBack() bool {
-	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return s.ClockBack == 0 })
+	return r.each(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
 }
 
 func (r *Record) happenedToNode(x *incident.Incident) string {
