@@ -45,7 +45,7 @@ func levelOf(x transition.Transition) slog.Level {
 	case transition.NodeReadyChanged, transition.NodeReadyMissed, transition.HeartbeatMissed, transition.PodReadyChanged,
 		transition.AddressReady, transition.AddressLost, transition.AddressAdded, transition.AddressRemoved,
 		transition.OutageStarted, transition.OutageEnded, transition.EndpointsReset, transition.SelectorConflict,
-		transition.ForeignAddresses, transition.AddressesContested:
+		transition.ForeignAddresses, transition.AddressesWithdrawn, transition.AddressesContested:
 		return slog.LevelInfo
 	}
 	// exporter/watch logs broken watches itself, with their errors.

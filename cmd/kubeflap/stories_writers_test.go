@@ -28,6 +28,13 @@ func (s *fakeCluster) edit(second float64, writer string, change func([]event.Ad
 
 func addDead(all []event.Address) []event.Address { return append(all, byHand("10.9.9.9")...) }
 
+func withoutFirst(all []event.Address) []event.Address { return all[1:] }
+
+func firstNotReady(all []event.Address) []event.Address {
+	all[0].Ready = false
+	return all
+}
+
 func asItWas(all []event.Address) []event.Address { return all }
 
 // storiesOfWriters are about those who write addresses beside the controllers, and about what ends that.
@@ -52,6 +59,21 @@ func storiesOfWriters() []scenario {
 				name:    "somebody adds a dead address to the Endpoints of a Service with pods, " + mended + " removes it, read from " + source.String(),
 				cluster: func() *fakeCluster { return cluster().edit(300, "kubectl-edit", addDead).edit(400, mended, asItWas) },
 				harm:    300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
+			})
+		}
+		took, lost := "Someone took ready addresses of pods out of the Endpoints of Service shop/web; ", "clients that read Endpoints lost them."
+		if source == event.KindEndpoints {
+			lost = "shop/web lost 1 ready address."
+		}
+		for how, edit := range map[string]func([]event.Address) []event.Address{"removes a pod from": withoutFirst, "makes a pod not ready in": firstNotReady} {
+			stories = append(stories, scenario{
+				name: "somebody " + how + " the Endpoints of a Service with a selector, read from " + source.String(),
+				cluster: func() *fakeCluster {
+					return cluster().edit(300, "kubectl-edit", edit).edit(400, "kube-controller-manager", asItWas)
+				},
+				harm: 300, asked: foreign, never: noNode + "workload", over: true,
+				evidence: []string{took + lost, "shop/web: 1 ready address of pods, taken out of Endpoints web (written by kubectl-edit) by no controller"},
+				lacks:    []string{"beside", "has a selector, and"},
 			})
 		}
 	}

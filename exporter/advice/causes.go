@@ -95,6 +95,8 @@ type Affected struct {
 	Namespace, Name string
 	// Pending: no address is lost yet.
 	Pending bool
+	// Withdrawn: somebody took addresses of pods out of Endpoints that a controller keeps.
+	Withdrawn bool
 	// Gone: addresses that were written beside the selector are there no more.
 	Gone bool
 	// Contested: two writers undo each other's changes of a Service without a selector.
@@ -108,6 +110,9 @@ func (a Affected) Happened() string {
 	text := causeTexts[a.Cause]
 	if a.Contested {
 		return a.fill("two writers undo each other's changes of the addresses of Service {name}")
+	}
+	if a.Withdrawn {
+		return a.fill("Someone took ready addresses of pods out of the Endpoints of Service {name}")
 	}
 	if a.Gone {
 		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")
@@ -124,6 +129,9 @@ func (a Affected) Remedy() string {
 	switch {
 	case a.Contested:
 		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
+	case a.Withdrawn:
+		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log the user. The endpoints controller writes them again when a pod or " +
+			"the Service changes, or if you delete them. To take a pod out, change its labels, or turn a readiness gate of it False.")
 	case a.Gone:
 		return "Nothing is left to do, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":

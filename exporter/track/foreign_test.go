@@ -210,6 +210,54 @@ func TestLossByAForeignSlice(t *testing.T) {
 	})
 }
 
+// Somebody takes pods out of Endpoints that a controller keeps. That adds no address.
+func TestAddressesWithdrawnFromEndpoints(t *testing.T) {
+	endpoints := func(writer string, addresses ...string) *event.Endpoints {
+		return &event.Endpoints{Meta: handWritten("web").Meta, Writer: writer, Addresses: slice("", "web", addresses...).Addresses}
+	}
+	truncated := endpoints("kubectl-edit", "web-1")
+	truncated.Truncated = true
+	other := aService("web", false)
+	for _, c := range []struct {
+		name    string
+		edited  *event.Endpoints
+		then    event.Object
+		want    int
+		foreign int
+	}{
+		{"removed, and restored by the controller", endpoints("kubectl-edit", "web-1", "-web-3"), endpoints("kube-controller-manager", "web-1", "web-2", "-web-3"), 1, 0},
+		{"removed, and restored by hand", endpoints("kubectl-edit", "web-1"), endpoints("kubectl-patch", "web-1", "web-2"), 1, 0},
+		{"made not ready", endpoints("kubectl-edit", "web-1", "-web-2", "-web-3"), endpoints("kube-controller-manager", "web-1", "web-2", "-web-3"), 1, 0},
+		{"all removed, and the Service loses its selector", endpoints("kubectl-edit"), other, 2, 0},
+		{"one replaced by another", endpoints("kubectl-edit", "web-1", "web-9"), endpoints("kube-controller-manager", "web-1", "web-2"), 1, 1},
+		{"only one that is not ready removed", endpoints("kubectl-edit", "web-1", "web-2"), nil, 0, 0},
+		{"removed by the controller", endpoints("kube-controller-manager", "web-1"), nil, 0, 0},
+		{"left out, as there are too many", truncated, nil, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2", "-web-3"), endpoints("kube-controller-manager", "web-1", "web-2", "-web-3"))
+			s.at(10).modified(c.edited)
+			missing := 0
+			for _, x := range of[transition.AddressesWithdrawn](s) {
+				missing += x.Count
+			}
+			equal(t, "withdrawn", missing, c.want)
+			equal(t, "foreign", s.service("web").ForeignAddresses, c.foreign)
+			if c.then != nil {
+				s.at(20).modified(c.then)
+				equal(t, "returned", count[transition.WithdrawnAddressesReturned](s), 1)
+				equal(t, "foreign afterwards", s.service("web").ForeignAddresses, 0)
+			}
+			equal(t, "resets", s.service("web").ResetsWithSelector, 0)
+		})
+	}
+	t.Run("deleted", func(t *testing.T) {
+		s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"), endpoints("kube-controller-manager", "web-1"))
+		s.at(10).modified(endpoints("kubectl-edit")).at(20).deleted(endpoints("kubectl-edit"))
+		equal(t, "returned", count[transition.WithdrawnAddressesReturned](s), 1)
+	})
+}
+
 // Who removes foreign addresses mends the Service. It is no reset, and no loss that an alert reports.
 func TestForeignAddressesThatAreRemoved(t *testing.T) {
 	own, foreign := slice("a", "web", "web-1"), handSlice("x", true, "192.0.2.1")

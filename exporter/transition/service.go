@@ -140,6 +140,32 @@ func (x ForeignAddressesEnded) String() string {
 	return fmt.Sprintf("%s: no foreign addresses any more in %s", x.Service, x.Object)
 }
 
+// AddressesWithdrawn means that somebody took ready addresses of pods out of Endpoints that a controller keeps.
+type AddressesWithdrawn struct {
+	At
+	Service
+	// Object is the Endpoints, and who wrote them.
+	Object  string
+	Count   int
+	Trigger uint64
+}
+
+func (x AddressesWithdrawn) String() string {
+	return fmt.Sprintf("%s: ready addresses of pods (%d) taken out of %s, by no controller", x.Service, x.Count, x.Object)
+}
+
+// WithdrawnAddressesReturned means that the Endpoints have all addresses again that somebody had taken out, or are gone, or that the Service has no
+// selector any more.
+type WithdrawnAddressesReturned struct {
+	At
+	Service
+	Object string
+}
+
+func (x WithdrawnAddressesReturned) String() string {
+	return fmt.Sprintf("%s: no addresses are missing any more in %s", x.Service, x.Object)
+}
+
 // AddressesContested means that two writers undo each other's changes of the addresses of a Service without a selector.
 type AddressesContested struct {
 	At

@@ -150,6 +150,10 @@ func (l *Log) observeService(x transition.Transition) {
 		l.writers.ForeignAddresses(x)
 	case transition.ForeignAddressesEnded:
 		l.writers.ForeignEnded(x.Service, x.Object, x.Time)
+	case transition.AddressesWithdrawn:
+		l.writers.Withdrawn(x)
+	case transition.WithdrawnAddressesReturned:
+		l.writers.WithdrawnReturned(x.Service, x.Object, x.Time)
 	case transition.AddressesContested:
 		l.writers.Contested(x)
 	case transition.ServiceRemoved:

@@ -39,6 +39,8 @@ const (
 	// ForeignAddresses: an object has addresses beside the selector. Contested: two writers undo each other's changes.
 	ForeignAddresses
 	Contested
+	// AddressesWithdrawn: somebody took addresses of pods out of Endpoints. WithdrawnReturned: they are there again.
+	AddressesWithdrawn
 	EndpointsReset
 	AddressLost
 	// StaleReadd: clients put an address back whose container was being replaced.
@@ -55,6 +57,7 @@ const (
 	EndpointsRewritten
 	SelectorConflictEnded
 	ForeignEnded
+	WithdrawnReturned
 	NodeRebooted
 	KubeletUpgraded
 	NodeRemoved

@@ -125,7 +125,6 @@ func (e *Entry) evicted(turned string) string {
 
 func (e *Entry) serviceSentence() string {
 	s := e.Service.Namespace + "/" + e.Service.Name
-	d := phrase.Duration(e.Duration)
 	first := ""
 	if e.Name != "" {
 		first = " (" + e.Name + ")"
@@ -134,19 +133,6 @@ func (e *Entry) serviceSentence() string {
 		}
 	}
 	switch e.Kind {
-	case ForeignAddresses:
-		return fmt.Sprintf("%s has a selector, and %s in %s, which neither Kubernetes nor a known manager wrote%s",
-			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
-	case Contested:
-		return s + ": " + e.Name + phrase.Times(e.count)
-	case ForeignEnded:
-		return s + ": no foreign addresses any more in " + e.Name + phrase.Times(e.count)
-	case SelectorConflict:
-		return fmt.Sprintf("%s has a selector and %s", s, phrase.Count(e.Number, "manually managed address", "manually managed addresses"))
-	case EndpointsOverwritten:
-		return s + " has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked"
-	case EndpointsReset:
-		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
 	case AddressLost:
 		return fmt.Sprintf("%s lost %s%s", s, phrase.Count(e.count, "ready address", "ready addresses"), first)
 	case StaleReadd:
@@ -161,13 +147,38 @@ func (e *Entry) serviceSentence() string {
 	case AddressLeftOut:
 		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, phrase.Count(e.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case OutageEnded:
-		return s + " has a ready address again, after " + d + " without any" + phrase.Times(e.count)
-	case EndpointsRewritten:
-		return fmt.Sprintf("%s: %s back", s, phrase.Count(e.Number, "manually managed address is", "manually managed addresses are"))
-	case SelectorConflictEnded:
-		return s + ": the selector conflict is resolved"
+		return s + " has a ready address again, after " + phrase.Duration(e.Duration) + " without any" + phrase.Times(e.count)
 	case ServiceRemoved:
 		return s + " was deleted"
+	}
+	return e.writersSentence(s)
+}
+
+// writersSentence says what somebody wrote beside the controllers, and what the controllers made of it.
+func (e *Entry) writersSentence(s string) string {
+	switch e.Kind {
+	case ForeignAddresses:
+		return fmt.Sprintf("%s has a selector, and %s in %s, which neither Kubernetes nor a known manager wrote%s",
+			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
+	case ForeignEnded:
+		return s + ": no foreign addresses any more in " + e.Name + phrase.Times(e.count)
+	case AddressesWithdrawn:
+		return fmt.Sprintf("%s: %s of pods, taken out of %s by no controller%s",
+			s, phrase.Count(e.Number, "ready address", "ready addresses"), e.Name, phrase.Times(e.count))
+	case WithdrawnReturned:
+		return s + ": no address of a pod is missing any more in " + e.Name + phrase.Times(e.count)
+	case Contested:
+		return s + ": " + e.Name + phrase.Times(e.count)
+	case SelectorConflict:
+		return fmt.Sprintf("%s has a selector and %s", s, phrase.Count(e.Number, "manually managed address", "manually managed addresses"))
+	case SelectorConflictEnded:
+		return s + ": the selector conflict is resolved"
+	case EndpointsOverwritten:
+		return s + " has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked"
+	case EndpointsReset:
+		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
+	case EndpointsRewritten:
+		return fmt.Sprintf("%s: %s back", s, phrase.Count(e.Number, "manually managed address is", "manually managed addresses are"))
 	}
 	return ""
 }

@@ -32,9 +32,9 @@ type Record struct {
 	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true, ForeignSpan while Open.Foreign has objects.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
 	// Writers are who writes the addresses of a Service beside those who should; empty if that was not seen. Contested: two of them undo each
-	// other's changes. Foreign: addresses were written beside the selector.
-	Writers            string
-	Contested, Foreign bool
+	// other's changes. Foreign: addresses were written beside the selector. Withdrawn: addresses of pods were taken out of Endpoints.
+	Writers                       string
+	Contested, Foreign, Withdrawn bool
 
 	id    string
 	also  []string
@@ -67,8 +67,8 @@ type Open struct {
 	Outages   map[transition.Service]time.Time
 	// Conflict: the Service has a selector and manually managed addresses, or had them when they were removed.
 	Conflict bool
-	// Foreign are the objects with foreign addresses beside the selector.
-	Foreign map[string]struct{}
+	// Foreign are the objects with foreign addresses beside the selector, Withdrawn those that lack addresses which somebody took out.
+	Foreign, Withdrawn map[string]struct{}
 	// Removed: the manually managed addresses were removed and are not back.
 	Removed bool
 }
@@ -80,7 +80,7 @@ type AddressKey struct {
 }
 
 func newOpen() Open {
-	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}}
+	return Open{Nodes: map[string]struct{}{}, Addresses: map[AddressKey]time.Time{}, Outages: map[transition.Service]time.Time{}, Foreign: map[string]struct{}{}, Withdrawn: map[string]struct{}{}}
 }
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
@@ -131,7 +131,7 @@ func (r *Record) QuietBy(t time.Time) bool {
 
 // Ongoing reports whether some harm has not recovered.
 func (r *Record) Ongoing() bool {
-	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || r.lacksAddresses()
+	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || len(r.Open.Withdrawn) > 0 || r.lacksAddresses()
 }
 
 // lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
@@ -140,8 +140,8 @@ func (r *Record) lacksAddresses() bool { return r.Open.Removed && r.Open.Conflic
 
 // affected is what happened to a workload or a Service, for its words.
 func (r *Record) affected() advice.Affected {
-	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Pending: r.Resets == 0 && r.Lost == 0}
-	a.Gone = a.Pending && r.Foreign && len(r.Open.Foreign) == 0
+	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
+	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
 	return a
 }
 

@@ -146,6 +146,8 @@ func (r *Record) noLossText(x *incident.Incident) string {
 		return "they are back"
 	case x.State == incident.StatePending:
 		return "no address is lost yet"
+	case r.Withdrawn:
+		return "clients that read Endpoints lost them"
 	case r.affected().Gone:
 		return "it has no such addresses now"
 	}

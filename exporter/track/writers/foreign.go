@@ -73,12 +73,16 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 	}
 	h.noteForeign(o.Addresses, func(a *event.Address) bool {
 		ready, own := h.own[a.UID]
-		return h.keeper == foreigner && (!own || a.Ready && !ready) || a.ByHand && h.keeper == unproven
+		return h.keeper == foreigner && (!own && !o.Truncated || a.Ready && !ready && own || a.ByHand && !own) || a.ByHand && h.keeper == unproven
 	})
 	if h.foreign != nil && h.foreign.object == "" {
-		h.foreign.version, h.foreign.object = o.Version, "Endpoints "+o.Name+keptBy("", o.Writer)
+		h.foreign.version, h.foreign.object = o.Version, nameOf(o)
 	}
+	h.noteWithdrawn(o)
 }
+
+// nameOf names Endpoints and who wrote them.
+func nameOf(o *event.Endpoints) string { return "Endpoints " + o.Name + keptBy("", o.Writer) }
 
 // keepOwn keeps the addresses that those who should had written until now.
 func (h *Source) keepOwn(before []addresses.Entry) {

@@ -169,6 +169,7 @@ func (x *Writers) Check(s Service, t time.Time) {
 	}
 	m.conflict = conflict
 	x.checkForeign(s, t)
+	x.checkWithdrawn(s, t)
 }
 
 // wasOverwritten reports, once, that the Service has a selector that matches no pod, and Endpoints that were overwritten before

@@ -50,6 +50,8 @@ type Source struct {
 	foreign *foreign
 	// own are the addresses of Endpoints that a foreigner writes, as they were before, and whether each was ready; nil if nobody does.
 	own map[event.UID]bool
+	// withdrawn are those that the foreigner took out; nil if there are none.
+	withdrawn *withdrawn
 	// were are the addresses that had been reported as foreign when the newest event came.
 	were []event.UID
 	// rivals are who wrote the addresses of a Service without a selector; nil if only one did.
@@ -140,6 +142,10 @@ func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	if h.foreign != nil && h.foreign.reported {
 		h.foreign.reported = false
 		x.losses.Report(s, transition.ForeignAddressesEnded{At: at(t), Service: s.Named(), Object: h.foreign.object})
+	}
+	if h.withdrawn != nil && h.withdrawn.reported {
+		h.withdrawn.reported = false
+		x.losses.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Named(), Object: h.withdrawn.object})
 	}
 }
 

@@ -51,11 +51,42 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
+// Withdrawn takes in that somebody took ready addresses of pods out of Endpoints. It is told even if kubeflap reads the addresses from
+// EndpointSlices: who reads Endpoints has lost them.
+func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
+	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	l.records.Show(r)
+	r.EffectOn(x.Service)
+	r.Open.Withdrawn[x.Object], r.Withdrawn = struct{}{}, true
+	if r.Writers == "" {
+		r.Writers = x.Object + ": ready addresses of pods were taken out, and no controller of Kubernetes did it"
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
+	l.records.Touch(r, x.Time)
+}
+
+// WithdrawnReturned takes in that the addresses are in the Endpoints again.
+func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.Time) {
+	r := l.records.Find(foreignWriter(x), t)
+	if r == nil {
+		return
+	}
+	if _, open := r.Open.Withdrawn[object]; !open {
+		return
+	}
+	delete(r.Open.Withdrawn, object)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.WithdrawnReturned, Time: t, Service: x, Name: object})
+	l.records.Touch(r, t)
+}
+
 // serviceForeignEnded takes in that the Service was deleted.
 func (l Writers) serviceForeignEnded(x transition.Service, t time.Time) {
 	if r := l.records.Find(foreignWriter(x), t); r != nil {
 		for _, object := range slices.Sorted(maps.Keys(r.Open.Foreign)) {
 			l.ForeignEnded(x, object, t)
+		}
+		for _, object := range slices.Sorted(maps.Keys(r.Open.Withdrawn)) {
+			l.WithdrawnReturned(x, object, t)
 		}
 	}
 }

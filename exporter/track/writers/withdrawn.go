@@ -1,0 +1,70 @@
+package writers
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// withdrawn are the ready addresses that a foreigner took out of Endpoints which a controller keeps.
+type withdrawn struct {
+	count int
+	// object and version are those of foreign.
+	object, version string
+	reported        bool
+}
+
+// noteWithdrawn counts the ready addresses that the controller had written and that are not ready in the Endpoints now. The controller does not
+// notice, until a pod or the Service changes (endpoints controller, syncService). Truncated Endpoints leave addresses out.
+func (h *Source) noteWithdrawn(o *event.Endpoints) {
+	count := 0
+	if h.own != nil && !o.Truncated {
+		count = countMissing(h.own, o.Addresses)
+	}
+	switch was := h.withdrawn; {
+	case was != nil:
+		was.count = count
+	case count > 0:
+		h.withdrawn = &withdrawn{count: count, object: nameOf(o), version: o.Version}
+	}
+}
+
+// countMissing counts the addresses that were ready and are not.
+func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
+	isReady := map[event.UID]bool{}
+	for i := range held {
+		if held[i].Ready {
+			isReady[held[i].UID] = true
+		}
+	}
+	for id, wasReady := range own {
+		if wasReady && !isReady[id] {
+			count++
+		}
+	}
+	return count
+}
+
+// checkWithdrawn reports the Endpoints that began or ceased to lack ready addresses which somebody took out.
+func (x *Writers) checkWithdrawn(s Service, t time.Time) {
+	for _, h := range s.Writers().sources {
+		w := h.withdrawn
+		if w == nil {
+			continue
+		}
+		is := s.Exists() && s.HasSelector() && w.count > 0
+		switch {
+		case is && !w.reported:
+			x.losses.Report(s, transition.AddressesWithdrawn{
+				At: at(t), Service: s.Named(), Object: w.object, Count: w.count, Trigger: transition.Trigger(s.UID(), w.version),
+			})
+		case !is && w.reported:
+			x.losses.Report(s, transition.WithdrawnAddressesReturned{At: at(t), Service: s.Named(), Object: w.object})
+		}
+		w.reported = is
+		if w.count == 0 {
+			h.withdrawn = nil
+		}
+	}
+}
