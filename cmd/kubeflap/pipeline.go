@@ -113,10 +113,18 @@ func (p *pipeline) finish() {
 
 // cluster is what the pages show of the pipeline.
 func (p *pipeline) cluster(name string) web.Cluster {
-	return web.Cluster{Name: name, Unwatched: p.unwatched, Incidents: func() ([]incident.Incident, time.Time) {
-		t := p.advance()
-		return p.incidents.Incidents(t), t
-	}}
+	return web.Cluster{
+		Name: name, Unwatched: p.unwatched,
+		Incidents: func() ([]incident.Incident, time.Time) {
+			t := p.advance()
+			return p.incidents.Incidents(t), t
+		},
+		Overview: func() ([]incident.Incident, time.Time) {
+			t := p.advance()
+			return p.incidents.Overview(t), t
+		},
+		Incident: func(id string) (incident.Incident, bool) { return p.incidents.Incident(p.advance(), id) },
+	}
 }
 
 // unwatched returns the resources that are not watched now, none before a replay has begun.

@@ -119,7 +119,7 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
 		}
-		all, asOf := find(clusters, &q)
+		all, asOf := find(clusters, &q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
 		answer := apiAnswer{AsOf: asOf.UTC(), Coverage: toAPICoverage(unwatchedOf(clusters, &q)), Incidents: make([]apiIncident, 0, len(all))}
 		for i := range all {
 			if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
@@ -142,7 +142,7 @@ func writeJSON(w http.ResponseWriter, status int, answer any) {
 
 func toAPI(x *found) apiIncident {
 	a := apiIncident{
-		ID: x.ID, Also: x.Also, Cluster: x.cluster, State: string(x.State), Start: x.Start.UTC(), End: timeOrNull(x.End),
+		ID: x.ID, Also: x.Also, Cluster: x.cluster.Name, State: string(x.State), Start: x.Start.UTC(), End: timeOrNull(x.End),
 		DurationSeconds: lasted(x).Seconds(), Cause: x.Cause.String(),
 		Verdict: x.Verdict.String(), Considered: []apiAnswered{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
 		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,

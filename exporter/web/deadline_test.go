@@ -16,7 +16,6 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
-	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
 const (
@@ -38,10 +37,7 @@ func (talkative) Gather() ([]*dto.MetricFamily, error) {
 // Clients that never read lose their places to others. The test waits for that, however slow the machine is.
 func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
-	cluster := Cluster{
-		Incidents: func() ([]incident.Incident, time.Time) { return []incident.Incident{long}, at(0) },
-		Unwatched: func() []watches.Watch { return nil },
-	}
+	cluster := clusterWith([]incident.Incident{long}, at(0))
 	handler, err := Handler(Pages{Metrics: metrics.NewPage(talkative{}), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{cluster}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 			view.Clusters = append(view.Clusters, c.Name)
 		}
 	}
-	all, asOf := find(clusters, &q)
+	all, asOf := find(clusters, &q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
 	// Each recording of several has a time of its own.
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = moment(asOf)
@@ -139,9 +139,17 @@ func (p *flapsPage) list(all []found) {
 		case len(p.Cards) == maxCards:
 			p.CardsLeftOut++
 		default:
-			p.Cards = append(p.Cards, cardOf(&shown[i], p.Detailed))
+			p.addCard(shown[i])
 		}
 	}
+}
+
+// addCard describes an incident. If newer ones have just taken its place, there is only the overview of it.
+func (p *flapsPage) addCard(x found) {
+	if full, ok := x.cluster.Incident(x.ID); ok {
+		x.Incident = &full
+	}
+	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
 }
 
 // title begins with what a reader of many tabs must know: how many incidents run, and that some may not be seen.

@@ -24,8 +24,7 @@ import (
 // several is a cluster with one running incident of a node and 119 of workloads that ended.
 func several(recorded bool) Cluster {
 	node, ended := lostNode("web").Incidents(at(60)), many(119).Incidents(at(6000))
-	c := clusterOf("", correlate.New(1), at(6000))
-	c.Incidents = func() ([]incident.Incident, time.Time) { return append(node, ended...), at(6000) }
+	c := clusterWith(append(node, ended...), at(6000))
 	c.Recorded = recorded
 	return c
 }
@@ -181,9 +180,7 @@ func TestCardsOfOngoingIncidents(t *testing.T) {
 		x.ID = fmt.Sprint(i)
 		storm = append(storm, x)
 	}
-	c := several(false)
-	c.Incidents = func() ([]incident.Incident, time.Time) { return storm, at(60) }
-	_, page := get(t, serverOf(t, c), "/flaps", nil)
+	_, page := get(t, serverOf(t, clusterWith(storm, at(60))), "/flaps", nil)
 	if strings.Count(page, "<article") != maxCards || !strings.Contains(page, "21 more ongoing incidents are only in the table.") {
 		t.Errorf("%d cards:\n%s", strings.Count(page, "<article"), page)
 	}
@@ -207,10 +204,8 @@ func TestNoElementsShareAnID(t *testing.T) {
 // A page is made from one copy of the incidents, also when a link of another replica is looked up by its subject.
 func TestIncidentsAreAskedForOnce(t *testing.T) {
 	asked := 0
-	c := clusterOf("", correlate.New(1), at(60))
-	inner := c.Incidents
-	c.Incidents = func() ([]incident.Incident, time.Time) { asked++; return inner() }
-	s := serverOf(t, c)
+	read := func() ([]incident.Incident, time.Time) { asked++; return nil, at(60) }
+	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched})
 	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
 		asked = 0
 		get(t, s, path, nil)

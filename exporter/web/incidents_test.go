@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +55,21 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
+// clusterWith is a cluster with these incidents.
+func clusterWith(all []incident.Incident, now time.Time) Cluster {
+	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
+	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Incident: func(id string) (incident.Incident, bool) {
+		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
+		return all[max(i, 0)], i >= 0
+	}}
+}
+
 func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watches.Watch) Cluster {
 	return Cluster{
-		Name: name, Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
+		Name:      name,
+		Incidents: func() ([]incident.Incident, time.Time) { return log.Incidents(now), now },
+		Overview:  func() ([]incident.Incident, time.Time) { return log.Overview(now), now },
+		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
 		Unwatched: func() []watches.Watch { return unwatched },
 	}
 }
@@ -298,7 +311,7 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))
-	path := linkOf(&found{asOf: at(100), Incident: &log.Incidents(at(100))[0]})
+	path := linkOf(&found{cluster: &Cluster{}, asOf: at(100), Incident: &log.Incidents(at(100))[0]})
 	elsewhere := regexp.MustCompile(`id=[^&]*`).ReplaceAllString(path, "id=0123456789abcdef")
 	for what, path := range map[string]string{"its own": path, "another's": elsewhere} {
 		if response, page := get(t, s, path, nil); response.StatusCode != 200 || !strings.Contains(page, "node-1") {

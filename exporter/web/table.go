@@ -41,7 +41,7 @@ func rowOf(x *found) row {
 }
 
 func headingOf(x *found) heading {
-	h := heading{found: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster, StateNote: stateNote(x), Since: moment(x.Start)}
+	h := heading{found: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster.Name, StateNote: stateNote(x), Since: moment(x.Start)}
 	if x.number > 0 {
 		h.Key += "-" + strconv.Itoa(x.number)
 	}
@@ -49,7 +49,7 @@ func headingOf(x *found) heading {
 	switch {
 	case !x.End.IsZero():
 		h.Lasted = "for " + length(lasted(x))
-	case x.recorded:
+	case x.cluster.Recorded:
 		h.Lasted = "for " + length(lasted(x)) + " so far"
 	}
 	return h
@@ -64,8 +64,8 @@ func linkOf(x *found) string {
 		link.Set("subject", subject)
 		link.Set("at", strconv.FormatInt(x.Start.Unix(), 10))
 	}
-	if x.cluster != "" {
-		link.Set("cluster", x.cluster)
+	if x.cluster.Name != "" {
+		link.Set("cluster", x.cluster.Name)
 	}
 	return "/flaps?" + link.Encode()
 }
@@ -75,11 +75,11 @@ func stateNote(x *found) string {
 	switch {
 	case x.State == incident.StatePending:
 		return "nothing is lost yet"
-	case x.State == incident.StateRunning && x.recorded:
+	case x.State == incident.StateRunning && x.cluster.Recorded:
 		return "as of " + timeAfter(x.Start, x.asOf)
 	case x.State == incident.StateRunning:
 		return "for " + length(lasted(x))
-	case x.recorded:
+	case x.cluster.Recorded:
 		return "at " + timeAfter(x.Start, x.End)
 	}
 	return length(x.asOf.Sub(x.End)) + " ago"

@@ -186,27 +186,32 @@ func (l *Log) sweep(t time.Time) {
 }
 
 // Incidents are copies of the incidents as of t: the running ones first, then the pending ones, and the newest first.
-func (l *Log) Incidents(t time.Time) []incident.Incident {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return l.records.Incidents()
+func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
+
+// Overview are the same without Evidence, Timeline, Numbers, Summary and Remedy, which cost most.
+func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
+
+// Incident is a copy of the incident with an ID as of t; ok reports whether there is one.
+func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
+	x = ask(l, t, func() incident.Incident {
+		x, ok = l.records.Incident(id)
+		return x
+	})
+	return x, ok
 }
 
 // Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that are over for good.
 func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return l.records.Standings(), l.records.Resolved()
+	all = ask(l, t, func() []incident.Standing {
+		resolved = l.records.Resolved()
+		return l.records.Standings()
+	})
+	return all, resolved
 }
 
 // RecommendedGracePeriod is the node monitor grace period to set as of t; 0 if there is none to recommend.
 func (l *Log) RecommendedGracePeriod(t time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return l.records.RecommendedGracePeriod()
+	return ask(l, t, l.records.RecommendedGracePeriod)
 }
 
 // Silences counts the silences of each node that had some as of t, by node, and by what was decided about them.
@@ -218,17 +223,15 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 }
 
 // Notices report what has happened to the incidents since they were last asked for, as of t.
-func (l *Log) Notices(t time.Time) []incident.Notice {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(t)
-	return l.records.Notices()
-}
+func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
 
 // LastNotices report the incidents whose end was not reported, as of t, when no more transitions will come.
-func (l *Log) LastNotices(t time.Time) []incident.Notice {
+func (l *Log) LastNotices(t time.Time) []incident.Notice { return ask(l, t, l.records.LastNotices) }
+
+// ask answers a question about the incidents as of t.
+func ask[T any](l *Log, t time.Time, question func() T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.advance(t)
-	return l.records.LastNotices()
+	return question()
 }

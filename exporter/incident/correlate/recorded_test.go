@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,12 @@ import (
 // recorded replays a recording and returns the incidents as of its end.
 func recorded(t *testing.T, name string) []incident.Incident {
 	t.Helper()
+	log, end := recordedLog(t, name)
+	return log.Incidents(end)
+}
+
+func recordedLog(t *testing.T, name string) (log *Log, end time.Time) {
+	t.Helper()
 	file, err := incidents.Files.Open(name + ".jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -24,9 +31,8 @@ func recorded(t *testing.T, name string) []incident.Incident {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := New(100)
+	log = New(100)
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
-	var end time.Time
 	for e, err := range reader.Events() {
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +42,30 @@ func recorded(t *testing.T, name string) []incident.Incident {
 	}
 	log.Observe(tracker.Advance(end)...)
 	log.Observe(tracker.Settle()...)
-	return log.Incidents(end)
+	return log, end
+}
+
+// An overview says the same of the incidents, without what describes one of them.
+func TestTheOverviewAgreesWithTheIncidents(t *testing.T) {
+	for _, name := range []string{"1-heartbeat-loss", "2-endpoints-reset", "3-control-plane-stall", "4-batch-upgrade", "5-tight-grace-period"} {
+		log, end := recordedLog(t, name)
+		full, overview := log.Incidents(end), log.Overview(end)
+		if len(full) == 0 || len(overview) != len(full) {
+			t.Fatalf("%s: %d incidents, the overview has %d", name, len(full), len(overview))
+		}
+		for i, x := range full {
+			if one, ok := log.Incident(end, x.ID); !ok || !reflect.DeepEqual(one, x) {
+				t.Errorf("%s: by its ID it is\n%+v\nwant\n%+v", name, one, x)
+			}
+			x.Evidence, x.EvidenceLeftOut, x.Timeline, x.SpansLeftOut, x.Numbers, x.Summary, x.Remedy = nil, 0, nil, 0, incident.Numbers{}, "", ""
+			if !reflect.DeepEqual(overview[i], x) {
+				t.Errorf("%s: the overview has\n%+v\nwant\n%+v", name, overview[i], x)
+			}
+		}
+		if x, ok := log.Incident(end, "none"); ok {
+			t.Errorf("%s: no ID is that of %+v", name, x)
+		}
+	}
 }
 
 // The five post-mortems that kubeflap was made for, each recorded on a real control plane.

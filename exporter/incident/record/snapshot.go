@@ -16,9 +16,27 @@ import (
 
 // Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
 func (s *Store) Incidents() []incident.Incident {
-	all, g := make([]incident.Incident, 0, len(s.shown)), s.gracePeriod()
-	for _, r := range s.shown {
-		all = append(all, s.snapshot(r, g))
+	g := s.gracePeriod()
+	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
+}
+
+// Overview are the same without Evidence, Timeline, Numbers, Summary and Remedy, which cost most.
+func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
+
+// Incident is a copy of the shown incident with an ID; ok reports whether there is one.
+func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
+	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id })
+	if i < 0 {
+		return incident.Incident{}, false
+	}
+	return s.snapshot(s.shown[i], s.gracePeriod()), true
+}
+
+func (s *Store) copies(of func(*Record) incident.Incident) []incident.Incident {
+	all := make([]incident.Incident, 0, len(s.shown))
+	// The newest are the last ones.
+	for _, r := range slices.Backward(s.shown) {
+		all = append(all, of(r))
 	}
 	slices.SortStableFunc(all, func(a, b incident.Incident) int {
 		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
@@ -38,13 +56,27 @@ func rank(s incident.State) int {
 
 // snapshot is a copy of an incident as of now. g is what decides about the grace period.
 func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
+	x := s.outline(r)
+	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
+	x.Timeline, x.SpansLeftOut = r.Timeline.Spans(x.End), r.Timeline.LeftOut()
+	x.Numbers = s.numbers(r, g)
+	if r.withdrawn {
+		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
+		return x
+	}
+	x.Summary = r.summary(&x)
+	x.Remedy = s.remedy(r, &x, g)
+	return x
+}
+
+// outline is a copy of an incident as of now without what Overview leaves out.
+func (s *Store) outline(r *Record) incident.Incident {
 	x := incident.Incident{
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.Namespace, Subject: r.Name,
 		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
 		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned, Evicted: r.Evicted,
-		Evidence: r.Evidence.Evidence(), EvidenceLeftOut: r.Evidence.LeftOut(), SpansLeftOut: r.Timeline.LeftOut(),
-		Services: r.servicesAsOf(s.now), Numbers: s.numbers(r, g),
+		Services: r.servicesAsOf(s.now), Decision: s.decide(r),
 	}
 	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
 		x.End = r.recovered
@@ -55,12 +87,8 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	for _, since := range r.Open.Outages {
 		x.OutageTime += max(s.now.Sub(since), 0)
 	}
-	x.Timeline = r.Timeline.Spans(x.End)
-	x.Decision = s.decide(r)
-	x.Summary = r.summary(&x)
-	x.Remedy = s.remedy(r, &x, g)
 	if r.withdrawn {
-		x.Withdrawn, x.Summary, x.Remedy = watchWasLate, r.withdrawnSummary(), withdrawnRemedy
+		x.Withdrawn = watchWasLate
 	}
 	return x
 }
