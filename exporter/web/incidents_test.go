@@ -130,6 +130,15 @@ func TestFiltersOfTheURL(t *testing.T) {
 	}
 }
 
+// Links of dashboards and alerts have the cluster's name in Prometheus. A kubeflap that watches a single cluster does not know that name.
+func TestAnUnnamedClusterHasAnyName(t *testing.T) {
+	s := serverOf(t, clusterOf("", lostNode("web"), at(60), brokenWatches("timeout", 10, event.KindLease)...))
+	_, body := get(t, s, "/api/v1/incidents?cluster=eu&node=node-1", nil)
+	if strings.Count(body, `"id": `) != 1 || strings.Count(body, `"resource": "leases"`) != 1 {
+		t.Errorf("the incident or the unwatched resource is missing in\n%s", body)
+	}
+}
+
 func TestAnIDShowsOneIncidentWithItsEvidence(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(60)))

@@ -23,7 +23,7 @@ type unwatched struct {
 func unwatchedOf(clusters []Cluster, q *query.Query) []unwatched {
 	var all []unwatched
 	for _, c := range clusters {
-		if q.Cluster != "" && q.Cluster != c.Name {
+		if !q.MatchesCluster(c.Name) {
 			continue
 		}
 		for _, w := range c.Unwatched() {

@@ -214,9 +214,11 @@ func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
 	}
 }
 
+// A row's link takes the row's cluster: the filter may have several.
 func TestLinksLeadSomewhere(t *testing.T) {
 	var (
-		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&\$\{cluster:queryparam\}(&var-\w+=\$\{[\w.]+\})*$`)
+		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&var-cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&var-(node|namespace|service)=\$\{(__field\.labels|__data\.fields)\.\w+\})+$`)
+		toRow       = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps\?cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&(namespace|service|node|from|to)=\$\{[\w.:]+\})+$`)
 		toPage      = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps(\?((namespace|service|node|from|to)=\$\{[\w.:]+\}&?)+)?$`)
 	)
 	all := dashboards(t)
@@ -228,10 +230,15 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		if first := d.Links[0]; first.Type != "dashboards" || !slices.Equal(first.Tags, []string{"kubeflap"}) || !first.KeepTime || !first.IncludeVars {
 			t.Errorf("%s: the first link is not the drop-down of all dashboards with their time and variables", d.File)
 		}
-		for _, l := range append(d.Links[1:], linksOf(t, d)...) {
+		for _, l := range d.Links[1:] {
+			if !toPage.MatchString(l.URL) {
+				t.Errorf("%s: link %s does not lead to the page", d.File, l.URL)
+			}
+		}
+		for _, l := range linksOf(t, d) {
 			match := toDashboard.FindStringSubmatch(l.URL)
-			if !toPage.MatchString(l.URL) && (match == nil || !uids[match[1]]) {
-				t.Errorf("%s: link %s leads neither to a dashboard nor to the page", d.File, l.URL)
+			if !toRow.MatchString(l.URL) && (match == nil || !uids[match[1]]) {
+				t.Errorf("%s: link %s leads neither to a dashboard nor to the page, with the cluster of its row", d.File, l.URL)
 			}
 		}
 	}

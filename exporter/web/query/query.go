@@ -120,11 +120,17 @@ func (q *Query) MatchesVerdict(x *incident.Incident) bool {
 	return q.Verdict == "" || q.Verdict == x.Verdict.String()
 }
 
+// MatchesCluster reports whether the query selects a cluster. One that has no name matches: kubeflap does not know how others, such as
+// the links of a dashboard, call the only cluster that it watches.
+func (q *Query) MatchesCluster(name string) bool {
+	return q.Cluster == "" || name == "" || q.Cluster == name
+}
+
 // MatchesSubject reports whether the query selects an incident, whatever its state and its verdict are. An incident whose list of
 // nodes or Services is truncated matches: the rest may contain the name.
 func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	switch {
-	case q.Cluster != "" && q.Cluster != cluster:
+	case !q.MatchesCluster(cluster):
 		return false
 	case q.ID != "" && q.ID != x.ID && !slices.Contains(x.Also, q.ID):
 		return false
