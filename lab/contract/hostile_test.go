@@ -1,9 +1,11 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +26,7 @@ func TestHostileLabelsInAnnotations(t *testing.T) {
 			values[l] = hostile
 		}
 		for name, text := range r.Annotations {
-			got := expand(t, text, values)
+			got := expand(t, text, values, map[string]string{"cluster": "outer"})
 			if strings.HasSuffix(name, "_url") {
 				checkHostileLink(t, r.Alert+", "+name, got, hostile)
 			}
@@ -32,10 +34,46 @@ func TestHostileLabelsInAnnotations(t *testing.T) {
 	}
 }
 
+// A Prometheus of one cluster knows its name by external_labels alone: no series has it. Texts and dashboards name it all the same, while queries do
+// not ask for it. A cluster that series have is another one.
+func TestClusterOfExternalLabels(t *testing.T) {
+	for _, r := range alerts(t) {
+		for _, own := range []string{"", "inner"} {
+			values, want := map[string]string{"cluster": own}, cmp.Or(own, "outer")
+			text := expand(t, r.Annotations["description"], values, map[string]string{"cluster": "outer"})
+			if !strings.Contains(text, "cluster "+want) {
+				t.Errorf("%s: the cluster %s is not in %s", r.Alert, want, text)
+			}
+			link := expand(t, r.Annotations["dashboard_url"], values, map[string]string{"cluster": "outer"})
+			if !strings.Contains(link, "var-cluster="+want) {
+				t.Errorf("%s: the cluster %s is not in %s", r.Alert, want, link)
+			}
+		}
+	}
+}
+
+// The link to the page shows what was ongoing in the hour before the alert, and shortly after.
+func TestTimesOfTheIncidents(t *testing.T) {
+	for _, r := range alerts(t) {
+		now := model.Now().Time()
+		u, err := url.Parse(expand(t, r.Annotations["page_url"], map[string]string{}, nil))
+		if err != nil {
+			t.Errorf("%s: %v", r.Alert, err)
+			continue
+		}
+		for name, want := range map[string]time.Time{"from": now.Add(-time.Hour), "to": now.Add(10 * time.Minute)} {
+			seconds, err := strconv.ParseInt(u.Query().Get(name), 10, 64)
+			if got := time.Unix(seconds, 0); err != nil || got.Sub(want).Abs() > 5*time.Second {
+				t.Errorf("%s: %s is %s in %s, want %s", r.Alert, name, got, u, want)
+			}
+		}
+	}
+}
+
 // expand writes an annotation as Prometheus does. Each query that it makes must be one that matches the labels as they are.
-func expand(t *testing.T, text string, values map[string]string) string {
+func expand(t *testing.T, text string, values, external map[string]string) string {
 	t.Helper()
-	query := func(_ context.Context, q string, _ time.Time) (promql.Vector, error) {
+	query := func(_ context.Context, q string, at time.Time) (promql.Vector, error) {
 		expr, err := ParseExpr(q)
 		if err != nil {
 			t.Errorf("a label breaks the query %s: %v", q, err)
@@ -56,10 +94,17 @@ func expand(t *testing.T, text string, values map[string]string) string {
 			}
 			return nil
 		})
+		if b, ok := expr.(*parser.BinaryExpr); ok && b.LHS.String() == "time()" {
+			by := b.RHS.(*parser.NumberLiteral).Val
+			if b.Op == parser.SUB {
+				by = -by
+			}
+			return promql.Vector{{F: float64(at.Unix()) + by, Metric: labels.EmptyLabels()}}, nil
+		}
 		return promql.Vector{{F: 1, Metric: labels.EmptyLabels()}}, nil
 	}
-	data := template.AlertTemplateData(values, nil, "", promql.Sample{F: 1})
-	const variables = "{{$labels := .Labels}}{{$value := .Value}}"
+	data := template.AlertTemplateData(values, external, "", promql.Sample{F: 1})
+	const variables = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$value := .Value}}"
 	got, err := template.NewTemplateExpander(t.Context(), variables+text, "annotation", data, model.Now(), query, &url.URL{}, nil).Expand()
 	if err != nil {
 		t.Error(err)
@@ -79,7 +124,7 @@ func checkHostileLink(t *testing.T, what, link, hostile string) {
 		t.Errorf("%s leads to %s, %v", what, link, err)
 	}
 	for name, values := range query {
-		if name != "cause" && !slices.Equal(values, []string{hostile}) {
+		if name != "cause" && name != "from" && name != "to" && !slices.Equal(values, []string{hostile}) {
 			t.Errorf("%s: %s is %q", what, name, values)
 		}
 	}

@@ -186,7 +186,7 @@ func TestAnnotations(t *testing.T) {
 		if s := a["summary"]; strings.Contains(s, "{{") || !strings.HasSuffix(s, ".") {
 			t.Errorf("%s: the summary is no fixed sentence: %q", r.Alert, s)
 		}
-		for _, part := range []string{"$labels.cluster", "Cause: ", "Remedy: "} {
+		for _, part := range []string{"$externalLabels.cluster", "Cause: ", "Remedy: "} {
 			if !strings.Contains(a["description"], part) {
 				t.Errorf("%s: the description has no %q", r.Alert, part)
 			}
@@ -242,6 +242,9 @@ func checkDashboard(t *testing.T, r *Rule) {
 	uids := []string{"/d/kubeflap-overview", "/d/kubeflap-service", "/d/kubeflap-node", "/d/kubeflap-self"}
 	if u.Host != "grafana.example.com" || !slices.Contains(uids, u.Path) {
 		t.Errorf("%s: dashboard_url is %s", r.Alert, u)
+	}
+	if u.Path == "/d/kubeflap-service" && !slices.Contains(r.Labels, "service") {
+		t.Errorf("%s: its dashboard_url leads to any Service of the namespace", r.Alert)
 	}
 	for _, l := range []string{"cluster", "namespace", "service", "node"} {
 		if got := u.Query().Has("var-" + l); got != isOfTheObject(r, l) {
