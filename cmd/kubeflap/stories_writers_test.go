@@ -1,6 +1,11 @@
 package main
 
-import "github.com/kubeflap/kubeflap/exporter/event"
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
 
 // extra is a slice with a dead address that somebody keeps beside the selector of Service shop/web, from a second on.
 func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
@@ -36,6 +41,91 @@ func firstNotReady(all []event.Address) []event.Address {
 }
 
 func asItWas(all []event.Address) []event.Address { return all }
+
+// deletesService deletes a Service at a second, and its objects soon after.
+func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
+	return s.at(second, func() {
+		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })
+		s.tell(event.Deleted, &v.Service)
+		s.in(time.Second, func() {
+			for _, o := range v.objects() {
+				s.tell(event.Deleted, o)
+			}
+		})
+	})
+}
+
+// storiesOfConflicts are about the ends of selector conflicts.
+func storiesOfConflicts() (stories []scenario) {
+	const (
+		never   = "node node_rebooted shared_path controller_manager grace_period planned undecided service_spec update_in_place workload foreign_writer"
+		had     = "Service shop/kube-scheduler had a selector that matched no pod, so the endpoints controller removed its manually managed addresses; "
+		verdict = "endpoints_controller shop/kube-scheduler"
+	)
+	conflict := func(c *fakeCluster) *fakeService {
+		v := c.manual("kube-scheduler", true)
+		c.write(60, v, "192.168.10.1", "192.168.10.2")
+		return v
+	}
+	for _, x := range []struct {
+		name            string
+		then            func(c *fakeCluster, v *fakeService)
+		evidence, lacks []string
+	}{
+		{
+			"the Service is deleted", func(c *fakeCluster, v *fakeService) { c.overwrite(480, v).deletesService(600, v) },
+			[]string{had + "the Service was deleted.", "Nothing is left to do. If you create the Service again"},
+			[]string{"back", "Remove the selector", "resolved"},
+		},
+		{
+			"the Service is deleted before the Endpoints are overwritten", func(c *fakeCluster, v *fakeService) { c.deletesService(600, v) },
+			[]string{"Service shop/kube-scheduler had manually managed addresses, and a selector that matched no pod; the Service was deleted."},
+			[]string{"will remove", "back"},
+		},
+		{
+			"the operator removes the selector", func(c *fakeCluster, v *fakeService) {
+				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+			},
+			[]string{had + "they are not back.", "the selector conflict is resolved"},
+			[]string{"they are back"},
+		},
+		{
+			"the operator removes the selector in time", func(c *fakeCluster, v *fakeService) {
+				c.at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) })
+			},
+			[]string{"Service shop/kube-scheduler had manually managed addresses, and a selector that matched no pod; no Service lost a ready address."},
+			[]string{"will remove", "back"},
+		},
+		{
+			"the operator removes the selector and writes the Endpoints", func(c *fakeCluster, v *fakeService) {
+				c.overwrite(480, v).at(600, func() { v.Selector = nil; c.tell(event.Modified, &v.Service) }).write(630, v, "192.168.10.1", "192.168.10.2")
+				mirror := event.EndpointSlice{
+					Meta: metaOf("slice", "shop", "kube-scheduler-mirror"), Service: "kube-scheduler", ManagedBy: "endpointslicemirroring-controller.k8s.io",
+					Writer: "kube-controller-manager", Addresses: byHand("192.168.10.1", "192.168.10.2"),
+				}
+				c.at(631, func() { c.others = append(c.others, &mirror); c.tell(event.Added, &mirror) })
+			},
+			[]string{had + "they are back."},
+			[]string{"they are not back"},
+		},
+	} {
+		stories = append(stories, scenario{
+			name:    "manual Endpoints beside a selector: " + x.name,
+			cluster: func() *fakeCluster { c := newFakeCluster(3); x.then(c, conflict(c)); return c },
+			harm:    60, asked: []asked{{70, verdict}, {490, verdict}, {610, verdict}, {800, verdict}},
+			never: never, evidence: x.evidence, lacks: x.lacks, over: true,
+		})
+	}
+	return append(stories, scenario{
+		name: "somebody keeps a slice beside the selector of a Service that is deleted",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			return c.remove(602, c.extra(300)).deletesService(600, c.web())
+		},
+		harm: 300, asked: []asked{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
+		evidence: []string{"neither Kubernetes nor a known manager wrote; the Service was deleted.", "Nothing is left to do."}, lacks: []string{"lost"}, over: true,
+	})
+}
 
 // storiesOfWriters are about those who write addresses beside the controllers, and about what ends that.
 func storiesOfWriters() []scenario {

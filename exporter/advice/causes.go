@@ -95,6 +95,8 @@ type Affected struct {
 	Namespace, Name string
 	// Pending: no address is lost yet.
 	Pending bool
+	// Resolved: a selector that matched no pod is gone, or matches pods. ServiceGone: the Service was deleted.
+	Resolved, ServiceGone bool
 	// Withdrawn: somebody took addresses of pods out of Endpoints that a controller keeps.
 	Withdrawn bool
 	// Gone: addresses that were written beside the selector are there no more.
@@ -117,7 +119,12 @@ func (a Affected) Happened() string {
 	if a.Gone {
 		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")
 	}
-	if a.Pending && text.pending != "" {
+	switch {
+	case a.Resolved && a.Pending:
+		return a.fill("Service {name} had manually managed addresses, and a selector that matched no pod")
+	case a.Resolved:
+		return a.fill("Service {name} had a selector that matched no pod, so the endpoints controller removed its manually managed addresses")
+	case a.Pending && text.pending != "":
 		return a.fill(text.pending)
 	}
 	return a.fill(text.happened)
@@ -127,6 +134,10 @@ func (a Affected) Happened() string {
 func (a Affected) Remedy() string {
 	text := causeTexts[a.Cause]
 	switch {
+	case a.ServiceGone && a.Cause == cause.EndpointsReset:
+		return "Nothing is left to do. If you create the Service again and manage its addresses manually, leave out the selector."
+	case a.ServiceGone:
+		return "Nothing is left to do."
 	case a.Contested:
 		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Withdrawn:

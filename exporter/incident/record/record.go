@@ -29,12 +29,15 @@ type Record struct {
 	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
-	// ConflictSpan and RemovedSpan last while Open.Conflict and Open.Removed are true, ForeignSpan while Open.Foreign has objects.
+	// ConflictSpan lasts while Open.Conflict is true, RemovedSpan while Removed is true as well, ForeignSpan while Open.Foreign has objects.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
 	// Writers are who writes the addresses of a Service beside those who should; empty if that was not seen. Contested: two of them undo each
 	// other's changes. Foreign: addresses were written beside the selector. Withdrawn: addresses of pods were taken out of Endpoints.
 	Writers                       string
 	Contested, Foreign, Withdrawn bool
+	// Conflicted: the Service had a selector and manually managed addresses. Removed: these were removed and are not back. ServiceGone: the Service
+	// was deleted.
+	Conflicted, Removed, ServiceGone bool
 
 	id    string
 	also  []string
@@ -69,8 +72,6 @@ type Open struct {
 	Conflict bool
 	// Foreign are the objects with foreign addresses beside the selector, Withdrawn those that lack addresses which somebody took out.
 	Foreign, Withdrawn map[string]struct{}
-	// Removed: the manually managed addresses were removed and are not back.
-	Removed bool
 }
 
 // AddressKey identifies an address of a Service.
@@ -136,12 +137,13 @@ func (r *Record) Ongoing() bool {
 
 // lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
 // Without a conflict, as beside pods that match the selector, nobody waits for them.
-func (r *Record) lacksAddresses() bool { return r.Open.Removed && r.Open.Conflict }
+func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
 // affected is what happened to a workload or a Service, for its words.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
+	a.Resolved, a.ServiceGone = r.Conflicted && !r.Open.Conflict, r.ServiceGone
 	return a
 }
 

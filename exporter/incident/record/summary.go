@@ -140,8 +140,12 @@ func (r *Record) noLossText(x *incident.Incident) string {
 	switch {
 	case r.lacksAddresses():
 		return "it has none now"
+	case r.ServiceGone:
+		return "the Service was deleted"
 	case r.Resets > 0 && x.State == incident.StatePending:
 		return "they are back, but will be removed again"
+	case r.Removed:
+		return "they are not back"
 	case r.Resets > 0 && r.Cause == cause.EndpointsReset:
 		return "they are back"
 	case x.State == incident.StatePending:

@@ -18,10 +18,28 @@ type Writers struct{ records *record.Store }
 // New makes writers that keep their incidents in a store.
 func New(records *record.Store) Writers { return Writers{records} }
 
-// ServiceRemoved takes in that the Service was deleted.
+// ServiceRemoved takes in that the Service was deleted. Nobody waits for its addresses, nor for others to remove theirs.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
-	l.serviceForeignEnded(x.Service, x.Time)
-	l.ConflictEnded(x.Service, x.Time)
+	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
+		r := l.records.Find(s, x.Time)
+		if r == nil {
+			continue
+		}
+		r.ServiceGone = true
+		clear(r.Open.Foreign)
+		clear(r.Open.Withdrawn)
+		r.ForeignSpan = r.ForeignSpan.End(x.Time)
+		endConflict(r, x.Time)
+		r.Evidence.Add(evidence.Entry{Kind: evidence.ServiceRemoved, Time: x.Time, Service: x.Service})
+		l.records.Touch(r, x.Time)
+	}
+}
+
+// begin returns the incident of a Service that exists.
+func (l Writers) begin(s record.Subject, t time.Time, trigger uint64) *record.Record {
+	r := l.records.Begin(s, t, trigger)
+	r.ServiceGone = false
+	return r
 }
 
 // selectorConflict is the subject of a Service with a selector and manually managed addresses.
@@ -31,8 +49,11 @@ func selectorConflict(x transition.Service) record.Subject {
 
 // Conflict takes in that the Service has a selector and manually managed addresses, or had them.
 func (l Writers) Conflict(x transition.SelectorConflict) {
-	r := l.records.Begin(selectorConflict(x.Service), x.Time, x.Trigger)
-	r.Open.Conflict = true
+	r := l.begin(selectorConflict(x.Service), x.Time, x.Trigger)
+	r.Open.Conflict, r.Conflicted = true, true
+	if x.Count > 0 {
+		Restore(r, x.Time)
+	}
 	r.EffectOn(x.Service)
 	kind := evidence.SelectorConflict
 	if x.Overwritten {
@@ -51,11 +72,15 @@ func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	if r == nil || !r.Open.Conflict {
 		return
 	}
-	r.Open.Conflict = false
-	Restore(r, t)
-	r.ConflictSpan = r.ConflictSpan.End(t)
+	endConflict(r, t)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.SelectorConflictEnded, Time: t, Service: x})
 	l.records.Touch(r, t)
+}
+
+// endConflict notes that nobody waits for removed addresses any more. They need not be back.
+func endConflict(r *record.Record, t time.Time) {
+	r.Open.Conflict = false
+	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
 }
 
 // EndpointsReset takes in that all manually managed addresses were removed.
@@ -64,7 +89,7 @@ func (l Writers) EndpointsReset(x transition.EndpointsReset) {
 	if x.BySelector {
 		s = selectorConflict(x.Service)
 	}
-	r := l.records.Begin(s, x.Time, x.Trigger)
+	r := l.begin(s, x.Time, x.Trigger)
 	l.records.Show(r)
 	r.Resets++
 	r.EffectOn(x.Service)
@@ -77,8 +102,8 @@ func (l Writers) EndpointsReset(x transition.EndpointsReset) {
 
 // cleared notes that the manually managed addresses are gone.
 func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
-	if !r.Open.Removed {
-		r.Open.Removed = true
+	if !r.Removed || r.RemovedSpan == nil {
+		r.Removed = true
 		r.RemovedSpan = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, t)
 	}
 }
@@ -94,7 +119,7 @@ func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 // Restored takes in that a Service has a ready address. It returns the incident whose addresses are back, nil if there is none.
 func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 	r := l.records.Find(selectorConflict(x), t)
-	if r == nil || !r.Open.Removed {
+	if r == nil || !r.Removed {
 		return nil
 	}
 	Restore(r, t)
@@ -104,6 +129,6 @@ func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 
 // Restore notes that the removed addresses are back, or not wanted any more.
 func Restore(r *record.Record, t time.Time) {
-	r.Open.Removed = false
+	r.Removed = false
 	r.RemovedSpan = r.RemovedSpan.End(t)
 }

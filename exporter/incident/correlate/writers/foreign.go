@@ -2,8 +2,6 @@ package writers
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -20,7 +18,7 @@ func foreignWriter(x transition.Service) record.Subject {
 
 // ForeignAddresses takes in that an object has addresses beside the selector. They get traffic, if they are ready, whether an address is lost or not.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
-	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
 	if len(r.Open.Foreign) == 0 {
@@ -54,7 +52,7 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 // Withdrawn takes in that somebody took ready addresses of pods out of Endpoints. It is told even if kubeflap reads the addresses from
 // EndpointSlices: who reads Endpoints has lost them.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
-	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
 	r.Open.Withdrawn[x.Object], r.Withdrawn = struct{}{}, true
@@ -79,21 +77,9 @@ func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.T
 	l.records.Touch(r, t)
 }
 
-// serviceForeignEnded takes in that the Service was deleted.
-func (l Writers) serviceForeignEnded(x transition.Service, t time.Time) {
-	if r := l.records.Find(foreignWriter(x), t); r != nil {
-		for _, object := range slices.Sorted(maps.Keys(r.Open.Foreign)) {
-			l.ForeignEnded(x, object, t)
-		}
-		for _, object := range slices.Sorted(maps.Keys(r.Open.Withdrawn)) {
-			l.WithdrawnReturned(x, object, t)
-		}
-	}
-}
-
 // Contested takes in that two writers undo each other's changes of a Service without a selector.
 func (l Writers) Contested(x transition.AddressesContested) {
-	r := l.records.Begin(foreignWriter(x.Service), x.Time, x.Trigger)
+	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
 	r.Writers, r.Contested = fmt.Sprintf("%s and %s undo each other's changes of %s", x.Writers[0], x.Writers[1], x.Object), true
