@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -43,10 +42,8 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. After an interrupt, it advises on what it has seen so far.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
-	cmd.Flag("url", "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.").StringVar(&a.remote.url)
-	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
-		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&a.remote.config)
-	cmd.Flag("url.cluster", "The cluster to advise on, if the kubeflap at --url serves several.").StringVar(&a.remote.cluster)
+	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.",
+		"The cluster to advise on, if the kubeflap at --url serves several.")
 	cmd.Flag("output", "Output format.").Default("text").EnumVar(&a.output, "text", "json")
 	a.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
@@ -67,10 +64,7 @@ func (a *adviser) validate() error {
 	case a.remote.url != "" && *a.tracker != trackerDefaults():
 		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them at the kubeflap there")
 	}
-	if parsed, err := url.Parse(a.remote.url); a.remote.url != "" && (err != nil || parsed.Host == "") {
-		return fmt.Errorf("--url: %q is not a URL such as http://host:9969", a.remote.url)
-	}
-	return nil
+	return a.remote.validate()
 }
 
 func (a *adviser) advise(p program) error {
@@ -110,7 +104,7 @@ func makePrintable(families []*dto.MetricFamily) {
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":
-		families, err = a.remote.read(p.ctx)
+		families, err = a.remote.readMetrics(p.ctx)
 		return families, "the kubeflap at --url", err
 	case a.recording != "":
 		families, err = readRecording(p.ctx, a.recording, a.tracker.settings())

@@ -237,27 +237,28 @@ func TestInterruptedAdviceSaysSo(t *testing.T) {
 	}
 }
 
-// shown matches a file of testdata in docs/advise.md: a block below its name.
+// shown matches a file of testdata in a page: a block below its name.
 func shown() *regexp.Regexp {
 	return regexp.MustCompile("(?s)<!-- (testdata/\\S+) -->\n```(\\w+)\n.*?```")
 }
 
-// docs/advise.md shows the real output for recorded incidents.
-func TestDocumentedAdviceIsReal(t *testing.T) {
-	const path = "../../docs/advise.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(shown().FindAll(page, -1)); n != 2 {
-		t.Errorf("%d outputs are shown, want 2", n)
-	}
-	golden(t, path, shown().ReplaceAllStringFunc(string(page), func(block string) string {
-		parts := shown().FindStringSubmatch(block)
-		output, err := os.ReadFile(parts[1])
+// The pages show the real output for recorded incidents.
+func TestDocumentedOutputIsReal(t *testing.T) {
+	for path, outputs := range map[string]int{"../../docs/advise.md": 2, "../../docs/terminal.md": 2} {
+		page, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("<!-- %s -->\n```%s\n%s```", parts[1], parts[2], output)
-	}))
+		if n := len(shown().FindAll(page, -1)); n != outputs {
+			t.Errorf("%s shows %d outputs, want %d", path, n, outputs)
+		}
+		golden(t, path, shown().ReplaceAllStringFunc(string(page), func(block string) string {
+			parts := shown().FindStringSubmatch(block)
+			output, err := os.ReadFile(parts[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("<!-- %s -->\n```%s\n%s```", parts[1], parts[2], output)
+		}))
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,5 +19,27 @@ func TestKnownManagersCanBeRepeated(t *testing.T) {
 	}
 	if got := f.settings().KnownManagers; !slices.Equal(got, []string{"a.example.com", "b"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestArgumentsAsKubectlTakesThem(t *testing.T) {
+	app := kingpin.New("kubeflap", "")
+	app.Command("run", "").Default()
+	app.Command("watch", "")
+	for given, want := range map[string]string{
+		"":                                "",
+		"watch -n shop":                   "watch -n shop",
+		"--context prod watch":            "watch --context prod",
+		"--context=prod -n shop watch -v": "watch --context=prod -n shop -v",
+		"--user watch":                    "--user watch",
+		"--user watch watch":              "watch --user watch",
+		"-n=shop -o=json":                 "-nshop -ojson",
+		"--log.level debug":               "--log.level debug",
+		"file watch":                      "file watch",
+		"run --title x=y -":               "run --title x=y -",
+	} {
+		if got := strings.Join(likeKubectl(app, strings.Fields(given)), " "); got != want {
+			t.Errorf("%s becomes %s, want %s", given, got, want)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func run(args []string, out, errOut io.Writer) int {
 	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerReplay, registerRecord, registerDemo, registerAdvise,
+		registerRun, registerIncidents, registerReplay, registerRecord, registerDemo, registerAdvise,
 	} {
 		name, c := register(app)
 		commands[name] = c
@@ -61,6 +61,7 @@ func run(args []string, out, errOut io.Writer) int {
 	logging := &promslog.Config{Writer: errOut}
 	promslogflag.AddFlags(app, logging)
 
+	args = likeKubectl(app, args)
 	name, err := app.Parse(args)
 	switch {
 	case done:

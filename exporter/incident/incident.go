@@ -75,6 +75,15 @@ type Incident struct {
 	Withdrawn string
 }
 
+// Lasted is how long the incident lasted, or has lasted at a time.
+func (x *Incident) Lasted(asOf time.Time) time.Duration {
+	end := x.End
+	if end.IsZero() {
+		end = asOf
+	}
+	return max(end.Sub(x.Start), 0)
+}
+
 // Standing is what readers of metrics need of an incident.
 type Standing struct {
 	Scope   Scope

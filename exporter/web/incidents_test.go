@@ -26,6 +26,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -242,7 +243,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 			}
 		}
 		_, text := get(t, s, "/api/v1/incidents?cause=node_heartbeat_lost", nil)
-		var answer apiAnswer
+		var answer api.Answer
 		if err := json.Unmarshal([]byte(text), &answer); err != nil || !utf8.ValidString(text) || strings.ContainsAny(text, "<>\x1b\x00") {
 			t.Errorf("the API answers %v:\n%q", err, text)
 		}

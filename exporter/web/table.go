@@ -48,9 +48,9 @@ func headingOf(x *found) heading {
 	h.Kind, h.Name = subjectOf(x)
 	switch {
 	case !x.End.IsZero():
-		h.Lasted = "for " + length(lasted(x))
+		h.Lasted = "for " + length(x.Lasted(x.asOf))
 	case x.cluster.Recorded:
-		h.Lasted = "for " + length(lasted(x)) + " so far"
+		h.Lasted = "for " + length(x.Lasted(x.asOf)) + " so far"
 	}
 	return h
 }
@@ -78,7 +78,7 @@ func stateNote(x *found) string {
 	case x.State == incident.StateRunning && x.cluster.Recorded:
 		return "as of " + timeAfter(x.Start, x.asOf)
 	case x.State == incident.StateRunning:
-		return "for " + length(lasted(x))
+		return "for " + length(x.Lasted(x.asOf))
 	case x.cluster.Recorded:
 		return "at " + timeAfter(x.Start, x.End)
 	}

@@ -38,7 +38,7 @@ func startRuntime(socket string, node int) (*Runtime, error) {
 	return r, nil
 }
 
-// RunPodSandbox gives each pod an IPv4 and an IPv6 address of its own.
+// RunPodSandbox gives each pod an IPv4 and an IPv6 address of its own, unless it uses the node's network: then the kubelet gives it the node's.
 func (r *Runtime) RunPodSandbox(ctx context.Context, request *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
 	answer, err := r.RemoteRuntime.RunPodSandbox(ctx, request)
 	if err != nil {
@@ -46,6 +46,10 @@ func (r *Runtime) RunPodSandbox(ctx context.Context, request *runtimeapi.RunPodS
 	}
 	r.RuntimeService.Lock()
 	defer r.RuntimeService.Unlock()
+	if request.GetConfig().GetLinux().GetSecurityContext().GetNamespaceOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE {
+		r.RuntimeService.Sandboxes[answer.PodSandboxId].Network = &runtimeapi.PodSandboxNetworkStatus{}
+		return answer, nil
+	}
 	r.pods++
 	r.RuntimeService.Sandboxes[answer.PodSandboxId].Network = &runtimeapi.PodSandboxNetworkStatus{
 		Ip:            fmt.Sprintf("10.%d.%d.%d", 100+r.node, r.pods/250, 1+r.pods%250),

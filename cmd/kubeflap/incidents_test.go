@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// serveIncidents serves the pages of a replay at its end.
+func serveIncidents(t *testing.T, files ...string) string {
+	t.Helper()
+	recordings, err := openRecordings(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReplay(recordings, 0, trackerSettings(), silent)
+	if err := r.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pages := web.Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: r.unready}
+	for i, pipeline := range r.pipelines {
+		pages.Clusters = append(pages.Clusters, pipeline.cluster(recordings[i].cluster))
+	}
+	handler, err := web.Handler(pages, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// The lab runs the same commands against a kubeflap in a cluster, through the API server.
+func TestIncidentsOfARunningKubeflap(t *testing.T) {
+	one := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
+	all := serveIncidents(t, recorded(t)...)
+	id := regexp.MustCompile(`[0-9a-f]{16}`).FindString(must(t, "incidents", "--url", one, "-o", "wide"))
+	for name, args := range map[string][]string{
+		"one": {"--url", one}, "full": {"--url", one + "/", id[:8]}, "wide": {"--url", one, "--output=wide"},
+		"yaml": {"--url", one + api.Path, "-o", "yaml", id},
+		"all":  {"--url", all}, "stall": {"--url", all, "--url.cluster=3-control-plane-stall", "--output=wide"},
+	} {
+		golden(t, "testdata/incidents/"+name+".txt", must(t, append([]string{"incidents"}, args...)...))
+	}
+}
+
+// must runs a command that must succeed and say nothing but its output.
+func must(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, errOut := kubeflap(t, args...)
+	if status != 0 || errOut != "" {
+		t.Fatalf("%q: status %d: %s", args, status, errOut)
+	}
+	return out
+}
+
+func TestIncidentsAsDocumentsAreWhatTheAPIAnswers(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
+	response, err := http.Get(url + api.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want api.Answer
+	if err := json.NewDecoder(response.Body).Decode(&want); err != nil {
+		t.Fatal(err)
+	}
+	decoders := map[string]func(text []byte, into any) error{
+		"json": json.Unmarshal,
+		"yaml": func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) },
+	}
+	for format, decode := range decoders {
+		var all api.Answer
+		if err := decode([]byte(must(t, "incidents", "--url", url, "-o", format)), &all); err != nil {
+			t.Fatal(err)
+		}
+		equalJSON(t, format, all, want)
+		for _, x := range want.Incidents {
+			var got api.Incident
+			if err := decode([]byte(must(t, "incidents", x.ID, "--url", url, "-o", format)), &got); err != nil {
+				t.Fatal(err)
+			}
+			equalJSON(t, format+" of "+x.ID, got, x)
+		}
+	}
+}
+
+func equalJSON(t *testing.T, what string, got, want any) {
+	t.Helper()
+	a, errA := json.Marshal(got)
+	b, errB := json.Marshal(want)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("%s is\n%s\nwant\n%s", what, a, b)
+	}
+}
+
+func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
+	status, out, errOut := kubeflap(t, "incidents", "--url", url, "-n", "other")
+	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other.\n" {
+		t.Errorf("status %d: %s%s", status, out, errOut)
+	}
+	blind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[{"resource":"leases","since":"2026-03-01T11:59:00Z","reason":"\u001b[31mforbidden"}]},"incidents":[]}`))
+	}))
+	defer blind.Close()
+	status, out, errOut = kubeflap(t, "incidents", "--url", blind.URL)
+	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents.\n"
+	if status != 0 || out != "" || errOut != want {
+		t.Errorf("status %d: %s%s", status, out, errOut)
+	}
+}
+
+func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
+	kubeconfig := kubeconfigOfTwo(t)
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	defer page.Close()
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		names  string
+	}{
+		{"a context for a URL", []string{"--url", url, "--context=near"}, 2, "do not apply to --url"},
+		{"a Service for a URL", []string{"--url", url, "--service=a/b"}, 2, "do not apply to --url"},
+		{"settings of a URL without one", []string{"--url.config=x"}, 2, "--url.config needs --url"},
+		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
+		{"a Service without a namespace", []string{"--service=kubeflap"}, 2, `--service: "kubeflap" is not NAMESPACE/NAME`},
+		{"a Service that cannot be", []string{"--service=../secrets"}, 2, "--service"},
+		{"another output", []string{"--output=xml"}, 2, "table,wide,json,yaml, got 'xml'; see kubeflap incidents --help"},
+		{"two IDs", []string{"a", "b"}, 2, "b"},
+		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
+		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
+		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " answers 404"},
+		{"a page at the URL", []string{"--url", page.URL}, 1, "what answers is no kubeflap"},
+		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
+		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: look for the Service of kubeflap: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)
+			if status != c.status || out != "" {
+				t.Errorf("status %d, want %d; printed %q", status, c.status, out)
+			}
+			if lines := strings.Count(errOut, "\n"); lines != 1 || !strings.Contains(errOut, c.names) {
+				t.Errorf("want one line that names %s, got:\n%s", c.names, errOut)
+			}
+		})
+	}
+}
+
+// Names come from a cluster, and a terminal would obey some characters.
+func TestIncidentsWithHostileNames(t *testing.T) {
+	answer := api.Answer{Incidents: []api.Incident{{
+		ID: "0123456789abcdef", State: "ended", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",
+		Considered: []api.Hypothesis{{Verdict: "workload\n", Holds: "yes", Because: "\a"}}, Nodes: []string{"n\x7f"},
+		Services: []api.Service{{Namespace: "shop", Service: "web\u2028"}}, Evidence: []api.Evidence{{Text: "e\x1b"}},
+	}}}
+	answer.AsOf = answer.Incidents[0].Start.AddDate(2000, 0, 0)
+	text, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
+	defer server.Close()
+	for _, args := range [][]string{{}, {"-o=wide"}, {"-o=json"}, {"-o=yaml"}, {"0123"}, {"0123", "-o=json"}, {"0123", "-o=yaml"}} {
+		out := must(t, append([]string{"incidents", "--url", server.URL}, args...)...)
+		if at := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); at >= 0 {
+			t.Errorf("%q prints %q", args, out[at:])
+		}
+		if slices.Contains(args, "-o=json") && !json.Valid([]byte(out)) {
+			t.Errorf("%q is no JSON: %s", args, out)
+		}
+	}
+}

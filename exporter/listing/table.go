@@ -1,0 +1,143 @@
+// Package listing prints the incidents that a kubeflap has answered with: a table, or one incident in full. It decides nothing.
+package listing
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// shortID is how much of an ID the table shows: enough to find the incident among those that a kubeflap keeps.
+const shortID = 8
+
+// columnGap is between two columns.
+const columnGap = 2
+
+// Table writes a line for each incident. It fits in 80 columns, unless names are long.
+func Table(out io.Writer, answer *api.Answer) error {
+	return table(out, answer, columns(answer, func(x *row) string { return x.ID[:min(len(x.ID), shortID)] }))
+}
+
+// WideTable writes a line for each incident, with its whole ID, the cause and the summary.
+func WideTable(out io.Writer, answer *api.Answer) error {
+	all := columns(answer, func(x *row) string { return x.ID })
+	return table(out, answer, append(all,
+		column{"CAUSE", func(x *row) string { return x.Cause }},
+		column{"SUMMARY", func(x *row) string { return x.Summary }},
+	))
+}
+
+// columns are those of every table.
+func columns(answer *api.Answer, id func(*row) string) []column {
+	all := []column{
+		{"ID", id}, {"STATE", (*row).state}, {"AGE", (*row).age}, {"LASTED", (*row).lasted}, {"VERDICT", (*row).verdict}, {"WHAT", (*row).what}, {"HIT", (*row).hit},
+	}
+	if slices.ContainsFunc(answer.Incidents, func(x api.Incident) bool { return x.Cluster != "" }) {
+		// Each cluster is a replay at a time of its own, so ages cannot be compared.
+		all[2] = column{"START", func(x *row) string { return x.Start.UTC().Format(time.DateTime) }}
+		all = append([]column{{"CLUSTER", func(x *row) string { return x.Cluster }}}, all...)
+	}
+	return all
+}
+
+// column is a column of a table.
+type column struct {
+	title string
+	cell  func(*row) string
+}
+
+func table(out io.Writer, answer *api.Answer, columns []column) error {
+	writer := tabwriter.NewWriter(out, 0, 0, columnGap, ' ', 0)
+	line := func(cell func(column) string) {
+		cells := make([]string, 0, len(columns))
+		for _, c := range columns {
+			cells = append(cells, printable.Line(cell(c)))
+		}
+		fmt.Fprintln(writer, strings.Join(cells, "\t"))
+	}
+	line(func(c column) string { return c.title })
+	for i := range answer.Incidents {
+		line(func(c column) string { return c.cell(&row{&answer.Incidents[i], answer.AsOf}) })
+	}
+	if err := writer.Flush(); err != nil {
+		return fmt.Errorf("print the incidents: %w", err)
+	}
+	return nil
+}
+
+// row is an incident as of a time.
+type row struct {
+	*api.Incident
+	asOf time.Time
+}
+
+func (x *row) state() string {
+	if x.Withdrawn != "" {
+		return "withdrawn"
+	}
+	return x.State
+}
+
+func (x *row) age() string { return phrase.Duration(max(x.asOf.Sub(x.Start), 0).Round(time.Second)) }
+
+func (x *row) lasted() string { return seconds(x.DurationSeconds) }
+
+func (x *row) verdict() string {
+	if x.Withdrawn != "" {
+		return "-"
+	}
+	return x.Verdict
+}
+
+// what names the subject.
+func (x *row) what() string {
+	kind, name, ofKind := strings.Cut(x.Subject, "/")
+	switch {
+	case ofKind:
+		return kind + " " + x.Namespace + "/" + name
+	case x.Namespace != "":
+		return x.Namespace + "/" + x.Subject
+	}
+	return x.Subject
+}
+
+// hit says which nodes and Services were affected, unless the subject says it.
+func (x *row) hit() string {
+	var parts []string
+	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {
+		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
+	}
+	services := len(x.Services) + x.ServicesLeftOut
+	if x.AddressesLost > 0 {
+		text := phrase.Count(x.AddressesLost, "address", "addresses")
+		switch {
+		case services > 1:
+			text += fmt.Sprintf(" of %d Services", services)
+		case services == 1 && !strings.HasSuffix(" "+x.what(), " "+x.service(0)):
+			text += " of " + x.service(0)
+		}
+		parts = append(parts, text)
+	}
+	if x.OutageSeconds > 0 {
+		parts = append(parts, "down "+seconds(x.OutageSeconds))
+	}
+	switch {
+	case len(parts) > 0:
+	case x.State == "running" && x.Scope == "service":
+		return "all manually managed addresses"
+	default:
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (x *row) service(i int) string { return x.Services[i].Namespace + "/" + x.Services[i].Service }
+
+func seconds(n float64) string { return phrase.Duration(time.Duration(n * float64(time.Second))) }

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// Of returns an incident of a cluster as of a time.
+func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
+	a := Incident{
+		ID: x.ID, Also: x.Also, Cluster: cluster, State: string(x.State), Start: x.Start.UTC(), End: TimeOrNull(x.End),
+		DurationSeconds: x.Lasted(asOf).Seconds(), Cause: x.Cause.String(),
+		Verdict: x.Verdict.String(), Considered: []Hypothesis{}, Command: x.Command, Withdrawn: x.Withdrawn, Scope: string(x.Scope),
+		Namespace: x.Namespace, Subject: x.Subject, Summary: x.Summary, Remedy: x.Remedy,
+		Nodes: append([]string{}, x.Nodes...), NodesLeftOut: x.NodesLeftOut, NodeTransitions: x.Turned, PodsEvicted: x.Evicted,
+		Services: []Service{}, ServicesLeftOut: x.ServicesLeftOut,
+		AddressesLost: x.Lost, AddressesBack: x.Bounces, Outages: x.Outages, OutageSeconds: x.OutageTime.Seconds(),
+		Numbers:  numbersOf(&x.Numbers),
+		Evidence: []Evidence{}, EvidenceLeftOut: x.EvidenceLeftOut, Timeline: []Span{}, SpansLeftOut: x.SpansLeftOut,
+	}
+	for _, c := range x.Considered {
+		a.Considered = append(a.Considered, Hypothesis{c.Verdict.String(), c.Holds.String(), c.Because})
+	}
+	for _, s := range x.Services {
+		a.Services = append(a.Services, Service{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down})
+	}
+	for _, e := range x.Evidence {
+		a.Evidence = append(a.Evidence, Evidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})
+	}
+	for _, s := range x.Timeline {
+		a.Timeline = append(a.Timeline, Span{string(s.Track), s.Name, s.Start.UTC(), TimeOrNull(s.End)})
+	}
+	return a
+}
+
+func numbersOf(n *incident.Numbers) Numbers {
+	a := Numbers{
+		GracePeriod: n.GracePeriod.Seconds(), LongestInterval: n.LongestInterval.Seconds(),
+		RecommendedGracePeriod: n.RecommendedGracePeriod.Seconds(),
+	}
+	for _, w := range n.Windows {
+		a.Windows = append(a.Windows, Window{w.Length.Seconds(), w.Bounces, w.StaleReadds})
+	}
+	return a
+}
+
+// TimeOrNull returns nil for the zero time, otherwise the time in UTC.
+func TimeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
