@@ -146,6 +146,27 @@ func storiesOfDepartures() []scenario {
 			evidence: []string{"the machine is gone: reclaimed, or failed and replaced", "the verdict was revised from node to undecided"},
 		},
 		{
+			name: "a machine fails without notice, and its node is deleted eleven minutes later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, forever, 1).deletes(300+11*60, 1)
+			},
+			harm:     345,
+			asked:    []asked{{350, "node 1"}, {950, "node 1"}, {970, "node 1"}, {1200, "node 1"}},
+			never:    "planned shared_path controller_manager grace_period node_rebooted undecided",
+			evidence: []string{"the Node was deleted 11m", "after its last heartbeat, too late for a machine that was reclaimed", "the Node was deleted, so no bootID shows"},
+			lacks:    []string{"the machine is gone", "when the node is back"},
+			over:     true,
+		},
+		{
+			name: "the same, while kubeflap's watch of nodes is broken from the ninth minute on",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, forever, 1).breaks(event.KindNode, 300+9*60, 300+12*60, event.ReasonTimeout).deletes(300+11*60, 1)
+			},
+			harm:  345,
+			asked: []asked{{350, "node 1"}, {830, "node 1"}, {1050, "undecided 1"}},
+			never: "planned shared_path controller_manager grace_period node_rebooted", open: "it may have been deleted within ten minutes",
+		},
+		{
 			name: "a plan that fails: the reboot does not come back",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).cordon(300, 1).drains(302, 1).silence(340, forever, 1)

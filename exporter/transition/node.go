@@ -213,6 +213,8 @@ func (x KubeletUpgraded) String() string {
 type NodeRemoved struct {
 	At
 	Node string
+	// Earliest is when that happened at the earliest: the watch may have been broken. It is zero if it is not known.
+	Earliest time.Time
 }
 
 // Fields are the names for a structured log line.

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
@@ -37,7 +38,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if late := f.lateToo(); len(late) > 0 {
 		return Unknown, phrase.Some(late) + " became late with it"
 	}
-	if f.each(func(s *Silence) bool { return s.Deleted && s.Ended.IsZero() }) > 0 {
+	if f.each((*Silence).isGone) > 0 {
 		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
 	}
 	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
@@ -50,7 +51,30 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	case others <= 0:
 		return Yes, "no other node shows more, and nothing speaks against the API server"
 	}
-	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(others, "node", "nodes"))
+	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(others, "node", "nodes")) + deletedText(f)
+}
+
+// goneWithin is how soon after its last heartbeat a Node is deleted whose machine was reclaimed. The cloud controller manager deletes Nodes without
+// a machine soon after they stop being Ready (node lifecycle controller of cloud-provider, MonitorNodes). A Node that is deleted later
+// failed, and was tidied up.
+const goneWithin = 10 * time.Minute
+
+// isGone reports whether the machine may have been reclaimed.
+func (s *Silence) isGone() bool {
+	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
+}
+
+// isDeleted reports whether the Node was deleted before a heartbeat came.
+func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
+
+// deletedText says when a silent Node was deleted.
+func deletedText(f *NodeLoss) string {
+	for i := range f.Silences {
+		if s := &f.Silences[i]; s.isDeleted() {
+			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat, too late for a machine that was reclaimed", phrase.Duration(s.Deleted.Sub(s.Began)))
+		}
+	}
+	return ""
 }
 
 // clockText says that the clock of a node was set back.

@@ -15,8 +15,10 @@ type Silence struct {
 	Began, Ended time.Time
 	// Announced is what announced the departure of the node before Began, empty if nothing did.
 	Announced string
-	// Rebooted: the node reported another bootID after Began. Upgraded: another kubeletVersion. Deleted: the Node was deleted.
-	Rebooted, Upgraded, Deleted bool
+	// Rebooted: the node reported another bootID after Began. Upgraded: another kubeletVersion.
+	Rebooted, Upgraded bool
+	// Deleted is when the Node was deleted, at the earliest; zero if it was not.
+	Deleted time.Time
 	// Marked: the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the controller must have seen
 	// by then, 0 if that is not known.
 	Marked    bool

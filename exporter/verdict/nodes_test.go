@@ -61,7 +61,8 @@ func TestVerdictsOfNodes(t *testing.T) {
 		{"a host takes three nodes down", loss(9, back(change(silent(0, 1, 2), func(s *Silence) { s.Rebooted = true }), 80)), NodeRebooted},
 		{"announced by a taint", loss(9, change(silent(0), func(s *Silence) { s.Announced = "the taint x" })), Planned},
 		{"four removed by an autoscaler", loss(9, change(silent(0, 1, 2, 3), func(s *Silence) { s.Announced = "the taint x" })), Planned},
-		{"deleted without an announcement", loss(9, change(silent(0), func(s *Silence) { s.Deleted = true })), Undecided},
+		{"deleted without an announcement", loss(9, change(silent(0), func(s *Silence) { s.Deleted = s.Began.Add(10 * time.Minute) })), Undecided},
+		{"deleted 11 minutes later", loss(9, change(silent(0), func(s *Silence) { s.Deleted = s.Began.Add(11 * time.Minute) })), Node},
 	}
 	short := loss(9, back(silent(0), 10.2))
 	short.GracePeriod = 10 * time.Second

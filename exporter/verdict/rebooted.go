@@ -6,10 +6,13 @@ import (
 
 func rebooted(f *NodeLoss) (Answer, string) {
 	n := f.each(func(s *Silence) bool { return s.Rebooted })
-	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() && !s.NotReady })
+	deleted := f.each((*Silence).isDeleted)
+	away := f.each(func(s *Silence) bool { return s.Ended.IsZero() && !s.NotReady }) - deleted
 	switch {
 	case len(f.Silences) > 0 && n == len(f.Silences):
 		return Yes, nodesText(f.Silences) + " reported another bootID after the silence"
+	case deleted > 0:
+		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
 	case away > 0:
 		return Unknown, "the bootID shows when the node is back"
 	case n > 0:

@@ -89,6 +89,8 @@ func (f *NodeLoss) oneCause(silent []Silence) (Answer, string) {
 	switch {
 	case !endSeen && len(silent) == 2:
 		return Unknown, text + ", but kubeflap's own watch was broken when they may have come back"
+	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, func(s Silence) bool { return s.isDeleted() }):
+		return Unknown, text + ", and a Node was deleted: that can be chance"
 	case !ended && len(silent) == 2:
 		return Unknown, text + ": their return, or a third node, will tell"
 	case ended && len(silent) == 2 && apart > endTogether:

@@ -93,10 +93,13 @@ const beganBlindText = "several nodes fell silent while kubeflap's own watch was
 
 // lasted is how long a silence lasted, or has lasted so far.
 func (f *NodeLoss) lasted(s *Silence) time.Duration {
-	if s.Ended.IsZero() {
-		return f.Now.Sub(s.Began)
+	switch {
+	case !s.Ended.IsZero():
+		return s.Ended.Sub(s.Began)
+	case s.isDeleted():
+		return s.Deleted.Sub(s.Began)
 	}
-	return s.Ended.Sub(s.Began)
+	return f.Now.Sub(s.Began)
 }
 
 // lateToo are the other nodes that have become late with those of the incident. Soon they will have missed the grace period, or be back.

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -240,7 +241,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	}
 	n.missed, n.notReady = false, false
 	if n.silence != nil {
-		n.silence.Deleted = true
+		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
 	}
 	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
 	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})

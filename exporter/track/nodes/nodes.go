@@ -135,7 +135,8 @@ func changed(hash *uint64, reported string) bool {
 
 // forget drops a Node and all that was counted of it. Its Lease stays if there is one.
 func (x *Nodes) forget(n *node) {
-	x.found.Add(transition.NodeRemoved{At: transition.At{Time: x.watches.Now()}, Node: n.name})
+	now := x.watches.Now()
+	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
 	x.marks.forget(n)
 	x.overdue.forget(n)
 	x.labelled.count(n.labels, -1)
