@@ -97,5 +97,17 @@ func storiesOfAdvice() []scenario {
 			},
 			asked: []asked{{400, ""}},
 		},
+		{
+			name:    "a grace period of 10 s, and etcd stalls for 14 s: healthy kubelets miss it before and after",
+			cluster: func() *fakeCluster { return newFakeCluster(9).withManager(10*time.Second).stall(300, 314) },
+			harm:    60,
+			asked:   []asked{{120, "grace_period " + all9}, {330, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}, {1300, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}},
+			never:   "node controller_manager planned undecided",
+			evidence: []string{
+				"6 of 9 nodes lost their heartbeats together", "The grace period of 10s is not the cause, but unsafe: set it to 40s",
+				"The grace period of 10s is as short as the heartbeat interval", "Set --node-monitor-grace-period of the kube-controller-manager to 40s",
+			},
+			advice: "control_plane_late 2,3,4,5,6,7; grace_period_unsafe",
+		},
 	}
 }

@@ -153,6 +153,12 @@ func (a Affected) Remedy() string {
 	return a.fill(text.remedy)
 }
 
+// PlannedRemedy is what to do if pods only left nodes whose departure was announced.
+func (a Affected) PlannedRemedy(announcedBy string) string {
+	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
+		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
+}
+
 // Advice is what to change for good, as `kubeflap advise` says it.
 func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 

@@ -3,9 +3,7 @@ package advice
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
@@ -91,78 +89,6 @@ func ShortGracePeriodRemedy(g GracePeriod) string {
 	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s; it is %s. "+
 		"Without the flag it has the default of 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
 		phrase.Duration(g.Recommended()), phrase.Duration(g.Period), phrase.Duration(g.interval()), phrase.Duration(g.Shortest()))
-}
-
-// LostNode is a node that was lost or not ready.
-type LostNode struct {
-	Name  string
-	Cause cause.Cause
-	// Away: it has not recovered.
-	Away bool
-	// Nodes is how many nodes there are.
-	Nodes int
-	// Longest is its longest heartbeat interval, 0 if it is not known.
-	Longest time.Duration
-	Grace   GracePeriod
-}
-
-// Remedy is what to do.
-func (n LostNode) Remedy() string {
-	switch n.Cause {
-	case cause.NodeNotReady:
-		return "Find out why: kubectl describe node " + n.Name + " has its message under Ready (container runtime, network plug-in, disk). " +
-			"The grace period plays no part."
-	case cause.KubeletRestart:
-		return "Find out why the kubelet of " + n.Name + " restarted. From v1.35 on a restart leaves pods Ready; " +
-			"before that, restart kubelets one node at a time."
-	}
-	few := ""
-	if n.Nodes < FewestToCompare {
-		few = fmt.Sprintf(" With only %s, a slow etcd looks the same: check it too.", phrase.Count(n.Nodes, "node", "nodes"))
-	}
-	if n.Away && n.Longest > LongestGrace {
-		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Name +
-			". A longer grace period would only have delayed the detection." + few
-	}
-	return "Find out what keeps the kubelet on " + n.Name + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": load, disk, many containers and images to collect." +
-		n.gracePeriod() + few
-}
-
-// gracePeriod says whether a longer grace period would have helped.
-func (n LostNode) gracePeriod() string {
-	g := n.Grace
-	to := g.Recommended()
-	switch {
-	case n.Longest > LongestGrace:
-		return fmt.Sprintf(" No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest))
-	case g.Managed:
-		return " Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
-			"node.kubernetes.io/unreachable for longer are not evicted so soon."
-	case to > 0:
-		return n.set(to)
-	case g.Period == 0:
-		return ""
-	case n.Away:
-		return fmt.Sprintf(" Whether a grace period longer than %s would have helped shows when the node is back.", phrase.Duration(g.Period))
-	case 2*n.Longest <= g.Period:
-		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period))
-	}
-	return fmt.Sprintf(" The grace period of %s is right for the intervals of the last day that a longer one should bridge.", phrase.Duration(g.Period))
-}
-
-// set says which grace period to set.
-func (n LostNode) set(to time.Duration) string {
-	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s; it is %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
-	switch {
-	case n.Longest > 0 && n.Longest < n.Grace.Longest:
-		s += fmt.Sprintf(", and the longest interval was %s, of other nodes %s", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
-	case n.Longest > 0:
-		s += ", and the longest interval was " + phrase.Duration(n.Longest)
-	}
-	if n.Grace.Unsafe() {
-		s += fmt.Sprintf(" (below %s a single lost heartbeat makes a node Unknown)", phrase.Duration(n.Grace.Shortest()))
-	}
-	return s + "."
 }
 
 // firstSteps are what to do first by each verdict, in a few words.

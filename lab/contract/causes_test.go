@@ -41,7 +41,7 @@ func closedSet() (all []string) {
 // One text for all alerts that have a cause, for the whole closed set, and it says what the page says.
 func TestRemedies(t *testing.T) {
 	causes := closedSet()
-	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go"), ""))
+	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go")+readFile(t, "exporter/advice/lost.go"), ""))
 	text := ""
 	for _, r := range alerts(t) {
 		_, remedy, ok := strings.Cut(r.Annotations["description"], "Cause: {{ $labels.cause }}")

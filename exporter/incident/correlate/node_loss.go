@@ -58,15 +58,20 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 // follow returns the incident of a node: the one that it is in, that of the
 // control plane if there is a recent one, or its own.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
+	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
-		return r
+		if _, open := r.Open.Nodes[n.name]; open || !short || gap == 0 || x.InTime() || r.Kind == record.KindGracePeriod {
+			return r
+		}
+		// It had recovered, and its heartbeat is only late for this grace period.
+		n.record, n.gap, n.unready = nil, nil, nil
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
 	switch {
 	case x.InTime():
 		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
-	case l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen:
+	case short:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
 	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):

@@ -174,13 +174,9 @@ func (h *Heartbeats) Sweep(t time.Time) {
 // length is how long an interval lasted.
 func (x *silence) length() time.Duration { return x.Ended.Sub(x.Began) }
 
-// own reports whether it was the node's own fault, or that of a short grace period.
+// own reports whether it was the node's own fault.
 func (x *silence) own() bool {
-	if x.Judgement == nil || x.Explained() {
-		return false
-	}
-	v := x.Judgement.Verdict()
-	return v == verdict.Node || v == verdict.GracePeriod
+	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
 // kindOf says more about a silence of which the verdict is v by now. ok is false if it does not count: it missed no grace period, and is explained.

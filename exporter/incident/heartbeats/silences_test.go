@@ -118,8 +118,7 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 
 func TestOnlyTheNodesOwnSilencesSpeakForALongerGracePeriod(t *testing.T) {
 	for v, want := range map[verdict.Verdict]time.Duration{
-		verdict.Node: 60 * time.Second, verdict.GracePeriod: 60 * time.Second,
-		verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,
+		verdict.Node: 60 * time.Second, verdict.GracePeriod: 0, verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,
 	} {
 		h := known()
 		h.silent(0, 60, verdict.Judged(v))

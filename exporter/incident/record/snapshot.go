@@ -59,13 +59,13 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := s.outline(r)
 	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
 	x.Timeline, x.SpansLeftOut = r.Timeline.Spans(x.End), r.Timeline.LeftOut()
-	x.Numbers = s.numbers(r, g)
+	x.Numbers = s.numbers(r, x.Verdict, g)
 	if r.withdrawn {
 		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
 		return x
 	}
 	x.Summary = r.summary(&x)
-	x.Remedy = s.remedy(r, &x, g)
+	x.Remedy = r.remedy(&x, g)
 	return x
 }
 
@@ -127,13 +127,14 @@ func (r *Record) mainCause() cause.Cause {
 	return main
 }
 
-func (s *Store) numbers(r *Record, g advice.GracePeriod) (n incident.Numbers) {
+// numbers are those that the remedy depends on. The verdict about the incident is v.
+func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
 		n.LongestInterval = max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
 	}
 	switch {
-	case r.Kind == KindNode && r.mainCause() == cause.NodeHeartbeatLost, r.Kind == KindGracePeriod:
+	case r.OfNodes() && (v == verdict.GracePeriod || g.Unsafe() || v == verdict.Node && r.mainCause() == cause.NodeHeartbeatLost && !r.clockSetBack() && !r.upgraded()):
 		n.RecommendedGracePeriod = g.Recommended()
 	case r.Cause == cause.InPlaceUpdate:
 		n.Windows = r.windows()
@@ -141,36 +142,20 @@ func (s *Store) numbers(r *Record, g advice.GracePeriod) (n incident.Numbers) {
 	return n
 }
 
-// remedy is what to do, with the numbers of this cluster.
-func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) string {
-	n := &x.Numbers
+// remedy is what to do by the verdict, with the numbers of this cluster.
+func (r *Record) remedy(x *incident.Incident, g advice.GracePeriod) string {
 	if r.OfNodes() {
-		if x.Verdict == verdict.ControllerManager && r.NotMarked > 0 {
-			return advice.NotMarkedRemedy(phrase.Some(x.Nodes), s.Managed)
-		}
-		if x.Verdict == verdict.Node && r.clockSetBack() {
-			return advice.ClockRemedy(phrase.Some(x.Nodes))
-		}
-		if x.Verdict == verdict.Node && r.each(func(s *verdict.Silence) bool { return s.Upgraded }) {
-			return advice.UpgradedRemedy(phrase.Some(x.Nodes))
-		}
-		if text := advice.VerdictRemedy(x.Verdict, phrase.Some(x.Nodes), x.Command, s.Managed); text != "" {
-			return text
-		}
-	}
-	switch r.Kind {
-	case KindControlPlane:
-		return advice.ControlPlaneRemedy(g, r.KnownNodes-r.nodeCount())
-	case KindGracePeriod:
-		return advice.ShortGracePeriodRemedy(g)
-	case KindNode:
-		return advice.LostNode{
-			Name: x.Subject, Cause: x.Cause, Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Nodes: r.KnownNodes,
-			Grace: g, Longest: n.LongestInterval,
+		return advice.LostNodes{
+			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), Known: r.KnownNodes,
+			NotMarked: r.NotMarked > 0, ClockSetBack: r.clockSetBack(), Upgraded: r.upgraded(),
+			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Longest: x.Numbers.LongestInterval, Grace: g, Command: x.Command,
 		}.Remedy()
 	}
 	a := r.affected()
-	a.Windows, a.Pending = n.Windows, x.State == incident.StatePending || a.Pending && r.Cause == cause.ManualWrite
+	if x.Verdict == verdict.Planned {
+		return a.PlannedRemedy(r.AnnouncedBy)
+	}
+	a.Windows, a.Pending = x.Numbers.Windows, x.State == incident.StatePending || a.Pending && r.Cause == cause.ManualWrite
 	return a.Remedy()
 }
 

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -13,17 +14,17 @@ import (
 // summary says in a sentence what happened, and to whom.
 func (r *Record) summary(x *incident.Incident) string {
 	happened := ""
-	switch r.Kind {
-	case KindControlPlane:
-		happened = r.happenedToControlPlane(x)
-	case KindGracePeriod:
-		happened = r.happenedByGracePeriod(x)
-	case KindControllerManager:
-		happened = r.happenedByControllerManager(x)
-	case KindNode:
-		happened = r.happenedToNode(x)
-	default:
+	switch {
+	case !r.OfNodes():
 		happened = r.happenedToService()
+	case x.Verdict == verdict.GracePeriod:
+		happened = r.happenedByGracePeriod(x)
+	case x.Verdict == verdict.ControllerManager:
+		happened = r.happenedByControllerManager(x)
+	case r.nodeCount() > 1:
+		happened = r.happenedToNodes(x)
+	default:
+		happened = r.happenedToNode(x)
 	}
 	s := phrase.Sentence(happened) + "; " + r.effectText(x)
 	if r.Evicted > 0 {
@@ -39,8 +40,11 @@ func graceText(x *incident.Incident) string {
 	return " (grace period " + phrase.Duration(x.Numbers.GracePeriod) + ")"
 }
 
-func (r *Record) happenedToControlPlane(x *incident.Incident) string {
-	s := fmt.Sprintf("%d of %d nodes lost their heartbeats together", r.nodeCount(), r.KnownNodes)
+func (r *Record) happenedToNodes(x *incident.Incident) string {
+	s := fmt.Sprintf("%d of %d nodes lost their heartbeats", r.nodeCount(), r.KnownNodes)
+	if r.Kind == KindControlPlane {
+		s += " together"
+	}
 	if longest := x.Numbers.LongestInterval; longest > 0 {
 		s += ", for up to " + phrase.Duration(longest) + graceText(x)
 	}
@@ -76,8 +80,11 @@ func (r *Record) clockSetBack() bool {
 	return r.each(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
 }
 
+// upgraded reports whether the nodes were lost while their kubelets were replaced by another version.
+func (r *Record) upgraded() bool { return r.each(func(s *verdict.Silence) bool { return s.Upgraded }) }
+
 func (r *Record) happenedToNode(x *incident.Incident) string {
-	node := "node " + x.Subject
+	node := "node " + strings.Join(x.Nodes, "")
 	switch {
 	case r.clockSetBack():
 		return "the clock of " + node + " was set back by " + phrase.Duration(r.Silences[0].ClockBack) + ", so its heartbeats did not count" + r.turnedText(x)

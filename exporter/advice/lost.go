@@ -1,0 +1,120 @@
+package advice
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// LostNodes are the nodes of an incident, and what decides what to do about them: the verdict first of all.
+type LostNodes struct {
+	Verdict verdict.Verdict
+	Cause   cause.Cause
+	// Names are the names of the nodes. Count is how many they are, Known how many there are in the cluster.
+	Names        string
+	Count, Known int
+	// NotMarked: the node controller left them Ready. ClockSetBack: their clocks were set back. Upgraded: their kubelets were replaced meanwhile.
+	NotMarked, ClockSetBack, Upgraded bool
+	// Away: some have not recovered.
+	Away bool
+	// Longest is the longest heartbeat interval that nothing explains, 0 if it is not known.
+	Longest time.Duration
+	Grace   GracePeriod
+	// Command would decide, if nothing is decided yet.
+	Command string
+}
+
+// Remedy is what to do. A grace period that is too short for any node is unsafe whatever the verdict is.
+func (n LostNodes) Remedy() string {
+	text, saysGrace := n.byVerdict()
+	g := n.Grace
+	switch {
+	case !g.Unsafe() || saysGrace:
+		return text
+	case g.Managed:
+		return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe. Your provider sets it: open a case.", phrase.Duration(g.Period))
+	}
+	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
+}
+
+// byVerdict is what to do by the verdict. saysGrace: it says which grace period to set.
+func (n LostNodes) byVerdict() (text string, saysGrace bool) {
+	switch {
+	case n.Verdict == verdict.GracePeriod:
+		return ShortGracePeriodRemedy(n.Grace), true
+	case n.Verdict == verdict.SharedPath:
+		return ControlPlaneRemedy(n.Grace, n.Known-n.Count), !n.Grace.Managed
+	case n.Verdict == verdict.ControllerManager && n.NotMarked:
+		return NotMarkedRemedy(n.Names, n.Grace.Managed), false
+	case n.Verdict != verdict.Node:
+		return VerdictRemedy(n.Verdict, n.Names, n.Command, n.Grace.Managed), false
+	case n.ClockSetBack:
+		return ClockRemedy(n.Names), false
+	case n.Upgraded:
+		return UpgradedRemedy(n.Names), false
+	}
+	return n.ofKubelet()
+}
+
+// ofKubelet is what to do if it is the node or its kubelet.
+func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
+	switch n.Cause {
+	case cause.NodeNotReady:
+		return "Find out why: kubectl describe node " + n.Names + " has its message under Ready (container runtime, network plug-in, disk). " +
+			"The grace period plays no part.", false
+	case cause.KubeletRestart:
+		return "Find out why the kubelet of " + n.Names + " restarted. From v1.35 on a restart leaves pods Ready; " +
+			"before that, restart kubelets one node at a time.", false
+	}
+	few := ""
+	if n.Known < FewestToCompare {
+		few = fmt.Sprintf(" With only %s, a slow etcd looks the same: check it too.", phrase.Count(n.Known, "node", "nodes"))
+	}
+	if n.Away && n.Longest > LongestGrace {
+		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names +
+			". A longer grace period would only have delayed the detection." + few, false
+	}
+	grace, saysGrace := n.gracePeriod()
+	return "Find out what keeps the kubelet on " + n.Names + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": load, disk, many containers and images to collect." +
+		grace + few, saysGrace
+}
+
+// gracePeriod says whether a longer grace period would have helped.
+func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
+	g := n.Grace
+	to := g.Recommended()
+	switch {
+	case n.Longest > LongestGrace:
+		return fmt.Sprintf(" No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest)), false
+	case g.Managed:
+		return " Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
+			"node.kubernetes.io/unreachable for longer are not evicted so soon.", false
+	case to > 0:
+		return n.set(to), true
+	case g.Period == 0:
+		return "", false
+	case n.Away:
+		return fmt.Sprintf(" Whether a grace period longer than %s would have helped shows when the node is back.", phrase.Duration(g.Period)), false
+	case 2*n.Longest <= g.Period:
+		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period)), false
+	}
+	return fmt.Sprintf(" The grace period of %s is right for the intervals of the last day that a longer one should bridge.", phrase.Duration(g.Period)), false
+}
+
+// set says which grace period to set.
+func (n LostNodes) set(to time.Duration) string {
+	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s; it is %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
+	switch {
+	case n.Longest > 0 && n.Longest < n.Grace.Longest:
+		s += fmt.Sprintf(", and the longest interval was %s, of other nodes %s", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
+	case n.Longest > 0:
+		s += ", and the longest interval was " + phrase.Duration(n.Longest)
+	}
+	if n.Grace.Unsafe() {
+		s += fmt.Sprintf(" (below %s a single lost heartbeat makes a node Unknown)", phrase.Duration(n.Grace.Shortest()))
+	}
+	return s + "."
+}
