@@ -78,6 +78,8 @@ lab: build ## Run one scenario. SCENARIO=name [RELEASE=v1.31.0] [SAVE=file] [PAG
 	cd lab && go run . run $(SCENARIO) --kubeflap $(CURDIR)/bin/kubeflap $(if $(RELEASE),--release $(RELEASE)) $(if $(SAVE),--save $(abspath $(SAVE))) $(if $(PAGING),--rules $(CURDIR)/rules) $(if $(KEEP),--keep)
 browser-test: ## Look at the page with Chromium. [SCREENSHOTS=folder]
 	cd lab/browser && $(FRESH) ./...
+screenshots: ## Take the pictures of the page in docs/images with Chromium.
+	cd lab/browser && $(FRESH) -run Pictures . -update
 docs: bin/helm ## Write what is generated: references, golden expositions, deploy/.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update

@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+var update = flag.Bool("update", false, "write the pictures of the documentation instead of checking them")
+
+const (
+	pictures = "../../docs/images"
+	// maxPicture bounds the bytes of a picture: everyone who reads the README loads it.
+	maxPicture = 150_000
+	// pictureWidth is in CSS pixels. Pictures have one and a half times as many.
+	pictureWidth = 1000
+)
+
+// TestPicturesOfTheDocumentation checks that docs/images has the pictures that -update takes, and that they are small.
+func TestPicturesOfTheDocumentation(t *testing.T) {
+	want := map[string]bool{}
+	for _, colours := range []string{"light", "dark"} {
+		want["incident-"+colours+".webp"], want["incidents-"+colours+".webp"] = true, true
+	}
+	if *update {
+		takePictures(t)
+	}
+	files, err := os.ReadDir(pictures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !want[file.Name()] {
+			t.Errorf("%s is not one of the pictures that make screenshots takes", file.Name())
+		}
+		delete(want, file.Name())
+		picture, err := os.ReadFile(filepath.Join(pictures, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(picture), "RIFF") || len(picture) > maxPicture {
+			t.Errorf("%s has %d bytes, or is no WebP; at most %d", file.Name(), len(picture), maxPicture)
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is missing: make screenshots", name)
+	}
+}
+
+// takePictures takes those of an incident in full and of the table with all incidents of the demo.
+func takePictures(t *testing.T) {
+	t.Helper()
+	if err := os.MkdirAll(pictures, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stalled := func(t *testing.T, base string) bool {
+		return strings.Contains(get(t, base+"/api/v1/incidents"), `"state": "recovered"`)
+	}
+	one := serve(t, stalled, "replay", "--speed=1000", "../../exporter/recording/incidents/3-control-plane-stall.jsonl.gz") + "/flaps"
+	all := demo(t) + "/flaps"
+	p := open(t)
+	for _, colours := range []string{"light", "dark"} {
+		p.screen(pictureWidth, 800, colours)
+		p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1.5, false))
+		p.take(one, ".chain li:nth-child(4)", "incident-"+colours)
+		p.take(all, "table.list", "incidents-"+colours)
+	}
+}
+
+// take keeps a picture of a page down to an element.
+func (p *page) take(url, last, name string) {
+	p.t.Helper()
+	p.run(chromedp.Navigate(url))
+	height := p.number(`document.querySelector("`+last+`").getBoundingClientRect().bottom`) + 4
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		picture, err := cdp.CaptureScreenshot().WithFormat(cdp.CaptureScreenshotFormatWebp).WithQuality(80).WithCaptureBeyondViewport(true).
+			WithClip(&cdp.Viewport{Width: pictureWidth, Height: height, Scale: 1}).Do(ctx)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(pictures, name+".webp"), picture, 0o644)
+	}))
+}
