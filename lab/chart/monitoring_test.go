@@ -3,8 +3,10 @@ package chart
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +122,85 @@ func TestAlertsAreChanged(t *testing.T) {
 		})
 	}
 }
+
+// threshold is a number that something is compared with or multiplied by.
+var threshold = regexp.MustCompile(`(?:[<>]=?(?: bool| on \([a-z, ]+\)(?: group_left \(\))?)? |\()[\d.]+|[\d.]+ \*|[/*-] [\d.]+`)
+
+// Every threshold can be changed by a value, whether it is in an alert or in a recording rule that alerts use.
+func TestEveryThresholdCanBeChanged(t *testing.T) {
+	t.Parallel()
+	type change struct {
+		Replace map[string]string `json:"replace"`
+	}
+	severities := map[string]int{}
+	for _, r := range shipped(t) {
+		severities[r.Alert]++
+	}
+	changedAlerts, changedRecords := map[string]any{}, map[string]any{}
+	var want []string
+	for _, r := range shipped(t) {
+		found := map[string]string{}
+		for _, text := range threshold.FindAllString(r.Expr.StrVal, -1) {
+			found[text] = digits.ReplaceAllString(text, "${0}7")
+		}
+		var pairs []string
+		for _, old := range slices.Sorted(maps.Keys(found)) { // as the chart does
+			pairs = append(pairs, old, found[old])
+		}
+		expr := r.Expr.StrVal
+		for i := 0; i < len(pairs); i += 2 {
+			expr = strings.ReplaceAll(expr, pairs[i], pairs[i+1])
+		}
+		want = append(want, expr)
+		switch {
+		case len(found) == 0:
+		case r.Record != "":
+			changedRecords[r.Record] = change{found}
+		case severities[r.Alert] == 1:
+			changedAlerts[r.Alert] = change{found}
+		default:
+			if changedAlerts[r.Alert] == nil {
+				changedAlerts[r.Alert] = map[string]any{}
+			}
+			changedAlerts[r.Alert].(map[string]any)[r.Labels["severity"]] = change{found}
+		}
+	}
+	if len(changedAlerts) < 15 || len(changedRecords) < 8 {
+		t.Errorf("only %d alerts and %d recording rules have thresholds", len(changedAlerts), len(changedRecords))
+	}
+	input, err := yaml.Marshal(map[string]any{"prometheusRule": map[string]any{"enabled": true, "alerts": changedAlerts, "records": changedRecords}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range rules(t, string(input)) {
+		if got.Expr.StrVal != want[i] {
+			t.Errorf("%s%s is\n%s\nwant\n%s", got.Alert, got.Record, got.Expr.StrVal, want[i])
+		}
+	}
+}
+
+// The README names the thresholds in recording rules.
+func TestReadmeNamesThresholds(t *testing.T) {
+	t.Parallel()
+	rows := regexp.MustCompile("(?m)^\\| .* \\| `([a-z]+:\\S+)` \\| (.*) \\|$").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
+	if len(rows) < 5 {
+		t.Errorf("only %d rows", len(rows))
+	}
+	for _, row := range rows {
+		i := slices.IndexFunc(shipped(t), func(r monitoringv1.Rule) bool { return r.Record == row[1] })
+		if i < 0 {
+			t.Errorf("there is no recording rule %s", row[1])
+			continue
+		}
+		for text := range strings.SplitSeq(row[2], "`, `") {
+			if text = strings.Trim(text, "`"); !strings.Contains(shipped(t)[i].Expr.StrVal, text) {
+				t.Errorf("%s does not contain %q", row[1], text)
+			}
+		}
+	}
+}
+
+var digits = regexp.MustCompile(`[\d.]+`)
 
 // Links lead to where the values say, and those that lead nowhere are left out.
 func TestLinks(t *testing.T) {

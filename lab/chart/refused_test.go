@@ -31,6 +31,10 @@ func TestRefused(t *testing.T) {
 			`prometheusRule: {enabled: true, alerts: {KubeflapNodeUnreadyOften: {replace: {"> 361": "> 600"}}}}`,
 			`prometheusRule.alerts.KubeflapNodeUnreadyOften.replace: its expression does not contain "> 361"`,
 		},
+		{
+			`prometheusRule: {enabled: true, records: {"service:kubeflap_service_outage_seconds:harmful1h": {replace: {">= 61": ">= 90"}}}}`,
+			`prometheusRule.records.service:kubeflap_service_outage_seconds:harmful1h.replace: its expression does not contain ">= 61"`,
+		},
 
 		// Patterns: each has a value here that it must refuse. What it must take is in charts/kubeflap/ci.
 		{`fullnameOverride: 2flaps`, "'/fullnameOverride': '2flaps' does not match pattern"},

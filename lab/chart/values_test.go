@@ -159,6 +159,28 @@ func TestSchemaKnowsEveryAlert(t *testing.T) {
 	}
 }
 
+// Each recording rule can be changed, and no other.
+func TestSchemaKnowsEveryRecord(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, rule := range rules(t, "{prometheusRule: {enabled: true}}") {
+		if rule.Record != "" {
+			names = append(names, rule.Record)
+		}
+	}
+	known := readSchema(t).at("prometheusRule.records").Properties
+	for _, name := range names {
+		if known[name] == nil {
+			t.Errorf("values.schema.json: add %s to prometheusRule.records", name)
+		}
+	}
+	for name := range known {
+		if !slices.Contains(names, name) {
+			t.Errorf("values.schema.json: remove %s from prometheusRule.records, there is no such rule", name)
+		}
+	}
+}
+
 // table is the reference of the values, from their comments.
 func table(t *testing.T) string {
 	t.Helper()

@@ -23,6 +23,8 @@
 {{- define "kubeflap.rule" -}}
 {{- $rule := .rule -}}
 {{- if not $rule.alert -}}
+{{- $change := default dict (get (default dict .values.prometheusRule.records) $rule.record) -}}
+{{- include "kubeflap.expr" (dict "path" (printf "records.%s" $rule.record) "change" $change "rule" $rule) -}}
 {{- toYaml $rule -}}
 {{- else -}}
 {{- $all := default dict (get (default dict .values.prometheusRule.alerts) $rule.alert) -}}
@@ -31,13 +33,7 @@
   {{- fail (printf "prometheusRule.alerts.%s.labels.severity: set prometheusRule.alerts.%s.severity" $rule.alert $rule.alert) -}}
 {{- end -}}
 {{- if ne (get $change "enabled" | toString) "false" -}}
-  {{- range $old, $new := $change.replace -}}
-    {{- if not (contains $old $rule.expr) -}}
-      {{- fail (printf "prometheusRule.alerts.%s.replace: its expression does not contain %q" $rule.alert $old) -}}
-    {{- end -}}
-    {{- $_ := set $rule "expr" (replace $old $new $rule.expr) -}}
-  {{- end -}}
-  {{- with $change.expr -}}{{- $_ := set $rule "expr" . -}}{{- end -}}
+  {{- include "kubeflap.expr" (dict "path" (printf "alerts.%s" $rule.alert) "change" $change "rule" $rule) -}}
   {{- with get $change "for" -}}{{- $_ := set $rule "for" . -}}{{- end -}}
   {{- with $change.keepFiringFor -}}{{- $_ := set $rule "keep_firing_for" . -}}{{- end -}}
   {{- $severity := default $rule.labels.severity $change.severity -}}
@@ -47,6 +43,19 @@
   {{- toYaml $rule -}}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{- /* Changes the expression of a rule: path (its values), change, rule. */ -}}
+{{- define "kubeflap.expr" -}}
+{{- $rule := .rule -}}
+{{- $path := .path -}}
+{{- range $old, $new := .change.replace -}}
+  {{- if not (contains $old $rule.expr) -}}
+    {{- fail (printf "prometheusRule.%s.replace: its expression does not contain %q" $path $old) -}}
+  {{- end -}}
+  {{- $_ := set $rule "expr" (replace $old $new $rule.expr) -}}
+{{- end -}}
+{{- with .change.expr -}}{{- $_ := set $rule "expr" . -}}{{- end -}}
 {{- end }}
 
 {{- /* A rule's annotations with the links from the values: values, rule. */ -}}
