@@ -109,5 +109,21 @@ func storiesOfAdvice() []scenario {
 			},
 			advice: "control_plane_late 2,3,4,5,6,7; grace_period_unsafe",
 		},
+		{
+			name: "the clocks of three nodes are set back by an hour",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).sets(305, 3, -time.Hour).sets(305, 5, -time.Hour).sets(305, 8, -time.Hour)
+			},
+			harm:     350,
+			asked:    []asked{{360, "node 3,5,8"}, {600, "node 3,5,8"}, {2000, "node 3,5,8"}},
+			never:    "shared_path controller_manager grace_period planned undecided",
+			evidence: []string{"The clocks of 3 of 9 nodes were set back", "Repair the time synchronisation of node-3 and 2 more"},
+			advice:   "clocks_set_back 3,5,8",
+		},
+		{
+			name:    "a clock is set back by 15 s, which costs less than the grace period",
+			cluster: func() *fakeCluster { return newFakeCluster(9).sets(305, 3, seconds(-15)) },
+			asked:   []asked{{400, ""}},
+		},
 	}
 }

@@ -85,7 +85,7 @@ func storiesOfWatches() []scenario {
 			asked:    []asked{{360, "node 3"}, {600, "node 3"}},
 			never:    "shared_path controller_manager grace_period planned undecided",
 			evidence: []string{"clock"},
-			advice:   "grace_period_tight; nodes_slow 3",
+			advice:   "clocks_set_back 3",
 		},
 		{
 			name: "kubeflap's watch of Leases stands still, and it may not read Leases directly",

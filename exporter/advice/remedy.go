@@ -73,10 +73,10 @@ func NotMarkedRemedy(nodes string, managed bool) string {
 	return look + "Then find out why " + nodes + " sent no heartbeats. " + fmt.Sprintf(out, "NODE")
 }
 
-// ClockRemedy is for a node whose clock was set back.
-func ClockRemedy(node string) string {
-	return "Repair the time synchronisation of " + node + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are well: " +
-		"the node controller takes renewals only forward, so the node is lost until its clock passes the time of its last heartbeat."
+// ClockRemedy is for nodes whose clocks were set back.
+func ClockRemedy(nodes string) string {
+	return "Repair the time synchronisation of " + nodes + " (chronyc tracking), and let it slew the clock instead of setting it back. Kubelet and network are well: " +
+		"the node controller takes renewals only forward, so a node is lost until its clock passes the time of its last heartbeat."
 }
 
 // ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.

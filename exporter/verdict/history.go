@@ -62,9 +62,26 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// Explained reports whether it is known what one node was silent for: it was announced, or ended with a reboot or another kubelet.
+// Explained reports whether it is known what one node was silent for: it was announced, ended with a reboot or another kubelet, or its clock was set back.
 func (s *Silence) Explained() bool {
-	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady
+	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady || s.ClockBack > 0
+}
+
+// SetBackTogether are the silences after t of nodes whose clocks were set back within an interval; nil if there is only one. They follow the same wrong time.
+func (h *History) SetBackTogether(t time.Time, interval time.Duration) []Silence {
+	var all []Silence
+	for _, s := range slices.Backward(h.silences) {
+		if !s.Began.After(t) {
+			break
+		}
+		if s.ClockBack > 0 {
+			all = append(all, *s)
+		}
+	}
+	if all = together(all, interval); len(all) < 2 {
+		return nil
+	}
+	return all
 }
 
 // After are the unexplained silences that began after t.

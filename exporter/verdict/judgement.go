@@ -53,11 +53,13 @@ const (
 	Rebooted
 	// Upgraded: by the verdict it is the node, because its kubelet was replaced by another version meanwhile.
 	Upgraded
+	// ClockSetBack: by the verdict it is the node, because its clock was set back.
+	ClockSetBack
 	// ReasonCount is the number of reasons, for arrays indexed by Reason.
 	ReasonCount
 )
 
-var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded"}
+var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back"}
 
 // String is the value of the label `reason`.
 func (r Reason) String() string { return reasonTexts[r] }

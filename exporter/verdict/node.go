@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
@@ -13,7 +15,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Unknown, unseenText
 	}
 	if n := f.each(func(s *Silence) bool { return s.ClockBack > 0 }); n > 0 && n == len(f.Silences) {
-		return Yes, clockText(&f.Silences[0])
+		return Yes, clockText(f.Silences)
 	}
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
 		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: another version reported after the silence"
@@ -77,7 +79,8 @@ func deletedText(f *NodeLoss) string {
 	return ""
 }
 
-// clockText says that the clock of a node was set back.
-func clockText(s *Silence) string {
-	return "the clock of " + s.Node + " was set back by " + phrase.Duration(s.ClockBack) + ": its heartbeats arrive, but do not count until they pass the last one before"
+// clockText says that the clocks of nodes were set back.
+func clockText(all []Silence) string {
+	most := slices.MaxFunc(all, func(a, b Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
+	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they pass the last one before"
 }

@@ -13,7 +13,7 @@ import (
 
 // blames are the kinds of advice that name who is at fault for silent nodes, or that it is not known.
 func blames() []string {
-	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "undecided"}
+	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "clocks_set_back", "undecided"}
 }
 
 // advises waits until `kubeflap advise` names who is at fault, and nobody else.

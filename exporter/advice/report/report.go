@@ -73,6 +73,8 @@ const (
 	NodesRebooted Kind = "nodes_rebooted"
 	// KubeletsUpgraded: some kubelets were silent while they were replaced by another version.
 	KubeletsUpgraded Kind = "kubelets_upgraded"
+	// ClocksSetBack: the clocks of some nodes were set back, so their heartbeats did not count.
+	ClocksSetBack Kind = "clocks_set_back"
 	// Undecided: some nodes were lost, and the evidence does not tell why.
 	Undecided Kind = "undecided"
 	// ControllerManagerFlag: a flag of the kube-controller-manager differs from what the profiles assume, and matters.

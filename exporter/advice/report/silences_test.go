@@ -53,6 +53,7 @@ func TestAdviceRepeatsWhatWasDecidedAboutSilences(t *testing.T) {
 		{"late just now, and nothing was decided", judged(30 * s), nil, "", ""},
 		{"down, hours ago", judged(ok, of(verdict.Node, verdict.Down, 1, 5*h)), []Kind{NodesSilent}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
 		{"an upgrade, hours ago", judged(ok, of(verdict.Node, verdict.Upgraded, 1, 5*h)), []Kind{KubeletsUpgraded}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
+		{"a clock that was set back, hours ago", judged(ok, of(verdict.Node, verdict.ClockSetBack, 1, 5*h)), []Kind{ClocksSetBack}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},
 		{"a reboot in an incident of the node", judged(ok, of(verdict.Node, verdict.Rebooted, 1, 5*h)), nil, "", ""},
 	} {
 		r := Of(c.c)

@@ -41,6 +41,10 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 			"these nodes reported another version of their kubelet after the silence, and nothing had announced that.",
 		},
 		{
+			ClocksSetBack, Warning, b.with(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
+			"heartbeats of these nodes arrived in time, but with an older time than the ones before, so the node controller did not count them.",
+		},
+		{
 			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
 			"a wrong name would cost more than none: the page of the incidents shows what was considered, and a command that would decide.",
 		},

@@ -53,7 +53,9 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By
+	l.records.SetBack(x.Node, x.Time, x.By)
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.ClockBack = x.By
+		l.mergeClocks(x.Time)
 	}
 }

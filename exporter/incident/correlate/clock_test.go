@@ -53,7 +53,16 @@ func TestAClockThatWasSetBackIsNamed(t *testing.T) {
 	}
 }
 
-// Several nodes follow the same wrong time server. That is no path to the API.
-func TestClocksThatWereSetBackTogetherAreNoSharedPath(t *testing.T) {
-	equal(t, "verdicts", verdictsOf(newCluster(9, 40).setsBack(300, 120, 1, 2, 3, 4).runs(500)), "4 node")
+// Several nodes follow the same wrong time server. That is one incident, and no path to the API.
+func TestClocksThatWereSetBackTogetherAreOneIncident(t *testing.T) {
+	all := newCluster(9, 40).setsBack(300, 120, 1, 2, 3, 4).runs(500)
+	equal(t, "verdicts", verdictsOf(all), "1 node")
+	equal(t, "nodes", strings.Join(all[0].Nodes, " "), "node-1 node-2 node-3 node-4")
+	equal(t, "summary", strings.HasPrefix(all[0].Summary, "The clocks of 4 of 9 nodes were set back, so their heartbeats did not count"), true)
+	equal(t, "remedy", strings.HasPrefix(all[0].Remedy, "Repair the time synchronisation of node-1 and 3 more"), true)
+}
+
+func TestASlowKubeletBesideClocksThatWereSetBackIsAnIncidentOfItsOwn(t *testing.T) {
+	all := newCluster(9, 40).setsBack(300, 120, 1, 2, 3).silence(320, 380, 7).runs(500)
+	equal(t, "verdicts", verdictsOf(all), "2 node")
 }

@@ -50,6 +50,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	}
 	if r.Kind == record.KindNode {
 		l.mergeIfShared(t)
+		l.mergeClocks(t)
 		r = r.Root()
 	}
 	return r
@@ -74,6 +75,8 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	case short:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
 		x.Trigger = triggerOfMany(x.Renewed)
+	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.Clocks(), t) != nil && l.lostLately(t):
+		s = record.Clocks()
 	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):
 		s = record.ControlPlane()
 	}
@@ -122,7 +125,16 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 func (l *nodes) mergeIfShared(t time.Time) {
 	recent := l.records.History.After(t.Add(-l.records.LostTogether() - record.Quiet))
 	f := l.records.NodeLoss(recent, len(l.heard))
-	shared := append(verdict.Together(f), verdict.InTurn(f)...)
+	l.merge(append(verdict.Together(f), verdict.InTurn(f)...), record.ControlPlane(), t)
+}
+
+// mergeClocks makes one incident out of those of single nodes whose clocks were set back together.
+func (l *nodes) mergeClocks(t time.Time) {
+	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
+}
+
+// merge makes one incident out of those of single nodes with these silences.
+func (l *nodes) merge(shared []verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
 	for _, s := range shared {
@@ -140,7 +152,7 @@ func (l *nodes) mergeIfShared(t time.Time) {
 	if len(some) == 0 {
 		return
 	}
-	all := l.records.Begin(record.ControlPlane(), t, triggerOfMany(renewed))
+	all := l.records.Begin(into, t, triggerOfMany(renewed))
 	all.KnownNodes = max(all.KnownNodes, len(l.heard))
 	l.records.MergeNodes(some, all)
 }

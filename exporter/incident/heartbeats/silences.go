@@ -29,8 +29,9 @@ type node struct {
 	// becameLate is when a heartbeat last became late, announced what had announced the departure of the node by then.
 	becameLate time.Time
 	announced  string
-	// rebooted and upgraded are when another bootID and another version were last reported.
-	rebooted, upgraded time.Time
+	// rebooted and upgraded are when another bootID and another version were last reported, setBack is when the clock was last set back, by how much.
+	rebooted, upgraded, setBack time.Time
+	by                          time.Duration
 }
 
 // silence is one of an incident, or a late heartbeat.
@@ -118,6 +119,12 @@ func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
+// SetBack takes in that the clock of a node was set back.
+func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
+	n := h.named(name)
+	n.setBack, n.by = t, by
+}
+
 // endedBy is the silence that lasts, or that ended a short time before t. A late interval that lasts is not known yet.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
@@ -134,9 +141,11 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 
 // late makes a late interval that ended within the grace period.
 func (n *node) late(name string, began, ended time.Time) *silence {
-	return &silence{&verdict.Silence{
-		Node: name, Began: began, Ended: ended, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began),
-	}, true}
+	x := &verdict.Silence{Node: name, Began: began, Ended: ended, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
+	if n.setBack.After(began) {
+		x.ClockBack = n.by
+	}
+	return &silence{x, true}
 }
 
 func (h *Heartbeats) add(n *node, x *silence) {
@@ -198,6 +207,8 @@ func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kin
 		k.reason = verdict.Rebooted
 	case x.Upgraded:
 		k.reason = verdict.Upgraded
+	case x.ClockBack > 0:
+		k.reason = verdict.ClockSetBack
 	case ended.Sub(x.Began) > advice.LongestGrace:
 		k.reason = verdict.Down
 	default:

@@ -104,6 +104,8 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 		{"with a reboot that is reported later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Rebooted("node-1", at(28)) }, ""},
 		{"and a reboot an hour later", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Rebooted("node-1", at(3600)) }, "node late 1 25"},
 		{"with an upgrade", func(h *Heartbeats) { h.back("node-1", 0, 25, ""); h.Upgraded("node-1", at(26)) }, ""},
+		{"with a clock that was set back", func(h *Heartbeats) { h.SetBack("node-1", at(10), 15*time.Second); h.back("node-1", 0, 25, "") }, ""},
+		{"long after a clock was set back", func(h *Heartbeats) { h.SetBack("node-1", at(-10), 15*time.Second); h.back("node-1", 0, 25, "") }, "node late 1 25"},
 		{"that could not be seen", func(h *Heartbeats) { h.Returned("node-1", at(25), 25*time.Second, 9) }, ""},
 	} {
 		h := known()

@@ -26,7 +26,7 @@ var names = map[verdict.Verdict]string{
 // acquits are the words by which a remedy says that it is something else.
 var acquits = map[verdict.Verdict]string{
 	verdict.GracePeriod: "is not the cause|Leave the grace period|grace period plays no part|grace period play no part|is long enough|would only have delayed",
-	verdict.SharedPath:  "neither the nodes nor etcd are at fault|network are well|The network and the grace period play no part|Nothing is at fault",
+	verdict.SharedPath:  "neither the nodes nor etcd are at fault|etwork are well|The network and the grace period play no part|Nothing is at fault",
 	verdict.Node:        "neither the nodes nor etcd are at fault|kubelet and the grace period play no part|Nothing is at fault",
 	verdict.Undecided:   "is not the cause|play no part|at fault: |are well|Nothing is",
 }
@@ -46,6 +46,7 @@ func TestTheRemedyFollowsTheVerdictWhateverTheKind(t *testing.T) {
 		"node": {Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, "control plane": ControlPlane(),
 		"grace period":       {Kind: KindGracePeriod, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
 		"controller manager": {Kind: KindControllerManager, Name: "kube-controller-manager", Cause: cause.NodeHeartbeatLost},
+		"clocks":             Clocks(),
 	}
 	for kind, subject := range kinds {
 		for v, own := range names {

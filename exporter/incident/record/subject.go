@@ -20,6 +20,8 @@ const (
 	KindGracePeriod
 	// KindControllerManager: the node controller marked nodes although their heartbeats were in time.
 	KindControllerManager
+	// KindClocks: the clocks of several nodes were set back together.
+	KindClocks
 	KindWorkload
 	KindService
 )
@@ -34,6 +36,11 @@ type Subject struct {
 // ControlPlane is the subject of nodes that lost their heartbeats together.
 func ControlPlane() Subject {
 	return Subject{Kind: KindControlPlane, Name: "control plane", Cause: cause.NodeHeartbeatLost}
+}
+
+// Clocks is the subject of nodes whose clocks were set back together.
+func Clocks() Subject {
+	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
 // Service is the subject of a Service that lost addresses.
@@ -56,6 +63,8 @@ func (s Subject) key() string {
 		return "grace period"
 	case KindControllerManager:
 		return "controller manager"
+	case KindClocks:
+		return "clocks"
 	case KindWorkload:
 		return "workload/" + s.Namespace + "/" + s.Name + "/" + s.Cause.String()
 	}
@@ -66,7 +75,7 @@ func (s Subject) scope() incident.Scope {
 	switch s.Kind {
 	case KindNode:
 		return incident.ScopeNode
-	case KindControlPlane, KindGracePeriod, KindControllerManager:
+	case KindControlPlane, KindGracePeriod, KindControllerManager, KindClocks:
 		return incident.ScopeControlPlane
 	case KindWorkload:
 		return incident.ScopeWorkload
