@@ -37,7 +37,11 @@ func TestTerminal(t *testing.T) {
 			d := newDesk(t, kubeflap, release)
 			d.install()
 			d.permissions()
+			changes := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
+			advice := d.start("advise", "--for=1h", "--kubeconfig="+d.cluster.Kubeconfig)
 			d.incident()
+			d.changed(changes)
+			d.advised(advice)
 			d.closed()
 		})
 	}
@@ -219,6 +223,7 @@ func (d *desk) incident() {
 	admin := d.cluster.Kubeconfig
 	d.must(d.cluster.Kubelets["node-2"].Pause())
 	d.until(admin, `(?m)^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  running .*  node +node-2 +2 addresses of shop/web, down `)
+	d.greeted()
 	d.must(d.cluster.Kubelets["node-2"].Resume())
 	table := d.until(admin, `\n[0-9a-f]{8}  recovered `)
 	id := strings.Fields(table)[7]

@@ -77,6 +77,7 @@ func TestLogBeginsWithContextAndServer(t *testing.T) {
 		"run":    {"run", "--web.listen-address=127.0.0.1:0"},
 		"record": {"record", filepath.Join(t.TempDir(), "recording.jsonl")},
 		"advise": {"advise"},
+		"watch":  {"watch"},
 	} {
 		for _, c := range []struct{ flags, want string }{
 			{"", "context=near server=http://127.0.0.1:1 "},

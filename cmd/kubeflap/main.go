@@ -53,7 +53,7 @@ func run(args []string, out, errOut io.Writer) int {
 	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerIncidents, registerReplay, registerRecord, registerDemo, registerAdvise,
+		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise,
 	} {
 		name, c := register(app)
 		commands[name] = c

@@ -201,7 +201,7 @@ func TestHelpHasTheFlagsOfRun(t *testing.T) {
 func TestFlagReferenceIsFresh(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString("# Commands and flags\n\nThis page is the help text of each command (`make docs`); a test keeps it fresh.\n")
-	for _, command := range []string{"run", "incidents", "replay", "record", "demo", "advise"} {
+	for _, command := range []string{"run", "incidents", "watch", "replay", "record", "demo", "advise"} {
 		status, out, errOut := kubeflap(t, "help", command)
 		if status != 0 {
 			t.Fatalf("status %d: %s", status, errOut)

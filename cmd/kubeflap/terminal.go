@@ -15,7 +15,7 @@ import (
 // renewInterval is how often a kubelet renews its Lease. With a grace period below 20 s, every interval lasts longer than half of it.
 const renewInterval = 10 * time.Second
 
-// terminal prints transitions and incidents, one line each, in the order in which they were found.
+// terminal prints transitions and incidents in the order in which they were found. The remedy of an incident has a line of its own.
 type terminal struct {
 	out io.Writer
 	// last is the time of the last line.
@@ -43,7 +43,13 @@ func (t *terminal) transition(x transition.Transition) {
 }
 
 // incident prints the start of an incident and each change of its cause or scope, and its remedy at its end or the recording's.
-func (t *terminal) incident(at time.Time, n incident.Notice) { t.line(at, at, incidentLine(n)) }
+func (t *terminal) incident(at time.Time, n incident.Notice) {
+	t.line(at, at, incidentLine(n))
+	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
+	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
+		fmt.Fprintf(t.out, "            Remedy: %s\n", printable.Line(x.Remedy))
+	}
+}
 
 // line prints what was found, and adds the time of the change if it was earlier.
 func (t *terminal) line(found, when time.Time, text string) {
@@ -60,12 +66,15 @@ func (t *terminal) line(found, when time.Time, text string) {
 func incidentLine(n incident.Notice) string {
 	x := &n.Incident
 	switch n.Kind {
+	case incident.Ended:
+		if x.Withdrawn != "" {
+			return "<<< " + x.Summary
+		}
+		return fmt.Sprintf("<<< OVER after %s: verdict %s. %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Verdict, x.Summary)
 	case incident.Merged:
 		return fmt.Sprintf("<<< PART OF ANOTHER: %s %s", x.Scope, x.Subject)
 	case incident.Dropped, incident.Ongoing:
-		return fmt.Sprintf("<<< STILL %s: verdict %s. %s Remedy: %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary, x.Remedy)
-	case incident.Ended:
-		return fmt.Sprintf("<<< OVER after %s: verdict %s. %s Remedy: %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Verdict, x.Summary, x.Remedy)
+		return fmt.Sprintf("<<< STILL %s: verdict %s. %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary)
 	}
 	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/track"
+)
+
+func registerWatch(app *kingpin.Application) (string, command) {
+	cmd := app.Command("watch", "Print what changes in a live cluster, and its incidents, until interrupted. Needs a kubeconfig, but no kubeflap in the cluster.")
+	cluster := addClusterFlags(cmd, watchedNamespace)
+	flags := addTrackerFlags(cmd)
+	return cmd.FullCommand(), func(p program) error {
+		// Whoever stops the terminal must not hold up the events: heartbeats would seem late.
+		out := newLogQueue(p.out, func(dropped int) {
+			fmt.Fprintf(p.out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
+		})
+		defer out.close()
+		pipeline := newPipeline(settings{tracker: flags.settings(), incidents: keptIncidents}, time.Now, &terminal{out: out})
+		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
+		if err != nil {
+			return err
+		}
+		group, ctx := errgroup.WithContext(p.ctx)
+		group.Go(func() error { return watcher.Run(ctx) })
+		group.Go(func() error { return pipeline.tick(ctx) })
+		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
+		group.Go(func() error { return greet(ctx, out, pipeline.tracker) })
+		err = group.Wait()
+		pipeline.finish()
+		return err
+	}
+}
+
+// greet says that the cluster is listed, and what is not ready then: after that, only changes are printed.
+func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
+	for !tracker.Synced() {
+		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
+			return nil
+		}
+	}
+	now := time.Now()
+	nodes, services := tracker.Nodes(now, nil), tracker.Services(now, nil)
+	fmt.Fprintf(out, "Watching %s and %s. Times are UTC. Ctrl-C ends it.\n",
+		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))
+	var unready, down []string
+	for _, n := range nodes {
+		if n.Ready != event.StatusTrue {
+			unready = append(unready, n.Name)
+		}
+	}
+	for _, s := range services {
+		if s.Ready == 0 && s.NotReady > 0 {
+			down = append(down, s.Namespace+"/"+s.Name)
+		}
+	}
+	name(out, "Not Ready now:", unready)
+	name(out, "Without a ready address now:", down)
+	return nil
+}
+
+// maxNamed is how many names stand in a line.
+const maxNamed = 10
+
+func name(out io.Writer, what string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	text := what + " " + strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	fmt.Fprintln(out, printable.Line(text))
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// background is a command that runs until it is interrupted.
+type background struct {
+	*exec.Cmd
+	out, errOut bytes.Buffer
+}
+
+func (d *desk) start(args ...string) *background {
+	d.t.Helper()
+	b := &background{Cmd: exec.CommandContext(d.ctx, d.kubeflap, args...)}
+	b.Stdout, b.Stderr = &b.out, &b.errOut
+	d.must(b.Start())
+	return b
+}
+
+// interrupt ends the command, and returns its status.
+func (d *desk) interrupt(b *background) int {
+	d.t.Helper()
+	d.must(b.Process.Signal(os.Interrupt))
+	_ = b.Wait() // its status says more
+	return b.ProcessState.ExitCode()
+}
+
+// greeted starts watch while a node is Unknown: what is not ready then will not change.
+func (d *desk) greeted() {
+	d.t.Helper()
+	b := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
+	d.must(poll.Sleep(d.ctx, 5*time.Second))
+	status := d.interrupt(b)
+	out := b.out.String()
+	for _, want := range []string{"Watching 3 nodes and ", "\nNot Ready now: node-2\n", "\nWithout a ready address now: shop/web\n"} {
+		if status != 0 || !strings.Contains(out, want) {
+			d.t.Errorf("status %d, want %q:\n%s%s", status, want, out, b.errOut.String())
+		}
+	}
+}
+
+// changed looks at what watch printed of the incident.
+func (d *desk) changed(b *background) {
+	d.t.Helper()
+	status := d.interrupt(b)
+	rest := b.out.String()
+	for _, pattern := range []string{
+		`(?m)^Watching 3 nodes and \d Services. Times are UTC. Ctrl-C ends it.$`,
+		`(?m)^[\d:.]+  node node-2: no heartbeat for 24s, the whole grace period`,
+		`(?m)^[\d:.]+  >>> INCIDENT, verdict \w+: Node node-2 sent no heartbeat for `,
+		`(?m)^[\d:.]+  service shop/web: no ready address left: node_heartbeat_lost$`,
+		`(?m)^[\d:.]+  service shop/web: has a ready address again after .* without any: node_heartbeat_lost$`,
+		`(?m)^[\d:.]+  <<< (STILL RECOVERED|OVER after [\d.ms]+): verdict node. Node node-2 .*; shop/web lost 2 ready addresses and had none for .*\n            Remedy: Find out what keeps the kubelet on node-2`,
+	} {
+		at := regexp.MustCompile(pattern).FindStringIndex(rest)
+		if status != 0 || at == nil {
+			d.t.Fatalf("status %d, and behind the lines before it there is none like %s in\n%s%s", status, pattern, b.out.String(), b.errOut.String())
+		}
+		rest = rest[at[1]:]
+	}
+	if log := b.errOut.String(); !strings.Contains(log, `msg="kubeflap starts" context=lab server=`+d.cluster.Config.Host) {
+		d.t.Errorf("the log does not name the cluster:\n%s", log)
+	}
+}
+
+// advised looks at what advise says when it is interrupted.
+func (d *desk) advised(b *background) {
+	d.t.Helper()
+	status := d.interrupt(b)
+	if log := b.errOut.String(); status != 3 || !regexp.MustCompile(`msg="interrupted: the advice is based on less time than --for" observed=\S+ for=1h0m0s\n`).MatchString(log) {
+		d.t.Errorf("status %d, and the log does not say that it was interrupted:\n%s", status, log)
+	}
+	if out := b.out.String(); !strings.HasPrefix(out, "3 nodes, grace period 24s, ") {
+		d.t.Errorf("the advice is:\n%s", out)
+	}
+}
