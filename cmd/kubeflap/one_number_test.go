@@ -94,6 +94,7 @@ func TestEveryPlaceRecommendsTheSameGracePeriod(t *testing.T) {
 		{"8 s are not if they come every 5 s", func(s *fakeCluster) { s.interval = seconds(5); s.shows("v1.31.4", 8) }, nil, 300, 40},
 		{"a third of the nodes is silent together", nil, func() *fakeCluster { return newFakeCluster(9).silence(300, 350, 1, 4, 7) }, 500, 0},
 		{"a reboot", nil, func() *fakeCluster { return newFakeCluster(9).reboots(300, 380, 3) }, 600, 0},
+		{"a reboot, and a minute later the kubelet hangs", nil, func() *fakeCluster { return newFakeCluster(9).reboots(300, 394, 1).silence(460, 500, 1) }, 700, 90},
 		{"a healthy cluster", nil, nil, 300, 0},
 	}
 	for _, c := range cases {

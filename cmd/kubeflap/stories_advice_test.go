@@ -125,5 +125,17 @@ func storiesOfAdvice() []scenario {
 			cluster: func() *fakeCluster { return newFakeCluster(9).sets(305, 3, seconds(-15)) },
 			asked:   []asked{{400, ""}},
 		},
+		{
+			name:    "a machine reboots for 94 s, and a minute later its kubelet hangs",
+			cluster: func() *fakeCluster { return newFakeCluster(9).reboots(300, 394, 1).silence(460, 500, 1) },
+			harm:    345,
+			asked:   []asked{{400, "node_rebooted 1"}, {700, "node 1"}},
+			never:   "shared_path controller_manager grace_period planned undecided",
+			evidence: []string{
+				"sent no heartbeat for 98s", "another bootID: the machine was rebooted",
+				"Set --node-monitor-grace-period to 90s; it is 40s, and the longest interval was 43.7s.",
+			},
+			advice: "grace_period_tight; nodes_slow 1",
+		},
 	}
 }

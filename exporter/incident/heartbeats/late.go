@@ -56,7 +56,7 @@ func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 // speaks reports whether a late heartbeat speaks for a longer grace period.
 func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 	age := now.Sub(x.Ended)
-	if age > lateRemembered || !x.own() {
+	if age > lateRemembered || !x.own() || x.mayBeReboot {
 		return false
 	}
 	times := 0

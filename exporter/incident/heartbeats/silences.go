@@ -39,6 +39,8 @@ type silence struct {
 	*verdict.Silence
 	// within: the heartbeat was late, but came within the grace period. So there is no incident.
 	within bool
+	// mayBeReboot: the node reported another bootID soon after it. That may be late, so the reboot may have been an earlier silence than the last one.
+	mayBeReboot bool
 }
 
 // kind is what was decided about a silence.
@@ -101,6 +103,9 @@ func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
+	for _, x := range n.revised {
+		x.mayBeReboot = x.mayBeReboot || t.Sub(x.Ended) <= rebootShown
+	}
 	x := n.endedBy(t, rebootShown)
 	if x != nil {
 		x.Rebooted = true
@@ -145,7 +150,7 @@ func (n *node) late(name string, began, ended time.Time) *silence {
 	if n.setBack.After(began) {
 		x.ClockBack = n.by
 	}
-	return &silence{x, true}
+	return &silence{Silence: x, within: true}
 }
 
 func (h *Heartbeats) add(n *node, x *silence) {

@@ -118,6 +118,24 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 	}
 }
 
+// A node that hangs right after its reboot may report the new bootID only then. A reboot must not raise the recommended grace period.
+func TestAnIntervalThatMayBeAReboot(t *testing.T) {
+	h, node := known(), verdict.Judged(verdict.Node)
+	for i, to := range []float64{94, 180} {
+		h.silent([]float64{0, 130}[i], to, node)
+		h.Returned("node-1", at(to), time.Duration(to)*time.Second, 9)
+	}
+	h.Rebooted("node-1", at(182))
+	if got := h.LongestToBridge(at(600)); got != 0 {
+		t.Errorf("%s", got)
+	}
+	h.silent(1000, 1050, node)
+	h.Returned("node-1", at(1050), 50*time.Second, 9)
+	if got := h.LongestToBridge(at(1100)); got != 50*time.Second {
+		t.Errorf("after a later interval: %s", got)
+	}
+}
+
 func TestOnlyTheNodesOwnSilencesSpeakForALongerGracePeriod(t *testing.T) {
 	for v, want := range map[verdict.Verdict]time.Duration{
 		verdict.Node: 60 * time.Second, verdict.GracePeriod: 0, verdict.SharedPath: 0, verdict.ControllerManager: 0, verdict.Planned: 0, verdict.NodeRebooted: 0, verdict.Undecided: 0,

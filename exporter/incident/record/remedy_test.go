@@ -129,9 +129,10 @@ func TestTheRemedyFollowsTheReasonOfSilences(t *testing.T) {
 func TestTheRemedyOfPlannedDeparturesBlamesNobody(t *testing.T) {
 	for _, why := range cause.All() {
 		for _, kind := range []Kind{KindWorkload, KindService} {
-			r := NewStore(10).Begin(Subject{Kind: kind, Namespace: "shop", Name: "Deployment/web", Cause: why}, zero, 0)
+			s := NewStore(10)
+			r := s.Begin(Subject{Kind: kind, Namespace: "shop", Name: "Deployment/web", Cause: why}, zero, 0)
 			r.AnnouncedBy = "a cordon"
-			text := r.remedy(&incident.Incident{Cause: why, Decision: verdict.Decision{Verdict: verdict.Planned}}, advice.GracePeriod{})
+			text := s.remedy(r, &incident.Incident{Cause: why, Decision: verdict.Decision{Verdict: verdict.Planned}}, advice.GracePeriod{})
 			if !strings.HasPrefix(text, "Nothing is at fault: the pods left nodes whose departure was announced by a cordon.") {
 				t.Errorf("%s: %s", why, text)
 			}

@@ -65,7 +65,7 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 		return x
 	}
 	x.Summary = r.summary(&x)
-	x.Remedy = r.remedy(&x, g)
+	x.Remedy = s.remedy(r, &x, g)
 	return x
 }
 
@@ -142,13 +142,31 @@ func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n i
 	return n
 }
 
+// unexplained is the longest interval by now that no reboot, announcement, upgrade or clock explains. Of all of them it is longest.
+func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
+	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
+		return longest
+	}
+	longest = 0
+	for _, s := range r.Silences {
+		ended := s.Ended
+		if ended.IsZero() {
+			ended = now
+		}
+		if !s.Explained() {
+			longest = max(longest, ended.Sub(s.Began))
+		}
+	}
+	return longest
+}
+
 // remedy is what to do by the verdict, with the numbers of this cluster.
-func (r *Record) remedy(x *incident.Incident, g advice.GracePeriod) string {
+func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) string {
 	if r.OfNodes() {
 		return advice.LostNodes{
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), Known: r.KnownNodes,
 			NotMarked: r.NotMarked > 0, ClockSetBack: r.clockSetBack(), Upgraded: r.upgraded(),
-			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Longest: x.Numbers.LongestInterval, Grace: g, Command: x.Command,
+			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command,
 		}.Remedy()
 	}
 	a := r.affected()
