@@ -198,6 +198,20 @@ func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	})
 }
 
+// recreates creates a deleted node again at a second, under its name. Its machine says something else of itself.
+func (s *fakeCluster) recreates(second float64, node int, change func(*event.Node)) *fakeCluster {
+	return s.at(second, func() {
+		n := s.nodes[node-1]
+		n.gone, n.UID, n.Taints = false, event.ParseUID(string(n.Name)+"/again"), nil
+		n.Ready = &event.Condition{Status: event.StatusTrue, Reason: "KubeletReady", Transition: s.now.Truncate(time.Second), Heartbeat: s.now.Truncate(time.Second)}
+		change(&n.Node)
+		s.tell(event.Added, &n.Node)
+		n.lease.UID, n.lease.Renew = event.ParseUID("lease/"+n.Name+"/again"), s.now
+		s.tell(event.Added, &n.lease)
+		s.join(n)
+	})
+}
+
 // drains evicts the pods of a node one by one. Others replace them on the next nodes.
 func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 	return s.at(second, func() {

@@ -316,7 +316,7 @@ func findings(r report.Report) string {
 
 // TestStories tells in how many places the verdict was right.
 func TestStories(t *testing.T) {
-	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
+	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
 		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }

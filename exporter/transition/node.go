@@ -222,6 +222,42 @@ func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
+// Machine is what a Node of the name of a deleted one says about its machine.
+type Machine uint8
+
+// The machines.
+const (
+	// MachineSame: the same machine, which was not rebooted. It has the same bootID.
+	MachineSame Machine = iota + 1
+	// MachineRebooted: the same machine by its providerID, with another bootID.
+	MachineRebooted
+	// MachineReplaced: another machine, by its providerID.
+	MachineReplaced
+	// MachineUnclear: another bootID, and no providerID that identifies the machine: it was rebooted or replaced.
+	MachineUnclear
+)
+
+// NodeReturned means that a Node has the name of one that was deleted in the last hour.
+type NodeReturned struct {
+	At
+	Node    string
+	Machine Machine
+}
+
+// Fields are the names for a structured log line.
+func (x NodeReturned) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeReturned) String() string {
+	return fmt.Sprintf("node %s: created again: %s", x.Node, x.Machine)
+}
+
+// String says which machine it is.
+func (m Machine) String() string {
+	return [...]string{
+		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted, or another one has its name",
+	}[m]
+}
+
 // GracePeriodKnown means that kubeflap learned something that decides about the node monitor grace period.
 type GracePeriodKnown struct {
 	At

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // oneNode: only this node, and nothing that others share.
@@ -40,6 +41,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if late := f.lateToo(); len(late) > 0 {
 		return Unknown, phrase.Some(late) + " became late with it"
 	}
+	if f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0 {
+		return Unknown, unclearText
+	}
 	if f.each((*Silence).isGone) > 0 {
 		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
 	}
@@ -65,6 +69,8 @@ const goneWithin = 10 * time.Minute
 func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
+
+const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine: it was rebooted or replaced"
 
 // isDeleted reports whether the Node was deleted before a heartbeat came.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }

@@ -19,6 +19,8 @@ type Silence struct {
 	Rebooted, Upgraded bool
 	// Deleted is when the Node was deleted, at the earliest; zero if it was not.
 	Deleted time.Time
+	// Again is what a Node that has its name since says about the machine; zero if there is none.
+	Again transition.Machine
 	// Marked: the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the controller must have seen
 	// by then, 0 if that is not known.
 	Marked    bool
@@ -105,6 +107,10 @@ func OfNodes(f *NodeLoss) Decision {
 	d := decide(all)
 	if d.Verdict == Undecided && f.unseen() > 0 {
 		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; kubeflap needs get, list and watch on them"
+		return d
+	}
+	if i := slices.IndexFunc(f.Silences, func(s Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
+		d.Command = "journalctl --list-boots on " + f.Silences[i].Node + ": a boot from before the silence shows that it is the same machine"
 		return d
 	}
 	if d.Verdict == Undecided && len(f.Silences) > 0 {

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 func rebooted(f *NodeLoss) (Answer, string) {
@@ -11,6 +13,10 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	switch {
 	case len(f.Silences) > 0 && n == len(f.Silences):
 		return Yes, nodesText(f.Silences) + " reported another bootID after the silence"
+	case f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0:
+		return Unknown, unclearText
+	case f.each(func(s *Silence) bool { return s.Again == transition.MachineReplaced }) > 0:
+		return No, "another machine has the name of a deleted Node: its providerID is another one"
 	case deleted > 0:
 		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
 	case away > 0:

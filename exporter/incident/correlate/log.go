@@ -42,7 +42,7 @@ type Log struct {
 // New makes an empty log that keeps the newest incidents, size of them.
 func New(size int) *Log {
 	records := record.NewStore(size)
-	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}}
+	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}}
 	pods := &pods{records, nodes, map[podKey]*pod{}}
 	writers := writers.New(records)
 	outages := outages.New(records, writers)
@@ -84,12 +84,6 @@ func (l *Log) observe(x transition.Transition) {
 		l.nodes.readyMissed(x)
 	case transition.NodeNotMarked:
 		l.nodes.notMarked(x)
-	case transition.NodeRebooted:
-		l.nodes.rebooted(x)
-	case transition.KubeletUpgraded:
-		l.nodes.upgraded(x)
-	case transition.NodeRemoved:
-		l.nodes.removed(x)
 	case transition.PodReadyChanged:
 		l.pods.readyChanged(x)
 	case transition.PodEvicted:
@@ -108,8 +102,23 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.WatchWorks:
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
+		l.observeMachine(x)
 		l.observeControlPlane(x)
 		l.observeService(x)
+	}
+}
+
+// observeMachine takes in what happened to a machine, or to its kubelet.
+func (l *Log) observeMachine(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.NodeRebooted:
+		l.nodes.rebooted(x)
+	case transition.KubeletUpgraded:
+		l.nodes.upgraded(x)
+	case transition.NodeRemoved:
+		l.nodes.removed(x)
+	case transition.NodeReturned:
+		l.nodes.returned(x)
 	}
 }
 

@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -30,6 +29,8 @@ type nodes struct {
 	troubled map[string]*node
 	// losses are the nodes that were lost lately, in order.
 	losses []nodeLoss
+	// gone are the silent nodes that were deleted lately.
+	gone map[string]removedNode
 }
 
 // node is a node that had other transitions than heartbeats lately.
@@ -229,25 +230,6 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 	l.records.Touch(r, x.Time)
 }
 
-func (l *nodes) removed(x transition.NodeRemoved) {
-	n := l.hear(x.Node, x.Time)
-	delete(l.heard, n.name)
-	delete(l.troubled, n.name)
-	l.records.History.NotLate(n.name)
-	l.records.Removed(n.name)
-	r := n.current(x.Time)
-	if r == nil || !n.missed && !n.notReady {
-		return
-	}
-	n.missed, n.notReady = false, false
-	if n.silence != nil {
-		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
-	}
-	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
-	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})
-	l.close(r, n, x.Time)
-}
-
 // beginSilence returns the current silence of a node, or begins one after a heartbeat.
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
@@ -280,6 +262,7 @@ func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 // sweep forgets the nodes that have sent nothing for long, and what happened to the others.
 func (l *nodes) sweep(t time.Time) {
 	l.records.Sweep(t)
+	l.forgetGone(t)
 	for name, heard := range l.heard {
 		n := l.troubled[name]
 		switch {

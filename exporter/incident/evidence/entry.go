@@ -61,6 +61,10 @@ const (
 	NodeRebooted
 	KubeletUpgraded
 	NodeRemoved
+	// NodeRegistered: the machine of a deleted Node has registered again. NodeReplaced: another machine has its name. NodeUnclear: rebooted or replaced.
+	NodeRegistered
+	NodeReplaced
+	NodeUnclear
 	ServiceRemoved
 	// APIServerStopped and LeaderLate: a Lease of the control plane was not renewed.
 	APIServerStopped

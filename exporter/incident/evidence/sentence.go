@@ -64,6 +64,12 @@ func (e *Entry) nodeSentence() string {
 		return e.nodes() + ": another version of the kubelet: it was upgraded"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
+	case NodeRegistered:
+		return e.nodes() + ": created again, with the same bootID: the machine was not rebooted"
+	case NodeReplaced:
+		return e.nodes() + ": created again, with another providerID: another machine"
+	case NodeUnclear:
+		return e.nodes() + ": created again, with another bootID: the machine was rebooted, or another one has its name"
 	}
 	return ""
 }

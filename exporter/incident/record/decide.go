@@ -133,6 +133,18 @@ func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	}
 }
 
+// Explain decides anew about an incident of nodes: it was seen what explains a silence of it.
+func (s *Store) Explain(r *Record, t time.Time) {
+	switch {
+	case !r.settled:
+		s.Touch(r, t)
+	case r.final != nil && !r.withdrawn:
+		d := s.weigh(r)
+		r.conclude(d)
+		s.revise(r, t, d)
+	}
+}
+
 // revise adds an evidence entry if the verdict is another than before.
 func (s *Store) revise(r *Record, t time.Time, d verdict.Decision) {
 	if r.isNamed && r.named != d.Verdict {

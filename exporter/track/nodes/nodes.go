@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/machine"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -21,6 +22,8 @@ type Nodes struct {
 	heartbeats
 	grace grace.Finder
 	nodes map[string]*node
+	// former are the machines of deleted Nodes.
+	former machine.Former
 	// pods counts the running pods of each node that no DaemonSet has made, and that are not static.
 	pods map[string]int
 	// sorted is by name; nil if a node came or went since it was made.
@@ -42,8 +45,8 @@ type node struct {
 
 	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
 	restartsFlap bool
-	// bootID and version are hashes of the machine's bootID and of the kubelet's version, 0 if they were never reported. troubled is when the node was last late or not Ready.
-	bootID    uint64
+	machine      machine.Identity
+	// version is a hash of the kubelet's version, 0 if it was never reported. troubled is when the node was last late or not Ready.
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
@@ -92,8 +95,11 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n.generation = x.watches.Generation(e.Kind)
 	n.restartsFlap = restartsFlap(o.KubeletVersion)
-	if changed(&n.bootID, o.BootID) && n.exists {
+	if n.machine.Note(o) && n.exists {
 		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
+	}
+	if m, ok := x.former.Again(n.name, &n.machine, e.Seen); ok {
+		x.found.Add(transition.NodeReturned{At: at(e.Seen), Node: n.name, Machine: m})
 	}
 	if changed(&n.version, o.KubeletVersion) && n.exists {
 		x.found.Add(transition.KubeletUpgraded{At: at(e.Seen), Node: n.name})
@@ -137,6 +143,7 @@ func changed(hash *uint64, reported string) bool {
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
+	x.former.Deleted(n.name, n.machine, now)
 	x.marks.forget(n)
 	x.overdue.forget(n)
 	x.labelled.count(n.labels, -1)

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+const (
+	aws       = "aws:///eu-west-1a/i-0a1"
+	otherAWS  = "aws:///eu-west-1a/i-0b2"
+	gceByName = "gce://shop/europe-west1-b/node-1"
+)
+
+// storiesOfRecreatedNodes are about silent nodes that are deleted, and created again under the same name.
+func storiesOfRecreatedNodes() (stories []scenario) {
+	const never = "planned shared_path controller_manager grace_period "
+	back := func(boot, provider string) func(*event.Node) {
+		return func(o *event.Node) { o.BootID, o.ProviderID = boot, provider }
+	}
+	for _, x := range []struct {
+		name, provider string
+		again          func(*event.Node)
+		// want is the verdict once the node is there again.
+		want, evidence, never string
+	}{
+		{"with the same bootID", "", back("boot-1", ""), "node", "created again, with the same bootID: the machine was not rebooted", "node_rebooted"},
+		{"with the same providerID and another bootID", aws, back("boot-2", aws), "node_rebooted", "reported another bootID after the silence", ""},
+		{"with another providerID", aws, back("boot-2", otherAWS), "undecided", "created again, with another providerID: another machine", "node_rebooted"},
+		{"with another bootID, without a cloud", "", back("boot-2", ""), "undecided", "it was rebooted or replaced", "node_rebooted"},
+		{"with another bootID, and a providerID that only has its name", gceByName, back("boot-2", gceByName), "undecided", "it was rebooted or replaced", "node_rebooted"},
+	} {
+		for _, minutes := range []float64{1, 6} {
+			at := 420 + 60*minutes
+			s := scenario{
+				name: fmt.Sprintf("a silent node is deleted, and created again %g minutes later %s", minutes, x.name),
+				cluster: func() *fakeCluster {
+					c := newFakeCluster(9).silence(300, at, 1).deletes(420, 1).recreates(at, 1, x.again)
+					c.nodes[0].ProviderID = x.provider
+					return c
+				},
+				harm:  345,
+				asked: []asked{{350, "node 1"}, {430, "undecided 1"}, {at + 10, x.want + " 1"}, {at + 600, x.want + " 1"}},
+				never: never + x.never, open: "until the node is back, the machine may be gone", decided: at + 6,
+				evidence: []string{x.evidence}, over: true,
+			}
+			if x.want == "undecided" {
+				s.open, s.decided = "a machine that is gone was reclaimed, or failed and was replaced", 0
+			}
+			if minutes == 1 && x.want != "node" {
+				s.advice = map[string]string{"undecided": "undecided 1", "node_rebooted": "nodes_rebooted 1"}[x.want] // it shows what ended in the last ten minutes
+			}
+			stories = append(stories, s)
+		}
+	}
+	return append(stories, scenario{
+		name: "a node is deleted by hand, and its kubelet registers it again",
+		cluster: func() *fakeCluster {
+			return newFakeCluster(9).deletes(420, 1).recreates(425, 1, back("boot-1", ""))
+		},
+		asked: []asked{{430, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
+	}, scenario{
+		name: "a healthy machine is replaced by another one of its name",
+		cluster: func() *fakeCluster {
+			return newFakeCluster(9).deletes(420, 1).recreates(480, 1, back("boot-2", otherAWS))
+		},
+		asked: []asked{{500, ""}, {900, ""}}, never: never + "undecided node_rebooted node",
+	}, scenario{
+		name: "a silent node is rebooted, deleted and created again while kubeflap's watch of nodes is broken",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(9).silence(300, 480, 1).breaks(event.KindNode, 410, 490, event.ReasonTimeout).deletes(420, 1).recreates(480, 1, back("boot-2", aws))
+			c.nodes[0].ProviderID = aws
+			return c
+		},
+		harm:  345,
+		asked: []asked{{350, "node 1"}, {400, "node 1"}, {500, "node_rebooted 1"}, {900, "node_rebooted 1"}}, never: never, over: true,
+		open: "no node is seen", decided: 496, advice: "nodes_rebooted 1",
+	}, scenario{
+		name: "a host takes three nodes down, which are deleted, reboot and register again",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(9).silence(300, 480, 1, 2, 3)
+			for i := 1; i <= 3; i++ {
+				provider := aws + nodeNamed(i) + "-vm"
+				c.nodes[i-1].ProviderID = provider
+				c.deletes(420, i).recreates(480+float64(i), i, back("boot-2", provider))
+			}
+			return c
+		},
+		harm:  345,
+		asked: []asked{{350, "shared_path 1,2,3"}, {490, "node_rebooted 1,2,3"}, {900, "node_rebooted 1,2,3"}},
+		never: "node planned controller_manager grace_period", open: untilAThird, decided: 346,
+		advice: "nodes_rebooted 1,2,3",
+	}, scenario{
+		name: "an autoscaler replaces a machine by another one of its name",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(9).taint(300, 1, "ToBeDeletedByClusterAutoscaler").silence(340, 480, 1).deletes(420, 1).recreates(480, 1, back("boot-2", otherAWS))
+			c.nodes[0].ProviderID = aws
+			return c
+		},
+		harm: 385, asked: []asked{{390, "planned 1"}, {490, "planned 1"}, {900, "planned 1"}}, never: "node shared_path node_rebooted undecided", over: true,
+	})
+}

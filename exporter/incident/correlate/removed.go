@@ -1,0 +1,72 @@
+package correlate
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// removedFor is how long a silent node that was deleted is remembered: it may be created again.
+const removedFor = time.Hour
+
+// removedNode is a silent node that was deleted.
+type removedNode struct {
+	at      time.Time
+	silence *verdict.Silence
+	record  *record.Record
+}
+
+func (l *nodes) removed(x transition.NodeRemoved) {
+	n := l.hear(x.Node, x.Time)
+	delete(l.heard, n.name)
+	delete(l.troubled, n.name)
+	l.records.History.NotLate(n.name)
+	l.records.Removed(n.name)
+	r := n.current(x.Time)
+	if r == nil || !n.missed && !n.notReady {
+		return
+	}
+	n.missed, n.notReady = false, false
+	if n.silence != nil {
+		n.silence.Deleted = cmp.Or(x.Earliest, x.Time)
+		l.gone[n.name] = removedNode{x.Time, n.silence, r}
+	}
+	n.gap, n.unready = n.gap.End(x.Time), n.unready.End(x.Time)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeRemoved, Time: x.Time, Name: n.name})
+	l.close(r, n, x.Time)
+}
+
+// returned takes in that a silent node that was deleted was created again. Its bootID and providerID tell what became of the machine.
+func (l *nodes) returned(x transition.NodeReturned) {
+	g, known := l.gone[x.Node]
+	if !known {
+		return
+	}
+	delete(l.gone, x.Node)
+	s, kind := g.silence, evidence.NodeUnclear
+	switch x.Machine {
+	case transition.MachineSame:
+		s.Ended, kind = x.Time, evidence.NodeRegistered
+	case transition.MachineRebooted:
+		s.Ended, s.Rebooted, kind = x.Time, true, evidence.NodeRebooted
+	case transition.MachineReplaced:
+		kind = evidence.NodeReplaced
+	}
+	s.Again = x.Machine
+	r := g.record.Root()
+	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: x.Node})
+	l.records.Explain(r, x.Time)
+}
+
+// forgetGone forgets the deleted nodes that nobody has created again.
+func (l *nodes) forgetGone(t time.Time) {
+	for name, g := range l.gone {
+		if t.Sub(g.at) > removedFor {
+			delete(l.gone, name)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Package machine tells whether a Node that was deleted and created again under
+// its name is the same machine.
+package machine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// Identity is what a Node says about its machine. The zero value says nothing.
+type Identity struct {
+	// boot and provider are hashes of bootID and providerID, 0 if they were never reported.
+	boot, provider uint64
+	// since is when the Node was first seen. again: one of its name was deleted, and whether the machine is the same is not known yet.
+	since time.Time
+	again bool
+	// byName: the providerID ends with the Node's name, so another machine of that name has the same one, as on GCE.
+	byName bool
+}
+
+// Note takes in a Node. It reports whether the machine was rebooted: another bootID was reported before.
+func (i *Identity) Note(o *event.Node) (rebooted bool) {
+	if o.ProviderID != "" {
+		i.provider, i.byName = event.Hash(o.ProviderID), strings.HasSuffix(o.ProviderID, "/"+o.Name)
+	}
+	if o.BootID == "" {
+		return false
+	}
+	was := i.boot
+	i.boot = event.Hash(o.BootID)
+	return was != 0 && was != i.boot
+}
+
+const (
+	// remembered is how long a deleted Node is remembered, maxRemembered bounds how many are.
+	remembered    = time.Hour
+	maxRemembered = 1000
+	// initialised is how soon after its creation a Node has its providerID: the cloud controller manager sets it.
+	initialised = 5 * time.Minute
+)
+
+// Former are the machines of the Nodes that were deleted in the last hour. The zero value has none.
+type Former struct{ nodes []former }
+
+type former struct {
+	name    string
+	is      Identity
+	deleted time.Time
+}
+
+// Deleted takes in that a Node was deleted.
+func (f *Former) Deleted(name string, is Identity, t time.Time) {
+	f.nodes = append(f.nodes, former{name, is, t})
+	recent := slices.IndexFunc(f.nodes, func(x former) bool { return t.Sub(x.deleted) <= remembered })
+	f.nodes = slices.Delete(f.nodes, 0, max(recent, len(f.nodes)-maxRemembered))
+}
+
+func (f *Former) newest(name string) int {
+	for i, x := range slices.Backward(f.nodes) {
+		if x.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Again compares the machine of a Node, which was seen at t, with the one that had its name. ok is true once, as soon as that can be told.
+func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
+	i := -1
+	switch {
+	case is.since.IsZero():
+		i = f.newest(name)
+		is.since, is.again = t, i >= 0 && t.Sub(f.nodes[i].deleted) <= remembered
+	case is.again:
+		i = f.newest(name)
+	}
+	if is.again = is.again && i >= 0; !is.again {
+		return 0, false
+	}
+	if m, ok = compare(f.nodes[i].is, *is, t.Sub(is.since) > initialised); ok {
+		f.nodes, is.again = slices.Delete(f.nodes, i, i+1), false
+	}
+	return m, ok
+}
+
+func compare(was, is Identity, complete bool) (m transition.Machine, ok bool) {
+	switch {
+	case was.provider != 0 && is.provider != 0 && was.provider != is.provider:
+		return transition.MachineReplaced, true
+	case was.boot == 0 || is.boot == 0:
+		return 0, false
+	case was.boot == is.boot:
+		return transition.MachineSame, true
+	case was.provider != 0 && is.provider == 0 && !complete:
+		return 0, false
+	case was.provider != 0 && is.provider != 0 && !is.byName:
+		return transition.MachineRebooted, true
+	}
+	return transition.MachineUnclear, true
+}
