@@ -86,8 +86,13 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 
 // Standing is what readers of metrics need of an incident.
 type Standing struct {
-	Scope   Scope
-	Verdict verdict.Verdict
+	// These are as in Incident.
+	ID                 string
+	Start, End         time.Time
+	Cause              cause.Cause
+	Namespace, Subject string
+	Scope              Scope
+	Verdict            verdict.Verdict
 	// Ongoing: it is not over for good.
 	Ongoing bool
 	// Nodes are those of an incident of nodes. Services are those that lost addresses.

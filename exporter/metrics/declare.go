@@ -50,6 +50,7 @@ const (
 	always            = "always"
 	onceKnown         = "once it is known"
 	perVerdict        = "each scope and verdict that an incident can have"
+	perIncident       = "each ongoing incident, and each that was resolved in the last 10 minutes"
 	perUnavailable    = "each resource that cannot be watched"
 )
 

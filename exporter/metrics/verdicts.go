@@ -10,13 +10,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-type verdictMetrics struct{ ongoing, resolved, node, silences, lastSilence, service *Metric }
+type verdictMetrics struct{ ongoing, resolved, start, end, node, silences, lastSilence, service *Metric }
 
 func newVerdictMetrics() *verdictMetrics {
 	return &verdictMetrics{
 		ongoing: gauge("kubeflap_incidents", "Ongoing incidents by scope and verdict.", perVerdict, "scope", "verdict"),
 		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged and withdrawn incidents do not count.",
 			perVerdict, "scope", "verdict"),
+		start: gauge("kubeflap_incident_start_timestamp_seconds",
+			"Unix time at which the incident started. The page shows it at /flaps?id=ID. Subject is the node, the workload or the Service.",
+			perIncident, "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
+		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. It may flap again.",
+			perIncident+", while everything has recovered", "id").experimental(),
 		node: gauge("kubeflap_node_verdict", "1 while the node is part of an incident with this verdict.",
 			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),
 		silences: gauge("kubeflap_node_silences",
@@ -31,7 +36,7 @@ func newVerdictMetrics() *verdictMetrics {
 }
 
 func (m *verdictMetrics) catalogue() Catalogue {
-	return Catalogue{m.ongoing, m.resolved, m.node, m.silences, m.lastSilence, m.service}
+	return Catalogue{m.ongoing, m.resolved, m.start, m.end, m.node, m.silences, m.lastSilence, m.service}
 }
 
 // possible are the pairs of scope and verdict that incidents can have.
@@ -58,6 +63,14 @@ func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
 			pair := incident.Resolution{Scope: pairs.scope, Verdict: v}
 			to.sample(m.ongoing, float64(ongoing[pair]), string(pairs.scope), v.String())
 			to.sample(m.resolved, float64(now.resolved[pair]), string(pairs.scope), v.String())
+		}
+	}
+	for i := range now.standings {
+		x := &now.standings[i]
+		to.startObject(time.Time{}, "id", x.ID)
+		to.sample(m.start, seconds(x.Start), string(x.Scope), x.Namespace, x.Subject, x.Cause.String(), x.Verdict.String())
+		if !x.End.IsZero() {
+			to.sample(m.end, seconds(x.End))
 		}
 	}
 	for _, x := range nodeVerdicts(now.standings) {

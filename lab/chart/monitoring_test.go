@@ -357,7 +357,7 @@ func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 		}
 		return found, titles
 	}
-	linked, links := count("https://flaps.x", "https://flaps.x/flaps")
+	linked, links := count("https://flaps.x", `"url": "https://flaps.x/flaps`)
 	if linked == 0 {
 		t.Error("no dashboard links to the page")
 	}

@@ -36,8 +36,8 @@ type link struct {
 }
 
 type annotation struct {
-	Name, Expr string
-	Datasource datasource
+	Name, Expr, TextFormat string
+	Datasource             datasource
 }
 
 type variable struct {
@@ -218,7 +218,7 @@ func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
 func TestLinksLeadSomewhere(t *testing.T) {
 	var (
 		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&var-cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&var-(node|namespace|service)=\$\{(__field\.labels|__data\.fields)\.\w+\})+$`)
-		toRow       = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps\?cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&(namespace|service|node|from|to)=\$\{[\w.:]+\})+$`)
+		toRow       = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps\?cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&(namespace|service|node|id|from|to)=\$\{[\w.:]+\})+$`)
 		toPage      = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps(\?((namespace|service|node|from|to)=\$\{[\w.:]+\}&?)+)?$`)
 	)
 	all := dashboards(t)
@@ -242,6 +242,24 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The start of an incident leads to the page, on each dashboard of what incidents are about.
+func TestAnnotationsOfIncidentsLeadToThePage(t *testing.T) {
+	for _, d := range dashboards(t) {
+		found := slices.ContainsFunc(d.Annotations.List, func(a annotation) bool {
+			return strings.HasSuffix(a.Expr, "(kubeflap_incident_start_timestamp_seconds"+selectorOf(a.Expr)+") * 1000") &&
+				a.TextFormat == "<a href='https://kubeflap.example.com/flaps?id={{id}}' target='_blank'>Evidence and remedy</a>"
+		})
+		if found != (d.UID != "kubeflap-self") {
+			t.Errorf("%s: has an annotation of incidents: %v", d.File, found)
+		}
+	}
+}
+
+// selectorOf is what stands in the braces of an expression, with them.
+func selectorOf(expr string) string {
+	return expr[strings.IndexByte(expr, '{') : strings.LastIndexByte(expr, '}')+1]
 }
 
 // linksOf are those of fields, wherever they are set.

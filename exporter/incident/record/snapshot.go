@@ -72,17 +72,11 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 // outline is a copy of an incident as of now without what Overview leaves out.
 func (s *Store) outline(r *Record) incident.Incident {
 	x := incident.Incident{
-		ID: r.id, Also: slices.Clone(r.also), Start: r.start, State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
+		ID: r.id, Also: slices.Clone(r.also), Start: r.start, End: r.end(s.now), State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
 		Namespace: r.Namespace, Subject: r.Name,
 		Nodes: slices.Sorted(slices.Values(r.nodes)), NodesLeftOut: len(r.nodesLeftOut), ServicesLeftOut: len(r.servicesLeftOut),
 		Lost: r.Lost, Bounces: r.bounces, Outages: r.Outages, OutageTime: r.OutageTime, Turned: r.Turned, Evicted: r.Evicted,
 		Services: r.servicesAsOf(s.now), Decision: s.decide(r),
-	}
-	if x.State == incident.StateRecovered || x.State == incident.StateEnded {
-		x.End = r.recovered
-		if x.End.IsZero() {
-			x.End = s.now
-		}
 	}
 	for _, since := range r.Open.Outages {
 		x.OutageTime += max(s.now.Sub(since), 0)
@@ -91,6 +85,18 @@ func (s *Store) outline(r *Record) incident.Incident {
 		x.Withdrawn = watchWasLate
 	}
 	return x
+}
+
+// end is when everything had recovered, zero while it has not.
+func (r *Record) end(now time.Time) time.Time {
+	state := r.state(now)
+	if state != incident.StateRecovered && state != incident.StateEnded {
+		return time.Time{}
+	}
+	if r.recovered.IsZero() {
+		return now
+	}
+	return r.recovered
 }
 
 // servicesAsOf are the Services that the incident hit, the longest outage first.

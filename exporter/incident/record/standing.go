@@ -22,7 +22,10 @@ func (s *Store) Standings() (all []incident.Standing) {
 		if !ongoing && s.now.Sub(r.recovered) > standsFor {
 			continue
 		}
-		x := incident.Standing{Scope: r.scope(), Verdict: s.decide(r).Verdict, Ongoing: ongoing}
+		x := incident.Standing{
+			ID: r.id, Start: r.start, End: r.end(s.now), Cause: r.mainCause(), Namespace: r.Namespace, Subject: r.Name,
+			Scope: r.scope(), Verdict: s.decide(r).Verdict, Ongoing: ongoing,
+		}
 		if r.OfNodes() {
 			x.Nodes = slices.Clone(r.nodes)
 		}
