@@ -5,6 +5,11 @@ const (
 	untilAThird = "two nodes that are silent at the same time can be chance, until a third follows"
 )
 
+const (
+	zoneA = "topology.kubernetes.io/zone=a"
+	zoneB = "topology.kubernetes.io/zone=b"
+)
+
 // storiesOfHeartbeats are about nodes that send none: one, several at once, one after the other.
 func storiesOfHeartbeats() []scenario {
 	return []scenario{
@@ -137,6 +142,52 @@ func storiesOfHeartbeats() []scenario {
 			asked:   []asked{{350, "node 3"}, {1700, "node 3; node 6"}},
 			never:   "shared_path controller_manager grace_period planned",
 			advice:  "grace_period_tight; nodes_slow 3,6",
+		},
+		{
+			name:    "two zones are cut off at once",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 400, 1, 4, 7, 2, 5, 8) },
+			harm:    345,
+			asked:   []asked{{350, "shared_path 1,2,4,5,7,8"}, {700, "shared_path 1,2,4,5,7,8"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"they are the only nodes with " + zoneA + " and " + zoneB},
+			advice:   "control_plane_late 1,2,4,5,7,8", over: true,
+		},
+		{
+			name:    "two zones are cut off 25 seconds apart",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 400, 1, 4, 7).silence(325, 400, 2, 5, 8) },
+			harm:    345,
+			asked:   []asked{{345, "shared_path 1,4,7"}, {370, "shared_path 1,2,4,5,7,8"}, {700, "shared_path 1,2,4,5,7,8"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			evidence: []string{"they are the only nodes with " + zoneA, "they are the only nodes with " + zoneB, "3 others fell silent"},
+			advice:   "control_plane_late 1,2,4,5,7,8", over: true,
+		},
+		{
+			name:    "two zones are cut off three minutes apart, and return together",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 700, 1, 4, 7).silence(480, 700, 2, 5, 8) },
+			harm:    345,
+			asked:   []asked{{345, "shared_path 1,4,7"}, {525, "shared_path 1,4,7; shared_path 2,5,8"}, {1000, "shared_path 1,4,7; shared_path 2,5,8"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 525,
+			evidence: []string{"they are the only nodes with " + zoneA, "they are the only nodes with " + zoneB},
+			lacks:    []string{"6 of 9", "others fell silent"},
+			advice:   "control_plane_late 1,2,4,5,7,8", over: true,
+		},
+		{
+			name:    "a zone is cut off one and a half minutes after another one is back",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 390, 1, 4, 7).silence(480, 570, 2, 5, 8) },
+			harm:    345,
+			asked:   []asked{{345, "shared_path 1,4,7"}, {525, "shared_path 1,4,7; shared_path 2,5,8"}, {1000, "shared_path 1,4,7; shared_path 2,5,8"}},
+			never:   "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 525,
+			evidence: []string{"they are the only nodes with " + zoneA, "they are the only nodes with " + zoneB},
+			lacks:    []string{"6 of 9"},
+			advice:   "control_plane_late 1,2,4,5,7,8", over: true,
+		},
+		{
+			name:    "a node fails by itself while a zone is cut off",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, 700, 1, 4, 7).silence(400, 700, 2) },
+			harm:    345,
+			asked:   []asked{{345, "shared_path 1,4,7"}, {450, "node 2; shared_path 1,4,7"}, {1000, "node 2; shared_path 1,4,7"}},
+			never:   "controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 345,
+			advice: "control_plane_late 1,4,7; nodes_silent 2", over: true,
 		},
 		{
 			name:    "a zone of thirty nodes is cut off",

@@ -134,8 +134,12 @@ func TestWhatSilentNodesShareIsNamed(t *testing.T) {
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("a", 5), pool}, {zone("a", 5), pool}}, "all have topology.kubernetes.io/zone=a, as 5 nodes do"},
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("b", 4), pool}, {zone("a", 5), pool}}, "no label distinguishes them"},
 		{[][]transition.NodeLabel{nil, nil, nil}, "less than once in 1,000 times"},
+		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 2)}, {zone("a", 2)}, {zone("b", 2)}}, "the only nodes with topology.kubernetes.io/zone=a and topology.kubernetes.io/zone=b"},
+		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 3)}, {zone("a", 2)}, {zone("b", 3)}}, "no label distinguishes them"},
+		{[][]transition.NodeLabel{{zone("a", 3)}, {zone("b", 1)}, {zone("a", 3)}, {pool}}, "no label distinguishes them"},
+		{[][]transition.NodeLabel{{zone("a", 1)}, {zone("b", 1)}, {zone("c", 1)}}, "no label distinguishes them"},
 	} {
-		all := silent(0, 4, 9)
+		all := silent(0, 4, 9, 10)[:len(c.labels)]
 		for i := range all {
 			all[i].Labels = c.labels[i]
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
-	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
 // endTogether is how close the ends of silences with one cause are.
@@ -56,7 +55,7 @@ func (f *NodeLoss) weighShared() (Answer, string) {
 		holds = Yes // an API server stopped when they fell silent
 	}
 	if holds == Yes {
-		return holds, because + f.pathText()
+		return holds, because + f.othersText() + f.pathText()
 	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {
 		return Unknown, blindText
@@ -129,30 +128,4 @@ func (f *NodeLoss) weighTurn() (Answer, string) {
 		return No, ""
 	}
 	return Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), total)
-}
-
-// commonText says what silent nodes have in common, and the others do not.
-func commonText(silent []Silence, nodes int) string {
-	var best *transition.NodeLabel
-	for i := range silent[0].Labels {
-		l := &silent[0].Labels[i]
-		for _, s := range silent[1:] {
-			if !slices.ContainsFunc(s.Labels, func(x transition.NodeLabel) bool { return x.Key == l.Key && x.Value == l.Value }) {
-				l = nil
-				break
-			}
-		}
-		if l != nil && l.Nodes < nodes && (best == nil || l.Nodes < best.Nodes) {
-			best = l
-		}
-	}
-	switch {
-	case best != nil && best.Nodes == len(silent):
-		return fmt.Sprintf("; they are the only nodes with %s=%s", best.Key, best.Value)
-	case best != nil:
-		return fmt.Sprintf("; all have %s=%s, as %d nodes do", best.Key, best.Value, best.Nodes)
-	case silent[0].Labels != nil:
-		return "; no label distinguishes them from the others"
-	}
-	return ""
 }

@@ -77,13 +77,24 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 		x.Trigger = triggerOfMany(x.Renewed)
 	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.Clocks(), t) != nil && l.lostLately(t):
 		s = record.Clocks()
-	case gap > 0 && l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t):
-		s = record.ControlPlane()
+	case gap > 0:
+		if near, ok := l.controlPlaneOf(n, t); ok {
+			s = near
+		}
 	}
 	n.record = l.records.Begin(s, t, x.Trigger)
 	n.record.AddNode(n.name)
 	n.record.KnownNodes = max(n.record.KnownNodes, len(l.heard))
 	return n.record
+}
+
+// controlPlaneOf is the incident of the control plane that a node is lost with: others fell silent near to it or, if it is not known when it fell
+// silent, others were lost lately.
+func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
+	if n.silence != nil && n.silence.Ended.IsZero() {
+		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
+	}
+	return record.ControlPlane(), l.records.Find(record.ControlPlane(), t) != nil && l.lostLately(t)
 }
 
 // followPod returns the incident of the node that a pod was lost with.
@@ -125,7 +136,11 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 func (l *nodes) mergeIfShared(t time.Time) {
 	recent := l.records.History.After(t.Add(-l.records.LostTogether() - record.Quiet))
 	f := l.records.NodeLoss(recent, len(l.heard))
-	l.merge(append(verdict.Together(f), verdict.InTurn(f)...), record.ControlPlane(), t)
+	if together := verdict.Together(f); len(together) > 0 {
+		s, _ := l.records.ControlPlaneNear(together[0].Began, t, l.records.LostTogether())
+		l.merge(together, s, t)
+	}
+	l.merge(verdict.InTurn(f), record.ControlPlane(), t)
 }
 
 // mergeClocks makes one incident out of those of single nodes whose clocks were set back together.

@@ -85,8 +85,10 @@ func newOpen() Open {
 }
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
+	of := s
+	of.Nth = 0 // replicas may not have seen the same ones before
 	r := &Record{
-		Subject: s, id: idOf(s.key(), t, trigger), start: t, Open: newOpen(),
+		Subject: s, id: idOf(of.key(), t, trigger), start: t, Open: newOpen(),
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
 	}
 	switch s.Cause {

@@ -31,6 +31,8 @@ type Subject struct {
 	Kind            Kind
 	Namespace, Name string
 	Cause           cause.Cause
+	// Nth counts the incidents of the control plane that are active at the same time, from 0.
+	Nth int
 }
 
 // ControlPlane is the subject of nodes that lost their heartbeats together.
@@ -58,7 +60,7 @@ func (s Subject) key() string {
 	case KindNode:
 		return "node/" + s.Name
 	case KindControlPlane:
-		return "control plane"
+		return "control plane" + strings.Repeat("+", s.Nth)
 	case KindGracePeriod:
 		return "grace period"
 	case KindControllerManager:

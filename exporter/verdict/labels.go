@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// maxGroups bounds the groups of nodes that are named besides the largest one, and the values of a label that several groups have.
+const maxGroups = 3
+
+// commonText says what silent nodes have in common, and the others do not.
+func commonText(silent []Silence, nodes int) string {
+	best := commonLabel(silent, nodes)
+	several := severalText(silent, nodes)
+	switch {
+	case best != nil && best.Nodes == len(silent):
+		return fmt.Sprintf("; they are the only nodes with %s=%s", best.Key, best.Value)
+	case several != "":
+		return "; they are the only nodes with " + several
+	case best != nil:
+		return fmt.Sprintf("; all have %s=%s, as %d nodes do", best.Key, best.Value, best.Nodes)
+	case silent[0].Labels != nil:
+		return "; no label distinguishes them from the others"
+	}
+	return ""
+}
+
+// commonLabel is the rarest label that all silent nodes have, and not all others; nil if there is none.
+func commonLabel(silent []Silence, nodes int) (best *transition.NodeLabel) {
+	for i := range silent[0].Labels {
+		l := &silent[0].Labels[i]
+		for _, s := range silent[1:] {
+			if !slices.ContainsFunc(s.Labels, func(x transition.NodeLabel) bool { return x.Key == l.Key && x.Value == l.Value }) {
+				l = nil
+				break
+			}
+		}
+		if l != nil && l.Nodes < nodes && (best == nil || l.Nodes < best.Nodes) {
+			best = l
+		}
+	}
+	return best
+}
+
+// severalText names a few values of a label, if the silent nodes are all that have one of them, such as two zones.
+func severalText(silent []Silence, nodes int) string {
+	if len(silent) >= nodes {
+		return ""
+	}
+	for i := range silent[0].Labels {
+		key := silent[0].Labels[i].Key
+		have, all := map[string]int{}, 0
+		for _, s := range silent {
+			at := slices.IndexFunc(s.Labels, func(l transition.NodeLabel) bool { return l.Key == key })
+			if at < 0 {
+				all = 0
+				break
+			}
+			if l := s.Labels[at]; have[l.Value] == 0 {
+				all += l.Nodes
+			}
+			have[s.Labels[at].Value]++
+		}
+		// A value for each node would be said of any nodes.
+		if n := len(have); all != len(silent) || n < 2 || n > maxGroups || 2*n > len(silent) {
+			continue
+		}
+		var values []string
+		for _, value := range slices.Sorted(maps.Keys(have)) {
+			values = append(values, key+"="+value)
+		}
+		return strings.Join(values, " and ")
+	}
+	return ""
+}
+
+// othersText names the nodes of the incident that fell silent together as well, a short time before or after the largest group.
+func (f *NodeLoss) othersText() (text string) {
+	group := f.together()
+	rest := slices.DeleteFunc(slices.Clone(f.Silences), func(s Silence) bool { return s.BeganBlind || !f.disturbed(s) || isOf(group, s.Node) })
+	for range maxGroups {
+		others := together(rest, f.Interval)
+		if len(others) < 2 {
+			break
+		}
+		if holds, _ := f.oneCause(others); holds == Yes {
+			after, order := others[0].Began.Sub(group[0].Began), "later"
+			if after < 0 {
+				after, order = -after, "earlier"
+			}
+			text += fmt.Sprintf("; %d others fell silent %s %s%s", len(others), phrase.Duration(after.Round(time.Second)), order, commonText(others, f.Nodes))
+		}
+		rest = slices.DeleteFunc(rest, func(s Silence) bool { return isOf(others, s.Node) })
+	}
+	return text
+}
+
+// isOf reports whether a node is one of those that fell silent.
+func isOf(silent []Silence, node string) bool {
+	return slices.ContainsFunc(silent, func(s Silence) bool { return s.Node == node })
+}
