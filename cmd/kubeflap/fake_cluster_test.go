@@ -35,8 +35,10 @@ type fakeCluster struct {
 	manager  fakeManager
 	stalls   []span
 	watching bool
-	// noReads: kubeflap may not read Leases directly.
-	noReads bool
+	// noReads is why kubeflap cannot read Leases directly, empty if it can.
+	noReads event.Reason
+	// cut is when the API server that kubeflap uses cannot reach etcd, while others can.
+	cut []span
 }
 
 // span is some time, in seconds since the beginning.
@@ -164,6 +166,16 @@ func (s *fakeCluster) freezes(k event.Kind, from, to float64) *fakeCluster {
 	return s.at(to, func() { s.thaw(k) })
 }
 
+// cutsOff cuts the API server that kubeflap uses, the last one, off from etcd between two seconds. Then its watches show all at once, that of nodes first.
+func (s *fakeCluster) cutsOff(from, to float64) *fakeCluster {
+	s.cut = append(s.cut, span{from, to})
+	s.manager.cut = s.cut
+	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
+		s.freezes(k, from, to)
+	}
+	return s
+}
+
 func (s *fakeCluster) thaw(k event.Kind) {
 	w := &s.watches[k]
 	held := w.held
@@ -288,11 +300,11 @@ func (s *fakeCluster) runUntil(second float64) {
 // readLeases is a direct read of Leases: it shows what etcd has, or fails while etcd stalls.
 func (s *fakeCluster) readLeases(names []string) {
 	s.note(event.KindLease, event.Asking, "")
-	if s.noReads {
-		s.in(50*time.Millisecond, func() { s.note(event.KindLease, event.Answered, event.ReasonUnauthorized) })
+	if s.noReads != "" {
+		s.in(50*time.Millisecond, func() { s.note(event.KindLease, event.Answered, s.noReads) })
 		return
 	}
-	if s.stalled() > 0 {
+	if s.stalled() > 0 || hasAny(s.cut, s.second()) {
 		s.in(3*time.Second, func() { s.note(event.KindLease, event.Answered, event.ReasonEtcdNotReady) })
 		return
 	}

@@ -14,6 +14,8 @@ type fakeManager struct {
 	leases []event.ControlPlaneLease
 	// lost are the API servers, by index, that stop at a second.
 	lost map[int]float64
+	// cut is when the last API server cannot renew its Lease.
+	cut []span
 }
 
 func hasAny(all []span, t float64) bool {
@@ -51,7 +53,7 @@ func (m *fakeManager) run(s *fakeCluster) {
 		var renew func()
 		renew = func() {
 			stopped := i == 0 && hasAny(m.stopped, s.second())
-			if at, ok := m.lost[i]; ok && s.second() >= at {
+			if at, ok := m.lost[i]; ok && s.second() >= at || i > 0 && i == len(m.leases)-1 && hasAny(m.cut, s.second()) {
 				stopped = true
 			}
 			if !stopped && s.stalled() == 0 {

@@ -88,14 +88,48 @@ func storiesOfWatches() []scenario {
 			advice:   "clocks_set_back 3",
 		},
 		{
+			name: "kubeflap's watch of Leases stands still, and its direct reads are refused",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9).freezes(event.KindLease, 300, 360)
+				c.noReads = event.ReasonUnauthorized
+				return c
+			},
+			asked: []asked{{355, ""}, {500, ""}},
+			never: "node shared_path controller_manager grace_period planned node_rebooted undecided",
+		},
+		{
 			name: "kubeflap's watch of Leases stands still, and it may not read Leases directly",
 			cluster: func() *fakeCluster {
 				c := newFakeCluster(9).freezes(event.KindLease, 300, 360)
-				c.noReads = true
+				c.noReads = event.ReasonForbidden
 				return c
 			},
 			asked: []asked{{500, "withdrawn"}},
 			never: "node controller_manager grace_period planned node_rebooted",
+			open:  "without permission to read Leases, nothing tells a silent watch from silent nodes until it goes on",
+		},
+		{
+			name:    "of three API servers, the one that kubeflap uses is cut off from etcd for 2 minutes",
+			cluster: func() *fakeCluster { return newFakeCluster(9).showsControlPlane(3).cutsOff(303, 423) },
+			asked:   []asked{{345, ""}, {420, ""}, {430, ""}, {700, ""}},
+			never:   "node shared_path controller_manager grace_period planned node_rebooted undecided",
+		},
+		{
+			name: "the API server that kubeflap uses is cut off from etcd, and meanwhile a node is silent for a minute",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).showsControlPlane(3).cutsOff(303, 423).silence(320, 385, 5)
+			},
+			harm:   423,
+			asked:  []asked{{420, ""}, {430, "node 5"}, {700, "node 5"}},
+			never:  "shared_path controller_manager grace_period planned node_rebooted undecided",
+			advice: "grace_period_tight; nodes_slow 5",
+		},
+		{
+			name:    "the API server that kubeflap uses is cut off from etcd, and it may not see how many there are",
+			cluster: func() *fakeCluster { return newFakeCluster(9).cutsOff(303, 423) },
+			asked:   []asked{{500, "withdrawn"}},
+			never:   "node controller_manager grace_period planned node_rebooted",
+			open:    "without the Leases in kube-system, the API server may be the only one",
 		},
 	}
 }

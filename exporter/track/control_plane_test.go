@@ -59,6 +59,11 @@ func TestLeasesOfTheControlPlaneThatAreNotRenewed(t *testing.T) {
 	equal(t, "the leader stops, and another one takes over", s.controlPlane(),
 		"kube-controller-manager late since 1m0s; another kube-controller-manager leads: two; kube-controller-manager renewed after 16s, in time false")
 
+	s = begin().at(120).modified(apiServer("a", 70), leader("one", 62))
+	s.at(120.5).modified(apiServer("a", 120.4), leader("one", 120.4), apiServer("b", 120.5))
+	equal(t, "etcd stalls, and writes that have waited come first", s.controlPlane(), "apiserver-a late since 1m0s; apiserver-b late since 1m0s; kube-controller-manager late since 1m0s; "+
+		"apiserver-a renewed after 1m0.5s, in time false; kube-controller-manager renewed after 1m0.5s, in time false; apiserver-b renewed after 1m0.5s, in time false")
+
 	s = begin().at(110)
 	for second := 62; second <= 110; second += 2 {
 		s.modified(leader("one", float64(second)))

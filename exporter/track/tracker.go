@@ -15,6 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/losses"
 	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
+	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -69,6 +70,9 @@ func (t *Tracker) Apply(e event.Event) []transition.Transition {
 		e.Seen = now
 	}
 	t.advance(e.Seen)
+	if t.watches.AnyCutOff() && e.Type <= event.Deleted && e.Kind != event.KindCluster {
+		t.watchesRestored(e.Seen)
+	}
 	t.watches.Count(e)
 	switch {
 	case e.Type.HasObject():
@@ -153,6 +157,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 		}
 	case event.Asking, event.Answered, event.Unanswered:
 		t.nodes.ApplyRead(e)
+		t.findCutOff(e)
 	case event.Unavailable:
 		t.watches.Unavailable(e)
 		if e.Kind == event.KindLease {
@@ -181,11 +186,13 @@ func (t *Tracker) noteOptionalWatch(e event.Event) {
 }
 
 func (t *Tracker) watchBroke(e event.Event) {
-	if !t.watches.Broke(e) {
-		return
-	}
-	if e.Kind == event.KindLease {
+	wasCutOff := t.watches.IsCutOff(e.Kind)
+	broke := t.watches.Broke(e)
+	if e.Kind == event.KindLease && (broke || wasCutOff && !t.watches.IsCutOff(e.Kind)) {
 		t.nodes.LeaseWatchBroke()
+	}
+	if !broke {
+		return
 	}
 	if e.Reason != event.ReasonEnded {
 		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: e.Kind, Reason: e.Reason, Since: t.watches.DownSince(e.Kind)})
@@ -199,6 +206,24 @@ func (t *Tracker) watchWorks(e event.Event) {
 	}
 	t.nodes.WatchWorks(e)
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
+}
+
+// findCutOff finds out from a direct read that failed that the watches show nothing, although they are not broken.
+func (t *Tracker) findCutOff(e event.Event) {
+	failed := t.nodes.ReadFailed()
+	if failed.IsZero() || !reads.HidesEtcd(e) {
+		return
+	}
+	for _, k := range t.watches.CutOff(failed, e.Reason) {
+		t.found.Add(transition.WatchBroke{At: transition.At{Time: e.Seen}, Resource: k, Reason: e.Reason, Since: t.watches.DownSince(k)})
+	}
+}
+
+// watchesRestored takes in that a watch shows objects again, so none is cut off any more. They will show everything that they kept back.
+func (t *Tracker) watchesRestored(seen time.Time) {
+	for _, e := range t.watches.Restored(seen) {
+		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
+	}
 }
 
 // sweep drops the objects of a resource that its newest list did not show.

@@ -33,16 +33,16 @@ func TestReadLeases(t *testing.T) {
 			func(f *fakeAPI) {
 				f.leases, f.readyz = map[string]fakeLease{"a": {hang: true}, "b": {hang: true}}, etcdFailed
 			},
-			3 * time.Second,
+			5 * time.Second,
 			[]string{"asking", "answered etcd not ready"},
 		},
 		{
 			"they hang, and the server is ready",
-			func(f *fakeAPI) { f.leases = map[string]fakeLease{"a": {hang: true}, "b": {hang: true}} }, 3 * time.Second,
+			func(f *fakeAPI) { f.leases = map[string]fakeLease{"a": {hang: true}, "b": {hang: true}} }, 5 * time.Second,
 			[]string{"asking", "answered timeout"},
 		},
 		{
-			"one hangs", func(f *fakeAPI) { f.leases = map[string]fakeLease{"b": {hang: true}} }, 3 * time.Second,
+			"one hangs", func(f *fakeAPI) { f.leases = map[string]fakeLease{"b": {hang: true}} }, 5 * time.Second,
 			[]string{"asking", "read a", "answered timeout"},
 		},
 		{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +138,6 @@ func (b *blinded) invents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.excused = b.excused || b.fault.verdicts != nil
 	grace, _ := b.lab.Cluster.GracePeriod()
 	for node := range b.lab.Cluster.Kubelets {
 		if now.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node) >= grace.Seconds()/2 {
@@ -148,7 +146,7 @@ func (b *blinded) invents(ctx context.Context) error {
 	}
 	errs := []error{b.unmoved(), b.namesNobody(ctx)}
 	for _, x := range told.Incidents {
-		if !b.incidents[x.ID] && !slices.Contains(b.fault.verdicts, x.Verdict) {
+		if !b.incidents[x.ID] {
 			errs = append(errs, fmt.Errorf("an incident that is none: %+v", x))
 		}
 	}
@@ -161,13 +159,10 @@ func (b *blinded) namesNobody(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mayBe := func(series string) bool {
-		return slices.ContainsFunc(b.fault.verdicts, func(v string) bool { return strings.Contains(series, `verdict="`+v+`"`) })
-	}
 	var errs []error
 	for _, metric := range []string{"kubeflap_incidents", "kubeflap_node_verdict", "kubeflap_service_verdict"} {
 		for series, is := range told {
-			if truth.Name(series) == metric && is > b.before[series] && !mayBe(series) {
+			if truth.Name(series) == metric && is > b.before[series] {
 				errs = append(errs, fmt.Errorf("%s was %v and is %v", series, b.before[series], is))
 			}
 		}
@@ -235,9 +230,6 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 
 // noIntervalOf checks that kubeflap has measured none across its blindness: nobody could see a heartbeat in it.
 func (b *blinded) noIntervalOf(gone time.Duration) error {
-	if b.fault.verdicts != nil {
-		return nil // it does not know that it is blind
-	}
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
 		if longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {

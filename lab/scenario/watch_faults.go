@@ -19,11 +19,9 @@ type watchFault struct {
 	name, summary string
 	// blind are the resources of which kubeflap can know nothing while it lasts, and has to say so.
 	blind []string
-	// verdicts are those that an incident may have, because kubeflap could not know better.
-	verdicts []string
-	lasts    time.Duration
-	begin    func(*Lab)
-	end      func(*Lab)
+	lasts time.Duration
+	begin func(*Lab)
+	end   func(*Lab)
 }
 
 func watchFaults() []watchFault {

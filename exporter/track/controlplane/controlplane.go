@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -42,6 +43,10 @@ type lease struct {
 	// renewed is its renewTime, seen is when that was seen. live: it was renewed since kubeflap watches it, so it is not a leftover.
 	renewed, seen time.Time
 	live, late    bool
+	// made is when it was last renewed, by kubeflap's clock, and gap the longest time between two renewals since it is late: the watch may show
+	// them late, or etcd may have taken a write that had waited.
+	made, lateSince time.Time
+	gap             time.Duration
 	// delays are the last times from a renewTime to its arrival, the difference of the clocks included.
 	delays []time.Duration
 }
@@ -65,7 +70,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	}
 	l := x.leases[o.Name]
 	if l == nil {
-		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, held: e.Seen, renewed: o.Renew, seen: e.Seen}
+		l = &lease{name: o.Name, host: o.Host, holder: o.Holder, held: e.Seen, renewed: o.Renew, seen: e.Seen, made: e.Seen}
 		x.leases[o.Name] = l
 	}
 	l.generation, l.host = x.watches.Generation(e.Kind), o.Host
@@ -79,11 +84,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	if o.Renew.Equal(l.renewed) {
 		return
 	}
-	if l.late {
-		x.found.Add(transition.ControlPlaneLeaseRenewed{
-			At: transition.At{Time: e.Seen}, Name: l.name, Silence: e.Seen.Sub(l.seen), InTime: o.Renew.Sub(l.renewed) <= l.limit(),
-		})
-	}
+	x.noteRenewal(l, e.Seen, o.Renew)
 	if e.Type == event.Modified {
 		if len(l.delays) == maxDelays {
 			l.delays = slices.Delete(l.delays, 0, 1)
@@ -91,7 +92,24 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 		l.delays = append(l.delays, e.Seen.Sub(o.Renew))
 	}
 	x.shown, l.seen = e.Seen, e.Seen
-	l.renewed, l.late, l.live = o.Renew, false, e.Type == event.Modified
+	l.renewed, l.live = o.Renew, e.Type == event.Modified
+}
+
+// noteRenewal takes in a renewal. A late Lease is renewed again once a renewal is new.
+func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
+	if !l.late {
+		l.made = seen
+		return
+	}
+	step := renewed.Sub(l.renewed)
+	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.held.Equal(seen) {
+		l.made = seen // by another holder's clock
+	}
+	if reads.IsLate(l.made, seen) {
+		return
+	}
+	l.late = false
+	x.found.Add(transition.ControlPlaneLeaseRenewed{At: transition.At{Time: seen}, Name: l.name, Silence: seen.Sub(l.lateSince), InTime: l.gap <= l.limit()})
 }
 
 // limit is the time after which a Lease is late, 0 if it does not matter.
@@ -115,7 +133,7 @@ func (x *ControlPlane) findLate(t time.Time) {
 	}
 	slices.SortFunc(late, func(a, b *lease) int { return strings.Compare(a.name, b.name) })
 	for _, l := range late {
-		l.late = true
+		l.late, l.lateSince, l.gap = true, l.seen, 0
 		x.found.Add(transition.ControlPlaneLeaseLate{At: transition.At{Time: t}, Name: l.name, Host: l.host, Since: l.seen})
 	}
 }
@@ -154,14 +172,17 @@ func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	if !x.watches.Live(event.KindControlPlaneLease, t) {
 		return c
 	}
-	c.Time, c.Shown = t, x.shown
+	c.Time, c.Shown, c.APIServers = t, x.shown, x.Servers()
+	c.Leader = x.leases[event.LeaseControllerManager] != nil
+	return c
+}
+
+// Servers is how many API servers there were when the watch last showed a renewal; 0 if that is not known.
+func (x *ControlPlane) Servers() (n int) {
 	for _, l := range x.leases {
-		switch {
-		case l.name == event.LeaseControllerManager:
-			c.Leader = true
-		case strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && t.Sub(l.seen) < serverGone:
-			c.APIServers++
+		if strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && x.shown.Sub(l.seen) < serverGone {
+			n++
 		}
 	}
-	return c
+	return n
 }

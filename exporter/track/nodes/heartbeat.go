@@ -6,6 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
+	"github.com/kubeflap/kubeflap/exporter/track/shared"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -19,7 +20,7 @@ type heartbeats struct {
 	period time.Duration
 	// isManaged reports whether the cloud runs the control plane.
 	isManaged func() bool
-	labelled  labelCounts
+	labelled  shared.Counts
 	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
 	// a heartbeat that could not be seen is not late.
 	resumed time.Time
@@ -68,8 +69,10 @@ type heartbeat struct {
 	late, missed bool
 	// setBack: the clock of the node was set back since the last heartbeat.
 	setBack bool
-	// catchUp are the renewals that the watch shows late; nil if it does not.
-	catchUp *catchUp
+	// catchUp are the renewals since the last missed one, as long as the watch may have shown them late; nil if it has not.
+	catchUp *reads.CatchUp
+	// pending is the last renewal, which does not count yet; nil if it does.
+	pending *reads.Pending
 	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
 	steady int
 	// overdue: the node controller should have set Ready to Unknown, and has not.
@@ -83,10 +86,10 @@ type heartbeat struct {
 	leads window.Window
 }
 
-// beat counts a heartbeat seen at t and closes the interval that it ends.
-func (x *Nodes) beat(n *node, t time.Time) {
+// beat counts a heartbeat of t that is known since seen, and closes the interval that it ends.
+func (x *Nodes) beat(n *node, t, seen time.Time) {
 	if x.tellsAlone(n) {
-		x.report(x.lateOf(nil, n, t, t))
+		x.report(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
 	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
@@ -98,7 +101,7 @@ func (x *Nodes) beat(n *node, t time.Time) {
 		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.Outlived(interval) {
 			x.graceChanged()
 		}
-		x.found.Add(transition.HeartbeatSeen{At: at(t), Node: n.name, Interval: interval})
+		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval})
 	}
 	copy(h.earlier[1:], h.earlier[:])
 	h.earlier[0] = h.last
@@ -135,8 +138,9 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if x.showsLag(x.nodes[l.Name], e, l) {
 		x.resume(e.Seen)
 	}
-	x.reads.WatchShowed(e.Seen, l)
-	x.overdue.answers(e.Seen)
+	made := x.made(x.nodes[l.Name], e.Seen, l.Renew)
+	x.reads.WatchShowed(made, e.Seen, l)
+	x.overdue.answers.Note(e.Seen)
 	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
 	if e.Type == event.Deleted {
 		x.forgetLease(l.Name)
@@ -161,11 +165,11 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		// A new Lease may be seen before its new node.
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
-		x.beat(n, e.Seen)
+		x.renew(n, made, e.Seen, l.Renew)
 		if !h.renewed.IsZero() && h.renewals.Learn(l.Renew.Sub(h.renewed)) {
 			x.noteInterval(n)
 		}
-		n.noteRenewal(e, l.Renew)
+		n.noteRenewal(e, made, l.Renew)
 		x.caughtUp(n, e.Seen, l.Renew)
 		if x.watches.Live(event.KindLease, e.Seen) {
 			h.leads.Add(e.Seen, l.Renew.Sub(e.Seen))
@@ -190,12 +194,16 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
 	n.heartbeat.posted = e.Seen
-	if x.source() == event.KindNode {
+	switch {
+	case x.source() == event.KindNode:
 		x.reads.WatchShowedReport(e.Seen)
-		x.overdue.answers(e.Seen)
+		x.overdue.answers.Note(e.Seen)
 		x.CountLate(e.Seen)
+	case x.reads.Doubtful():
+		n.heartbeat.total++ // the watch of Leases will show when the node sent the heartbeats before
+		return
 	}
-	x.beat(n, e.Seen)
+	x.beat(n, e.Seen, e.Seen)
 	n.noteStart()
 }
 
@@ -211,15 +219,15 @@ const (
 )
 
 // noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
-func (n *node) noteRenewal(e event.Event, renewed time.Time) {
+func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	hundredth := h.interval() / 100
 	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom*hundredth &&
-		(h.renewalSeen.IsZero() || e.Seen.Sub(h.renewalSeen) < seenFrom*hundredth)
+		(h.renewalSeen.IsZero() || made.Sub(h.renewalSeen) < seenFrom*hundredth)
 	if e.Type == event.Modified && early {
 		h.offBeat, h.earlyRenewal = e.Seen, renewed
 	}
-	h.renewed, h.renewalSeen = renewed, e.Seen
+	h.renewed, h.renewalSeen = renewed, made
 	n.noteStart()
 }
 
@@ -253,8 +261,10 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	x.await(n)
 }
 
-// blind reports whether heartbeats cannot be seen now.
-func (x *heartbeats) blind() bool { return !x.watches.Up(x.source()) }
+// blind reports whether heartbeats cannot be seen now. If the watch is only cut off, it will show all of them.
+func (x *heartbeats) blind() bool {
+	return !x.watches.Up(x.source()) && !x.watches.IsCutOff(x.source())
+}
 
 func (x *Nodes) forgetLease(name string) {
 	if n := x.nodes[name]; n != nil {

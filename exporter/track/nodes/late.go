@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -116,8 +117,8 @@ func (x *heartbeats) due(n *node) time.Time {
 
 // intervalStart is the start of the current interval: the last heartbeat, or the end of the last break of the watch.
 func (x *heartbeats) intervalStart(n *node) time.Time {
-	if n.heartbeat.last.IsZero() || n.heartbeat.last.After(x.resumed) {
-		return n.heartbeat.last
+	if last := n.heartbeat.lastSeen(); last.IsZero() || last.After(x.resumed) {
+		return last
 	}
 	return x.resumed
 }
@@ -143,6 +144,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {
 		h.missed = true
+		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
 		x.overdue.await(n)
 		if mark.After(since) {
 			h.misses++

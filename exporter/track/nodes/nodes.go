@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/machine"
+	"github.com/kubeflap/kubeflap/exporter/track/shared"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -50,7 +51,7 @@ type node struct {
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
-	labels    []label
+	labels    shared.Labels
 	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
 	markedInTime uint64
 	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
@@ -61,7 +62,7 @@ type node struct {
 // New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{
-		heartbeats: heartbeats{watches: watches, found: found, labelled: labelCounts{}}, grace: grace.New(gracePeriod),
+		heartbeats: heartbeats{watches: watches, found: found, labelled: shared.Counts{}}, grace: grace.New(gracePeriod),
 		nodes: map[string]*node{}, pods: map[string]int{}, intervals: map[time.Duration]int{},
 	}
 	x.overdue.controlPlane = controlPlane
@@ -119,6 +120,18 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	return x.applyReady(n, e, o.Ready)
 }
 
+// noteLabels takes in the labels of a node. An older recording does not have them.
+func (x *Nodes) noteLabels(n *node, o *event.Node) {
+	if o.Labels == nil {
+		return
+	}
+	if _, ok := o.Labels["kubernetes.azure.com/agentpool"]; ok {
+		x.grace.IsAKS()
+		x.tell()
+	}
+	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
+}
+
 // CountPods takes in that pods were started on a node, or are gone. Pods of DaemonSets and static pods do not count.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
@@ -146,7 +159,7 @@ func (x *Nodes) forget(n *node) {
 	x.former.Deleted(n.name, n.machine, now)
 	x.marks.forget(n)
 	x.overdue.forget(n)
-	x.labelled.count(n.labels, -1)
+	x.labelled.Replace(n.labels, nil)
 	n.exists = false
 	x.noteInterval(n)
 	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, duration: n.heartbeat.duration, renewals: n.heartbeat.renewals}

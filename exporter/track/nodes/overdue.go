@@ -7,16 +7,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/controlplane"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
+	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-const (
-	// answersWithin is the longest time between two signs of an API server that takes writes: a single node renews every 10 s, and direct reads
-	// are at least as far apart.
-	answersWithin = 15 * time.Second
-	// lookEvery is the shortest time between two looks at nodes that may be overdue.
-	lookEvery = time.Second
-)
+// lookEvery is the shortest time between two looks at nodes that may be overdue.
+const lookEvery = time.Second
 
 // overdue finds the nodes that the node controller should have set to Unknown: silent for longer than the grace period and the
 // controller's own delay, and still Ready, while the API server took writes all that time. A node controller that stands still looks like that, and one that
@@ -27,19 +23,9 @@ type overdue struct {
 
 	// candidates are the nodes that are silent for longer than the grace period.
 	candidates []*node
-	// answering is since when the API server takes writes without a gap, answered its last sign.
-	answering, answered time.Time
-	looked              time.Time
-}
-
-// answers notes a sign that the API server takes writes.
-func (o *overdue) answers(t time.Time) {
-	if t.Sub(o.answered) > answersWithin {
-		o.answering = t
-	}
-	if t.After(o.answered) {
-		o.answered = t
-	}
+	// answers are the signs that the API server takes writes.
+	answers reads.Answers
+	looked  time.Time
 }
 
 // await has a silent node looked at.
@@ -82,7 +68,7 @@ func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	since := latest(x.intervalStart(n), h.since, x.watches.Synchronised(event.KindLease))
 	leads, leaderKnown := x.overdue.controlPlane.LeadsSince(t)
 	due := latest(since, leads).Add(x.period)
-	if x.overdue.answered.Sub(latest(due, x.overdue.answering)) <= grace.MonitorSlack {
+	if x.overdue.answers.Last.Sub(latest(due, x.overdue.answers.Since)) <= grace.MonitorSlack {
 		return false
 	}
 	certain := x.grace.IsCertain() && leaderKnown || t.Sub(since) > x.grace.LongestUnseen(x.period)

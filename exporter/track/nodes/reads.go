@@ -15,7 +15,7 @@ const askAtOnce = 3
 // showsLag reports whether an event of a Lease proves that the watch was behind: the node's own clock says that the renewal was in time,
 // and it arrives late. As after a break, a heartbeat that could not be seen is then not late.
 func (x *heartbeats) showsLag(n *node, e event.Event, l *event.Lease) bool {
-	if !x.reads.Ahead() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
+	if !x.reads.Ahead() || x.reads.Doubtful() || n == nil || e.Type != event.Modified || n.heartbeat.renewed.IsZero() || n.heartbeat.last.IsZero() {
 		return false
 	}
 	mark := x.period / 2
@@ -43,15 +43,18 @@ func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
 
 // ApplyRead takes in how a direct read of Leases went.
 func (x *heartbeats) ApplyRead(e event.Event) {
-	x.reads.Apply(e)
+	x.reads.Apply(e, x.overdue.controlPlane.Servers())
 	if e.Type == event.Asking {
 		return
 	}
 	if e.Type == event.Answered && e.Reason == "" {
-		x.overdue.answers(x.reads.Asked())
+		x.overdue.answers.Note(x.reads.Asked())
 	}
 	x.found.Add(transition.LeasesRead{At: at(e.Seen), Answered: e.Type == event.Answered, Reason: e.Reason})
 }
+
+// ReadFailed is when the last direct read began, if it proved nothing and the watch has shown nothing since; else it is zero.
+func (x *heartbeats) ReadFailed() time.Time { return x.reads.Failed() }
 
 // askAfter is how long the watch of Leases must be silent, after a heartbeat became late, before some Leases are
 // read directly. In a large cluster an event arrives every few milliseconds.
@@ -66,7 +69,7 @@ func (x *heartbeats) LeasesToRead() []string {
 		return nil
 	case len(m) > 0 && t.Sub(m[0].at) >= askAfter:
 		return x.longestSilent()
-	case len(x.overdue.candidates) > 0 && t.Sub(x.overdue.answered) >= reads.AskEvery:
+	case len(x.overdue.candidates) > 0 && t.Sub(x.overdue.answers.Last) >= reads.AskEvery:
 		return x.overdue.names()
 	}
 	return nil // nothing is late, or it has only just become late

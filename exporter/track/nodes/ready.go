@@ -143,7 +143,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
-	x.report(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
+	if !x.reads.Doubtful() {
+		x.report(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
+	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
@@ -175,7 +177,7 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 	return transition.NodeLoss{
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(began), GracePeriod: x.period, Managed: x.isManaged(),
-		Labels: x.sharing(n), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
+		Labels: x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
 	}
 }
 

@@ -15,6 +15,8 @@ const (
 	unaskedWait = time.Second
 	// catchUpWithin is how soon the watch must show a renewal that a read has shown. The two are not ordered.
 	catchUpWithin = 2 * time.Second
+	// upToDateWithin is how long a watch may show old renewals. Then it is not late, but the clocks were set.
+	upToDateWithin = 15 * time.Second
 )
 
 // Reads are the results of direct reads of Leases, and what the watch has shown. The zero value has none.
@@ -25,14 +27,22 @@ type Reads struct {
 	// nothing newer than the watch, and answered when that was answered.
 	asked, proven, answered time.Time
 	asking                  bool
+	// failed is when the last read began that proved nothing; zero if the watch, or another read, has shown since what etcd has. resumed is when the watch first
+	// showed a renewal after that.
+	failed, resumed time.Time
 	// ahead are the Leases of which a read has shown a newer renewal than the watch; aheadSince is when the first was read.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
 
-// WatchShowed notes that the watch works, and that it has shown a renewal that a read had shown.
-func (r *Reads) WatchShowed(t time.Time, l *event.Lease) {
-	r.shown = t
+// WatchShowed notes that the watch has shown a renewal that was made then, and so everything before. A read may have shown it earlier.
+func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
+	if made.After(r.shown) {
+		r.shown = made
+	}
+	if r.Doubtful() {
+		r.noteResumed(made, seen)
+	}
 	if read, ok := r.ahead[l.Name]; ok && !l.Renew.Before(read) {
 		delete(r.ahead, l.Name)
 	}
@@ -42,10 +52,26 @@ func (r *Reads) WatchShowed(t time.Time, l *event.Lease) {
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
 // WatchBroke notes that the watch is known to be behind, and nothing more must show that.
-func (r *Reads) WatchBroke() { r.ahead = nil }
+func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
 
 // Asked is when the last read began.
 func (r *Reads) Asked() time.Time { return r.asked }
+
+// Failed is when the last read began, if it proved nothing and the watch has shown nothing since; else it is zero.
+func (r *Reads) Failed() time.Time { return r.failed }
+
+// Doubtful reports whether that is so. Then it is not known whether nodes are silent or the watch is late.
+func (r *Reads) Doubtful() bool { return !r.failed.IsZero() }
+
+// noteResumed notes that the watch shows renewals after a read has failed. It is up to date when it shows one that is new.
+func (r *Reads) noteResumed(made, seen time.Time) {
+	if r.resumed.IsZero() {
+		r.resumed = seen
+	}
+	if !made.Before(r.failed) && !IsLate(made, seen) || seen.Sub(r.resumed) > upToDateWithin {
+		r.failed = time.Time{}
+	}
+}
 
 // Ahead reports whether a read has shown a renewal that the watch has not.
 func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
@@ -91,28 +117,36 @@ func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	r.ahead[l.Name] = l.Renew
 }
 
-// Apply takes in how a direct read went.
-func (r *Reads) Apply(e event.Event) {
-	switch e.Type {
-	case event.Asking:
+// Apply takes in how a direct read went, in a cluster with so many API servers, 0 if that is not known.
+func (r *Reads) Apply(e event.Event, servers int) {
+	if e.Type == event.Asking {
 		r.asked, r.asking = e.Seen, true
-	case event.Answered:
-		r.asking = false
-		if len(r.ahead) == 0 && saysOfNodes(e.Reason) {
-			r.proven, r.answered = r.asked, e.Seen
-		}
-	case event.Unanswered:
-		r.asking = false
+		return
+	}
+	r.asking = false
+	switch {
+	case e.Type == event.Unanswered || !saysOfNodes(e.Reason, servers):
+		r.failed, r.resumed = r.asked, time.Time{}
+	case len(r.ahead) == 0:
+		r.proven, r.answered, r.failed = r.asked, e.Seen, time.Time{}
 	}
 }
 
-// saysOfNodes reports whether an answer proves something about the nodes: all Leases were read, or the API server cannot read from etcd, so nodes cannot have
-// renewed either. An API server that throttles kubeflap, or a proxy that answers in its place, proves nothing. Without permission to read
-// Leases it is as if nobody had asked.
-func saysOfNodes(reason event.Reason) bool {
+// saysOfNodes reports whether an answer proves something about the nodes: all Leases were read, or the only API server cannot read from etcd, so nodes cannot have
+// renewed either. Of several API servers, the others may reach etcd. An API server that throttles kubeflap, or a proxy that answers in its place, proves
+// nothing. Without permission to read Leases it is as if nobody had asked.
+func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
+	case "", event.ReasonForbidden:
+		return true
 	case event.ReasonThrottled, event.ReasonAbsent, event.ReasonUnauthorized, event.ReasonUnreadable, event.ReasonOther:
 		return false
 	}
-	return true
+	return servers < 2
+}
+
+// HidesEtcd reports whether it shows nothing of etcd how a read went: then the watches show nothing either. An API server that throttles
+// kubeflap may still serve its watches.
+func HidesEtcd(e event.Event) bool {
+	return e.Type == event.Unanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
 }

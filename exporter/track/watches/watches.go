@@ -24,6 +24,9 @@ type Watches struct {
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
+	// shown is when a watch last showed an object, whatever its resource. cutOff: some watches are cut off.
+	shown  time.Time
+	cutOff bool
 }
 
 // state is the state of one watch.
@@ -34,6 +37,8 @@ type state struct {
 	synced       bool
 	synchronised time.Time
 	up           bool
+	// cutOff: the watch is not broken, but the API server cannot read from etcd, so it shows nothing. Then up is false.
+	cutOff bool
 	// missing: the resource is absent or forbidden.
 	missing bool
 	// downSince is when the watch broke; zero while it works and before the first list.
@@ -76,6 +81,9 @@ func (w *Watches) Count(e event.Event) {
 		s.lastEvent = e.Seen
 	}
 	if e.Object != nil && e.Type <= event.Deleted {
+		if e.Kind != event.KindCluster { // its version is no object in etcd
+			w.shown = e.Seen
+		}
 		w.lags.note(e.Kind, e.Object.Metadata().Version, e.Seen)
 	}
 }
@@ -110,6 +118,7 @@ func (w *Watches) Broke(e event.Event) bool {
 		s.reason = e.Reason // why it is still down
 	}
 	if !s.up {
+		s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
 		return false
 	}
 	s.up, s.reason, s.downSince = false, e.Reason, s.lastSign(e)
@@ -119,10 +128,10 @@ func (w *Watches) Broke(e event.Event) bool {
 // Works takes in that a watch works. It returns for how long it was broken, 0 if that counts as no break.
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
-	if s.up {
-		return 0
+	if s.up || s.cutOff && e.Type == event.Up {
+		return 0 // a watch that is opened again shows no more than the one before
 	}
-	s.up, s.reason = true, ""
+	s.up, s.cutOff, s.reason = true, false, ""
 	if s.downSince.IsZero() {
 		s.resumed = e.Seen
 		return 0

@@ -1,0 +1,159 @@
+package track
+
+import (
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// threeServers is threeNodes in a cluster of three API servers. Their Leases were last renewed at 10 s.
+func threeServers(t *testing.T) *story {
+	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), aNode("c", ready, 0), lease("a", 0), lease("b", 0), lease("c", 0)).
+		lists(event.KindControlPlaneLease, apiServer("1", 0), apiServer("2", 0), apiServer("3", 0))
+	for i, name := range []string{"a", "b", "c"} {
+		at := float64(9 + i)
+		s.at(at).modified(lease(name, at))
+	}
+	return s.at(11.1).modified(apiServer("1", 10), apiServer("2", 10), apiServer("3", 10))
+}
+
+// failing lets direct reads fail, one every 10 s.
+func (s *story) failing(reason event.Reason, from, to float64) *story {
+	for at := from; at < to; at += 10 {
+		s.at(at).watch(event.Asking, event.KindLease)
+		s.at(at + 4)
+		s.Apply(event.Event{Seen: s.now, Kind: event.KindLease, Type: event.Answered, Reason: reason})
+	}
+	return s
+}
+
+// leasesOf are those of the three nodes, every 10 s from 19 s on, that are due between two seconds. silent reports whether a node leaves one out.
+func leasesOf(from, to float64, silent func(node string, at float64) bool) (all []*event.Lease) {
+	for i := 0; ; i++ {
+		name, at := string(rune('a'+i%3)), float64(19+i%3+i/3*10)
+		switch {
+		case at >= to:
+			return all
+		case at >= from && (silent == nil || !silent(name, at)):
+			all = append(all, lease(name, at))
+		}
+	}
+}
+
+// catchesUp lets the watch show all renewals of 19 s to 130 s at once, and then each when it is made, for 30 s.
+func (s *story) catchesUp(silent func(node string, at float64) bool) *story {
+	for _, l := range leasesOf(0, 130, silent) {
+		s.modified(l)
+	}
+	for _, l := range leasesOf(130, 160, silent) {
+		s.at(seconds(l.Renew.Sub(zero))).modified(l)
+	}
+	return s
+}
+
+func (s *story) misses() (n uint64) {
+	for _, x := range s.Nodes(s.now, nil) {
+		n += x.MissedHeartbeats
+	}
+	return n
+}
+
+func (s *story) intervals() (all []float64) {
+	for _, x := range of[transition.HeartbeatSeen](s) {
+		all = append(all, seconds(x.Interval))
+	}
+	return all
+}
+
+// With several API servers the one that kubeflap uses may be the only one that cannot reach etcd. So its error shows nothing about the nodes, until the
+// watch goes on: then their renewals tell.
+func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
+	for _, reason := range []event.Reason{event.ReasonEtcdNotReady, event.ReasonTimeout, event.ReasonServerError} {
+		s := threeServers(t).failing(reason, 29.6, 125)
+		s.at(126).is(event.Added, &event.Cluster{Version: "v1.37.2"}).watch(event.Bookmark, event.Kinds()...) // from the memory of the API server
+		s.breaks(event.ReasonEnded, event.KindPod).watch(event.Up, event.KindPod)
+		equal(t, "late while nothing can be known", s.at(130).lates(), 0)
+		for _, k := range event.Kinds() {
+			equal(t, "blind since the last object, to "+k.String(), s.blind(k), 130-11.1)
+		}
+		equal(t, "not watched", len(s.Unwatched(s.now)), len(event.Kinds()))
+		equal(t, "not ready", len(s.Unready(s.now)), len(event.Kinds()))
+		equal(t, "longest interval that could be seen", seconds(s.node("a").LongestInterval), 11.1-9)
+
+		s.catchesUp(nil)
+		equal(t, "late in hindsight, after "+string(reason), s.lates(), 0)
+		equal(t, "findings", count[transition.HeartbeatLate](s)+count[transition.HeartbeatMissed](s), 0)
+		for _, d := range s.intervals() {
+			if d > 10.1 {
+				t.Errorf("an interval of %v s, which was none", d)
+			}
+		}
+		equal(t, "heartbeats of a", s.node("a").Heartbeats, 16)
+		equal(t, "not watched afterwards", len(s.Unwatched(s.now)), 0)
+		for _, k := range event.Kinds() {
+			equal(t, "blind, to "+k.String(), s.blind(k), 130-11.1)
+		}
+	}
+}
+
+// etcd itself stalls from 12 s to 75 s. The renewals of a and b wait in the API server and are written when etcd is back. The watch shows only
+// that, which is no backlog: they renew again at once or 10 s later.
+func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
+	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 70)
+	equal(t, "late while nothing can be known", s.at(75).lates(), 0)
+	s.at(75.1).modified(lease("a", 19), lease("b", 20))
+	equal(t, "late as long as it may be a backlog", s.at(75.2).lates(), 0)
+	s.at(75.4).modified(lease("a", 75.3))
+	equal(t, "late and missed", s.at(75.5).lates(), 6)
+	s.at(76).modified(lease("c", 76))
+	s.at(85.1).modified(lease("b", 85.1), lease("a", 85.3))
+	equal(t, "late and missed, each once", s.at(86).lates(), 6)
+	equal(t, "missed", s.misses(), 3)
+	for _, c := range []struct {
+		node    string
+		longest float64
+	}{{"a", 66.1}, {"b", 65.1}, {"c", 65}} {
+		equal(t, "longest interval of "+c.node, seconds(s.node(c.node).LongestInterval), c.longest)
+	}
+	for _, x := range of[transition.HeartbeatMissed](s) {
+		if at := seconds(x.Time.Sub(zero)); at > 60 {
+			t.Errorf("%s missed at %v, want the moment at which it was", x.Node, at)
+		}
+	}
+}
+
+// The watch catches up, and of b it shows that it was silent from 30 s to 95 s.
+func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testing.T) {
+	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
+	s.catchesUp(func(node string, at float64) bool { return node == "b" && at >= 30 && at < 100 })
+	equal(t, "late and missed", s.lates(), 2)
+	equal(t, "late and missed of b", s.node("b").LateHeartbeats+s.node("b").MissedHeartbeats, 2)
+	equal(t, "longest interval of b", seconds(s.node("b").LongestInterval), 80)
+}
+
+// The watch of nodes is not ordered with that of Leases: a report of the status may come first.
+func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
+	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125)
+	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
+	s.catchesUp(nil)
+	equal(t, "late", s.lates(), 0)
+}
+
+// A single API server that cannot read from etcd proves that no node has renewed: there is no other way to etcd.
+func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testing.T) {
+	s := threeNodes(t).lists(event.KindControlPlaneLease, apiServer("1", 0)).at(11.1).modified(apiServer("1", 10))
+	s.failing(event.ReasonEtcdNotReady, 29.6, 60)
+	equal(t, "late and missed", s.at(64).lates(), 6)
+	equal(t, "blind", s.blind(event.KindLease), 0)
+}
+
+// kubeflap sees one API server, or may not see how many there are, and takes the error for a proof. When the watch catches up, it takes the silence back,
+// also if the report of a status comes first.
+func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
+	s := threeNodes(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
+	equal(t, "missed", s.misses(), 3)
+	s.modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
+	s.catchesUp(nil)
+	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 3)
+}

@@ -1,0 +1,45 @@
+package reads
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/track/window"
+)
+
+// CatchUp are the renewals that follow a missed grace period. If they were in time by the node's clock, and together cover the silence, the watch was late
+// and not the node. A renewal that waited for etcd does not look like that: etcd takes only one of the renewals that a kubelet has tried
+// meanwhile, since the others then have an old resourceVersion, and the next one is far from it.
+type CatchUp struct {
+	// Renewed and Seen are the last renewal before the silence, by the node's clock and by kubeflap's.
+	Renewed, Seen time.Time
+	// Intervals are those that were measured before it.
+	Intervals window.Window
+}
+
+// Covers reports whether renewals up to renewed, which was seen at t, cover the silence, up to a mark after which a heartbeat is late.
+func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
+	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
+}
+
+// Pending is a renewal that the watch showed late, while nothing tells what kept it back: the API server, which writes it once etcd is back, or the watch.
+// The node's next renewal tells.
+type Pending struct {
+	// Made is when the node renewed, by kubeflap's clock. Seen is when the watch showed it.
+	Made, Seen time.Time
+	// Late and Missed are what was counted of the interval that it ends.
+	Late, Missed bool
+	// Follows: it came with another one that the watch had kept back.
+	Follows bool
+}
+
+// promptly is how soon the watch shows a renewal if nothing keeps it back.
+const promptly = 2 * time.Second
+
+// IsLate reports whether a renewal that was made and seen then was kept back.
+func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
+
+// WasBacklog reports whether the watch kept it back. Then it is one of several, or the node renewed regularly after it, every interval by its clock.
+// The API server keeps back no more than one of a node; when it goes on, the kubelet renews anew.
+func (p *Pending) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
+	return p.Follows || nextIsLate || next <= interval+interval/20
+}
