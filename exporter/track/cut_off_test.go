@@ -105,11 +105,12 @@ func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
 	s.at(75.1).modified(lease("a", 19), lease("b", 20))
 	equal(t, "late as long as it may be a backlog", s.at(75.2).lates(), 0)
 	s.at(75.4).modified(lease("a", 75.3))
-	equal(t, "late and missed", s.at(75.5).lates(), 6)
+	equal(t, "late and missed: a and c", s.at(75.5).lates(), 4)
 	s.at(76).modified(lease("c", 76))
 	s.at(85.1).modified(lease("b", 85.1), lease("a", 85.3))
 	equal(t, "late and missed, each once", s.at(86).lates(), 6)
 	equal(t, "missed", s.misses(), 3)
+	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 0)
 	for _, c := range []struct {
 		node    string
 		longest float64
@@ -121,6 +122,14 @@ func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
 			t.Errorf("%s missed at %v, want the moment at which it was", x.Node, at)
 		}
 	}
+}
+
+// When etcd is back at 55 s, it takes the renewal that the kubelet of c had tried last, at 45 s. The kubelet renews again 9 s later.
+func TestARenewalThatWaitedForEtcdTakesNothingBack(t *testing.T) {
+	s := threeServers(t).failing(event.ReasonTimeout, 29.6, 50)
+	s.at(55).modified(lease("c", 45)).at(55.1).modified(lease("a", 55), lease("b", 55.1)).at(64).modified(lease("c", 64))
+	equal(t, "late and missed of c", s.node("c").LateHeartbeats+s.node("c").MissedHeartbeats, 2)
+	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 0)
 }
 
 // The watch catches up, and of b it shows that it was silent from 30 s to 95 s.

@@ -1,8 +1,6 @@
 package nodes
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -24,27 +22,10 @@ func (x *Nodes) NotReadyAt(name string, t, by time.Time) bool {
 		(by.IsZero() || n.falseSince.IsZero() || !n.falseSince.After(by))
 }
 
-// restartWindow is how long after the start of its kubelet the pods of a node are probed anew.
-const restartWindow = 30 * time.Second
-
-// RestartedBefore reports whether the node's kubelet started shortly before t, and is of a version whose restart makes pods not ready. A
-// kubelet that was only unreachable also renews its Lease and reports its status at once when it is back. by is as in NotReadyAt.
+// RestartedBefore reports whether the node's kubelet started shortly before t, and is of a version whose restart makes pods not ready. by is as in NotReadyAt.
 func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 	n := x.nodes[name]
-	return n != nil && n.restartsFlap && !n.kubeletStarted.IsZero() && t.Sub(n.kubeletStarted) <= restartWindow &&
-		(n.returned.IsZero() || n.returned.Sub(n.kubeletStarted).Abs() > startedWithin) &&
-		(by.IsZero() || !n.heartbeat.earlyRenewal.After(by))
-}
-
-// restartsFlap reports whether the restart of a kubelet of this version makes its pods not ready: up to v1.34 (prober manager; gate
-// ChangeContainerStatusOnKubeletRestart from v1.35).
-func restartsFlap(version string) bool {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	minor, err := strconv.Atoi(parts[1])
-	return err == nil && parts[0] == "1" && minor < 35
+	return n != nil && n.kubelet.MadePodsFlap(t, n.returned, by)
 }
 
 // CauseOfMark is why the node controller marked a pod of the node not ready at t. The controller marks all pods of a node whose Ready it

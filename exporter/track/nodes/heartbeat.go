@@ -5,6 +5,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
+	"github.com/kubeflap/kubeflap/exporter/track/restart"
 	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
 	"github.com/kubeflap/kubeflap/exporter/track/shared"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
@@ -55,11 +56,8 @@ type heartbeat struct {
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's. offBeat is
-	// when a renewal was last early; posted is when the status was last reported.
-	renewed, renewalSeen, offBeat, posted time.Time
-	// earlyRenewal is offBeat by the node's clock.
-	earlyRenewal time.Time
+	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's.
+	renewed, renewalSeen time.Time
 	// duration is the Lease's leaseDurationSeconds. renewals and reports are how often Lease and status are written, by the node's clock; every is
 	// the interval that follows, 0 while the node does not exist.
 	duration          int32
@@ -71,8 +69,8 @@ type heartbeat struct {
 	setBack bool
 	// catchUp are the renewals since the last missed one, as long as the watch may have shown them late; nil if it has not.
 	catchUp *reads.CatchUp
-	// pending is the last renewal, which does not count yet; nil if it does.
-	pending *reads.Pending
+	// pending are the last heartbeats, as long as they do not count yet.
+	pending reads.Pending
 	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
 	steady int
 	// overdue: the node controller should have set Ready to Unknown, and has not.
@@ -193,53 +191,35 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	}
 	n.heartbeat.reported = ready.Heartbeat
 	n.heartbeat.saved = n.heartbeat.shown
-	n.heartbeat.posted = e.Seen
+	n.kubelet.Reported(e.Seen)
 	switch {
 	case x.source() == event.KindNode:
 		x.reads.WatchShowedReport(e.Seen)
 		x.overdue.answers.Note(e.Seen)
 		x.CountLate(e.Seen)
-	case x.reads.Doubtful():
-		n.heartbeat.total++ // the watch of Leases will show when the node sent the heartbeats before
+	case x.reads.Doubtful() && !n.heartbeat.last.IsZero():
+		// The watch of Leases will show whether there were heartbeats before.
+		x.hold(n, reads.Held{Made: e.Seen, Seen: e.Seen, Report: true})
 		return
 	}
 	x.beat(n, e.Seen, e.Seen)
-	n.noteStart()
+	n.kubelet.Note()
 }
-
-// A starting kubelet renews its Lease and reports its status at once (kubelet,
-// fastStatusUpdateOnce; lease controller, Run). So an early renewal and a report within seconds of each other show a start. Normally renewals
-// are 10.0 to 10.4 s apart and reports 5 minutes. A late renewal shows nothing, since slow kubelets are often late. The renewal must be
-// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock, in
-// hundredths; seenFrom is the one by kubeflap's, which varies with the delivery.
-const (
-	beatFrom      = 99
-	seenFrom      = 95
-	startedWithin = 5 * time.Second
-)
 
 // noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
-	hundredth := h.interval() / 100
-	early := !h.renewed.IsZero() && renewed.Sub(h.renewed) < beatFrom*hundredth &&
-		(h.renewalSeen.IsZero() || made.Sub(h.renewalSeen) < seenFrom*hundredth)
-	if e.Type == event.Modified && early {
-		h.offBeat, h.earlyRenewal = e.Seen, renewed
+	if e.Type == event.Modified && !h.renewed.IsZero() {
+		bySeen := time.Duration(0)
+		if !h.renewalSeen.IsZero() {
+			bySeen = made.Sub(h.renewalSeen)
+		}
+		if restart.IsEarly(h.interval(), renewed.Sub(h.renewed), bySeen) {
+			n.kubelet.RenewedEarly(e.Seen, renewed)
+		}
 	}
 	h.renewed, h.renewalSeen = renewed, made
-	n.noteStart()
-}
-
-func (n *node) noteStart() {
-	h := &n.heartbeat
-	if h.offBeat.IsZero() || h.posted.IsZero() || h.offBeat.Sub(h.posted).Abs() > startedWithin {
-		return
-	}
-	n.kubeletStarted = h.offBeat
-	if h.posted.After(h.offBeat) {
-		n.kubeletStarted = h.posted
-	}
+	n.kubelet.Note()
 }
 
 // firstHeartbeat starts a node's first interval: at its last known heartbeat

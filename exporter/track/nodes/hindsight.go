@@ -24,44 +24,68 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew takes in a heartbeat that a node made and the watch showed then. If the watch showed it late, it is pending until the next one.
+// renew takes in a renewal that a node made and the watch showed then. If the watch showed it late, it is pending until the next one.
 func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
-	late := reads.IsLate(made, seen)
-	follows := false
-	if p := h.pending; p != nil {
-		follows = p.WasBacklog(renewed.Sub(h.renewed), h.interval(), late)
-		x.endPending(n, p, follows, seen)
+	late, follows := reads.IsLate(made, seen), false
+	if last := h.pending.Renewal(); last != nil {
+		follows = last.WasBacklog(renewed.Sub(h.renewed), h.interval(), late)
+		x.endPending(n, follows, seen)
+	} else if !late {
+		x.endPending(n, false, seen)
 	}
 	if !late || h.last.IsZero() {
 		x.beat(n, made, seen)
 		return
 	}
-	h.pending = &reads.Pending{Made: made, Seen: seen, Late: h.late, Missed: h.missed, Follows: follows}
+	x.hold(n, reads.Held{Made: made, Seen: seen, Follows: follows})
+}
+
+// hold keeps a heartbeat pending. The next interval begins with it.
+func (x *heartbeats) hold(n *node, p reads.Held) {
+	h := &n.heartbeat
+	p.Late, p.Missed = h.late, h.missed
 	h.late, h.missed = false, false
+	h.pending = append(h.pending, p)
 	x.await(n)
 }
 
-// endPending counts a pending heartbeat, and the interval that it ends: up to when it was made if it was part of a backlog of the watch, else up to when it was seen.
-func (x *Nodes) endPending(n *node, p *reads.Pending, backlog bool, t time.Time) {
+// endPending counts the pending heartbeats, and the intervals that they end: those of a backlog of the watch when they were made, others when they were seen. Where a
+// report belongs among renewals of a backlog is not known.
+func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h := &n.heartbeat
-	late, missed := h.late, h.missed // since then
-	h.pending, h.late, h.missed = nil, p.Late, p.Missed
-	if backlog {
-		x.beat(n, p.Made, t)
-		h.late, h.missed = late, missed
+	pending, late, missed := h.pending, h.late, h.missed
+	if len(pending) == 0 {
 		return
 	}
-	h.late, h.missed = h.late || late, h.missed || missed
-	x.beat(n, p.Seen, t)
+	h.pending, h.late, h.missed = nil, false, false
+	for _, p := range pending {
+		h.late, h.missed = h.late || p.Late, h.missed || p.Missed
+		switch {
+		case !backlog:
+			x.beat(n, p.Seen, t)
+		case p.Report:
+			h.total++
+		default:
+			x.beat(n, p.Made, t)
+		}
+	}
+	h.late, h.missed = late, missed // of the interval since then
 }
 
-// lastSeen is when the last heartbeat was made, as far as is known. One that is pending was probably in time.
+// lastSeen is when the last heartbeat was seen, one that is pending included.
 func (h *heartbeat) lastSeen() time.Time {
-	if h.pending != nil {
-		return h.pending.Made
+	if n := len(h.pending); n > 0 {
+		return h.pending[n-1].Seen
 	}
 	return h.last
+}
+
+// mayCatchUp notes, after a missed heartbeat, from where on renewals may show that the watch was late.
+func (h *heartbeat) mayCatchUp() {
+	if h.missed && h.catchUp == nil && !h.renewalSeen.IsZero() {
+		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
+	}
 }
 
 // noteLateRenewal takes in a renewal, before it counts as a heartbeat. After a missed one it may be the beginning or a part of what the watch shows late.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -81,6 +80,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 			return // until it is proven
 		default:
 			late = x.lateOf(late, n, first.at.Add(1), proven)
+			n.heartbeat.mayCatchUp()
 			at = x.due(n)
 		}
 		if n.heartbeat.look = at; at.IsZero() {
@@ -144,7 +144,6 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 	}
 	if mark := base.Add(x.period); !h.missed && t.After(mark) {
 		h.missed = true
-		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
 		x.overdue.await(n)
 		if mark.After(since) {
 			h.misses++

@@ -13,6 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/departure"
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/machine"
+	"github.com/kubeflap/kubeflap/exporter/track/restart"
 	"github.com/kubeflap/kubeflap/exporter/track/shared"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -44,9 +45,7 @@ type node struct {
 	created                     time.Time
 	heartbeat                   heartbeat
 
-	// restartsFlap: a restart of its kubelet makes its pods not ready, by the kubelet's version.
-	restartsFlap bool
-	machine      machine.Identity
+	machine machine.Identity
 	// version is a hash of the kubelet's version, 0 if it was never reported. troubled is when the node was last late or not Ready.
 	version   uint64
 	troubled  time.Time
@@ -54,8 +53,9 @@ type node struct {
 	labels    shared.Labels
 	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
 	markedInTime uint64
-	// kubeletStarted is when the kubelet seems to have started last. returned is when Ready last changed from Unknown to True.
-	kubeletStarted, returned time.Time
+	kubelet      restart.Kubelet
+	// returned is when Ready last changed from Unknown to True.
+	returned time.Time
 	condition
 }
 
@@ -95,7 +95,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 		n = x.named(o.Name)
 	}
 	n.generation = x.watches.Generation(e.Kind)
-	n.restartsFlap = restartsFlap(o.KubeletVersion)
+	n.kubelet.Version(o.KubeletVersion)
 	if n.machine.Note(o) && n.exists {
 		x.found.Add(transition.NodeRebooted{At: at(e.Seen), Node: n.name})
 	}

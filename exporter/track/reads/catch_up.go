@@ -1,6 +1,7 @@
 package reads
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/track/window"
@@ -21,15 +22,28 @@ func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
 
-// Pending is a renewal that the watch showed late, while nothing tells what kept it back: the API server, which writes it once etcd is back, or the watch.
+// Pending are heartbeats that were seen late, while nothing tells what kept them back: the API server, which writes a renewal once etcd is back, or the watch.
 // The node's next renewal tells.
-type Pending struct {
-	// Made is when the node renewed, by kubeflap's clock. Seen is when the watch showed it.
+type Pending []Held
+
+// Held is a pending heartbeat.
+type Held struct {
+	// Made is when the node made it, by kubeflap's clock. Seen is when a watch showed it.
 	Made, Seen time.Time
 	// Late and Missed are what was counted of the interval that it ends.
 	Late, Missed bool
-	// Follows: it came with another one that the watch had kept back.
-	Follows bool
+	// Report: it is a report of the status. Follows: it came with another renewal that the watch had kept back.
+	Report, Follows bool
+}
+
+// Renewal is the last renewal of them, nil if there is none.
+func (p Pending) Renewal() *Held {
+	for i := range slices.Backward(p) {
+		if !p[i].Report {
+			return &p[i]
+		}
+	}
+	return nil
 }
 
 // promptly is how soon the watch shows a renewal if nothing keeps it back.
@@ -38,8 +52,8 @@ const promptly = 2 * time.Second
 // IsLate reports whether a renewal that was made and seen then was kept back.
 func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 
-// WasBacklog reports whether the watch kept it back. Then it is one of several, or the node renewed regularly after it, every interval by its clock.
+// WasBacklog reports whether the watch kept a renewal back. Then it is one of several, or the node renewed regularly after it, every interval by its clock.
 // The API server keeps back no more than one of a node; when it goes on, the kubelet renews anew.
-func (p *Pending) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
+func (p *Held) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
 	return p.Follows || nextIsLate || next <= interval+interval/20
 }
