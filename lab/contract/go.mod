@@ -3,6 +3,7 @@ module github.com/kubeflap/kubeflap/lab/contract
 go 1.26.0
 
 require (
+	github.com/google/go-jsonnet v0.22.0
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.95.0
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/prometheus v0.315.0

@@ -1,0 +1,340 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/formatter"
+	"github.com/google/go-jsonnet/linter"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"sigs.k8s.io/yaml"
+)
+
+// inPlace are the beginnings of links that the files have.
+const inPlace = `links: {page: 'https://kubeflap.example.com', grafana: 'https://grafana.example.com', runbooks: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/'}`
+
+// mixin is what it gives with a configuration.
+type mixin struct {
+	PrometheusAlerts  map[string]any
+	PrometheusRules   map[string]any
+	GrafanaDashboards map[string]any
+}
+
+// installed is a folder with the repository where the package manager of jsonnet puts it.
+func installed(t *testing.T) string {
+	t.Helper()
+	vendor := t.TempDir()
+	root, err := filepath.Abs(Root)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(vendor, "github.com/kubeflap"), 0o755)
+	}
+	if err == nil {
+		err = os.Symlink(root, filepath.Join(vendor, "github.com/kubeflap/kubeflap"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vendor
+}
+
+// evaluated is the text of a snippet of jsonnet, as JSON.
+func evaluated(t *testing.T, snippet string) (string, error) {
+	t.Helper()
+	vm := jsonnet.MakeVM()
+	vm.Importer(&jsonnet.FileImporter{JPaths: []string{installed(t)}})
+	return vm.EvaluateAnonymousSnippet("test.jsonnet", snippet)
+}
+
+// configured evaluates the mixin, with changes of its configuration.
+func configured(t *testing.T, config string) (mixin, error) {
+	t.Helper()
+	text, err := evaluated(t, fmt.Sprintf(`
+		local kubeflap = (import 'github.com/kubeflap/kubeflap/mixin/mixin.libsonnet') + { _config+:: { %s } };
+		{ [k]: kubeflap[k] for k in ['prometheusAlerts', 'prometheusRules', 'grafanaDashboards'] }`, config))
+	var m mixin
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+func mustConfigured(t *testing.T, config string) mixin {
+	t.Helper()
+	m, err := configured(t, config)
+	if err != nil {
+		t.Fatalf("%s: %v", config, err)
+	}
+	return m
+}
+
+// Without a change the mixin has the rules and dashboards of the files, all of them and nothing else.
+func TestMixinIsMadeOfTheFiles(t *testing.T) {
+	is := mustConfigured(t, inPlace)
+	var want []any
+	for _, file := range RuleFiles {
+		var groups struct{ Groups []any }
+		if err := yaml.Unmarshal([]byte(readFile(t, "rules/"+file)), &groups); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, groups.Groups...)
+	}
+	if !reflect.DeepEqual(is.PrometheusAlerts, map[string]any{"groups": want}) {
+		t.Error("prometheusAlerts is not what the files have")
+	}
+	if !reflect.DeepEqual(is.PrometheusRules, map[string]any{"groups": []any{}}) {
+		t.Errorf("prometheusRules is %v", is.PrometheusRules)
+	}
+	uids := map[string]bool{}
+	for _, d := range dashboards(t) {
+		uids[d.UID] = true
+		var want any
+		if err := json.Unmarshal(read(t, filepath.Join(Root, "dashboards", d.File)), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(is.GrafanaDashboards[d.UID+".json"], want) {
+			t.Errorf("%s is not what the file has", d.UID)
+		}
+	}
+	if len(is.GrafanaDashboards) != len(uids) {
+		t.Errorf("there are %d dashboards, want %d", len(is.GrafanaDashboards), len(uids))
+	}
+}
+
+// By default no link leads to an address that is only an example.
+func TestMixinLinksToNothingThatIsNotThere(t *testing.T) {
+	for config, want := range map[string]bool{
+		"": false, "links+: {page: 'https://flaps.{{ $labels.cluster }}.x/', grafana: 'https://boards.x/'}": true,
+	} {
+		is := mustConfigured(t, config)
+		alerts, boards := asJSON(t, is.PrometheusAlerts), asJSON(t, is.GrafanaDashboards)
+		if strings.Contains(alerts+boards, "example.com") || strings.Contains(boards, "/flaps") {
+			t.Errorf("%q: a link leads nowhere", config)
+		}
+		for _, link := range []string{"https://flaps.{{ $labels.cluster }}.x/flaps?node=", "https://boards.x/d/kubeflap-node?"} {
+			if strings.Contains(alerts, link) != want {
+				t.Errorf("%q: alerts have the link %s: %v", config, link, !want)
+			}
+		}
+	}
+	if boards := asJSON(t, mustConfigured(t, "links+: {page: 'https://flaps.x/'}").GrafanaDashboards); strings.Count(boards, "https://flaps.x/flaps?id={{id}}") != 3 {
+		t.Error("the annotations do not link to the page")
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
+}
+
+// The selector is in each expression, in each selector of a metric of kubeflap and nowhere else: without it, the expressions are those of the files.
+func TestMixinSelects(t *testing.T) {
+	is := mustConfigured(t, `kubeflapSelector: 'job=~".*"'`)
+	before := rulesOf(t, mustConfigured(t, ""))
+	for i, r := range rulesOf(t, is) {
+		expr, err := ParseExpr(r["expr"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			if v, ok := n.(*parser.VectorSelector); ok && strings.HasPrefix(v.Name, "kubeflap_") {
+				all := len(v.LabelMatchers)
+				v.LabelMatchers = slices.DeleteFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.String() == `job=~".*"` })
+				if len(v.LabelMatchers) != all-1 {
+					t.Errorf("%s%s: the selector %s", r["alert"], r["record"], v)
+				}
+			}
+			return nil
+		})
+		want, err := ParseExpr(before[i]["expr"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if expr.String() != want.String() {
+			t.Errorf("%s%s: %s, want %s", r["alert"], r["record"], expr, want)
+		}
+	}
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	linked := mustConfigured(t, inPlace+`, kubeflapSelector: 'job=~".*"'`)
+	for i, file := range RuleFiles {
+		text := asJSON(t, map[string]any{"groups": linked.PrometheusAlerts["groups"].([]any)[i : i+1]})
+		promtool(t, "check", "rules", "--lint=all", write(file, text))
+	}
+	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml"} { // the fast ones
+		promtool(t, "test", "rules", write(name, string(read(t, RulePath(name)))))
+	}
+}
+
+func promtool(t *testing.T, arguments ...string) {
+	t.Helper()
+	if b, err := exec.Command("make", "-C", Root, "bin/promtool").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	if b, err := exec.Command(filepath.Join(Root, "bin/promtool"), arguments...).CombinedOutput(); err != nil {
+		t.Errorf("promtool %s: %v: %s", arguments[0], err, b)
+	}
+}
+
+func rulesOf(t *testing.T, m mixin) (all []map[string]any) {
+	t.Helper()
+	for _, g := range m.PrometheusAlerts["groups"].([]any) {
+		for _, r := range g.(map[string]any)["rules"].([]any) {
+			all = append(all, r.(map[string]any))
+		}
+	}
+	return all
+}
+
+// Each threshold changes its number in its rule, and nothing else, whatever the others are.
+func TestMixinThresholds(t *testing.T) {
+	text, err := evaluated(t, "import 'github.com/kubeflap/kubeflap/mixin/thresholds.libsonnet'")
+	var thresholds map[string]struct {
+		Record, Text string
+		Default      float64
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &thresholds)
+	}
+	if err != nil || len(thresholds) < 10 {
+		t.Fatalf("%d thresholds, %v", len(thresholds), err)
+	}
+	_, table, _ := strings.Cut(readFile(t, "charts/kubeflap/README.md"), "| threshold | recording rule | text |")
+	for name, x := range thresholds {
+		if !strings.Contains(table, "| `"+x.Record+"` |") {
+			t.Errorf("%s: the chart's README has no threshold in %s", name, x.Record)
+		}
+	}
+	before := rulesOf(t, mustConfigured(t, ""))
+	// All get the number of another one in turn, which may stand in the same rule.
+	config, want := "", map[string]string{}
+	number := 7.0
+	for name, x := range thresholds {
+		number++
+		config += fmt.Sprintf("%s: %g, ", name, number)
+		for _, r := range before {
+			if r["record"] != x.Record {
+				continue
+			}
+			expr, ok := want[x.Record]
+			if !ok {
+				expr = r["expr"].(string)
+			}
+			from, to := fmt.Sprintf(x.Text, x.Default), fmt.Sprintf(x.Text, number)
+			if !strings.Contains(expr, from) {
+				t.Errorf("%s: %q is not in %s", name, from, expr)
+			}
+			want[x.Record] = strings.ReplaceAll(expr, from, to)
+		}
+	}
+	for i, r := range rulesOf(t, mustConfigured(t, "thresholds+: {"+config+"}")) {
+		expr, ok := want[fmt.Sprint(r["record"])]
+		if !ok {
+			expr = before[i]["expr"].(string)
+		}
+		if r["expr"] != expr {
+			t.Errorf("%s%s: %s\nwant %s", r["alert"], r["record"], r["expr"], expr)
+		}
+	}
+	// A number that another threshold of the rule has by default stays.
+	for _, r := range rulesOf(t, mustConfigured(t, "thresholds+: {outageSeconds: 300, outageSecondsOfDeletedPods: 600}")) {
+		if expr := r["expr"].(string); r["record"] == "service:kubeflap_service_outage_seconds:harmful1h" && (!strings.Contains(expr, ">= 300\n") || !strings.Contains(expr, ">= 600\n")) {
+			t.Errorf("both thresholds are in %s", expr)
+		}
+	}
+}
+
+// Changes of alerts are those of the chart's values.
+func TestMixinChangesAlerts(t *testing.T) {
+	is := rulesOf(t, mustConfigured(t, `
+		interval: '1m', alertLabels: {team: 'x'}, alertAnnotations: {channel: 'y'},
+		records: {'service:kubeflap_service_addresses:sum': {expr: 'vector(1)'}},
+		alerts: {
+			KubeflapSilentRestarts: {enabled: false},
+			KubeflapNodeClockSkewed: {'for': '30m', keepFiringFor: '1h', severity: 'info', labels: {a: 'b'}, annotations: {c: 'd'}},
+			KubeflapNodeUnreadyOften: {replace: {'> 360': '> 600'}},
+			KubeflapDown: {'for': '10m', warning: {enabled: false}},
+		}`))
+	count := map[string]int{}
+	for _, r := range is {
+		name := fmt.Sprint(r["alert"], r["record"])
+		count[name]++
+		labels, _ := r["labels"].(map[string]any)
+		annotations, _ := r["annotations"].(map[string]any)
+		ok := true
+		switch r["alert"] {
+		case "KubeflapNodeClockSkewed":
+			ok = r["for"] == "30m" && r["keep_firing_for"] == "1h" && labels["severity"] == "info" && labels["a"] == "b" && annotations["c"] == "d"
+		case "KubeflapNodeUnreadyOften":
+			ok = strings.Contains(r["expr"].(string), "> 600") && !strings.Contains(r["expr"].(string), "> 360")
+		case "KubeflapDown":
+			ok = r["for"] == "10m" && labels["severity"] == "critical"
+		case nil:
+			ok = (r["expr"] == "vector(1)") == (r["record"] == "service:kubeflap_service_addresses:sum")
+		}
+		if !ok || r["alert"] != nil && (labels["team"] != "x" || annotations["channel"] != "y") {
+			t.Errorf("%s is %v", name, r)
+		}
+	}
+	if count["KubeflapSilentRestarts<nil>"] != 0 || count["KubeflapDown<nil>"] != 1 {
+		t.Errorf("a disabled alert is there: %v", count)
+	}
+	if _, err := configured(t, "alerts: {KubeflapDown: {replace: {'> 5': '> 6'}}}"); err == nil || !strings.Contains(err.Error(), `KubeflapDown: its expression does not contain "> 5"`) {
+		t.Errorf("text that is not there: %v", err)
+	}
+}
+
+// The files have the form of jsonnetfmt, and no problem that the linter of jsonnet finds.
+func TestMixinIsFormatted(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(Root, "mixin/*.libsonnet"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		text := string(read(t, file))
+		want, err := formatter.Format(file, text, formatter.DefaultOptions())
+		if err != nil || text != want {
+			t.Errorf("%s is not formatted: %v", file, err)
+		}
+		var problems strings.Builder
+		if linter.LintSnippet(jsonnet.MakeVM(), &problems, []linter.Snippet{{FileName: file, Code: text}}) {
+			t.Errorf("%s: %s", file, &problems)
+		}
+	}
+}
+
+// The examples of the documentation can be evaluated.
+func TestMixinExamples(t *testing.T) {
+	page := readFile(t, "docs/mixin.md")
+	examples := regexp.MustCompile("(?ms)^```jsonnet\n(.*?)^```").FindAllStringSubmatch(page, -1)
+	if len(examples) == 0 {
+		t.Fatal("docs/mixin.md has no example")
+	}
+	for _, m := range examples {
+		if _, err := evaluated(t, m[1]); err != nil {
+			t.Errorf("%s: %v", m[1], err)
+		}
+	}
+}
