@@ -56,6 +56,27 @@ func storiesOfAnnouncements() (all []scenario) {
 func storiesOfDepartures() []scenario {
 	return append(storiesOfAnnouncements(), []scenario{
 		{
+			name: "a termination handler taints its node, which sends no more heartbeat",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).taint(298, 1, "aws-node-termination-handler/spot-itn").silence(297, forever, 1)
+			},
+			harm:     345,
+			asked:    []asked{{350, "planned 1"}, {600, "planned 1"}},
+			never:    "node shared_path controller_manager grace_period node_rebooted undecided",
+			evidence: []string{"announced by the taint aws-node-termination-handler/spot-itn after the last heartbeat, and before the next one was due"},
+			lacks:    []string{"before the silence"},
+		},
+		{
+			name: "a taint that follows the first heartbeat that is missing announces nothing",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).taint(312, 1, "aws-node-termination-handler/spot-itn").silence(297, forever, 1)
+			},
+			harm:   345,
+			asked:  []asked{{350, "node 1"}, {600, "node 1"}},
+			never:  "planned shared_path controller_manager grace_period node_rebooted undecided",
+			advice: "nodes_silent 1",
+		},
+		{
 			name: "an autoscaler removes four nodes",
 			cluster: func() *fakeCluster {
 				c := newFakeCluster(9)

@@ -56,8 +56,10 @@ type NodeLoss struct {
 	Trigger uint64
 	// Renewed is the node's last renewTime, by the node's clock; zero if it has no Lease.
 	Renewed time.Time
-	// Announced is what announced the departure of the node before its last heartbeat; empty if nothing did.
-	Announced string
+	// Announced is what announced the departure of the node before the heartbeat after its last one was due; empty if nothing did. AnnouncedAfter: after
+	// the last one.
+	Announced      string
+	AnnouncedAfter bool
 	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
 	// not, or if that age is not known.
 	MarkedAge time.Duration

@@ -13,8 +13,9 @@ type Silence struct {
 	Node string
 	// Began is the last heartbeat before it, Ended the first one after it; zero while it lasts. Both are by kubeflap's clock.
 	Began, Ended time.Time
-	// Announced is what announced the departure of the node before Began, empty if nothing did.
-	Announced string
+	// Announced is what announced the departure of the node before the heartbeat after Began was due, empty if nothing did. AnnouncedAfter: after Began.
+	Announced      string
+	AnnouncedAfter bool
 	// Rebooted: the node reported another bootID after Began. Upgraded: another kubeletVersion.
 	Rebooted, Upgraded bool
 	// Deleted is when the Node was deleted, at the earliest; zero if it was not.

@@ -12,5 +12,20 @@ func planned(f *NodeLoss) (Answer, string) {
 	case n < len(f.Silences):
 		return No, fmt.Sprintf("only %d of %d departures were announced", n, len(f.Silences))
 	}
-	return Yes, fmt.Sprintf("%s: announced by %s before the silence", nodesText(f.Silences), f.Silences[0].Announced)
+	return Yes, fmt.Sprintf("%s: announced by %s %s", nodesText(f.Silences), f.Silences[0].Announced, f.announcedWhen())
+}
+
+// announcedWhen says when departures were announced. A node is silent from when its next heartbeat is due: a node termination handler may still
+// announce its departure after the last one.
+func (f *NodeLoss) announcedWhen() string {
+	after := f.each(func(s *Silence) bool { return s.AnnouncedAfter })
+	switch {
+	case f.unseen() > 0:
+		return "more than a grace period before Ready turned Unknown"
+	case after == 0:
+		return "before the silence"
+	case after < len(f.Silences):
+		return "before the next heartbeat was due"
+	}
+	return "after the last heartbeat, and before the next one was due"
 }

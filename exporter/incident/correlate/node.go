@@ -234,7 +234,7 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
 		l.records.History.Add(n.silence)
 		l.records.Silent(n.silence)
 		if n.setBack.After(heartbeat) {

@@ -175,9 +175,11 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	if unseen {
 		began = x.watches.Now().Add(-x.period) // at the latest
 	}
+	announced := n.departure.Announced(began)
 	return transition.NodeLoss{
-		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: n.departure.Announced(began), GracePeriod: x.period, Managed: x.isManaged(),
-		Labels: x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
+		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: announced, GracePeriod: x.period, Managed: x.isManaged(),
+		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(n.heartbeat.last) == "",
+		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
 	}
 }
 
