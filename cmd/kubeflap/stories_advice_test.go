@@ -137,5 +137,27 @@ func storiesOfAdvice() []scenario {
 			},
 			advice: "grace_period_tight; nodes_slow 1",
 		},
+		{
+			name: "three kubelets are upgraded, and fall silent together a minute later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).upgrades(300, 302, 1, 4, 7).silence(362, 440, 1, 4, 7)
+			},
+			harm:  405,
+			asked: []asked{{410, "undecided 1; undecided 4; undecided 7"}, {700, "undecided 1; undecided 4; undecided 7"}, {3000, "undecided 1; undecided 4; undecided 7"}},
+			never: "shared_path controller_manager grace_period planned node", open: "the new kubelets, or what their nodes share",
+			evidence: []string{"the kubelets of node-4 and 2 more, and of no other nodes, were upgraded in the ten minutes before", "journalctl -u kubelet --since"},
+			advice:   "undecided 1,4,7",
+		},
+		{
+			name: "all kubelets were upgraded, and then a zone is cut off",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).upgrades(300, 302, 1, 2, 3, 4, 5, 6, 7, 8, 9).silence(362, 440, 1, 4, 7)
+			},
+			harm:   405,
+			asked:  []asked{{410, "shared_path 1,4,7"}, {700, "shared_path 1,4,7"}},
+			never:  "controller_manager grace_period planned node",
+			open:   untilAThird,
+			advice: "control_plane_late 1,4,7",
+		},
 	}
 }

@@ -19,6 +19,8 @@ type History struct {
 	silences []*Silence
 	// late are the nodes that have sent no heartbeat for more than half of the grace period, with the time of the last one.
 	late map[string]time.Time
+	// Upgrades are those of the kubelets.
+	Upgrades Upgrades
 }
 
 // Late notes that a node has sent no heartbeat since a time, for more than half of the grace period.

@@ -63,6 +63,8 @@ type NodeLoss struct {
 	GracePeriod, Interval time.Duration
 	// ControlPlane is what its Leases and direct reads have shown.
 	ControlPlane ControlPlane
+	// Upgrades are those of the kubelets; nil if there were none.
+	Upgrades *Upgrades
 	// Rate is how often single nodes fall silent in this cluster.
 	Rate Rate
 

@@ -51,10 +51,14 @@ func (f *NodeLoss) weighShared() (Answer, string) {
 		return No, "each of these nodes reported another version of its kubelet after the silence"
 	}
 	holds, because := atOnce(f)
-	if names, _ := f.stopped(); holds == Unknown && len(names) > 0 && len(names) < f.ControlPlane.AsOf.APIServers {
+	stopped, _ := f.stopped()
+	if holds == Unknown && len(stopped) > 0 && len(stopped) < f.ControlPlane.AsOf.APIServers {
 		holds = Yes // an API server stopped when they fell silent
 	}
 	if holds == Yes {
+		if upgraded := f.upgradedTogether(f.together()); upgraded != "" && len(stopped) == 0 && !f.readFailed() {
+			return Unknown, because + "; but " + upgraded
+		}
 		return holds, because + f.othersText() + f.pathText()
 	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {

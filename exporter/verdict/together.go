@@ -51,9 +51,12 @@ func (f *NodeLoss) from() (first, last time.Time) {
 	return first.Add(-f.Interval), last.Add(f.Interval)
 }
 
-// alone are the silences of the last hour that no other one explains. Those that began together have one cause, or may still turn out to have one.
+// alone are the silences of the last hour that no other one explains, nor an upgrade of the kubelet right before. Those that began together have one
+// cause, or may still turn out to have one.
 func (f *NodeLoss) alone() (alone []Silence) {
-	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s Silence) bool { return !f.disturbed(s) })
+	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s Silence) bool {
+		return !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.before(s.Node, s.Began)
+	})
 	for {
 		group := together(rest, f.Interval)
 		if len(group) < 2 {

@@ -15,6 +15,7 @@ func (l *nodes) rebooted(x transition.NodeRebooted) {
 
 // upgraded takes in that a kubelet was replaced by another version. That explains a silence that it ended.
 func (l *nodes) upgraded(x transition.KubeletUpgraded) {
+	l.records.History.Upgrades.Note(x.Node, x.Time)
 	l.explain(x.Node, l.records.Upgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 }
 

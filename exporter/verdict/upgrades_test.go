@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
+	upgraded := func(second float64, nodes ...string) func(*NodeLoss) {
+		return func(f *NodeLoss) {
+			if f.Upgrades == nil {
+				f.Upgrades = &Upgrades{}
+			}
+			for _, n := range nodes {
+				f.Upgrades.Note(n, at(second))
+			}
+		}
+	}
+	all := []string{"node-1", "node-2", "node-3", "node-4", "node-5", "node-6", "node-7"}
+	for _, c := range []struct {
+		name    string
+		silent  []Silence
+		changes []func(*NodeLoss)
+		want    Verdict
+		because string
+	}{
+		{"exactly the silent nodes", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "the kubelets of node-1 and 2 more, and of no other nodes, were upgraded in the ten minutes before"},
+		{"and they return together", back(silent(60, 64, 69), 90), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "of no other nodes"},
+		{"the last report before the silence has the version", silent(60, 64, 69), []func(*NodeLoss){upgraded(60, "node-1"), upgraded(64, "node-2"), upgraded(69, "node-3")}, Undecided, "of no other nodes"},
+		{"and a batch of as many before", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all[3:6]...), upgraded(240, all[:3]...)}, Undecided, "of only 3 other nodes"},
+		{"and most other nodes, too", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all...)}, SharedPath, ""},
+		{"two of three", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:2]...)}, SharedPath, ""},
+		{"eleven minutes before", silent(670, 674, 679), []func(*NodeLoss){upgraded(0, all[:3]...)}, SharedPath, ""},
+		{"afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(200, all[:3]...)}, SharedPath, ""},
+		{"before and afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), upgraded(2000, all[:3]...)}, Undecided, "of no other nodes"},
+		{"an API server stopped when they fell silent", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
+			f.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), Shown: at(99), APIServers: 3}
+			f.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(60)})
+		}}, SharedPath, ""},
+		{"the API server could not read Leases", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
+			f.ControlPlane.Read(transition.LeasesRead{At: transition.At{Time: at(90)}, Answered: true, Reason: "etcd is not ready"})
+		}}, SharedPath, ""},
+		{"one node", silent(60), []func(*NodeLoss){upgraded(0, "node-1")}, Node, ""},
+		{"node after node, each after its own upgrade", silent(0, 300, 700, 1100, 1500, 1900, 2300, 2700), []func(*NodeLoss){func(f *NodeLoss) {
+			for _, s := range f.Silences {
+				upgraded(s.Began.Sub(zero).Seconds()-30, s.Node)(f)
+			}
+		}}, Node, ""},
+	} {
+		f := loss(9, c.silent)
+		for _, change := range c.changes {
+			change(f)
+		}
+		d := OfNodes(f)
+		if d.Verdict != c.want || (d.Command == "") == (c.want == Undecided) {
+			t.Errorf("%s: %s, want %s: %v", c.name, d.Verdict, c.want, d.Considered)
+		}
+		for _, x := range d.Considered {
+			if c.because != "" && (x.Verdict == SharedPath || x.Verdict == Node) && (x.Holds != Unknown || !strings.Contains(x.Because, c.because)) {
+				t.Errorf("%s: %s %s: %q, want %q", c.name, x.Verdict, x.Holds, x.Because, c.because)
+			}
+		}
+	}
+}
+
+func TestUpgradesAreForgotten(t *testing.T) {
+	u := &Upgrades{}
+	for i := range 1000 {
+		u.Note([]string{"node-1", "node-2"}[i%2], zero.Add(time.Duration(i)*time.Minute))
+	}
+	if len(u.all) != 121 || len(u.of["node-1"])+len(u.of["node-2"]) != 121 {
+		t.Errorf("%d and %d are kept", len(u.all), len(u.of["node-1"])+len(u.of["node-2"]))
+	}
+	u.Note("node-3", zero.Add(48*time.Hour))
+	if len(u.all) != 1 || len(u.of) != 1 {
+		t.Errorf("two days later: %v", u.of)
+	}
+}
