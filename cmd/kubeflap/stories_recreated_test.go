@@ -47,8 +47,9 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 			if x.want == "undecided" {
 				s.open, s.decided = "a machine that is gone was reclaimed, or failed and was replaced", 0
 			}
-			if minutes == 1 && x.want != "node" {
-				s.advice = map[string]string{"undecided": "undecided 1", "node_rebooted": "nodes_rebooted 1"}[x.want] // it shows what ended in the last ten minutes
+			s.advice = map[string]string{"node": "nodes_silent 1", "node_rebooted": "nodes_rebooted 1"}[x.want]
+			if minutes == 1 && x.want == "undecided" {
+				s.advice = "undecided 1" // of what may be another machine, it shows what ended in the last ten minutes
 			}
 			stories = append(stories, s)
 		}

@@ -56,6 +56,9 @@ func (l *nodes) returned(x transition.NodeReturned) {
 	case transition.MachineReplaced:
 		kind = evidence.NodeReplaced
 	}
+	if !s.Ended.IsZero() {
+		l.records.Silent(s) // it is that machine's
+	}
 	s.Again = x.Machine
 	r := g.record.Root()
 	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: x.Node})
