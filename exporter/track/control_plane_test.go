@@ -15,7 +15,7 @@ func apiServer(name string, renewed float64) *event.ControlPlaneLease {
 	}
 }
 
-// controlPlane says what was found of the control plane.
+// controlPlane returns the transitions of the control plane's Leases as text.
 func (s *story) controlPlane() string {
 	var all []string
 	for _, x := range s.transitions() {

@@ -91,7 +91,7 @@ func (b *heartbeats) unsure() Recommendation {
 	return x
 }
 
-// settings are what decides about the grace period, but for the intervals.
+// settings has the grace period, how often heartbeats are due, and whether the control plane is managed. The observed intervals are not part of it.
 func (b *heartbeats) settings() advice.GracePeriod {
 	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
 }

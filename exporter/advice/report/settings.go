@@ -16,12 +16,12 @@ type ShortToleration struct {
 	Shortest  time.Duration
 }
 
-// flagAdvice is what is said of a flag of the kube-controller-manager whose value differs from what the profiles assume, and matters.
+// flagAdvice is the advice on one flag of the kube-controller-manager. It is given if the flag is set and differs returns true.
 type flagAdvice struct {
 	name string
-	// differs reports whether the value matters.
+	// differs reports whether the value differs from what the profiles assume, and whether that matters.
 	differs func(value float64, b *heartbeats) bool
-	// assumed is what the profiles have, why is the reason with the value as its argument.
+	// assumed is the value in the profiles. why returns the reason for the advice.
 	assumed, advice string
 	why             func(value float64, b *heartbeats) string
 }
@@ -29,7 +29,7 @@ type flagAdvice struct {
 // podsOfANode is how many pods a node may have by default (kubelet, maxPods).
 const podsOfANode = 110
 
-// flagAdvices are the flags of which advice is given. Defaults are those of the kube-controller-manager (app/options, nodelifecycle/config).
+// flagAdvices has an entry for each flag that `advise` checks. The defaults are those of the kube-controller-manager (app/options, nodelifecycle/config).
 var flagAdvices = []flagAdvice{
 	{
 		name: "node-monitor-period", assumed: "5s in the profiles default, medium and slow, 2s in fast",

@@ -21,14 +21,14 @@ const (
 	// delay is how long after a change its transition may come in. A loss waits a second for its cause, and up to 15 s
 	// where a watch is behind. What becomes due by the passing of time waits for a second.
 	delay = time.Second
-	// sweepEvery is how often the parts forget what is old.
+	// sweepEvery is how often sweep runs.
 	sweepEvery = time.Minute
 )
 
 // Log is the incidents of a cluster. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
-	// swept is when the parts forgot what was old.
+	// swept is when sweep last ran.
 	swept   time.Time
 	records *record.Store
 
@@ -185,7 +185,7 @@ func (l *Log) advance(t time.Time) {
 	}
 }
 
-// sweep forgets what is old by t.
+// sweep frees the memory of objects that no incident needs any more at t.
 func (l *Log) sweep(t time.Time) {
 	l.swept = t
 	l.addresses.sweep(t)

@@ -9,7 +9,7 @@ import (
 // watchWasLate is why an incident is withdrawn.
 const watchWasLate = "the watch was late"
 
-// WithdrawIfEmpty ends an incident of nodes of which no silence is left, if it did no harm. It does not count.
+// WithdrawIfEmpty ends an incident of nodes that has no silences left and did no harm. A withdrawn incident is not counted.
 func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
 	if !r.OfNodes() || len(r.Silences) > 0 || r.Turned > 0 || r.Lost > 0 || r.Ongoing() {
 		return

@@ -28,11 +28,12 @@ type podFacts interface {
 	IsBeingUpdated(id event.UID, t time.Time) bool
 }
 
-// staleness is what is kept of a Service whose pods were updated in place.
+// staleness has the stale addresses of one Service whose pods were updated in place.
 type staleness struct {
-	// updating are the addresses whose pods are being updated, and the windows whose consumers have put them back since.
+	// updating has the address of each pod that is being updated, and which windows have put it back since.
 	updating map[event.UID][NumWindows]bool
-	readds   [NumWindows]uint64
+	// readds counts the stale re-adds of each window.
+	readds [NumWindows]uint64
 }
 
 // Updated takes in that an image of the pod of an address was changed in place.

@@ -57,7 +57,7 @@ const (
 	minDelays = 8
 )
 
-// New makes a control plane of which nothing is known.
+// New returns a control plane whose Leases have not been seen yet.
 func New(watches *watches.Watches, found *transition.List) *ControlPlane {
 	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
 }
