@@ -83,7 +83,10 @@ func (p *Paging) start(ctx context.Context) (err error) {
 		return err
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
-		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"))
+		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
+		// A page is sent when group_wait is over, with the texts of the last resend. With the default of 1m that is the first text,
+		// which says less if the node is not back yet.
+		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err
 	}
