@@ -31,8 +31,9 @@ const (
 	chart = root + "/charts/kubeflap"
 )
 
-// newObject makes an empty object of each kind that the chart knows.
+// newObject makes an empty object of each kind that the chart and the kustomize base know.
 var newObject = map[string]func() any{
+	"v1/Namespace":                                    func() any { return &corev1.Namespace{} },
 	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
 	"v1/Secret":                                       func() any { return &corev1.Secret{} },
 	"v1/Service":                                      func() any { return &corev1.Service{} },

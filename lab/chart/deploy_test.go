@@ -12,6 +12,7 @@ func TestDeployIsFresh(t *testing.T) {
 	for file, values := range map[string]string{
 		"kubeflap.yaml":       "{namespaceOverride: kubeflap}",
 		"servicemonitor.yaml": "{namespaceOverride: kubeflap, serviceMonitor: {enabled: true}}",
+		"prometheusrule.yaml": "{namespaceOverride: kubeflap, prometheusRule: {enabled: true}}",
 	} {
 		text, err := template(t, values)
 		if err != nil {
@@ -19,7 +20,7 @@ func TestDeployIsFresh(t *testing.T) {
 		}
 		var kept []string
 		for document := range strings.SplitSeq(text, "\n---\n") {
-			if isMonitor := strings.Contains(document, "\nkind: ServiceMonitor\n"); isMonitor == (file == "servicemonitor.yaml") {
+			if operators.MatchString(document) == (file != "kubeflap.yaml") {
 				kept = append(kept, strings.TrimSpace(helms.ReplaceAllString(strings.TrimPrefix(document, "---\n"), ""))+"\n")
 			}
 		}
@@ -29,5 +30,8 @@ func TestDeployIsFresh(t *testing.T) {
 		checkFresh(t, root+"/deploy/"+file, "# Made from charts/kubeflap by make docs.\n"+strings.Join(kept, "---\n"))
 	}
 }
+
+// operators are the objects of the Prometheus Operator.
+var operators = regexp.MustCompile(`(?m)^apiVersion: monitoring\.coreos\.com/v1$`)
 
 var helms = regexp.MustCompile(`(?m)^(# Source: .*| +helm\.sh/chart: .*| +app\.kubernetes\.io/managed-by: .*)\n`)
