@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -121,6 +122,52 @@ func TestAlertsAreChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Severities depend on the namespace of a Service, and on nothing else. Prometheus finds out which it is.
+func TestSeveritiesByNamespace(t *testing.T) {
+	t.Parallel()
+	got := the[monitoringv1.PrometheusRule](t, render(t, `prometheusRule:
+  enabled: true
+  severitiesByNamespace:
+    - {namespaces: dev-.*, severities: {critical: warning, warning: info}}
+    - {namespaces: '.*-ci|dev\d', severities: {warning: none}}
+`))
+	for _, group := range got.Spec.Groups {
+		for _, r := range group.Rules {
+			ofService := strings.Contains(r.Annotations["description"], "$labels.namespace }}/{{")
+			if changed := strings.Contains(r.Labels["severity"], "match"); ofService && !changed || changed && group.Name == "kubeflap-self" {
+				t.Errorf("%s has the severity %s", r.Alert, r.Labels["severity"])
+			}
+		}
+	}
+	text, err := yaml.Marshal(got.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "rule_files: ["+file+"]\n"+`evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'kubeflap_service_selector_conflict{namespace="shop",service="web"}', values: 1x5}
+      - {series: 'kubeflap_service_selector_conflict{namespace="dev-a",service="web"}', values: 1x5}
+      - {series: 'kubeflap_service_selector_conflict{namespace="my-dev-a",service="web"}', values: 1x5}
+      - {series: 'kubeflap_service_selector_conflict{namespace="dev-ci",service="web"}', values: 1x5}
+      - {series: 'kubeflap_service_selector_conflict{namespace="dev7",service="web"}', values: 1x5}
+    promql_expr_test:
+      - expr: ALERTS{alertname="KubeflapSelectorConflict"}
+        eval_time: 3m
+        exp_samples:
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="shop",service="web",severity="warning"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-a",service="web",severity="info"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="my-dev-a",service="web",severity="warning"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev-ci",service="web",severity="info"}', value: 1}
+          - {labels: 'ALERTS{alertname="KubeflapSelectorConflict",alertstate="firing",namespace="dev7",service="web",severity="none"}', value: 1}
+`, "test", "rules")
 }
 
 // threshold is a number that something is compared with or multiplied by.

@@ -35,6 +35,14 @@ func TestRefused(t *testing.T) {
 			`prometheusRule: {enabled: true, records: {"service:kubeflap_service_outage_seconds:harmful1h": {replace: {">= 61": ">= 90"}}}}`,
 			`prometheusRule.records.service:kubeflap_service_outage_seconds:harmful1h.replace: its expression does not contain ">= 61"`,
 		},
+		{
+			`prometheusRule: {enabled: true, severitiesByNamespace: [{namespaces: dev, severities: {critical: warning}}]}`,
+			`prometheusRule.severitiesByNamespace: of "dev", critical is as severe as another`,
+		},
+		{
+			`prometheusRule: {enabled: true, severitiesByNamespace: [{namespaces: "dev(", severities: {critical: page}}]}`,
+			"missing closing )",
+		},
 
 		// Patterns: each has a value here that it must refuse. What it must take is in charts/kubeflap/ci.
 		{`fullnameOverride: 2flaps`, "'/fullnameOverride': '2flaps' does not match pattern"},

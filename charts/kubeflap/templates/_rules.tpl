@@ -36,13 +36,32 @@
   {{- include "kubeflap.expr" (dict "path" (printf "alerts.%s" $rule.alert) "change" $change "rule" $rule) -}}
   {{- with get $change "for" -}}{{- $_ := set $rule "for" . -}}{{- end -}}
   {{- with $change.keepFiringFor -}}{{- $_ := set $rule "keep_firing_for" . -}}{{- end -}}
-  {{- $severity := default $rule.labels.severity $change.severity -}}
+  {{- $severity := include "kubeflap.severity" (dict "values" .values "rule" $rule "severity" (default $rule.labels.severity $change.severity)) -}}
   {{- $_ := set $rule "labels" (mergeOverwrite $rule.labels (default dict .values.prometheusRule.alertLabels | deepCopy) (default dict $change.labels) (dict "severity" $severity)) -}}
   {{- $annotations := include "kubeflap.linked" . | fromYaml -}}
   {{- $_ := set $rule "annotations" (mergeOverwrite $annotations (default dict .values.prometheusRule.alertAnnotations | deepCopy) (default dict $change.annotations)) -}}
   {{- toYaml $rule -}}
 {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{- /* The severity of an alert, a template if it depends on the namespace: values, rule, severity. */ -}}
+{{- define "kubeflap.severity" -}}
+{{- $severity := .severity -}}
+{{- $text := .severity -}}
+{{- if contains "namespace={{ $labels.namespace" .rule.annotations.page_url -}}
+  {{- range $change := reverse (default list .values.prometheusRule.severitiesByNamespace) -}}
+    {{- $of := dict -}}
+    {{- range $was := list "critical" "warning" "info" -}}{{- $_ := set $of $was (default $was (get $change.severities $was)) -}}{{- end -}}
+    {{- if or (eq $of.critical $of.warning) (eq $of.critical $of.info) -}}
+      {{- fail (printf "prometheusRule.severitiesByNamespace: of %q, critical is as severe as another: alerts that have both could not be told apart" $change.namespaces) -}}
+    {{- end -}}
+    {{- $pattern := printf "^(?:%s)$" $change.namespaces -}}
+    {{- $_ := mustRegexMatch $pattern "" -}}
+    {{- $text = printf "{{ if match %q $labels.namespace }}%s{{ else }}%s{{ end }}" $pattern (default $severity (get $change.severities $severity)) $text -}}
+  {{- end -}}
+{{- end -}}
+{{- $text -}}
 {{- end }}
 
 {{- /* Changes the expression of a rule: path (its values), change, rule. */ -}}
