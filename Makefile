@@ -34,8 +34,9 @@ demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs 
 test: ## Run everything that a change must pass. On Debian, as root, install what that needs.
 	tools/install.sh
 	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"
-unit: ## Run the unit tests with the race detector, and try random events for a few seconds.
-	CGO_ENABLED=1 go test -race ./...
+unit: ## Run the unit tests, those with several goroutines with the race detector too, and try random events for a few seconds.
+	go test ./...
+	CGO_ENABLED=1 go test -race -short ./...
 	go test -run '^$$' -fuzz '^FuzzApply$$' -fuzztime 5s ./exporter/track
 lint: bin/golangci-lint ## Lint all modules.
 	@for m in $(MODULES); do (cd $$m && $(CURDIR)/$< run --allow-serial-runners) || bad="$${bad-} $$m"; done; test -z "$${bad-}" || { echo "lint:$$bad failed; make fmt corrects formatting"; exit 1; }

@@ -316,6 +316,9 @@ func findings(r report.Report) string {
 
 // TestStories tells in how many places the verdict was right.
 func TestStories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {

@@ -18,6 +18,9 @@ import (
 // Prometheus takes a counter that goes down for a reset and counts its value again. The test reads all counters ten times a second, and
 // every 10 ms after a watch breaks or works again.
 func TestNoCounterEverGoesDown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	recordings, err := filepath.Glob("../recording/incidents/*.jsonl.gz")
 	if err != nil || len(recordings) == 0 {
 		t.Fatalf("recordings: %v, %v", recordings, err)

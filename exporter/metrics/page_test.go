@@ -66,6 +66,9 @@ func oddlyNamed() *Collector {
 // A scrape writes the series that the library writes, in the same families. The order of series and labels and the format of numbers
 // may differ. The following scrapes write the same bytes.
 func TestAScrapeIsWhatTheLibraryWrites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	for name, page := range pages(t) {
 		families, err := page.Gather()
 		if err != nil {

@@ -1194,6 +1194,9 @@ func (c *cluster) podDoes() {
 }
 
 func TestFoldCountsWhatTheObviousModelCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	worlds := []struct {
 		name           string
 		source, absent event.Kind

@@ -183,6 +183,9 @@ func TestEvidenceIsBounded(t *testing.T) {
 }
 
 func TestQuestionsChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	play := func(ask bool) []incident.Incident {
 		s := newScenario(t)
 		for i := range 400 {

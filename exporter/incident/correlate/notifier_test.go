@@ -88,6 +88,9 @@ func (n naive) departed(shown map[string]incident.Incident) map[string]bool {
 
 // The notifier does not look at all incidents each time. Its notices must be those of a naive one that does.
 func TestTheNotifierMissesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	kinds := map[incident.NoticeKind]int{}
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -92,6 +92,9 @@ func TestQuestionsDoNotChangeTheRecordedIncidents(t *testing.T) {
 
 // A loss may wait 15 s for its cause, and what the passing of time decides must not depend on whether somebody asked meanwhile.
 func TestQuestionsDoNotChangeRandomIncidents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it has one goroutine, and takes long with the race detector")
+	}
 	for seed := range uint64(300) {
 		sameAtAnyPace(t, randomEvents(rand.New(rand.NewPCG(seed, 1))), seed)
 	}
