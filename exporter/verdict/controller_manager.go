@@ -13,7 +13,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	notMarked := f.each(func(s *Silence) bool { return s.NotMarkedCertain && s.ClockBack == 0 })
 	perhaps := f.each(func(s *Silence) bool { return s.NotMarked && !s.NotMarkedCertain && !s.Marked && s.ClockBack == 0 })
 	silent := f.each(func(s *Silence) bool {
-		return !s.Ended.IsZero() && f.GracePeriod > 0 && f.disturbed(*s) && f.lasted(s) > f.GracePeriod
+		return !s.Ended.IsZero() && f.GracePeriod > 0 && f.disturbed(s) && f.lasted(s) > f.GracePeriod
 	})
 	switch {
 	case notMarked > 0:

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
+	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
 const (
@@ -20,7 +23,7 @@ type History struct {
 	// late are the nodes that have sent no heartbeat for more than half of the grace period, with the time of the last one.
 	late map[string]time.Time
 	// Upgrades are those of the kubelets.
-	Upgrades Upgrades
+	Upgrades upgrades.Upgrades
 }
 
 // Late notes that a node has sent no heartbeat since a time, for more than half of the grace period.
@@ -35,11 +38,11 @@ func (h *History) Late(node string, since time.Time) {
 func (h *History) NotLate(node string) { delete(h.late, node) }
 
 // LateNodes are the late nodes, by the time of their last heartbeat.
-func (h *History) LateNodes() (all []Silence) {
+func (h *History) LateNodes() (all []*Silence) {
 	for node, since := range h.late {
-		all = append(all, Silence{Node: node, Began: since})
+		all = append(all, &Silence{Node: node, Began: since})
 	}
-	slices.SortFunc(all, func(a, b Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
+	slices.SortFunc(all, func(a, b *Silence) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Node, b.Node)) })
 	return all
 }
 
@@ -70,14 +73,14 @@ func (s *Silence) Explained() bool {
 }
 
 // SetBackTogether are the silences after t of nodes whose clocks were set back within an interval; nil if there is only one. They follow the same wrong time.
-func (h *History) SetBackTogether(t time.Time, interval time.Duration) []Silence {
-	var all []Silence
+func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
+	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {
 		if !s.Began.After(t) {
 			break
 		}
 		if s.ClockBack > 0 {
-			all = append(all, *s)
+			all = append(all, s)
 		}
 	}
 	if all = together(all, interval); len(all) < 2 {
@@ -87,13 +90,13 @@ func (h *History) SetBackTogether(t time.Time, interval time.Duration) []Silence
 }
 
 // After are the unexplained silences that began after t.
-func (h *History) After(t time.Time) (all []Silence) {
+func (h *History) After(t time.Time) (all []*Silence) {
 	for _, s := range slices.Backward(h.silences) {
 		if !s.Began.After(t) {
 			break
 		}
 		if !s.Explained() {
-			all = append(all, *s)
+			all = append(all, s)
 		}
 	}
 	return all
@@ -101,8 +104,8 @@ func (h *History) After(t time.Time) (all []Silence) {
 
 // Rate is how often nodes fell silent one by one, of a cluster with so many nodes. Silences of the last hour are the ones in question,
 // so they do not count.
-func (h *History) Rate(t time.Time, nodes int) Rate {
-	r := Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
+func (h *History) Rate(t time.Time, nodes int) chance.Rate {
+	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {
 		if !s.Explained() && t.Sub(s.Began) > time.Hour {
 			r.Silences++

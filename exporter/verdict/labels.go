@@ -15,7 +15,7 @@ import (
 const maxGroups = 3
 
 // commonText says what silent nodes have in common, and the others do not.
-func commonText(silent []Silence, nodes int) string {
+func commonText(silent []*Silence, nodes int) string {
 	best := commonLabel(silent, nodes)
 	several := severalText(silent, nodes)
 	switch {
@@ -32,7 +32,7 @@ func commonText(silent []Silence, nodes int) string {
 }
 
 // commonLabel is the rarest label that all silent nodes have, and not all others; nil if there is none.
-func commonLabel(silent []Silence, nodes int) (best *transition.NodeLabel) {
+func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	for i := range silent[0].Labels {
 		l := &silent[0].Labels[i]
 		for _, s := range silent[1:] {
@@ -49,7 +49,7 @@ func commonLabel(silent []Silence, nodes int) (best *transition.NodeLabel) {
 }
 
 // severalText names a few values of a label, if the silent nodes are all that have one of them, such as two zones.
-func severalText(silent []Silence, nodes int) string {
+func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""
 	}
@@ -83,7 +83,7 @@ func severalText(silent []Silence, nodes int) string {
 // othersText names the nodes of the incident that fell silent together as well, a short time before or after the largest group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
-	rest := slices.DeleteFunc(slices.Clone(f.Silences), func(s Silence) bool { return s.BeganBlind || !f.disturbed(s) || isOf(group, s.Node) })
+	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
 	for range maxGroups {
 		others := together(rest, f.Interval)
 		if len(others) < 2 {
@@ -96,12 +96,16 @@ func (f *NodeLoss) othersText() (text string) {
 			}
 			text += fmt.Sprintf("; %d others fell silent %s %s%s", len(others), phrase.Duration(after.Round(time.Second)), order, commonText(others, f.Nodes))
 		}
-		rest = slices.DeleteFunc(rest, func(s Silence) bool { return isOf(others, s.Node) })
+		rest = withoutNodes(rest, others)
 	}
 	return text
 }
 
-// isOf reports whether a node is one of those that fell silent.
-func isOf(silent []Silence, node string) bool {
-	return slices.ContainsFunc(silent, func(s Silence) bool { return s.Node == node })
+// withoutNodes are the silences of all nodes but those of a group.
+func withoutNodes(all, group []*Silence) []*Silence {
+	names := newNames(len(group))
+	for _, s := range group {
+		names.add(s.Node)
+	}
+	return slices.DeleteFunc(all, func(s *Silence) bool { return names.has(s.Node) })
 }

@@ -31,7 +31,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Yes, "its kubelet reported not ready, or restarted"
 	}
 	if len(f.together()) > 1 {
-		switch holds, _ := sharedPath(f); holds {
+		switch f.sharedAnswer() {
 		case Yes:
 			return No, "several nodes fell silent together"
 		case Unknown:
@@ -50,7 +50,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.each((*Silence).isGone) > 0 {
 		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
 	}
-	if f.each(func(s *Silence) bool { return f.disturbed(*s) }) == 0 {
+	if f.each(f.disturbed) == 0 {
 		return No, "no heartbeat was late"
 	}
 	others := f.Nodes - len(nodesOf(f.Silences))
@@ -80,8 +80,8 @@ func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZer
 
 // deletedText says when a silent Node was deleted.
 func deletedText(f *NodeLoss) string {
-	for i := range f.Silences {
-		if s := &f.Silences[i]; s.isDeleted() {
+	for _, s := range f.Silences {
+		if s.isDeleted() {
 			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat, too late for a machine that was reclaimed", phrase.Duration(s.Deleted.Sub(s.Began)))
 		}
 	}
@@ -89,7 +89,7 @@ func deletedText(f *NodeLoss) string {
 }
 
 // clockText says that the clocks of nodes were set back.
-func clockText(all []Silence) string {
-	most := slices.MaxFunc(all, func(a, b Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
+func clockText(all []*Silence) string {
+	most := slices.MaxFunc(all, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
 	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they pass the last one before"
 }

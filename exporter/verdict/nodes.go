@@ -6,6 +6,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
+	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
 // Silence is a node that was lost: the time between two of its heartbeats, or a mark of the node controller.
@@ -52,9 +54,9 @@ type Silence struct {
 // NodeLoss are the facts of an incident of nodes.
 type NodeLoss struct {
 	// Silences are those of the incident, by Began. Others are the unexplained silences of all nodes in the hour before, these included.
-	Silences, Others []Silence
+	Silences, Others []*Silence
 	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
-	Late []Silence
+	Late []*Silence
 	// Now is the time of the question.
 	Now time.Time
 	// Nodes is the number of nodes of the cluster.
@@ -64,23 +66,33 @@ type NodeLoss struct {
 	// ControlPlane is what its Leases and direct reads have shown.
 	ControlPlane ControlPlane
 	// Upgrades are those of the kubelets; nil if there were none.
-	Upgrades *Upgrades
+	Upgrades *upgrades.Upgrades
 	// Rate is how often single nodes fall silent in this cluster.
-	Rate Rate
+	Rate chance.Rate
 
 	// group is the result of together, if grouped.
-	group   []Silence
+	group   []*Silence
 	grouped bool
+	// sorted are Others by when they began. near is what was last found among them for a single silence.
+	sorted []*Silence
+	near   near
 	// shared is the answer of sharedPath; nil if that was not weighed yet.
 	shared *considered
 	// turn is whether node after node falls silent, which is the same for all incidents; nil if that was not weighed yet.
-	turn *considered
+	turn *turn
 }
 
-// considered is the answer of a hypothesis.
+// considered is the answer of a hypothesis, with its text.
 type considered struct {
 	holds   Answer
-	because string
+	because func() string
+}
+
+// turn is the answer whether node after node falls silent, and the silences of which that is so.
+type turn struct {
+	holds    Answer
+	because  string
+	silences []*Silence
 }
 
 // nodeHypothesis is one explanation of an incident of nodes.
@@ -112,7 +124,7 @@ func OfNodes(f *NodeLoss) Decision {
 		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; kubeflap needs get, list and watch on them"
 		return d
 	}
-	if i := slices.IndexFunc(f.Silences, func(s Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
+	if i := slices.IndexFunc(f.Silences, func(s *Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
 		d.Command = "journalctl --list-boots on " + f.Silences[i].Node + ": a boot from before the silence shows that it is the same machine"
 		return d
 	}
@@ -144,8 +156,8 @@ const unseenText = "kubeflap sees no Leases, only status reports that may be 5 m
 // each reports how many silences match.
 func (f *NodeLoss) each(match func(*Silence) bool) int {
 	n := 0
-	for i := range f.Silences {
-		if match(&f.Silences[i]) {
+	for _, s := range f.Silences {
+		if match(s) {
 			n++
 		}
 	}
@@ -153,14 +165,12 @@ func (f *NodeLoss) each(match func(*Silence) bool) int {
 }
 
 // nodesText names the nodes of some silences.
-func nodesText(all []Silence) string { return phrase.Some(nodesOf(all)) }
+func nodesText(all []*Silence) string { return phrase.Some(nodesOf(all)) }
 
 // nodesOf are the names of the nodes that fell silent, each once.
-func nodesOf(all []Silence) (names []string) {
-	for _, s := range all {
-		if !slices.Contains(names, s.Node) {
-			names = append(names, s.Node)
-		}
+func nodesOf(all []*Silence) (names []string) {
+	for _, s := range ofEachNode(all) {
+		names = append(names, s.Node)
 	}
 	return names
 }

@@ -2,87 +2,135 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
 // together is the largest group of silences that began within an interval, one of which belongs to the incident. Those whose beginning was not seen
 // are left out.
-func (f *NodeLoss) together() []Silence {
+func (f *NodeLoss) together() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.largestGroup(), true
 	}
 	return f.group
 }
 
-func (f *NodeLoss) largestGroup() []Silence {
-	var near []Silence
-	for _, s := range f.Silences {
-		if f.disturbed(s) && !s.BeganBlind {
-			near = append(near, s)
+func (f *NodeLoss) largestGroup() []*Silence {
+	own := byBegan(f.Silences)
+	if len(own) == 0 {
+		return nil
+	}
+	if len(f.sorted) != len(f.Others) {
+		f.sorted, f.near = byBegan(f.Others), near{}
+	}
+	from, to := beganBetween(f.sorted, own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
+	others := f.sorted[from:to]
+	all := f.grouping(own)
+	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
+		// The same for all that have the same others: a node has no two silences that are longer than an interval, and that near to each other.
+		if f.near.from != from || f.near.to != to {
+			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
+		}
+		return f.near.group
+	}
+	for _, s := range f.grouping(others) {
+		if hasNear(own, s, f.Interval) {
+			all = append(all, s)
 		}
 	}
-	first, last := f.from()
-	for i := range f.Others {
-		s := &f.Others[i]
-		if s.Began.Before(first) || s.Began.After(last) || s.BeganBlind || !f.disturbed(*s) {
-			continue
-		}
-		for j := range f.Silences {
-			if x := &f.Silences[j]; s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval {
-				near = append(near, *s)
-				break
-			}
-		}
-	}
-	return together(near, f.Interval)
+	return together(all, f.Interval)
 }
 
-// from is when silences began that are near to one of the incident.
-func (f *NodeLoss) from() (first, last time.Time) {
-	for i := range f.Silences {
-		began := f.Silences[i].Began
-		if i == 0 || began.Before(first) {
-			first = began
-		}
-		if began.After(last) {
-			last = began
+// near is the largest group among some of the other silences, those between two indices.
+type near struct {
+	from, to int
+	group    []*Silence
+}
+
+// grouping are the silences that may be in a group.
+func (f *NodeLoss) grouping(all []*Silence) []*Silence {
+	some := make([]*Silence, 0, len(all))
+	for _, s := range all {
+		if !s.BeganBlind && f.disturbed(s) {
+			some = append(some, s)
 		}
 	}
-	return first.Add(-f.Interval), last.Add(f.Interval)
+	return some
+}
+
+// beganBetween are the indices of the silences that began between two times, of silences that are sorted by that.
+func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
+	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
+	from, _ = slices.BinarySearchFunc(sorted, first, began)
+	to, _ = slices.BinarySearchFunc(sorted[from:], last.Add(1), began)
+	return from, from + to
+}
+
+// byBegan are silences sorted by when they began.
+func byBegan(all []*Silence) []*Silence {
+	sorted := slices.Clone(all)
+	slices.SortFunc(sorted, func(a, b *Silence) int {
+		if c := a.Began.Compare(b.Began); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Node, b.Node)
+	})
+	return sorted
+}
+
+// hasNear reports whether another node fell silent within an interval of s. all are sorted by when they began.
+func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
+	from, to := beganBetween(all, s.Began.Add(-interval), s.Began.Add(interval))
+	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
 // alone are the silences of the last hour that no other one explains, nor an upgrade of the kubelet right before. Those that began together have one
 // cause, or may still turn out to have one.
-func (f *NodeLoss) alone() (alone []Silence) {
-	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s Silence) bool {
-		return !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.before(s.Node, s.Began)
+func (f *NodeLoss) alone() (alone []*Silence) {
+	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
+		return !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
 	})
+	for rest = byBegan(rest); len(rest) > 0; {
+		end := 1 // no group goes beyond a gap of more than an interval
+		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= f.Interval {
+			end++
+		}
+		alone = f.aloneOf(alone, rest[:end:end])
+		rest = rest[end:]
+	}
+	return alone
+}
+
+// aloneOf appends those of some silences to alone.
+func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
-		group := together(rest, f.Interval)
+		group := largest(rest, f.Interval)
 		if len(group) < 2 {
 			return append(alone, rest...)
 		}
 		if holds, _ := f.oneCause(group); holds == No {
 			alone = append(alone, group...)
 		}
-		began := map[string]time.Time{}
-		for _, s := range group {
-			began[s.Node] = s.Began
-		}
-		rest = slices.DeleteFunc(rest, func(s Silence) bool { t, ok := began[s.Node]; return ok && t.Equal(s.Began) })
+		rest = slices.DeleteFunc(rest, func(s *Silence) bool {
+			if len(group) == 0 || s != group[0] {
+				return false
+			}
+			group = group[1:] // both are in the same order
+			return true
+		})
 	}
 }
 
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
 // of those that could not be seen it is not known, and an upgrade of the kubelet is no disturbance.
-func (f *NodeLoss) disturbed(s Silence) bool {
-	return !s.Unseen && !s.Blind && !s.Upgraded && s.ClockBack == 0 && f.lasted(&s) > f.Interval
+func (f *NodeLoss) disturbed(s *Silence) bool {
+	return !s.Unseen && !s.Blind && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
 // beganBlind reports whether the nodes of the incident and others fell silent while kubeflap's own watch was broken: together or not is not known.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Others {
-		isNear := func(x Silence) bool {
+		isNear := func(x *Silence) bool {
 			return x.BeganBlind && x.Node != s.Node && x.Began.Sub(s.Began).Abs() <= f.Interval
 		}
 		if s.BeganBlind && slices.ContainsFunc(f.Silences, isNear) {
@@ -108,7 +156,7 @@ func (f *NodeLoss) lasted(s *Silence) time.Duration {
 // lateToo are the other nodes that have become late with those of the incident. Soon they will have missed the grace period, or be back.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
-		isNear := func(x Silence) bool {
+		isNear := func(x *Silence) bool {
 			return s.Node != x.Node && x.Ended.IsZero() && s.Began.Sub(x.Began).Abs() <= f.Interval
 		}
 		if slices.ContainsFunc(f.Silences, isNear) {
@@ -119,8 +167,12 @@ func (f *NodeLoss) lateToo() (names []string) {
 }
 
 // together is the largest group of silences of different nodes that began within an interval.
-func together(all []Silence, interval time.Duration) (most []Silence) {
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b Silence) int { return a.Began.Compare(b.Began) })
+func together(all []*Silence, interval time.Duration) []*Silence {
+	return largest(byBegan(all), interval)
+}
+
+// largest is together, of silences that are sorted by when they began.
+func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
 	end := 0
 	for i := range sorted {
 		for end < len(sorted) && sorted[end].Began.Sub(sorted[i].Began) <= interval {
@@ -129,28 +181,68 @@ func together(all []Silence, interval time.Duration) (most []Silence) {
 		if end-i <= len(most) {
 			continue
 		}
-		var group []Silence
-		names := make(map[string]bool, end-i)
-		for _, s := range sorted[i:end] {
-			if !names[s.Node] {
-				names[s.Node] = true
-				group = append(group, s)
-			}
-		}
-		if len(group) > len(most) {
+		if group := ofEachNode(sorted[i:end]); len(group) > len(most) {
 			most = group
+		}
+		if end == len(sorted) {
+			break // what follows is a part of this
 		}
 	}
 	return most
 }
 
-// endsOf reports whether all silences have ended, and how far apart.
-func endsOf(all []Silence) (ended bool, apart time.Duration) {
-	first, last := all[0].Ended, all[0].Ended
+// ofEachNode are the first silences of each node.
+func ofEachNode(all []*Silence) []*Silence {
+	group := make([]*Silence, 0, len(all))
+	seen := newNames(len(all))
 	for _, s := range all {
-		if s.Ended.IsZero() {
-			return false, 0
+		if seen.add(s.Node) {
+			group = append(group, s)
 		}
+	}
+	return group
+}
+
+// names is a set of names. A few are found sooner without hashing.
+type names struct {
+	few  []string
+	many map[string]struct{}
+}
+
+func newNames(size int) names {
+	if size <= 16 {
+		return names{few: make([]string, 0, size)}
+	}
+	return names{many: make(map[string]struct{}, size)}
+}
+
+func (x *names) has(name string) bool {
+	if x.many == nil {
+		return slices.Contains(x.few, name)
+	}
+	_, ok := x.many[name]
+	return ok
+}
+
+// add adds a name, and reports whether it is new.
+func (x *names) add(name string) bool {
+	if x.has(name) {
+		return false
+	}
+	if x.many == nil {
+		x.few = append(x.few, name)
+	} else {
+		x.many[name] = struct{}{}
+	}
+	return true
+}
+
+// endsOf reports whether all silences have ended, whether that could be seen, and how far apart they ended.
+func endsOf(all []*Silence) (ended, seen bool, apart time.Duration) {
+	first, last := all[0].Ended, all[0].Ended
+	ended, seen = true, true
+	for _, s := range all {
+		ended, seen = ended && !s.Ended.IsZero(), seen && !s.EndedBlind
 		if s.Ended.Before(first) {
 			first = s.Ended
 		}
@@ -158,5 +250,8 @@ func endsOf(all []Silence) (ended bool, apart time.Duration) {
 			last = s.Ended
 		}
 	}
-	return true, last.Sub(first)
+	if !ended {
+		return false, seen, 0
+	}
+	return true, seen, last.Sub(first)
 }

@@ -3,16 +3,16 @@ package verdict
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
 func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 	upgraded := func(second float64, nodes ...string) func(*NodeLoss) {
 		return func(f *NodeLoss) {
 			if f.Upgrades == nil {
-				f.Upgrades = &Upgrades{}
+				f.Upgrades = &upgrades.Upgrades{}
 			}
 			for _, n := range nodes {
 				f.Upgrades.Note(n, at(second))
@@ -22,7 +22,7 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 	all := []string{"node-1", "node-2", "node-3", "node-4", "node-5", "node-6", "node-7"}
 	for _, c := range []struct {
 		name    string
-		silent  []Silence
+		silent  []*Silence
 		changes []func(*NodeLoss)
 		want    Verdict
 		because string
@@ -63,19 +63,5 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 				t.Errorf("%s: %s %s: %q, want %q", c.name, x.Verdict, x.Holds, x.Because, c.because)
 			}
 		}
-	}
-}
-
-func TestUpgradesAreForgotten(t *testing.T) {
-	u := &Upgrades{}
-	for i := range 1000 {
-		u.Note([]string{"node-1", "node-2"}[i%2], zero.Add(time.Duration(i)*time.Minute))
-	}
-	if len(u.all) != 121 || len(u.of["node-1"])+len(u.of["node-2"]) != 121 {
-		t.Errorf("%d and %d are kept", len(u.all), len(u.of["node-1"])+len(u.of["node-2"]))
-	}
-	u.Note("node-3", zero.Add(48*time.Hour))
-	if len(u.all) != 1 || len(u.of) != 1 {
-		t.Errorf("two days later: %v", u.of)
 	}
 }

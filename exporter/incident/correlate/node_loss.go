@@ -149,7 +149,7 @@ func (l *nodes) mergeClocks(t time.Time) {
 }
 
 // merge makes one incident out of those of single nodes with these silences.
-func (l *nodes) merge(shared []verdict.Silence, into record.Subject, t time.Time) {
+func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
 	for _, s := range shared {

@@ -11,7 +11,7 @@ import (
 
 // BenchmarkVerdicts measures what the incidents and their verdicts cost for each event of a cluster of 1,000 nodes. The goal is at most 2 µs.
 // troubled: every hundredth heartbeat is missed, so that ten nodes are silent at any time, and all verdicts are reviewed each second.
-// stalled: all nodes fall silent for a minute, again and again.
+// stalled: all nodes fall silent for a minute, again and again. late: for just the grace period, which they do not miss.
 func BenchmarkVerdicts(b *testing.B) {
 	const nodes = 1000
 	for _, c := range []struct {
@@ -22,12 +22,13 @@ func BenchmarkVerdicts(b *testing.B) {
 		{"healthy", func(int, int) bool { return false }},
 		{"troubled", func(node, round int) bool { return (node*7+round/6)%100 == 0 }},
 		{"stalled", func(_, round int) bool { return round%60 >= 54 }},
+		{"late", func(_, round int) bool { return round%60 >= 57 }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			l := New(500)
 			names := make([]string, nodes)
 			last := make([]time.Time, nodes)
-			missed := make([]bool, nodes)
+			late, missed := make([]bool, nodes), make([]bool, nodes)
 			for i := range names {
 				names[i], last[i] = fmt.Sprintf("node-%d", i), zero
 			}
@@ -44,7 +45,10 @@ func BenchmarkVerdicts(b *testing.B) {
 					if missed[i] {
 						l.Observe(transition.NodeReadyChanged{At: at, Node: names[i], From: event.StatusUnknown, To: event.StatusTrue})
 					}
-					last[i], missed[i] = now, false
+					last[i], late[i], missed[i] = now, false, false
+				case silence > 20*time.Second && !late[i]:
+					late[i] = true
+					l.Observe(transition.HeartbeatLate{At: at, Node: names[i], Silence: 20 * time.Second})
 				case silence > 40*time.Second && !missed[i]:
 					missed[i] = true
 					loss := transition.NodeLoss{GracePeriod: 40 * time.Second, MarkedAge: silence, Renewed: last[i]}

@@ -78,7 +78,7 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 		}
 		if x.within && !x.Explained() {
 			open = append(open, x)
-			f.Others = append(f.Others, *x.Silence)
+			f.Others = append(f.Others, x.Silence)
 		}
 	}
 	f.Others = append(f.Others, f.Late...)
@@ -86,7 +86,7 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 		if x.Judgement != nil && x.Judgement.Verdict() == verdict.SharedPath {
 			continue
 		}
-		f.Silences = []verdict.Silence{*x.Silence}
+		f.Silences = []*verdict.Silence{x.Silence}
 		switch x.Judgement = nil; verdict.Shared(f) {
 		case verdict.Yes:
 			x.Judgement = verdict.Judged(verdict.SharedPath)

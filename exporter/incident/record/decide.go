@@ -9,7 +9,7 @@ import (
 )
 
 // NodeLoss are the facts about some silences, as of now.
-func (s *Store) NodeLoss(silences []verdict.Silence, nodes int) *verdict.NodeLoss {
+func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
 		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
 		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Upgrades: &s.History.Upgrades,
@@ -43,10 +43,7 @@ func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(ni
 
 // weigh weighs the hypotheses about an incident with the facts that are the same for all.
 func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
-	f.Silences = make([]verdict.Silence, 0, len(r.Silences))
-	for _, x := range r.Silences {
-		f.Silences = append(f.Silences, *x)
-	}
+	f.Silences = r.Silences
 	return verdict.OfNodes(f)
 }
 

@@ -1,0 +1,20 @@
+package chance
+
+import "testing"
+
+// Each follows from the definition, such as 1 - 0.99^19 for the second.
+func TestChances(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"at least 2 of 8 with 1 in 1000", binomialTail(8, 2, 0.001), 2.788806e-05},
+		{"at least 1 of 19 with 1 in 100", binomialTail(19, 1, 0.01), 0.1738314},
+		{"at least 4 of 0.375", poissonTail(4, 0.375), 0.0006117},
+		{"at least 0", poissonTail(0, 3), 1},
+	} {
+		if c.got < c.want*0.99 || c.got > c.want*1.01 {
+			t.Errorf("%s: %g, want %g", c.what, c.got, c.want)
+		}
+	}
+}

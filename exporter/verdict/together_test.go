@@ -1,0 +1,97 @@
+package verdict
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// naiveGroup is the first of the largest groups of silences of different nodes that began within an interval, found by looking from each of them.
+func naiveGroup(all []*Silence, interval time.Duration) (most []*Silence) {
+	for _, first := range byBegan(all) {
+		var group []*Silence
+		for _, s := range byBegan(all) {
+			since := s.Began.Sub(first.Began)
+			if (since > 0 || since == 0 && s.Node >= first.Node) && since <= interval && !slices.ContainsFunc(group, func(x *Silence) bool { return x.Node == s.Node }) {
+				group = append(group, s)
+			}
+		}
+		if len(group) > len(most) {
+			most = group
+		}
+	}
+	return most
+}
+
+// naiveOf is the largest group of an incident.
+func naiveOf(f *NodeLoss) []*Silence {
+	isNear := func(s *Silence) bool {
+		return slices.ContainsFunc(f.Silences, func(x *Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval })
+	}
+	var near []*Silence
+	for _, s := range append(slices.Clone(f.Silences), f.Others...) {
+		if f.disturbed(s) && !s.BeganBlind && (slices.Contains(f.Silences, s) || isNear(s)) {
+			near = append(near, s)
+		}
+	}
+	return naiveGroup(near, f.Interval)
+}
+
+// naiveAlone takes out one group after the other, the largest first.
+func naiveAlone(f *NodeLoss) (alone []*Silence) {
+	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool { return !f.disturbed(s) })
+	for {
+		group := naiveGroup(rest, f.Interval)
+		if len(group) < 2 {
+			return append(alone, rest...)
+		}
+		if holds, _ := f.oneCause(group); holds == No {
+			alone = append(alone, group...)
+		}
+		rest = slices.DeleteFunc(rest, func(s *Silence) bool { return slices.Contains(group, s) })
+	}
+}
+
+func namesOf(all []*Silence) string {
+	var texts []string
+	for _, s := range all {
+		texts = append(texts, fmt.Sprintf("%s since %v", s.Node, s.Began.Sub(zero)))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ", ")
+}
+
+func TestGroupsAreThoseThatANaiveSearchFinds(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var all []*Silence
+		for i := range 1 + r.IntN(30) {
+			began := at(r.Float64() * 100)
+			for range 1 + r.IntN(3) {
+				s := &Silence{Node: fmt.Sprintf("node-%d", i), Began: began.Round(time.Second), BeganBlind: r.IntN(20) == 0}
+				s.Ended = s.Began.Add(time.Duration(8+r.IntN(80)) * time.Second)
+				began = s.Ended.Add(time.Duration(r.IntN(100)) * time.Second)
+				all = append(all, s)
+			}
+		}
+		f := loss(30, all)
+		if got, want := namesOf(f.alone()), namesOf(naiveAlone(f)); got != want {
+			t.Errorf("seed %d: alone are %s\nwant %s", seed, got, want)
+		}
+		for _, some := range [][]*Silence{all[:1], all[len(all)-1:], all[:1+len(all)/3], all} {
+			f.Silences, f.grouped = some, false
+			if got, want := namesOf(f.together()), namesOf(naiveOf(f)); got != want {
+				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(some), got, want)
+			}
+		}
+		for _, s := range all { // for single silences, the last result is used again
+			f.Silences, f.grouped = []*Silence{s}, false
+			if got, want := namesOf(f.together()), namesOf(naiveOf(f)); got != want {
+				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(f.Silences), got, want)
+			}
+		}
+	}
+}
