@@ -16,16 +16,16 @@ type consumerMetrics struct {
 func newConsumerMetrics() *consumerMetrics {
 	m := &consumerMetrics{
 		updates: counter("kubeflap_consumer_updates_total",
-			"Updates of the namespace's Services that a client which batches changes for the window would have applied.",
+			"Updates that a client with this batching window would have applied to the namespace's Services.",
 			perNamespace, "namespace", "window"),
 		bounces: counter("kubeflap_consumer_bounces_total",
-			"Addresses that a client which batches changes for the window would have added back and removed again within the bounce window.",
+			"Addresses that a client with this batching window would have put back and removed again within the bounce window.",
 			perNamespace, "namespace", "window"),
 	}
 	m.readds = counter("kubeflap_service_stale_readds_total",
-		"Addresses that a client which batches changes for the window, and then applies what is listed, would have put back although their "+
-			"container was about to be replaced or gone: an image was changed in place in the last 2 minutes, and the pod has not been Ready with a "+
-			"new container since. Counted once per image change, as if the updater had taken the address out of the load balancer before.",
+		"Addresses that a client with this batching window would have put back although their container was about to be replaced or already gone. "+
+			"This applies for 2 minutes after an image change in place, or until the pod is Ready with a new container. "+
+			"Counted once per image change, on the assumption that the updater had removed the address from the load balancer.",
 		"each window and Service once it occurred", "namespace", "service", "window")
 	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))

@@ -43,7 +43,7 @@ func newNodeMetrics() *nodeMetrics {
 		missed: counter("kubeflap_node_heartbeats_missed_total",
 			"Times no heartbeat of the node arrived for more than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
-			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by how kubeflap knows it.", onceKnown, "source"),
+			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by the source from which kubeflap knows it.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
 		transitions: counter("kubeflap_node_ready_transitions_total",
@@ -51,10 +51,10 @@ func newNodeMetrics() *nodeMetrics {
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Length of the periods in which a node was not Ready, by status. Only periods that kubeflap saw from start to end count; a new node's first start does not.", "each status but true", "status"),
+			"Length of the periods in which a node was not Ready, by status. Only periods that kubeflap saw from start to end count; a new node's first start does not.", "each status except true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Smallest delay in the last 10 minutes from a Lease's renewTime until kubeflap saw the Lease: kubeflap's clock minus the node's, plus the fastest delivery.",
+		"Smallest delay in the last 10 minutes between a Lease's renewTime and the time at which kubeflap saw it. This is kubeflap's clock minus the node's clock, plus the fastest delivery.",
 		"each Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
 		"1 while something announces that the node will leave: a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
@@ -64,9 +64,9 @@ func newNodeMetrics() *nodeMetrics {
 	m.silentReady = gauge("kubeflap_node_silent_ready",
 		"1 while the node has been silent for longer than the grace period and 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
-		"Node monitor grace period to set: page, alerts and advise repeat it. Absent if the one in force is right, or nobody can set it.", "while there is one")
+		"Recommended node monitor grace period, as on the page, in alerts and in advise. Absent if the current one is right, or if nobody can set it.", "while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"How often nodes send heartbeats while nothing delays them: a quarter of the duration of their Leases (10 s by default), or what they do more often. The longest of all nodes.",
+		"Expected interval between heartbeats: a quarter of the Lease duration (10 s by default), or less if a node regularly sends them more often. The longest of all nodes.",
 		"while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
 		"1 if the cloud runs the control plane (EKS, GKE, AKS), so nobody can set its flags, else 0.", always)

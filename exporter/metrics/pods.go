@@ -19,7 +19,7 @@ type podMetrics struct {
 func newPodMetrics() *podMetrics {
 	m := &podMetrics{
 		unready: counter("kubeflap_pods_unready_total",
-			"Times the Ready condition of a pod stopped being True. Counted at once, before the cause is known.", perPodNamespace, "namespace"),
+			"Times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
 			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the loss before it.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
@@ -34,7 +34,7 @@ func newPodMetrics() *podMetrics {
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
 		"Pods whose Ready condition is wrong: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (no heartbeat of the node for longer than the grace period).",
-		"each namespace and kind that has such pods", "namespace", "kind")
+		"each namespace and kind with at least one of these pods", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()
 	return m

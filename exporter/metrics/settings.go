@@ -6,15 +6,15 @@ import "time"
 type settingMetrics struct{ flag, short, shortest *Metric }
 
 func newSettingMetrics() *settingMetrics {
-	const perShort = "each namespace with such pods"
+	const perShort = "each namespace with a toleration of at most 60 s"
 	return &settingMetrics{
 		flag: gauge("kubeflap_controller_manager_flag",
-			"Flag of the kube-controller-manager, in the flag's unit, durations in seconds. The least value, if its pods differ.",
+			"Value of a flag of the kube-controller-manager, with durations in seconds. The smallest value, if it differs between pods.",
 			"each flag that is read and set in a kube-controller-manager pod", "flag"),
 		short: gauge("kubeflap_pods_short_toleration",
 			"Pods that tolerate a node that is not Ready (node.kubernetes.io/not-ready, node.kubernetes.io/unreachable) for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",
-			"Shortest time that these pods tolerate a node that is not Ready. Then they are evicted.", perShort, "namespace"),
+			"Shortest time that a pod of the namespace tolerates a node that is not Ready. After that, it is evicted.", perShort, "namespace"),
 	}
 }
 
