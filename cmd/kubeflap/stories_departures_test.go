@@ -52,6 +52,8 @@ func storiesOfAnnouncements() (all []scenario) {
 	return all
 }
 
+const untilUpgraded = "whether the others are being upgraded as well shows when they are back"
+
 // storiesOfDepartures are about nodes that leave or restart, announced or not.
 func storiesOfDepartures() []scenario {
 	return append(storiesOfAnnouncements(), []scenario{
@@ -228,6 +230,36 @@ func storiesOfDepartures() []scenario {
 			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
 			evidence: []string{"another version reported after the silence"},
 			advice:   "kubelets_upgraded 1,2,3",
+		},
+		{
+			name: "a kubelet is upgraded beside two silent nodes, which return soon after",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, 395, 2).silence(300, 408, 3).upgrades(300, 390, 1)
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,3"}, {393, "undecided 1,2,3"}, {420, "shared_path 1,2,3"}, {600, "shared_path 1,2,3"}},
+			never: "planned controller_manager grace_period node_rebooted node", open: untilUpgraded, decided: 410,
+			advice: "control_plane_late 1,2,3", over: true,
+		},
+		{
+			name:    "a kubelet is upgraded beside four silent nodes, which stay silent",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(300, forever, 2, 3, 4, 5).upgrades(300, 390, 1) },
+			harm:    345,
+			asked:   []asked{{350, "shared_path 1,2,3,4,5"}, {393, "undecided 1,2,3,4,5"}, {900, "undecided 1,2,3,4,5"}},
+			never:   "planned controller_manager grace_period node_rebooted node", open: untilUpgraded,
+			evidence: []string{"node-1 fell silent with them and came back with another version of the kubelet: an upgrade may have stopped them all", "journalctl -u kubelet --since"},
+			advice:   "undecided 1,2,3,4,5",
+		},
+		{
+			name: "three kubelets that stop together are upgraded one after the other",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).upgrades(300, 390, 1).upgrades(300, 396, 2).upgrades(300, 402, 3)
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,3"}, {393, "undecided 1,2,3"}, {420, "node 1,2,3"}, {700, "node 1,2,3"}},
+			never: "planned controller_manager grace_period node_rebooted", open: untilUpgraded, decided: 404,
+			evidence: []string{"another version reported after the silence"},
+			advice:   "kubelets_upgraded 1,2,3", over: true,
 		},
 		{
 			name: "a node that was cordoned and emptied is switched off two hours later",

@@ -35,7 +35,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		case Yes:
 			return No, "several nodes fell silent together"
 		case Unknown:
-			if upgraded := f.upgradedTogether(f.together()); upgraded != "" {
+			if upgraded := f.upgrade(); upgraded != "" {
 				return Unknown, "several nodes fell silent together: " + upgraded
 			}
 			return Unknown, "several nodes fell silent together, which can be chance"

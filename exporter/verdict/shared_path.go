@@ -61,10 +61,10 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	if holds == Unknown && len(stopped) > 0 && len(stopped) < f.ControlPlane.AsOf.APIServers {
 		holds = Yes // an API server stopped when they fell silent
 	}
+	if upgraded := f.upgrade(); holds != No && upgraded != "" && len(stopped) == 0 && !f.readFailed() {
+		return Unknown, func() string { return because() + "; but " + upgraded }
+	}
 	if holds == Yes {
-		if upgraded := f.upgradedTogether(f.together()); upgraded != "" && len(stopped) == 0 && !f.readFailed() {
-			return Unknown, func() string { return because() + "; but " + upgraded }
-		}
 		return holds, func() string { return because() + f.othersText() + f.pathText() }
 	}
 	if n := f.blind(); n > 0 && n == len(f.Silences) {

@@ -2,9 +2,33 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
+
+// upgrade says what speaks for an upgrade of their kubelets as what the nodes that fell silent together have in common; empty if nothing does. It does not
+// show whether the new kubelets are at fault, or something that the nodes share.
+func (f *NodeLoss) upgrade() string {
+	if text := f.upgradedTogether(f.together()); text != "" {
+		return text
+	}
+	return f.upgrading()
+}
+
+// upgrading says that of the nodes that fell silent together, all that are back have another version of the kubelet, so the others may be upgraded as
+// well; empty if not.
+func (f *NodeLoss) upgrading() string {
+	silent := f.together()
+	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
+		return ""
+	}
+	back := slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return !s.Upgraded || !hasNear(silent, s, f.Interval) })
+	if len(back) == 0 {
+		return ""
+	}
+	return nodesText(back) + " fell silent with them and came back with another version of the kubelet: an upgrade may have stopped them all"
+}
 
 // upgradedTogether says that an upgrade reached these silent nodes a short time before, and hardly others; empty if not. They have one cause then, but that
 // may be the new kubelets.

@@ -1,8 +1,10 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
@@ -62,6 +64,47 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 			if c.because != "" && (x.Verdict == SharedPath || x.Verdict == Node) && (x.Holds != Unknown || !strings.Contains(x.Because, c.because)) {
 				t.Errorf("%s: %s %s: %q, want %q", c.name, x.Verdict, x.Holds, x.Because, c.because)
 			}
+		}
+	}
+}
+
+func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
+	upgraded := func(n int, all []*Silence) []*Silence {
+		change(all[:n], func(s *Silence) { s.Upgraded = true })
+		return all
+	}
+	// away lets all but some of the first nodes be silent still.
+	away := func(some int, all []*Silence) []*Silence {
+		change(all[some:], func(s *Silence) { s.Ended = time.Time{} })
+		return all
+	}
+	stopped := loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60))))
+	stopped.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), Shown: at(99), APIServers: 3}
+	stopped.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(0)})
+	for _, c := range []struct {
+		name    string
+		loss    *NodeLoss
+		want    Verdict
+		because string
+	}{
+		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with another version"},
+		{"one of five, and four are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9, 9, 9), 60)))), Undecided, "an upgrade may have stopped them all"},
+		{"one of five, long before the others", loss(9, away(1, upgraded(1, back(silent(-60, 4, 9, 9, 9), 60)))), SharedPath, ""},
+		{"one of five, and one came back without", loss(9, away(2, upgraded(1, back(silent(0, 4, 9, 9, 9), 60, 90)))), SharedPath, ""},
+		{"one of three, and an API server stopped with them", stopped, SharedPath, ""},
+		{"one of three, one came back without, and one is still silent", loss(9, away(2, upgraded(1, back(silent(0, 4, 9), 60, 90)))), Undecided, "their return, or a third node, will tell"},
+		{"one of three, and the others came back together", loss(9, upgraded(1, back(silent(0, 4, 9), 60, 90, 88))), SharedPath, ""},
+		{"one of three, and the others came back far apart", loss(9, upgraded(1, back(silent(0, 4, 9), 60, 90, 900))), Node, ""},
+		{"two of three, and one is still silent", loss(9, away(2, upgraded(2, back(silent(0, 4, 9), 60)))), Node, ""},
+		{"three of three", loss(9, upgraded(3, back(silent(0, 4, 9), 60))), Node, ""},
+	} {
+		d := OfNodes(c.loss)
+		if d.Verdict != c.want || (d.Command == "") == (c.want == Undecided) {
+			t.Errorf("%s: %s, want %s: %v", c.name, d.Verdict, c.want, d.Considered)
+		}
+		i := slices.IndexFunc(d.Considered, func(x Considered) bool { return x.Verdict == SharedPath })
+		if !strings.Contains(d.Considered[i].Because, c.because) {
+			t.Errorf("%s: %q, want %q", c.name, d.Considered[i].Because, c.because)
 		}
 	}
 }
