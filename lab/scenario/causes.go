@@ -50,14 +50,14 @@ func apiCases() []causeCase {
 		},
 		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: loseByEviction},
 		{
-			Loss: Loss{"tainted", "pod_evicted", 1, "a node is tainted NoExecute, the taint eviction controller deletes the pod"},
+			Loss: Loss{"tainted", "pod_evicted", 1, "a node is tainted NoExecute, and the taint eviction controller deletes the pod"},
 			pod:  intolerant, lose: loseByTaint,
 		},
 		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: loseByGate},
 		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: loseBySelector},
 		{Loss: Loss{"edited", "manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: loseByEdit},
 		{
-			Loss: Loss{"stranger", "unknown", 1, "someone writes Ready False into a pod's status, with a reason that is not Kubernetes'"},
+			Loss: Loss{"stranger", "unknown", 1, "someone sets Ready to False in a pod's status, with a custom reason"},
 			lose: loseByStranger,
 		},
 	}

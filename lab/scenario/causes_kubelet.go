@@ -26,11 +26,11 @@ func kubeletCases(p *probes) []causeCase {
 		{Loss: Loss{"crashed", "container_exit", 1, "a container exits with code 1 and is restarted"}, lose: exiting(1, "Error")},
 		{Loss: Loss{"oom", "container_exit", 1, "a container is killed for its memory (137, OOMKilled) and is restarted"}, lose: exiting(137, "OOMKilled")},
 		{
-			Loss: Loss{"unalive", "container_exit", 1, "a liveness probe fails, the kubelet restarts the container"},
+			Loss: Loss{"unalive", "container_exit", 1, "a liveness probe fails, and the kubelet restarts the container"},
 			pod:  p.readyAndLive, lose: p.loseByLiveness,
 		},
 		{
-			Loss: Loss{"completed", "pod_completed", 1, "a pod that is not to be restarted ends well"},
+			Loss: Loss{"completed", "pod_completed", 1, "a pod with restartPolicy Never completes successfully"},
 			pod:  func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: loseByCompletion,
 		},
 		{
@@ -42,7 +42,7 @@ func kubeletCases(p *probes) []causeCase {
 			pod:  p.ready, lose: restartKubelet,
 		},
 		{
-			Loss: Loss{"networkless", "node_not_ready", 1, "a node's network is down: its kubelet says NotReady, and probes fail"},
+			Loss: Loss{"networkless", "node_not_ready", 1, "a node's network is down: its kubelet reports NotReady, and probes fail"},
 			pod:  p.ready, lose: p.loseByNetwork,
 		},
 	}

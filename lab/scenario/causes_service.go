@@ -25,7 +25,7 @@ func serviceCases(p *probes) []causeCase {
 			pod:  onHostNetwork, lose: loseByDeletion,
 		},
 		{
-			Loss: Loss{"published", "", 0, "a readiness probe fails behind publishNotReadyAddresses"},
+			Loss: Loss{"published", "", 0, "a readiness probe fails in a Service with publishNotReadyAddresses"},
 			pod:  p.ready, spec: func(spec *corev1.ServiceSpec) { spec.PublishNotReadyAddresses = true }, lose: p.failPublished,
 		},
 		{

@@ -169,7 +169,7 @@ const (
 func circuitBreakerOpen() Scenario {
 	return Scenario{
 		Name:       "circuit-breaker-open",
-		Summary:    "the controller manager's watch of Leases is silent: a node that died stays Ready, and its pods in their Service",
+		Summary:    "the controller manager's watch of Leases is silent: a failed node stays Ready, and its pods stay in their Service",
 		Incident:   Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"},
 		Alone:      true,
 		Because:    "and still Ready, while the API server answered",

@@ -23,7 +23,7 @@ const batch = 4
 func inPlaceUpgrade() Scenario {
 	return Scenario{
 		Name:     "in-place-upgrade",
-		Summary:  "images change in place: restarts that no Endpoints show, then addresses that leave, return and leave again",
+		Summary:  "images change in place: first restarts that Endpoints do not show, then addresses that leave, return and leave again",
 		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
 		// The second time, too, they go because of the image that was changed before.
 		LastLosses: map[string]string{"web": "inplace_update"},
