@@ -48,7 +48,7 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("page", "The document whose tables are written.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
 	cmd.Flag("growth", "Measure kubeflap while a cluster grows up to this size.").EnumVar(&f.grow, sizes...)
 	cmd.Flag("churn", "For how long kubeflap is measured while pods and Services come and go, at the smallest size.").DurationVar(&o.Churn)
-	cmd.Flag("profile", "Folder for profiles of kubeflap at each size: of its CPU to synced, under load and scraped without a pause, and of its heap. "+
+	cmd.Flag("profile", "Folder for profiles of kubeflap at each size: of its CPU until synced, under load and scraped without a pause, and of its heap. "+
 		"For go tool pprof; the size is not measured then. It is built anew, from --source.").ExistingDirVar(&o.Profiles)
 	cmd.Flag("source", "Folder of kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })

@@ -112,7 +112,7 @@ func expectPage(t *testing.T, path string) {
 	}
 	for _, want := range []string{
 		"Before tiny.\n", "\nAfter tiny.\n", "Before growth.\n", "\nAfter churn.\n",
-		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", of that of " + FloorTransformer + " |",
+		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", relative to " + FloorTransformer + " |",
 		"](performance-growth.svg)", "| Services | 6 nodes and 60 pods |", "](performance-churn.svg)", "| Goroutines |",
 	} {
 		if !strings.Contains(string(page), want) {

@@ -14,14 +14,14 @@ type Figure string
 
 // What is measured.
 const (
-	SyncedWall   Figure = "Start to synced"
-	SyncedCPU    Figure = "CPU to synced"
-	SyncedPeak   Figure = "Peak memory to synced"
+	SyncedWall   Figure = "Time until synced"
+	SyncedCPU    Figure = "CPU until synced"
+	SyncedPeak   Figure = "Peak memory until synced"
 	RestMemory   Figure = "Memory after the start, at rest"
 	RestCPU      Figure = "CPU per minute at rest"
 	RestRate     Figure = "Leases renewed per second at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
-	EventRate    Figure = "Events per second, reached"
+	EventRate    Figure = "Events per second under load"
 	Scraped      Figure = "Scrape, median"
 	ScrapedCPU   Figure = "CPU per scrape"
 	ScrapedBytes Figure = "Scrape, size"
@@ -34,9 +34,9 @@ const (
 	BusyP99      Figure = "Scrape under load, p99"
 	BusyRate     Figure = "Events per second while scraped"
 	Shown        Figure = "Event to scrape, p99"
-	Answered     Figure = "Event to answer read, p99"
+	Answered     Figure = "Event to end of scrape, p99"
 	ShownRate    Figure = "Events per second while probed"
-	PeakMemory   Figure = "Peak memory in all"
+	PeakMemory   Figure = "Peak memory overall"
 )
 
 // unit writes a figure as people read it.

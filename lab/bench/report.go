@@ -43,7 +43,7 @@ func (r Result) write(o Options) error {
 		writeRow(&b, cells)
 	}
 	b.WriteString("\n")
-	writeRow(&b, []string{"what is to be reached", "at most", "is (of each run)", ""})
+	writeRow(&b, []string{"target", "at most", "measured (each run)", ""})
 	writeRow(&b, []string{"---", "---", "---", "---"})
 	for _, bound := range bounds() {
 		bound.write(&b, r)
@@ -136,9 +136,9 @@ func (b bound) write(text *strings.Builder, r Result) {
 	what, unit := string(b.Figure), b.unit
 	switch {
 	case b.of != "":
-		what, unit = fmt.Sprintf("%s, of that of %s", what, b.of), ratio
+		what, unit = fmt.Sprintf("%s, relative to %s", what, b.of), ratio
 	case b.than != "":
-		what, unit = what+", of the median", ratio
+		what, unit = what+", relative to the median", ratio
 	}
 	var each []string
 	for _, value := range values {
