@@ -23,7 +23,7 @@ type clusterFlags struct{ kubeconfig, context, cluster, user, namespace *string 
 
 func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags {
 	return clusterFlags{
-		kubeconfig: cmd.Flag("kubeconfig", "Path of a kubeconfig file. Without it: $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
+		kubeconfig: cmd.Flag("kubeconfig", "Path of a kubeconfig file. The default is $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
 			String(),
 		context:   cmd.Flag("context", "The context of the kubeconfig to use instead of the current one.").PlaceHolder("NAME").String(),
 		cluster:   cmd.Flag("cluster", "The cluster of the kubeconfig to use instead of that of the context.").PlaceHolder("NAME").String(),
@@ -78,12 +78,12 @@ const (
 
 func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	f := &trackerFlags{}
-	addFlag(cmd, "node-monitor-grace-period", "The value of this flag of the kube-controller-manager. "+
+	addFlag(cmd, "node-monitor-grace-period", "The grace period that the kube-controller-manager uses. "+
 		"With 0s, kubeflap takes it from the kube-controller-manager's pod, from what it observes, or from the server's version.", "0s", &f.gracePeriod)
 	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Where to read the state of addresses: auto uses EndpointSlices if the cluster has them, else Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
-	cmd.Flag("endpoints.known-manager", "A manager of EndpointSlices whose addresses beside a selector are not foreign, besides those in docs/incidents.md. "+
+	cmd.Flag("endpoints.known-manager", "A manager of EndpointSlices that may add addresses to Services with a selector, in addition to those in docs/incidents.md. "+
 		"Its name is in the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
 	return f
 }

@@ -28,8 +28,8 @@ type teller struct {
 
 func registerIncidents(app *kingpin.Application) (string, command) {
 	a := &teller{}
-	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. It reads from the kubeflap in the cluster of the kubeconfig, "+
-		"through the API server, which needs the permission to get services/proxy; or from --url.")
+	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. It reads through the API server from the kubeflap "+
+		"in the cluster of the kubeconfig, which needs the permission to get services/proxy. With --url, it reads from that URL.")
 	cmd.Arg("id", "Show this incident in full. The beginning of its ID is enough.").StringVar(&a.id)
 	a.cluster = addClusterFlags(cmd, "List only incidents that affected a Service in this namespace.")
 	cmd.Flag("service", "The Service of kubeflap. Without it, the Service is found by its label app.kubernetes.io/name=kubeflap.").
