@@ -16,6 +16,7 @@ LDFLAGS    = -s -w $(foreach x,Version=$(NUMBER) Revision=$(REVISION) Branch=$(B
 	BuildDate=$(call git,log -1 --date=format-local:%Y%m%d-%H:%M:%S --format=%cd),-X github.com/prometheus/common/version.$(x))
 RULES     := rules/nodes.yaml rules/services.yaml rules/pods.yaml rules/kubeflap.yaml
 ARCHES    ?= amd64 arm64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 SIZES     ?= small medium
 export IMAGE ?= bin/kubeflap-image.tar
 # Who builds, for the provenance.
@@ -63,13 +64,16 @@ check-image: image ## Look into the image, and build it again: the digest must b
 	cmp $(IMAGE).digest $(IMAGE).again.digest
 sbom: bin/cyclonedx-gomod $(ARCHES:%=bin/linux-%/kubeflap) ## Write the CycloneDX SBOM of each binary beside it.
 	for f in $(ARCHES:%=bin/linux-%/kubeflap); do $< bin -json -std -noserial -notimestamp -version 'v$(NUMBER)' -output $$f.cdx.json $$f; done
-provenance: image sbom chart bin/release ## Write from what and how image, binaries, SBOMs and chart were built.
-	bin/release provenance --release '$(NUMBER)' --arches '$(ARCHES)' --builder '$(BUILDER)'
-check-release: bin/govulncheck bin/helm bin/cyclonedx-gomod ## Test the tools of a release: release a copy of the work tree, then spoil it.
+plugin: $(PLATFORMS:%=bin/plugin/%/kubectl-flap) bin/release bin/validate-krew-manifest ## Pack kubectl-flap for all PLATFORMS, and write bin/flap.yaml, its manifest for krew.
+	bin/release plugin --release '$(NUMBER)' --platforms '$(PLATFORMS)'
+	bin/validate-krew-manifest -skip-install -manifest bin/flap.yaml
+provenance: image sbom chart plugin bin/release ## Write from what and how image, binaries, SBOMs, chart and plugin were built.
+	bin/release provenance --release '$(NUMBER)' --arches '$(ARCHES)' --platforms '$(PLATFORMS)' --builder '$(BUILDER)'
+check-release: bin/govulncheck bin/helm bin/cyclonedx-gomod bin/krew bin/validate-krew-manifest ## Test the tools of a release: release a copy of the work tree, then spoil it.
 	cd release && $(FRESH) ./...
 release-check: bin/release ## Check everything that must hold before the tagged commit is published.
-	tools/release-check.sh '$(VERSION)'
-lab-test: bin/helm bin/controller-gen ## Run every scenario of the lab. [RELEASE=v1.31.0]
+	tools/release-check.sh '$(VERSION)' '$(PLATFORMS)'
+lab-test: bin/helm bin/controller-gen bin/kubectl ## Run every scenario of the lab. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
 lab-verdicts: ## Run the scenarios of verdicts that lab-test has no time for. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))
@@ -97,6 +101,9 @@ bin/release: FORCE
 bin/linux-%/kubeflap: BRANCH = HEAD
 bin/linux-%/kubeflap: FORCE
 	GOOS=linux GOARCH=$* go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubeflap
+bin/plugin/%/kubectl-flap: BRANCH = HEAD
+bin/plugin/%/kubectl-flap: FORCE
+	GOOS=$(*D) GOARCH=$(*F) go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/kubeflap
 # Without the tag promtool compiles the clients of every cloud, which takes longer than all the rest.
 bin/%: tools/%.mod
 	go build -trimpath -modfile $< -tags remove_all_sd -o $@ tool

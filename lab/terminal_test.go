@@ -40,6 +40,7 @@ func TestTerminal(t *testing.T) {
 			changes := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
 			advice := d.start("advise", "--for=1h", "--kubeconfig="+d.cluster.Kubeconfig)
 			d.incident()
+			d.plugin()
 			d.changed(changes)
 			d.advised(advice)
 			d.closed()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -80,5 +81,32 @@ func (d *desk) advised(b *background) {
 	}
 	if out := b.out.String(); !strings.HasPrefix(out, "3 nodes, grace period 24s, ") {
 		d.t.Errorf("the advice is:\n%s", out)
+	}
+}
+
+// plugin has kubectl run kubeflap under its other name. kubectl passes on what follows it.
+func (d *desk) plugin() {
+	d.t.Helper()
+	dir := d.t.TempDir()
+	d.must(os.Symlink(d.kubeflap, filepath.Join(dir, "kubectl-flap")))
+	kubectl, err := filepath.Abs("../bin/kubectl")
+	d.must(err)
+	for args, pattern := range map[string]string{
+		"flap":                     `^ID +STATE +AGE +LASTED +VERDICT +WHAT +HIT\n[0-9a-f]{8}  \w+ .* node-2 `,
+		"flap -n shop -owide":      ` node_heartbeat_lost +Node node-2 `,
+		"flap --context lab watch": `^kubectl flap: --context=lab: no cluster is configured`,
+		"flap --help":              `^usage: kubectl flap `,
+		"plugin list":              `/kubectl-flap\n`,
+	} {
+		cmd := exec.CommandContext(d.ctx, kubectl, strings.Fields(args)...)
+		kubeconfig := d.cluster.Kubeconfig
+		if strings.Contains(args, "watch") {
+			kubeconfig = os.DevNull // it would never end
+		}
+		cmd.Env = []string{"PATH=" + dir, "KUBECONFIG=" + kubeconfig, "HOME=" + dir}
+		out, err := cmd.CombinedOutput()
+		if !regexp.MustCompile(pattern).Match(out) {
+			d.t.Errorf("kubectl %s: %v, and it does not say %s:\n%s", args, err, pattern, out)
+		}
 	}
 }

@@ -28,28 +28,29 @@ const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
 // checkArtefacts says where the artefacts in the directory do not have the version or do not agree with each other.
-func checkArtefacts(ctx context.Context, dir, version string) []string {
-	revision, err := head(ctx)
-	if err != nil {
+func checkArtefacts(ctx context.Context, dir string, b build) []string {
+	var err error
+	if b.revision, err = head(ctx); err != nil {
 		return []string{err.Error()}
 	}
 	image, err := readImage(imageIn(dir))
 	if err != nil {
 		return []string{err.Error()}
 	}
-	problems := checkBinary(ctx, binaryIn(dir, runtime.GOARCH), version, revision)
+	problems := checkBinary(ctx, binaryIn(dir, runtime.GOARCH), b.version, b.revision)
 	var arches []string
 	for arch, labels := range image.labels {
 		arches = append(arches, arch)
-		for label, want := range map[string]string{"version": version, "revision": revision} {
+		for label, want := range map[string]string{"version": b.version, "revision": b.revision} {
 			if got := labels["org.opencontainers.image."+label]; got != want {
 				problems = append(problems, fmt.Sprintf("image for %s: label %s is %q, not %s", arch, label, got, want))
 			}
 		}
-		problems = append(problems, checkSBOM(binaryIn(dir, arch), version)...)
+		problems = append(problems, checkSBOM(binaryIn(dir, arch), b.version)...)
 	}
-	problems = append(problems, checkPackage(dir, version)...)
-	b := build{version: version, arches: strings.Join(arches, " "), revision: revision}
+	problems = append(problems, checkPackage(dir, b.version)...)
+	problems = append(problems, checkPlugin(ctx, dir, b.version)...)
+	b.arches = strings.Join(arches, " ")
 	return append(problems, checkProvenance(dir, b)...)
 }
 

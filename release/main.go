@@ -28,8 +28,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	// Not --version, which kingpin takes for a question that ends the program.
 	version := app.Flag("release", "Version of the release, with or without its v.").String()
 
-	provenance := app.Command("provenance", "Write the SLSA provenance of the binaries and the image.")
 	b := build{}
+	app.Flag("platforms", "Platforms of the kubectl plugin, as make has them in PLATFORMS.").StringVar(&b.platforms)
+	plugin := app.Command("plugin", "Pack the kubectl plugin, and write its manifest for krew.")
+
+	provenance := app.Command("provenance", "Write the SLSA provenance of the binaries and the image.")
 	provenance.Flag("arches", "Architectures, as make has them in ARCHES.").Required().StringVar(&b.arches)
 	provenance.Flag("builder", "URI of who builds.").Required().StringVar(&b.builder)
 	dir := app.Flag("dir", "Where make puts what it builds.").Default("bin").String()
@@ -46,10 +49,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case tag.FullCommand():
 		return report(out, checkTag(ctx, *version))
 	case artefacts.FullCommand():
-		return report(out, checkArtefacts(ctx, *dir, number))
+		return report(out, checkArtefacts(ctx, *dir, build{version: number, platforms: b.platforms}))
 	}
 	if b.version = number; number == "" {
 		return errors.New("--release is needed")
+	}
+	if command == plugin.FullCommand() {
+		return writePlugin(*dir, b)
 	}
 	if b.revision, err = head(ctx); err != nil {
 		return err
@@ -59,7 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // build is what was built, and from which revision.
 type build struct {
-	version, arches, builder, revision string
+	version, arches, platforms, builder, revision string
 }
 
 // head is the revision of the commit.

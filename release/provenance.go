@@ -74,9 +74,12 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 
 // made are the artefacts with their digests.
 func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
-	files := []string{chartIn(dir, b.version)}
+	files := []string{chartIn(dir, b.version), manifestIn(dir)}
 	for arch := range strings.FieldsSeq(b.arches) {
 		files = append(files, binaryIn(dir, arch), sbomOf(binaryIn(dir, arch)))
+	}
+	for _, a := range archivesOf(b.version, b.platforms) {
+		files = append(files, filepath.Join(dir, a.Name))
 	}
 	var subjects []*intoto.ResourceDescriptor
 	for _, file := range files {
@@ -106,14 +109,14 @@ func subject(name, sum string) *intoto.ResourceDescriptor {
 // predicate is the SLSA provenance.
 func predicate(dir string, b build) (*structpb.Struct, error) {
 	source := &intoto.ResourceDescriptor{Uri: "git+" + repository, Digest: map[string]string{"gitCommit": b.revision}}
-	materials, goVersion, err := modules(dir, b.arches)
+	materials, goVersion, err := modules(binariesOf(dir, b))
 	if err != nil {
 		return nil, err
 	}
 	outside, err := structpb.NewStruct(map[string]any{
 		"source":     source.GetUri() + "@" + b.revision,
 		"target":     "provenance",
-		"parameters": map[string]any{"VERSION": "v" + b.version, "ARCHES": b.arches},
+		"parameters": map[string]any{"VERSION": "v" + b.version, "ARCHES": b.arches, "PLATFORMS": b.platforms},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("note the parameters: %w", err)
@@ -147,11 +150,23 @@ func asStruct(m proto.Message) (*structpb.Struct, error) {
 	return s, nil
 }
 
+// binariesOf are those of the image and of the plugin.
+func binariesOf(dir string, b build) []string {
+	var all []string
+	for arch := range strings.FieldsSeq(b.arches) {
+		all = append(all, binaryIn(dir, arch))
+	}
+	for _, a := range archivesOf(b.version, b.platforms) {
+		all = append(all, a.binary(dir))
+	}
+	return all
+}
+
 // modules are those linked into any of the binaries, with their sums, and the Go that linked them.
-func modules(dir, arches string) (all []*intoto.ResourceDescriptor, goVersion string, err error) {
+func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion string, err error) {
 	found := map[string]*debug.Module{}
-	for arch := range strings.FieldsSeq(arches) {
-		info, err := buildinfo.ReadFile(binaryIn(dir, arch))
+	for _, binary := range binaries {
+		info, err := buildinfo.ReadFile(binary)
 		if err != nil {
 			return nil, "", fmt.Errorf("read the build info: %w", err)
 		}

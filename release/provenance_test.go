@@ -20,7 +20,7 @@ func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	all, goVersion, err := modules(dir, "amd64")
+	all, goVersion, err := modules([]string{binaryIn(dir, "amd64")})
 	if err != nil || len(all) < 20 || !strings.HasPrefix(goVersion, "go1.") {
 		t.Fatalf("%d modules, built by %q, %v", len(all), goVersion, err)
 	}

@@ -8,30 +8,48 @@ import (
 )
 
 // likeKubectl rewrites what kubectl understands and kingpin does not: flags before the command, as in --context prod watch, and short flags
-// with an equals sign, as in -o=json.
+// with their value, as in -o=json or -owide, which kingpin does not know before it knows the command.
 func likeKubectl(app *kingpin.Application, args []string) []string {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		if len(arg) > 3 && arg[0] == '-' && arg[1] != '-' && arg[2] == '=' {
-			args[i] = arg[:2] + arg[3:]
+	valued := valuedFlags(app)
+	var all []string
+	for _, arg := range args {
+		if len(arg) > 2 && arg[1] != '-' && slices.Contains(valued, arg[:2]) {
+			all = append(all, arg[:2], strings.TrimPrefix(arg[2:], "="))
+			continue
 		}
+		all = append(all, arg)
 	}
-	for i := 0; i < len(args); i++ {
+	for i := 0; i < len(all); i++ {
 		switch {
-		case slices.Contains(valued(), args[i]):
+		case slices.Contains(valued, all[i]):
 			i++ // its value
-		case strings.HasPrefix(args[i], "-"):
-		case app.GetCommand(args[i]) != nil:
-			command := args[i]
-			return append([]string{command}, slices.Delete(args, i, i+1)...)
+		case strings.HasPrefix(all[i], "-"):
+		case app.GetCommand(all[i]) != nil:
+			command := all[i]
+			return append([]string{command}, slices.Delete(all, i, i+1)...)
 		default:
-			return args
+			return all
 		}
 	}
-	return args
+	return all
 }
 
-// valued are the flags that kubectl users put before the command, if their value is an argument of its own.
-func valued() []string {
-	return []string{"--kubeconfig", "--context", "--cluster", "--user", "--namespace", "-n", "--log.level", "--log.format"}
+// valuedFlags are the flags of all commands whose value may be the next argument.
+func valuedFlags(app *kingpin.Application) []string {
+	model := app.Model()
+	flags := slices.Clone(model.Flags)
+	for _, command := range model.Commands {
+		flags = append(flags, command.Flags...)
+	}
+	var names []string
+	for _, flag := range flags {
+		if flag.IsBoolFlag() {
+			continue
+		}
+		names = append(names, "--"+flag.Name)
+		if flag.Short != 0 {
+			names = append(names, "-"+string(flag.Short))
+		}
+	}
+	return names
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,13 +39,8 @@ func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+
 
 // load reads the kubeconfig.
 func (f clusterFlags) load() (apiclient.Config, error) {
-	config, err := apiclient.LoadConfig(
-		apiclient.Choice{Kubeconfig: *f.kubeconfig, Context: *f.context, Cluster: *f.cluster, User: *f.user}, "kubeflap/"+version.Version,
-	)
-	if errors.Is(err, apiclient.ErrNoCluster) {
-		return config, fmt.Errorf("%w. To try kubeflap without a cluster: kubeflap demo", err)
-	}
-	return config, err
+	choice := apiclient.Choice{Kubeconfig: *f.kubeconfig, Context: *f.context, Cluster: *f.cluster, User: *f.user}
+	return apiclient.LoadConfig(choice, "kubeflap/"+version.Version)
 }
 
 // pipelineFlags configure a pipeline.

@@ -25,7 +25,9 @@ func TestKnownManagersCanBeRepeated(t *testing.T) {
 func TestArgumentsAsKubectlTakesThem(t *testing.T) {
 	app := kingpin.New("kubeflap", "")
 	app.Command("run", "").Default()
-	app.Command("watch", "")
+	addClusterFlags(app.Command("watch", ""), "")
+	app.GetCommand("run").Flag("output", "").Short('o').String()
+	app.GetCommand("run").Flag("verbose", "").Short('v').Bool()
 	for given, want := range map[string]string{
 		"":                                "",
 		"watch -n shop":                   "watch -n shop",
@@ -33,8 +35,10 @@ func TestArgumentsAsKubectlTakesThem(t *testing.T) {
 		"--context=prod -n shop watch -v": "watch --context=prod -n shop -v",
 		"--user watch":                    "--user watch",
 		"--user watch watch":              "watch --user watch",
-		"-n=shop -o=json":                 "-nshop -ojson",
-		"--log.level debug":               "--log.level debug",
+		"-n=shop -owide":                  "-n shop -o wide",
+		"-v watch":                        "watch -v",
+		"-vn=shop":                        "-vn=shop",
+		"--output watch":                  "--output watch",
 		"file watch":                      "file watch",
 		"run --title x=y -":               "run --title x=y -",
 	} {

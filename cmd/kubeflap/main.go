@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,11 +20,23 @@ import (
 	"github.com/prometheus/common/version"
 
 	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
 func main() {
 	setVersion()
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(calledAs(os.Args[0]), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// role is what the program is called as.
+type role struct{ name, defaultCommand string }
+
+// calledAs returns the role that a program of this path has. kubectl runs the program kubectl-flap as kubectl flap.
+func calledAs(path string) role {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == "kubectl-flap" {
+		return role{"kubectl flap", "incidents"}
+	}
+	return role{"kubeflap", "run"}
 }
 
 // program is what every command needs.
@@ -44,8 +58,8 @@ type exitStatus int
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // run parses the arguments, runs their command and returns the exit status.
-func run(args []string, out, errOut io.Writer) int {
-	app := kingpin.New("kubeflap", "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
+func run(as role, args []string, out, errOut io.Writer) int {
+	app := kingpin.New(as.name, "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
 	app.UsageWriter(out).ErrorWriter(errOut).UsageTemplate(usageTemplate())
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
 	// kingpin ends the process after --help and --version. Here only run ends.
@@ -58,6 +72,7 @@ func run(args []string, out, errOut io.Writer) int {
 		name, c := register(app)
 		commands[name] = c
 	}
+	app.GetCommand(as.defaultCommand).Default()
 	logging := &promslog.Config{Writer: errOut}
 	promslogflag.AddFlags(app, logging)
 
@@ -67,7 +82,7 @@ func run(args []string, out, errOut io.Writer) int {
 	case done:
 		return 0
 	case err != nil:
-		fmt.Fprintf(errOut, "kubeflap: %s\n", printable.Text(wrongUsage(app, args, err)))
+		fmt.Fprintf(errOut, "%s: %s\n", as.name, printable.Text(wrongUsage(app, args, err)))
 		return 2
 	}
 	// stop restores the default handling of signals, so the second one ends the process at once.
@@ -85,8 +100,16 @@ func run(args []string, out, errOut io.Writer) int {
 		return int(status)
 	case err != nil:
 		// The error may quote a recording or another server's answer, so it is escaped.
-		fmt.Fprintf(log, "kubeflap: %s\n", printable.Text(err.Error()))
+		fmt.Fprintf(log, "%s: %s\n", as.name, printable.Text(err.Error()+hint(as, err)))
 		return 1
 	}
 	return 0
+}
+
+// hint says what else to do after an error.
+func hint(as role, err error) string {
+	if errors.Is(err, apiclient.ErrNoCluster) {
+		return fmt.Sprintf(". To try kubeflap without a cluster: %s demo", as.name)
+	}
+	return ""
 }

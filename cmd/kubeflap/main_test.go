@@ -21,7 +21,7 @@ const story = "../../exporter/metrics/testdata/story.jsonl"
 func kubeflap(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status = run(args, &stdout, &stderr)
+	status = run(calledAs("kubeflap"), args, &stdout, &stderr)
 	return status, stdout.String(), stderr.String()
 }
 
@@ -175,6 +175,38 @@ func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
 		if want := `kubeflap_node_ready{cluster="` + cluster + `",node="node-1"} 1`; !strings.Contains(out, want) {
 			t.Errorf("%s is missing", want)
 		}
+	}
+}
+
+// kubectl passes on what follows kubectl flap.
+func TestAsAPluginOfKubectl(t *testing.T) {
+	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
+	plugin := func(args ...string) (int, string, string) {
+		var out, errOut bytes.Buffer
+		status := run(calledAs("/somewhere/kubectl-flap"), args, &out, &errOut)
+		return status, out.String(), errOut.String()
+	}
+	for _, args := range [][]string{{"--url", url}, {"--url", url, "incidents"}, {"incidents", "--url", url}, {"-ntest", "--url", url}, {"--url", url, "51dae9bd"}} {
+		status, out, errOut := plugin(args...)
+		if want := !slices.Contains(args, "-ntest"); status != 0 || strings.Contains(out, "51dae9bd") != want {
+			t.Errorf("%q: status %d: %s%s", args, status, out, errOut)
+		}
+	}
+	for _, c := range []struct{ args, says string }{
+		{"--frobnicate", "kubectl flap: unknown long flag '--frobnicate'; see kubectl flap incidents --help"},
+		{"watch --frobnicate", "see kubectl flap watch --help"},
+		{"--kubeconfig " + os.DevNull, "To try kubeflap without a cluster: kubectl flap demo"},
+		{"watch --kubeconfig " + os.DevNull, "To try kubeflap without a cluster: kubectl flap demo"},
+	} {
+		if status, out, errOut := plugin(strings.Fields(c.args)...); status == 0 || out != "" || !strings.Contains(errOut, c.says) {
+			t.Errorf("%s: status %d, want %q: %s%s", c.args, status, c.says, out, errOut)
+		}
+	}
+	if _, help, _ := plugin("--help"); !strings.HasPrefix(help, "usage: kubectl flap ") || !strings.Contains(help, "Flags of incidents, which is the default command") {
+		t.Errorf("the help is %s", help)
+	}
+	if calledAs(`kubectl-flap.exe`) != calledAs("kubectl-flap") || calledAs("/bin/kubeflap").defaultCommand != "run" {
+		t.Error("the program does not know what it is called as")
 	}
 }
 

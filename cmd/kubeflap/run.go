@@ -16,7 +16,7 @@ import (
 )
 
 func registerRun(app *kingpin.Application) (string, command) {
-	cmd := app.Command("run", "Watch a cluster and serve its metrics.").Default()
+	cmd := app.Command("run", "Watch a cluster and serve its metrics.")
 	cluster := addClusterFlags(cmd, watchedNamespace)
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)

@@ -21,6 +21,9 @@ const (
 var (
 	binary = "bin/linux-" + runtime.GOARCH + "/kubeflap"
 	tgz    = "bin/kubeflap-" + version + ".tgz"
+	// plugin is the archive of the kubectl plugin for the machine's platform.
+	platform = "linux/" + runtime.GOARCH
+	plugin   = "bin/kubectl-flap-v" + version + "-linux-" + runtime.GOARCH + ".tar.gz"
 )
 
 func try(t *testing.T, dir, name string, args ...string) (string, error) {
@@ -79,13 +82,13 @@ func tagged(t *testing.T) string {
 // makeAll builds for the machine's architecture only, and from the tag unless told otherwise.
 func makeAll(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	must(t, dir, "make", append([]string{"provenance", "ARCHES=" + runtime.GOARCH, "IMAGE=bin/kubeflap-image.tar"}, args...)...)
+	must(t, dir, "make", append([]string{"provenance", "ARCHES=" + runtime.GOARCH, "PLATFORMS=" + platform, "IMAGE=bin/kubeflap-image.tar"}, args...)...)
 }
 
 // wants holds check-artefacts to name each of the problems.
 func wants(t *testing.T, dir, what string, problems ...string) {
 	t.Helper()
-	out, err := try(t, dir, "bin/release", "check-artefacts", "--release", "v"+version)
+	out, err := try(t, dir, "bin/release", "check-artefacts", "--release", "v"+version, "--platforms", platform)
 	if (err == nil) != (len(problems) == 0) {
 		t.Errorf("%s: %v: %s", what, err, out)
 	}
@@ -96,13 +99,41 @@ func wants(t *testing.T, dir, what string, problems ...string) {
 	}
 }
 
+// spoiled is another file: krew knows no such kind of manifest, and other files get a byte more.
+func spoiled(text []byte) []byte {
+	if changed := bytes.Replace(text, []byte("kind: Plugin"), []byte("kind: Pluggin"), 1); bytes.HasPrefix(text, []byte("apiVersion:")) {
+		return changed
+	}
+	return append(bytes.Clone(text), 0)
+}
+
+// installs has krew install the plugin from its archive, and runs it.
+func installs(t *testing.T, dir string) {
+	t.Helper()
+	root := t.TempDir()
+	t.Setenv("KREW_ROOT", root)
+	must(t, dir, "bin/krew", "install", "--manifest=bin/flap.yaml", "--archive="+plugin)
+	said := must(t, dir, filepath.Join(root, "bin/kubectl-flap"), "--version")
+	if !strings.HasPrefix(said, "kubeflap, version "+version+" (") {
+		t.Errorf("the plugin that krew installs says that it is %s", said)
+	}
+	if help := must(t, dir, filepath.Join(root, "bin/kubectl-flap"), "--help"); !strings.HasPrefix(help, "usage: kubectl flap ") {
+		t.Errorf("krew installs it as something else than kubectl flap: %s", help)
+	}
+	if licence := must(t, dir, "find", root, "-name", "LICENSE"); licence == "" {
+		t.Error("the plugin comes without its licence")
+	}
+}
+
 func TestRelease(t *testing.T) {
 	dir := tagged(t)
 	// Newer than their modules, so they are not built again.
-	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod "$0/bin"`, dir)
+	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod bin/validate-krew-manifest bin/krew "$0/bin"`, dir)
 	must(t, dir, "bash", "-c", "make bin/release && bin/release check-tag --release v"+version)
 	makeAll(t, dir)
 	wants(t, dir, "as it should be")
+
+	installs(t, dir)
 
 	statement := read(t, filepath.Join(dir, "bin/kubeflap.provenance.json"))
 	makeAll(t, dir)
@@ -117,10 +148,13 @@ func TestRelease(t *testing.T) {
 	for file, problems := range map[string][]string{
 		binary: {"cdx.json is of another binary", "for linux-" + runtime.GOARCH + "/kubeflap, whose digest is"},
 		tgz:    {"for kubeflap-" + version + ".tgz, whose digest is"},
+		plugin: {"flap.yaml has the digest", "kubeflap.provenance.json has the digest"},
+		// krew's own check
+		"bin/flap.yaml": {"is no manifest for krew"},
 	} {
 		path := filepath.Join(dir, file)
 		before := read(t, path)
-		put(t, path, append(bytes.Clone(before), 0), 0o700)
+		put(t, path, spoiled(before), 0o700)
 		wants(t, dir, file+" changed", problems...)
 		put(t, path, before, 0o700)
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the template of the manifest
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed flap.yaml.tmpl
+var manifestTemplate string
+
+// manifestIn is the manifest of the plugin for krew. krew wants the file to have the plugin's name.
+func manifestIn(dir string) string { return filepath.Join(dir, "flap.yaml") }
+
+// archive is the plugin for a platform, as it is published.
+type archive struct {
+	OS, Arch string
+	// Program is the file in the archive that kubectl runs.
+	Program string
+	// Name is the archive's file, URI where a release has it.
+	Name, URI, SHA256 string
+}
+
+// archivesOf are those of a version for platforms such as linux/amd64, without their digests.
+func archivesOf(version, platforms string) []archive {
+	var all []archive
+	for platform := range strings.FieldsSeq(platforms) {
+		system, arch, _ := strings.Cut(platform, "/")
+		a := archive{OS: system, Arch: arch, Program: "kubectl-flap", Name: fmt.Sprintf("kubectl-flap-v%s-%s-%s.tar.gz", version, system, arch)}
+		if system == "windows" {
+			a.Program += ".exe"
+		}
+		a.URI = fmt.Sprintf("%s/releases/download/v%s/%s", repository, version, a.Name)
+		all = append(all, a)
+	}
+	return all
+}
+
+// binary is where make puts the program.
+func (a archive) binary(dir string) string {
+	return filepath.Join(dir, "plugin", a.OS, a.Arch, "kubectl-flap")
+}
+
+// writePlugin packs the plugin for each platform, and writes its manifest.
+func writePlugin(dir string, b build) error {
+	archives := archivesOf(b.version, b.platforms)
+	for i := range archives {
+		a := &archives[i]
+		content, err := a.pack(dir)
+		if err != nil {
+			return fmt.Errorf("pack the plugin for %s/%s: %w", a.OS, a.Arch, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, a.Name), content, 0o644); err != nil { //nolint:gosec // it is to be published
+			return fmt.Errorf("write the plugin: %w", err)
+		}
+		sum := sha256.Sum256(content)
+		a.SHA256 = hex.EncodeToString(sum[:])
+	}
+	var text bytes.Buffer
+	parsed, err := template.New("manifest").Parse(manifestTemplate)
+	if err != nil {
+		return fmt.Errorf("read the template of the manifest: %w", err)
+	}
+	if err := parsed.Execute(&text, map[string]any{"Version": b.version, "Repository": repository, "Archives": archives}); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	if err := os.WriteFile(manifestIn(dir), text.Bytes(), 0o644); err != nil { //nolint:gosec // it is to be published
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}
+
+// pack makes an archive of the program and the licence. It has no times, so the same program gives the same archive.
+func (a archive) pack(dir string) ([]byte, error) {
+	var content bytes.Buffer
+	compressed := gzip.NewWriter(&content)
+	files := tar.NewWriter(compressed)
+	for _, f := range []struct {
+		name, from string
+		mode       int64
+	}{{a.Program, a.binary(dir), 0o755}, {"LICENSE", "LICENSE", 0o644}} {
+		text, err := os.ReadFile(f.from)
+		if err != nil {
+			return nil, err
+		}
+		if err := files.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(text)), Format: tar.FormatUSTAR}); err != nil {
+			return nil, err
+		}
+		if _, err := files.Write(text); err != nil {
+			return nil, err
+		}
+	}
+	if err := files.Close(); err != nil {
+		return nil, err
+	}
+	if err := compressed.Close(); err != nil {
+		return nil, err
+	}
+	return content.Bytes(), nil
+}
+
+// pluginManifest is what a manifest of krew says that is checked here. krew's own program checks the rest.
+type pluginManifest struct {
+	Spec struct {
+		Version   string
+		Platforms []struct{ URI, SHA256 string }
+	}
+}
+
+// checkPlugin says where the manifest of the plugin does not have the version, or does not agree with the archives.
+func checkPlugin(ctx context.Context, dir, version string) []string {
+	file := manifestIn(dir)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var m pluginManifest
+	if err := yaml.Unmarshal(text, &m); err != nil {
+		return []string{fmt.Sprintf("%s: %v", file, err)}
+	}
+	var problems []string
+	if m.Spec.Version != "v"+version {
+		problems = append(problems, fmt.Sprintf("%s is of version %s, not v%s", file, m.Spec.Version, version))
+	}
+	for _, p := range m.Spec.Platforms {
+		content, err := os.ReadFile(filepath.Join(dir, path.Base(p.URI)))
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		if sum := sha256.Sum256(content); p.SHA256 != hex.EncodeToString(sum[:]) {
+			problems = append(problems, fmt.Sprintf("%s has the digest %s for %s, whose digest is %x", file, p.SHA256, path.Base(p.URI), sum))
+		}
+	}
+	check := exec.CommandContext(ctx, filepath.Join(dir, "validate-krew-manifest"), "-skip-install", "-manifest", file)
+	if said, err := check.CombinedOutput(); err != nil {
+		problems = append(problems, fmt.Sprintf("%s is no manifest for krew: %v: %s", file, err, said))
+	}
+	return problems
+}
