@@ -85,7 +85,9 @@ func (m *Metric) in(names []string) bool { return names == nil || slices.Contain
 func (m *Metric) vec(buckets []float64) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: m.Name, Help: m.Help, Buckets: buckets,
-		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramBucketFactor: 1.1,
+		// Durations below 1 ms share one bucket: events within 20 ms may be batched, and one duration of 1 us would add ten octaves to a heatmap.
+		NativeHistogramZeroThreshold:    0.001,
 		NativeHistogramMaxBucketNumber:  100,
 		NativeHistogramMinResetDuration: time.Hour,
 	}, m.Labels)

@@ -3,7 +3,6 @@ package contract
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
@@ -35,6 +35,8 @@ type told struct {
 	started        float64 // the start of the process, as a Unix time
 	// down: nothing is ready in the end, and all incidents are over.
 	down bool
+	// native: Prometheus has no classic histograms.
+	native bool
 }
 
 // story lets the golden exposition happen, as scraped once a minute from each instance. Every counter
@@ -69,6 +71,12 @@ func story(t *testing.T, x told) storage.Queryable {
 			if sparse.MatchString(name) {
 				before = "_"
 			}
+			if base, part := histogramOf(all, name); x.native && base != "" {
+				if part == "count" {
+					series(base, of, instance, "_", fmt.Sprintf("{{schema:0 sum:%s count:%s buckets:[%s]}}", value, value, value))
+				}
+				continue
+			}
 			if x.down && (name == "kubeflap_node_ready" || name == "kubeflap_service_addresses") {
 				value = "0"
 			}
@@ -89,6 +97,15 @@ func story(t *testing.T, x told) storage.Queryable {
 		}
 	}
 	return promqltest.LoadedStorage(t, load.String())
+}
+
+// histogramOf splits the name of a series of a classic histogram.
+func histogramOf(all map[string]Metric, name string) (base, part string) {
+	i := strings.LastIndexByte(name, '_')
+	if all[name].Type != "histogram" || i < 0 {
+		return "", ""
+	}
+	return name[:i], name[i+1:]
 }
 
 // results are those of every query of a dashboard at the end of the story, or from a minute of it on.
@@ -141,36 +158,103 @@ func text(r *promql.Result) string {
 // Two kubeflaps that see the same, as they do for high availability, must not double a number, page a
 // row twice or make a join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
-	one, two := story(t, told{instances: []string{"a"}, happens: quiet}), story(t, told{instances: []string{"a", "b"}, happens: quiet})
-	for _, d := range dashboards(t) {
-		if d.UID == "kubeflap-self" {
-			continue // It shows the replicas.
-		}
-		t.Run(d.File, func(t *testing.T) {
-			is, want := answers(t, d, two), answers(t, d, one)
-			for query, answer := range want {
-				if is[query] != answer {
-					t.Errorf("%s:\n%s\nwith two replicas:\n%s", query, answer, is[query])
-				}
+	for name, native := range map[string]bool{"classic histograms": false, "native histograms": true} {
+		one := told{instances: []string{"a"}, happens: quiet, native: native}
+		two := one
+		two.instances = []string{"a", "b"}
+		of, and := story(t, one), story(t, two)
+		for _, d := range dashboards(t) {
+			if d.UID == "kubeflap-self" {
+				continue // It shows the replicas.
 			}
-		})
+			t.Run(d.File+", "+name, func(t *testing.T) {
+				is, want := answers(t, d, and), answers(t, d, of)
+				for query, answer := range want {
+					if is[query] != answer {
+						t.Errorf("%s:\n%s\nwith two replicas:\n%s", query, answer, is[query])
+					}
+				}
+			})
+		}
 	}
 }
 
 // The story has everything that can happen, so that no picture may stay empty.
 func TestEveryQueryAnswers(t *testing.T) {
 	one := told{instances: []string{"a", "b"}, happens: quiet}
-	other := one
-	other.down = true
-	up, down := story(t, one), story(t, other)
+	down, native := one, one
+	down.down, native.native = true, true
+	var stories []storage.Queryable
+	for _, x := range []told{one, down, native} {
+		stories = append(stories, story(t, x))
+	}
 	for _, d := range dashboards(t) {
 		t.Run(d.File, func(t *testing.T) {
-			is, or := answers(t, d, up), answers(t, d, down)
-			for query := range maps.Keys(is) {
-				if is[query] == "" && or[query] == "" {
+			answered := map[string]bool{}
+			for _, data := range stories {
+				for query, answer := range answers(t, d, data) {
+					answered[query] = answered[query] || answer != ""
+				}
+			}
+			for query, ok := range answered {
+				if !ok {
 					t.Errorf("%s has no answer", query)
 				}
 			}
 		})
+	}
+}
+
+// A Prometheus that scrapes native histograms has no series _bucket, _count and _sum. Each panel has the other form, and shows as much.
+func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
+	all, panels := dictionary(t), map[string]bool{}
+	for name, native := range map[string]bool{"classic": false, "native": true} {
+		data := story(t, told{instances: []string{"a"}, happens: quiet, native: native})
+		for _, d := range dashboards(t) {
+			is := results(t, d, data, 15)
+			for _, p := range d.Panels {
+				answered, ofHistograms := false, false
+				for _, q := range p.Targets {
+					answered = answered || text(is[p.Title+", query "+q.RefID]) != ""
+					for metric := range all {
+						ofHistograms = ofHistograms || all[metric].Type == "histogram" && strings.Contains(q.Expr, metric+"{")
+					}
+				}
+				if ofHistograms && !answered {
+					t.Errorf("%s: panel %q is empty with %s histograms", d.File, p.Title, name)
+				}
+				if ofHistograms {
+					panels[d.File+p.Title] = true
+				}
+			}
+		}
+	}
+	if len(panels) != 6 { // five heatmaps and a table
+		t.Errorf("%d panels, want 6", len(panels))
+	}
+	for _, x := range []told{{happens: quiet}, {first: 35, happens: 35, started: 34 * 60}} {
+		x.instances = []string{"a"}
+		classic := story(t, x)
+		x.native = true
+		native := story(t, x)
+		for _, d := range dashboards(t) {
+			buckets, cells := results(t, d, classic, 15), results(t, d, native, 15)
+			for _, p := range d.Panels {
+				if p.Type != "heatmap" {
+					continue
+				}
+				var want float64
+				for _, s := range buckets[p.Title+", query A"].Value.(promql.Matrix) {
+					for _, f := range s.Floats {
+						if s.Metric.Get(labels.BucketLabel) == "+Inf" {
+							want += f.F
+						}
+					}
+				}
+				if got := sumOf(cells[p.Title+", query B"]); got != want || got == 0 {
+					t.Errorf("%s: panel %q has %g, want %g", d.File, p.Title, got, want)
+				}
+			}
+		}
 	}
 }

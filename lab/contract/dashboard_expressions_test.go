@@ -161,6 +161,7 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 
 // What a sum or count adds up must be merged over the replicas before: TestReplicasChangeNothing cannot see a zero doubled.
 func TestDashboardsMergeReplicasFirst(t *testing.T) {
+	all := dictionary(t)
 	for _, d := range dashboards(t) {
 		if d.UID == "kubeflap-self" {
 			continue // It shows the replicas.
@@ -168,7 +169,15 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
 			var err error
 			parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
-				if v, ok := node.(*parser.VectorSelector); ok && !merged(v, path) {
+				v, ok := node.(*parser.VectorSelector)
+				if !ok {
+					return nil
+				}
+				by := []parser.ItemType{parser.MAX, parser.MIN}
+				if _, native := all[v.Name+"_bucket"]; native {
+					by = append(by, parser.AVG) // There is no largest histogram.
+				}
+				if !merged(v, path, by...) {
 					err = fmt.Errorf("%s is not within a max or min of its own", v)
 				}
 				return nil
@@ -178,12 +187,12 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	}
 }
 
-// merged looks from a selector outwards, for the first aggregation or for a filter.
-func merged(child parser.Node, path []parser.Node) bool {
+// merged looks from a selector outwards, for the first aggregation, which must be one of these, or for a filter.
+func merged(child parser.Node, path []parser.Node, by ...parser.ItemType) bool {
 	for _, node := range slices.Backward(path) {
 		switch n := node.(type) {
 		case *parser.AggregateExpr:
-			return n.Op == parser.MAX || n.Op == parser.MIN
+			return slices.Contains(by, n.Op)
 		case *parser.BinaryExpr:
 			// What only filters is not added up.
 			if (n.Op == parser.LAND || n.Op == parser.LUNLESS) && n.RHS == child {

@@ -253,8 +253,10 @@ func newborn(path []parser.Node) bool {
 	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
 }
 
-// difference says whether a counter is part of X - (last_over_time(X[...] offset ...) <= X).
+// difference says whether a counter is part of X - (last_over_time(X[...] offset ...) <= X), or of the same with native histograms, of which only the
+// counts can be compared.
 func difference(v *parser.VectorSelector, path []parser.Node) bool {
+	before := "last_over_time(" + v.String() + "["
 	for _, node := range path {
 		b, ok := node.(*parser.BinaryExpr)
 		if !ok || b.Op != parser.SUB || b.LHS.String() != v.String() {
@@ -265,7 +267,11 @@ func difference(v *parser.VectorSelector, path []parser.Node) bool {
 			continue
 		}
 		grown, ok := past.Expr.(*parser.BinaryExpr)
-		if ok && grown.Op == parser.LTE && grown.RHS.String() == v.String() && strings.HasPrefix(grown.LHS.String(), "last_over_time("+v.String()+"[") {
+		if !ok || !strings.HasPrefix(grown.LHS.String(), before) {
+			continue
+		}
+		if grown.Op == parser.LTE && grown.RHS.String() == v.String() ||
+			grown.Op == parser.LAND && grown.RHS.String() == "histogram_count("+grown.LHS.String()+") <= histogram_count("+v.String()+")" {
 			return true
 		}
 	}

@@ -130,37 +130,41 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 
 // Each panel shows what kubeflap counted before it was scraped for the first time.
 func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
-	ordinary := story(t, told{instances: []string{"a"}, happens: quiet})
-	early := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: 34 * 60})
-	for _, d := range dashboards(t) {
-		t.Run(d.File, func(t *testing.T) {
-			want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
-			for query := range maps.Keys(want) {
-				if isRate(d, query) {
-					continue // Nobody knows how fast it was.
+	for _, native := range []bool{false, true} {
+		ordinary := story(t, told{instances: []string{"a"}, happens: quiet, native: native})
+		early := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: 34 * 60, native: native})
+		for _, d := range dashboards(t) {
+			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
+				want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
+				for query := range maps.Keys(want) {
+					if isRate(d, query) {
+						continue // Nobody knows how fast it was.
+					}
+					if highest(want[query]) > 0 && highest(is[query]) <= 0 {
+						t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
+					}
 				}
-				if highest(want[query]) > 0 && highest(is[query]) <= 0 {
-					t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
-				}
-			}
-		})
+			})
+		}
 	}
 }
 
 // What a kubeflap counted before a Prometheus was set up is not shown as if it had happened just then.
 func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
-	always := story(t, told{instances: []string{"a"}, started: -5_000_000})
-	fresh := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: -5_000_000})
-	for _, d := range dashboards(t) {
-		t.Run(d.File, func(t *testing.T) {
-			// From its second scrape on, a rate has its two samples.
-			want, is := results(t, d, always, 37), results(t, d, fresh, 37)
-			for query := range maps.Keys(want) {
-				if text(is[query]) != text(want[query]) {
-					t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
+	for _, native := range []bool{false, true} {
+		always := story(t, told{instances: []string{"a"}, started: -5_000_000, native: native})
+		fresh := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: -5_000_000, native: native})
+		for _, d := range dashboards(t) {
+			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
+				// From its second scrape on, a rate has its two samples.
+				want, is := results(t, d, always, 37), results(t, d, fresh, 37)
+				for query := range maps.Keys(want) {
+					if text(is[query]) != text(want[query]) {
+						t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -179,7 +183,7 @@ func isRate(d dashboard, name string) bool {
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
 			if p.Title+", query "+q.RefID == name {
-				return strings.Contains(q.Expr, "rate(")
+				return strings.Contains(q.Expr, "rate(") && !strings.Contains(q.Expr, "$__interval_ms")
 			}
 		}
 	}
@@ -204,11 +208,17 @@ func values(r *promql.Result) []float64 {
 	case promql.Vector:
 		for _, s := range v {
 			all = append(all, s.F)
+			if s.H != nil {
+				all = append(all, s.H.Count)
+			}
 		}
 	case promql.Matrix:
 		for _, s := range v {
 			for _, f := range s.Floats {
 				all = append(all, f.F)
+			}
+			for _, h := range s.Histograms {
+				all = append(all, h.H.Count)
 			}
 		}
 	}

@@ -2,10 +2,15 @@ package paging
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,9 +29,9 @@ scrape_configs:
   static_configs: [{targets: ["%s"]}]
 `
 
-// A kubeflap replays the five incidents. The rules read its histograms in each form in which a Prometheus may store them: classic, native, both, and
+// A kubeflap replays the five incidents. Rules and dashboards read its histograms in each form in which a Prometheus may store them: classic, native, both, and
 // classic ones converted to native ones.
-func TestRulesReadHistogramsInEveryForm(t *testing.T) {
+func TestHistogramsAreReadInEveryForm(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	program, _, err := Build(t.Context(), log)
 	if err != nil {
@@ -60,8 +65,15 @@ func TestRulesReadHistogramsInEveryForm(t *testing.T) {
 		forms[i].Paging = p
 	}
 	replayIncidents(t, kubeflap)
+	panels := histogramPanels(t)
+	if len(panels) != 6 {
+		t.Errorf("the dashboards have %d panels of histograms, want 6", len(panels))
+	}
 	for _, form := range forms {
 		form.hasSlowestTenth(t)
+		for title, queries := range panels {
+			form.fills(t, title, queries)
+		}
 		buckets, err := form.Query(t.Context(), "kubeflap_endpoints_propagation_seconds_bucket")
 		if err != nil || (len(buckets) > 0) != form.classic {
 			t.Errorf("%s: %d classic buckets, %v", form.settings, len(buckets), err)
@@ -105,6 +117,60 @@ func (f histogramForm) hasSlowestTenth(t *testing.T) {
 			err = fmt.Errorf("%d series", len(found))
 		}
 		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// histogramPanels are the queries of the panels that show histograms, by title, as they stand in PromQL.
+func histogramPanels(t *testing.T) map[string][]string {
+	t.Helper()
+	filled := strings.NewReplacer("$__rate_interval", "10m", "$__interval_ms", "600000", "$__interval", "10m", "$__range", "30m",
+		"$__from", fmt.Sprint(time.Now().Add(-30*time.Minute).UnixMilli()))
+	variable := regexp.MustCompile(`=~"\$\w+\|?"`)
+	panels := map[string][]string{}
+	for _, name := range []string{"overview", "service", "node", "kubeflap"} {
+		text, err := os.ReadFile("../../dashboards/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dashboard struct {
+			Panels []struct {
+				Title, Type string
+				Targets     []struct{ Expr string }
+			}
+		}
+		if err := json.Unmarshal(text, &dashboard); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range dashboard.Panels {
+			for _, q := range p.Targets {
+				query := variable.ReplaceAllString(filled.Replace(q.Expr), `=~".*"`)
+				switch {
+				case p.Type == "heatmap" && strings.Contains(query, "_bucket{"):
+					panels[p.Title] = append(panels[p.Title], query+" > 0")
+				case p.Type == "heatmap":
+					panels[p.Title] = append(panels[p.Title], "histogram_count("+query+") > 0")
+				case strings.Contains(query, "_duration_seconds_count{"):
+					panels[p.Title] = append(panels[p.Title], query)
+				}
+			}
+		}
+	}
+	return panels
+}
+
+// fills waits until one of a panel's queries answers.
+func (f histogramForm) fills(t *testing.T, title string, queries []string) {
+	t.Helper()
+	err := poll.Until(t.Context(), time.Minute, f.settings+": "+title, func(ctx context.Context) error {
+		for _, query := range queries {
+			if found, err := f.Query(ctx, query); err != nil || len(found) > 0 {
+				return err
+			}
+		}
+		return errors.New("the panel is empty")
 	})
 	if err != nil {
 		t.Error(err)
