@@ -67,6 +67,17 @@ func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
+// Lasted is how long a silence lasted, or has lasted by now.
+func (s *Silence) Lasted(now time.Time) time.Duration {
+	switch {
+	case !s.Ended.IsZero():
+		return s.Ended.Sub(s.Began)
+	case s.isDeleted():
+		return s.Deleted.Sub(s.Began)
+	}
+	return now.Sub(s.Began)
+}
+
 // Explained reports whether it is known what one node was silent for: it was announced, ended with a reboot or another kubelet, or its clock was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady || s.ClockBack > 0

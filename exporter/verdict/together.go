@@ -143,15 +143,7 @@ func (f *NodeLoss) beganBlind() bool {
 const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken: whether together is not known"
 
 // lasted is how long a silence lasted, or has lasted so far.
-func (f *NodeLoss) lasted(s *Silence) time.Duration {
-	switch {
-	case !s.Ended.IsZero():
-		return s.Ended.Sub(s.Began)
-	case s.isDeleted():
-		return s.Deleted.Sub(s.Began)
-	}
-	return f.Now.Sub(s.Began)
-}
+func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
 // lateToo are the other nodes that have become late with those of the incident. Soon they will have missed the grace period, or be back.
 func (f *NodeLoss) lateToo() (names []string) {

@@ -17,6 +17,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 			continue
 		}
 		s.EndedBlind = true
+		if r := n.current(x.Time); n.missed && r != nil {
+			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // it may end unseen
+		}
 		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
 			s.Blind = true
 		}

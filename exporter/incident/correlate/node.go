@@ -89,34 +89,52 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	l.heard[x.Node] = x.Time
 	l.records.History.NotLate(x.Node)
 	n := l.troubled[x.Node]
-	if n != nil {
-		n.endSilence(x.Time.Add(-x.Interval)) // its own interval may not have been known
-		n.endSilence(x.Time)
-	}
-	if l.records.IsLate(x.Interval) {
-		l.records.Returned(x.Node, x.Time, x.Interval, len(l.heard))
-	}
 	if n == nil {
+		if l.records.IsLate(x.Interval) {
+			l.records.Returned(x.Node, x.Time, x.Interval, len(l.heard))
+		}
 		return
 	}
-	r := n.current(x.Time)
+	l.beatBefore(n, x.Time.Add(-x.Interval))
+	l.beat(n, x.Time, x.Interval)
+}
+
+// beatBefore takes in the heartbeat with which an interval began. The interval before may not have been known: then it ends a silence only now.
+func (l *nodes) beatBefore(n *node, t time.Time) {
+	switch s := n.silence; {
+	case !n.missed || !t.After(n.gapFrom):
+		n.endSilence(t)
+	case s != nil && s.EndedBlind:
+		l.beat(n, t, 0) // there may have been others while the watch was broken
+	default:
+		l.beat(n, t, t.Sub(n.gapFrom))
+	}
+}
+
+// beat takes in a heartbeat, and the interval that it ends, 0 if that is not known.
+func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
+	n.endSilence(t)
+	if l.records.IsLate(interval) {
+		l.records.Returned(n.name, t, interval, len(l.heard))
+	}
+	r := n.current(t)
 	if r == nil {
 		n.missed = false
 		return
 	}
-	if n.missed && r.Kind == record.KindGracePeriod && x.Interval > l.oneBeatLost() {
+	if n.missed && r.Kind == record.KindGracePeriod && interval > l.oneBeatLost() {
 		r = l.outgrow(n, n.gapFrom.Add(l.oneBeatLost()))
 	}
-	r.Longest = max(r.Longest, x.Interval)
+	r.Longest = max(r.Longest, interval)
 	if !n.missed {
 		return
 	}
 	n.missed = false
-	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: x.Time, Name: n.name, Duration: x.Interval})
-	n.gap = n.gap.End(x.Time)
-	l.close(r, n, x.Time)
+	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: t, Name: n.name, Duration: interval})
+	n.gap = n.gap.End(t)
+	l.close(r, n, t)
 	if r.Kind == record.KindNode {
-		l.mergeIfShared(x.Time) // two that return together have one cause
+		l.mergeIfShared(t) // two that return together have one cause
 	}
 }
 
@@ -133,10 +151,7 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.hear(x.Node, x.Time)
 	l.records.History.NotLate(x.Node)
-	if n.missed {
-		// The heartbeat between had no known interval.
-		n.gap = n.gap.End(x.Time.Add(-x.Silence))
-	}
+	l.beatBefore(n, x.Time.Add(-x.Silence))
 	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
 	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
 	n.trigger = x.Loss.Trigger

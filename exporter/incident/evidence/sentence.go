@@ -53,6 +53,9 @@ func (e *Entry) nodeSentence() string {
 	case NodeWasUnknown:
 		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
 	case HeartbeatSeen:
+		if e.Duration == 0 {
+			return e.nodes() + ": heartbeat again"
+		}
 		return fmt.Sprintf("%s: heartbeat again, after %s", e.nodes(), d)
 	case HeartbeatsInTime:
 		return fmt.Sprintf("%s: the heartbeats of the last %s were in time: kubeflap's watch showed them late", e.nodes(), d)

@@ -137,7 +137,7 @@ func (r *Record) mainCause() cause.Cause {
 func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
-		n.LongestInterval = max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, s.now))
+		n.LongestInterval = r.longest(s.now, s.GracePeriod)
 	}
 	switch {
 	case r.OfNodes() && (v == verdict.GracePeriod || g.Unsafe() || v == verdict.Node && r.mainCause() == cause.NodeHeartbeatLost && !r.clockSetBack() && !r.upgraded()):
@@ -146,24 +146,6 @@ func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n i
 		n.Windows = r.windows()
 	}
 	return n
-}
-
-// unexplained is the longest interval by now that no reboot, announcement, upgrade or clock explains. Of all of them it is longest.
-func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
-	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
-		return longest
-	}
-	longest = 0
-	for _, s := range r.Silences {
-		ended := s.Ended
-		if ended.IsZero() {
-			ended = now
-		}
-		if !s.Explained() {
-			longest = max(longest, ended.Sub(s.Began))
-		}
-	}
-	return longest
 }
 
 // remedy is what to do by the verdict, with the numbers of this cluster.

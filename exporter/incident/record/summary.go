@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (r *Record) happenedToNodes(x *incident.Incident) string {
 		s += " together"
 	}
 	if longest := x.Numbers.LongestInterval; longest > 0 {
-		s += ", for up to " + phrase.Duration(longest) + graceText(x)
+		s += ", for " + cmp.Or(r.atLeast(longest), "up to ") + phrase.Duration(longest) + graceText(x)
 	}
 	return s + r.turnedText(x)
 }
@@ -96,7 +97,7 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	case x.Cause == cause.NodeNotReady:
 		return "the kubelet of " + node + " reported itself not ready" + phrase.Times(x.Turned)
 	case x.Numbers.LongestInterval > 0:
-		return node + " sent no heartbeat for " + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
+		return node + " sent no heartbeat for " + r.atLeast(x.Numbers.LongestInterval) + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
 	}
 	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }

@@ -1,0 +1,54 @@
+package record
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// longest is the longest time between two heartbeats by now; 0 if kubeflap could not see it. The heartbeat that ends a silence may have no known interval:
+// then the silence tells.
+func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration {
+	known, unknown := max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, now)), time.Duration(0)
+	for _, s := range r.Silences {
+		switch length := s.Lasted(now); {
+		case measured(s):
+			known = max(known, length)
+		case !s.EndedBlind || s.Blind:
+			unknown = max(unknown, length)
+		}
+	}
+	if known <= gracePeriod && known < unknown {
+		return 0
+	}
+	return known
+}
+
+// measured reports whether kubeflap saw when a silence began and ended.
+func measured(s *verdict.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
+
+// atLeast is "at least " if a silence may have been longer than the longest interval: kubeflap did not see it end.
+func (r *Record) atLeast(longest time.Duration) string {
+	if slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool {
+		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > longest
+	}) {
+		return "at least "
+	}
+	return ""
+}
+
+// unexplained is the longest interval by now that no reboot, announcement, upgrade or clock explains. Of all of them it is longest.
+func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
+	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
+		return longest
+	}
+	longest = 0
+	for _, s := range r.Silences {
+		if !s.Explained() && measured(s) {
+			longest = max(longest, s.Lasted(now))
+		}
+	}
+	return longest
+}
