@@ -84,7 +84,7 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 		l.logger.Info("incident: "+x.Summary, about...)
 		return
 	case incident.Merged:
-		l.logger.Info("incident is part of another", append(about, "into", n.Into)...)
+		l.logger.Info("incident was merged into another", append(about, "into", n.Into)...)
 		return
 	case incident.Dropped:
 		message = "incident is ongoing but no longer followed: newer ones take its place (--incidents.size)"

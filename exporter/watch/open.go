@@ -249,6 +249,6 @@ func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
 	if _, err := f.resource.CurrentVersion(ctx); err != nil {
-		f.log.Debug("the watch is quiet, and the server did not answer a list", "err", err)
+		f.log.Debug("the watch delivers nothing, and a list failed", "err", err)
 	}
 }

@@ -54,7 +54,7 @@ func (s *serverVersion) read(ctx context.Context) {
 	version, err := s.client.Version(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("the API server does not tell its version", "err", err)
+			s.log.Warn("cannot read the version of the API server", "err", err)
 		}
 		return
 	}

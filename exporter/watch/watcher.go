@@ -99,7 +99,7 @@ func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
 	for ctx.Err() == nil {
 		if access.Refused() || access.Absent() && listed.IsZero() {
 			w.sink(event.Event{Seen: time.Now(), Kind: access.Kind, Type: event.Unavailable, Reason: access.Reason()})
-			w.log.Warn("cannot watch "+access.Kind.String()+", trying each minute", "cause", access.Explain(), "lost", access.Lost)
+			w.log.Warn("cannot watch "+access.Kind.String()+", retrying every minute", "cause", access.Explain(), "lost", access.Lost)
 			if !untilGranted(ctx, access.Resource) {
 				return
 			}
