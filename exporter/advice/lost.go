@@ -18,8 +18,8 @@ type LostNodes struct {
 	Count, Known int
 	// NotMarked: the node controller left them Ready. ClockSetBack: their clocks were set back. Upgraded: their kubelets were replaced meanwhile.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away: some have not recovered.
-	Away bool
+	// Away: some have not recovered. EndUnseen: kubeflap did not see when their heartbeats came back.
+	Away, EndUnseen bool
 	// Longest is the longest heartbeat interval that nothing explains, 0 if it is not known.
 	Longest time.Duration
 	Grace   GracePeriod
@@ -98,6 +98,8 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 		return "", false
 	case n.Away:
 		return fmt.Sprintf(" Whether a grace period longer than %s would have helped shows when the node is back.", phrase.Duration(g.Period)), false
+	case n.EndUnseen:
+		return fmt.Sprintf(" Whether a grace period longer than %s would have helped is not known: kubeflap did not see when the heartbeats came back.", phrase.Duration(g.Period)), false
 	case 2*n.Longest <= g.Period:
 		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period)), false
 	}

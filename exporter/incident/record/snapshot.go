@@ -154,7 +154,8 @@ func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) st
 		return advice.LostNodes{
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), Known: r.KnownNodes,
 			NotMarked: r.NotMarked > 0, ClockSetBack: r.clockSetBack(), Upgraded: r.upgraded(),
-			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command,
+			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, EndUnseen: r.atLeast(x.Numbers.LongestInterval) != "",
+			Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command,
 		}.Remedy()
 	}
 	a := r.affected()
