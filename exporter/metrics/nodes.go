@@ -37,7 +37,7 @@ func newNodeMetrics() *nodeMetrics {
 		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
 			"Longest time between heartbeats of the node in the last 10 minutes, including the time since the last one.", whileLeasesKnown, "node"),
 		heartbeats: counter("kubeflap_node_heartbeats_total",
-			"Heartbeats of the node, as the node controller counts them.", perNode, "node"),
+			"Heartbeats of the node, counted as the node controller does.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
 			"Times no heartbeat of the node arrived for more than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
@@ -62,7 +62,7 @@ func newNodeMetrics() *nodeMetrics {
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node has been silent for longer than the grace period and 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
+		"1 while the node has been silent for more than the grace period plus 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period, as on the page, in alerts and in advise. Absent if the current one is right, or if nobody can set it.", "while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",

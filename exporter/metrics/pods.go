@@ -21,7 +21,7 @@ func newPodMetrics() *podMetrics {
 		unready: counter("kubeflap_pods_unready_total",
 			"Times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
-			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the loss before it.",
+			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the preceding loss.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
 		stale: histogram("kubeflap_pod_stale_ready_seconds",
 			"Time from an image change in place, or from the end of a container, until the pod's Ready was no longer True.", always),

@@ -29,7 +29,7 @@ type Node struct {
 	ClockKnown  bool
 	// Departing is what announced that the node will leave; empty if nothing did.
 	Departing departure.Reason
-	// Overdue: the node is silent for longer than the grace period and 15 s and still Ready, while the API server answers.
+	// Overdue: the node is silent for more than the grace period plus 15 s and still Ready, while the API server answers.
 	Overdue bool
 	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
 	MarkedInTime uint64
