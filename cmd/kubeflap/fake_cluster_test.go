@@ -30,10 +30,12 @@ type fakeCluster struct {
 	nodes    []*fakeNode
 	services []*fakeService
 	// others are objects that no component of the story acts on.
-	others   []event.Object
-	watches  [event.NumKinds]fakeWatch
-	manager  fakeManager
-	stalls   []span
+	others  []event.Object
+	watches [event.NumKinds]fakeWatch
+	manager fakeManager
+	stalls  []span
+	// from is the second at which kubeflap starts.
+	from     float64
 	watching bool
 	// noReads is why kubeflap cannot read Leases directly, empty if it can.
 	noReads event.Reason
@@ -273,18 +275,33 @@ func metaOf(kind, namespace, name string) event.Meta {
 	return event.Meta{UID: event.ParseUID(kind + "/" + namespace + "/" + name), Namespace: namespace, Name: name}
 }
 
-// start begins the story: its components act, and kubeflap lists what there is.
+// watchedFrom lets kubeflap start at a second.
+func (s *fakeCluster) watchedFrom(second float64) *fakeCluster {
+	s.from = second
+	return s
+}
+
+// start begins the story: its components act, and kubeflap lists what there is when it starts.
 func (s *fakeCluster) start() {
-	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: s.version}})
 	for _, n := range s.nodes {
 		s.join(n)
 	}
+	s.in(seconds(2.3), s.monitor)
+	s.manager.run(s)
+	if s.from == 0 {
+		s.watch()
+		return
+	}
+	s.at(s.from, s.watch)
+}
+
+// watch lets kubeflap start: it lists what there is.
+func (s *fakeCluster) watch() {
+	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: s.version}})
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
 		s.list(k)
 	}
 	s.watching = true
-	s.in(seconds(2.3), s.monitor)
-	s.manager.run(s)
 }
 
 // runUntil lets happen what happens until a second.

@@ -76,6 +76,9 @@ func (c *Collector) catalogue() Catalogue {
 func (c *Collector) Observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.HeartbeatSeen:
+		if x.Unwatched {
+			return
+		}
 		c.nodes.intervals.WithLabelValues().Observe(x.Interval.Seconds())
 	case transition.NodeReadyChanged:
 		if x.Complete && x.From != event.StatusTrue {

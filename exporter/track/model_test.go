@@ -42,6 +42,8 @@ type naive struct {
 	lit []span
 	// shown is when the watch of Leases showed one.
 	shown []time.Time
+	// leased is when the first list of Leases was complete.
+	leased time.Time
 }
 
 type objects map[event.UID]event.Object
@@ -471,6 +473,8 @@ type pulse struct {
 	// beats are all since the node is there, the first may be a guess.
 	beats   []time.Time
 	guessed bool
+	// told is the first of beats by the node's own clock.
+	told time.Time
 	// saved is the renewTime that the node controller holds.
 	saved     *time.Time
 	intervals []interval
@@ -550,16 +554,20 @@ func (m *naive) newPulse(n *event.Node, h how) {
 		told = append(told, l.Renew)
 	}
 	m.guess(p, told...)
+	if h != byFirstList && len(p.beats) > 0 && p.beats[0].Equal(m.now) {
+		p.told = time.Time{} // that is kubeflap's clock
+	}
 }
 
 // guess takes the latest of the times that the node tells of, which are never later than now.
 func (m *naive) guess(p *pulse, told ...time.Time) {
-	for _, t := range told {
+	for _, byNode := range told {
+		t := byNode
 		if t.After(m.now) {
 			t = m.now
 		}
 		if len(p.beats) == 0 || t.After(p.beats[0]) {
-			p.beats, p.guessed = []time.Time{t}, true
+			p.beats, p.guessed, p.told = []time.Time{t}, true, byNode
 		}
 	}
 }
@@ -569,7 +577,7 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 	was, is := statusOf(old), statusOf(n)
 	if is.Reason != "NodeStatusNeverUpdated" && !was.Heartbeat.Equal(is.Heartbeat) {
 		m.takeLease(p, n.Name)
-		m.beat(p)
+		m.beat(p, is.Heartbeat)
 	}
 	switch {
 	case was.Status != is.Status:
@@ -613,16 +621,46 @@ func (m *naive) leasesChanged(before, after objects, h how) {
 			m.guess(p, l.Renew)
 		case p.saved == nil || p.saved.Before(l.Renew):
 			p.saved = &l.Renew
-			m.beat(p)
+			m.beat(p, l.Renew)
 		}
 	}
 }
 
-func (m *naive) beat(p *pulse) {
-	if last := len(p.beats) - 1; last >= 0 && !(last == 0 && p.guessed) && m.sees(p.beats[last]) {
+func (m *naive) beat(p *pulse, byNode time.Time) {
+	p.beats = append(p.beats, m.now)
+	last := len(p.beats) - 2
+	switch {
+	case last == 0 && p.guessed && m.sees(m.now) && m.lost(p):
+		length := m.now.Sub(p.beats[0])
+		if !p.told.IsZero() {
+			length = max(byNode.Sub(p.told), m.now.Sub(latest(m.watched(p), m.lit[len(m.lit)-1].start)))
+		}
+		p.intervals = append(p.intervals, interval{m.now, length})
+	case last >= 0 && !(last == 0 && p.guessed) && m.sees(p.beats[last]):
 		p.intervals = append(p.intervals, interval{m.now, m.now.Sub(p.beats[last])})
 	}
-	p.beats = append(p.beats, m.now)
+}
+
+// doubtful reports whether only the clock of a Ready node says that it was lost when kubeflap started.
+func (m *naive) doubtful(n *event.Node, p *pulse) bool {
+	unseen := len(p.beats) == 1 && p.guessed && !latest(p.beats[0], m.lit[len(m.lit)-1].start).Add(modelGrace).After(m.watched(p))
+	return unseen && statusOf(n).Status == event.StatusTrue && m.now.Sub(m.watched(p)) <= 11500*time.Millisecond
+}
+
+// watched is when heartbeats could be seen first.
+func (m *naive) watched(p *pulse) time.Time { return latest(p.began, m.leased) }
+
+// lost reports whether the first interval missed the grace period: as kubeflap has seen, or before it started.
+func (m *naive) lost(p *pulse) bool {
+	if m.late(p, modelGrace) > 0 {
+		return true
+	}
+	first := m.lit[0].end
+	if first.IsZero() {
+		first = m.now
+	}
+	silent := first.Sub(m.watched(p)) > 11500*time.Millisecond
+	return !p.beats[0].Add(modelGrace).After(m.watched(p)) && (silent || len(p.found) > 0)
 }
 
 // sees reports whether an interval from a heartbeat until now is one that was measured:
@@ -641,6 +679,7 @@ func (m *naive) lights(e event.Event) {
 	last := len(m.lit) - 1
 	switch {
 	case last < 0:
+		m.leased = m.now
 		m.lit = []span{{}} // from the beginning of time, as the first list tells of it
 	case e.Type == event.Down && m.lit[last].end.IsZero():
 		m.lit[last].end = m.now
@@ -715,7 +754,7 @@ func (m *naive) readNodes() []nodes.Node {
 		t, p := m.nodes[id], m.pulses[n.Name]
 		v := nodes.Node{
 			Name: n.Name, Created: t.created, Ready: statusOf(n).Status, Unready: t.unready,
-			HeartbeatKnown: len(p.beats) > 0, LongestInterval: m.longest(p), Heartbeats: uint64(len(p.beats)),
+			HeartbeatKnown: len(p.beats) > 0 && !m.doubtful(n, p), LongestInterval: m.longest(p), Heartbeats: uint64(len(p.beats)),
 			LateHeartbeats: m.late(p, modelGrace/2), MissedHeartbeats: m.late(p, modelGrace),
 			TurnedReady: t.turned[event.StatusTrue], TurnedNotReady: t.turned[event.StatusFalse], TurnedUnknown: t.turned[event.StatusUnknown],
 		}

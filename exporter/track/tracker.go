@@ -145,6 +145,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 		}
 		t.endpoints.CompareAll(e.Seen)
 		t.watchWorks(e)
+		t.nodes.Listed(e.Seen)
 		t.endpoints.ChooseSource()
 	case event.Up:
 		t.watchWorks(e)
@@ -163,6 +164,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 		if e.Kind == event.KindLease {
 			t.nodes.LeasesChanged(e.Seen)
 		}
+		t.nodes.Listed(e.Seen)
 		t.endpoints.ChooseSource()
 	}
 }

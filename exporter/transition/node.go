@@ -13,6 +13,8 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the heartbeat before.
 	Interval time.Duration
+	// Unwatched: the interval had begun when kubeflap started to watch the node. It is by the node's own clock, and no measurement.
+	Unwatched bool
 }
 
 // Fields are the names for a structured log line.
@@ -30,6 +32,8 @@ type HeartbeatLate struct {
 	Silence time.Duration
 	// Announced is what announced the departure of the node before its next heartbeat was due; empty if nothing did.
 	Announced string
+	// Unwatched: that was so before kubeflap watched, by the node's own clock. It is not counted.
+	Unwatched bool
 }
 
 // Fields are the names for a structured log line.
@@ -74,6 +78,11 @@ type NodeLoss struct {
 	Unseen bool
 	// Labels say what the node shares with others; nil if they are not known.
 	Labels []NodeLabel
+	// Found: the node was lost before kubeflap watched it. Then Perhaps is what may have announced its departure, before the loss or after it, and
+	// Returned is how many other nodes had turned Ready soon after it fell silent.
+	Found    bool
+	Perhaps  string
+	Returned int
 }
 
 // NodeLabel is a label, and how many nodes have it.
@@ -90,6 +99,35 @@ func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
+}
+
+// NodeFoundLost means that the node was lost before kubeflap watched it: the first list shows it Unknown, or with a Lease that was not renewed for the whole
+// grace period, nor for one more interval since. Nothing of that is counted.
+type NodeFoundLost struct {
+	At
+	Node string
+	// Silence is the time since the last heartbeat, whose time is by the node's own clock; 0 if it is not known.
+	Silence time.Duration
+	// Unknown: the node controller had set Ready to Unknown, at Marked by its own clock; zero if that is not known.
+	Unknown bool
+	Marked  time.Time
+	// InDoubt: the last heartbeat is too young for that mark. The node is back, or the mark was an error, or the clocks differ.
+	InDoubt bool
+	Loss    NodeLoss
+}
+
+// Fields are the names for a structured log line.
+func (x NodeFoundLost) Fields() Fields { return Fields{Node: x.Node} }
+
+func (x NodeFoundLost) String() string {
+	s := fmt.Sprintf("node %s: lost before kubeflap started", x.Node)
+	if x.Unknown {
+		s = fmt.Sprintf("node %s: Unknown before kubeflap started", x.Node)
+	}
+	if x.Silence > 0 {
+		s += fmt.Sprintf(", last heartbeat %s ago by the clock of the node", round(x.Silence))
+	}
+	return s
 }
 
 // ClockSetBack means that the node's clock was set back. Its renewals do not count until they pass the newest one before.
@@ -260,7 +298,7 @@ func (m Machine) String() string {
 	}[m]
 }
 
-// GracePeriodKnown means that kubeflap learned something that decides about the node monitor grace period.
+// GracePeriodKnown means that kubeflap learned something that decides about the node monitor grace period, or how many nodes there are.
 type GracePeriodKnown struct {
 	At
 	// Period is the one in force, 0 while it is not known. Default is that of the Kubernetes version.
@@ -269,6 +307,8 @@ type GracePeriodKnown struct {
 	Interval time.Duration
 	// Managed: the cloud runs the control plane, so nobody can set the grace period.
 	Managed bool
+	// Nodes is how many nodes there are; 0 before the first list is complete.
+	Nodes int
 }
 
 // Fields are the names for a structured log line.

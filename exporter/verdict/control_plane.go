@@ -102,6 +102,9 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 
 // leaderText says how the leading kube-controller-manager fared meanwhile.
 func (f *NodeLoss) leaderText() string {
+	if f.found() > 0 {
+		return "; what its leader did is not known, as " + notWatched
+	}
 	from, to := f.span()
 	c := &f.ControlPlane
 	for _, s := range c.stops {
@@ -154,6 +157,8 @@ func (f *NodeLoss) pathText() string {
 	known := f.ControlPlane.AsOf
 	text := ""
 	switch n := known.APIServers; {
+	case f.found() == len(f.Silences):
+		text = "; which component is not known, as " + notWatched
 	case len(names) > 0 && len(names) < n:
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
 			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))

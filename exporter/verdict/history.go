@@ -53,14 +53,22 @@ func (h *History) Begin(t time.Time) {
 	}
 }
 
-// Add adds a silence.
+// Add adds a silence. It is the newest one, except for those that began before kubeflap watched.
 func (h *History) Add(s *Silence) {
-	h.silences = append(h.silences, s)
-	old := s.Began.Add(-remembered)
+	at := len(h.silences)
+	for at > 0 && h.silences[at-1].Began.After(s.Began) {
+		at--
+	}
+	h.silences = slices.Insert(h.silences, at, s)
+	old := h.silences[len(h.silences)-1].Began.Add(-remembered)
 	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
-	keep = max(keep, len(h.silences)-maxRemembered)
-	h.silences = slices.Delete(h.silences, 0, keep)
+	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.lasts() }) // they may have one cause with others that are found
+	h.silences = slices.Delete(h.silences, len(older), keep)
+	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
 }
+
+// lasts reports whether no heartbeat has ended it, and the Node is still there.
+func (s *Silence) lasts() bool { return s.Ended.IsZero() && !s.isDeleted() }
 
 // Remove takes back a silence that was none.
 func (h *History) Remove(s *Silence) {
@@ -113,12 +121,26 @@ func (h *History) After(t time.Time) (all []*Silence) {
 	return all
 }
 
+// AfterOrLasting are the unexplained silences that began after t, or last.
+func (h *History) AfterOrLasting(t time.Time) []*Silence {
+	all := h.After(t)
+	for _, s := range h.silences {
+		if s.Began.After(t) {
+			break
+		}
+		if s.lasts() && !s.Explained() {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // Rate is how often nodes fell silent one by one, of a cluster with so many nodes. Silences of the last hour are the ones in question,
-// so they do not count.
+// so they do not count, and neither do those from before the observation.
 func (h *History) Rate(t time.Time, nodes int) chance.Rate {
 	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {
-		if !s.Explained() && t.Sub(s.Began) > time.Hour {
+		if !s.Found.Is && !s.Explained() && t.Sub(s.Began) > time.Hour {
 			r.Silences++
 		}
 	}

@@ -21,11 +21,8 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
 		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: another version reported after the silence"
 	}
-	if n := f.blind(); n > 0 && n == len(f.Silences) {
-		return Unknown, blindText
-	}
-	if f.beganBlind() {
-		return Unknown, beganBlindText
+	if why := f.unclear(); why != "" {
+		return Unknown, why
 	}
 	if len(f.Silences) == 0 {
 		return Yes, "its kubelet reported not ready, or restarted"
@@ -40,6 +37,9 @@ func oneNode(f *NodeLoss) (Answer, string) {
 			}
 			return Unknown, "several nodes fell silent together, which can be chance"
 		}
+	}
+	if why := f.maybeShared(); why != "" {
+		return Unknown, why
 	}
 	if late := f.lateToo(); len(late) > 0 {
 		return Unknown, phrase.Some(late) + " became late with it"
@@ -60,7 +60,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	case others <= 0:
 		return Yes, "no other node shows more, and nothing speaks against the API server"
 	}
-	return Yes, fmt.Sprintf("the other %s sent their heartbeats in time", phrase.Count(others, "node", "nodes")) + deletedText(f)
+	return Yes, f.othersSent(others) + deletedText(f)
 }
 
 // goneWithin is how soon after its last heartbeat a Node is deleted whose machine was reclaimed. The cloud controller manager deletes Nodes without
@@ -86,6 +86,17 @@ func deletedText(f *NodeLoss) string {
 		}
 	}
 	return ""
+}
+
+// unclear says why it is not known whether nodes were silent, or since when; empty if it is.
+func (f *NodeLoss) unclear() string {
+	switch n := f.blind(); {
+	case n > 0 && n == len(f.Silences):
+		return f.blindText()
+	case f.beganBlind():
+		return beganBlindText
+	}
+	return f.perhaps()
 }
 
 // clockText says that the clocks of nodes were set back.

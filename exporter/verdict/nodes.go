@@ -49,11 +49,27 @@ type Silence struct {
 	Labels []transition.NodeLabel
 	// Judgement is what was decided about it; nil while nothing is.
 	Judgement *Judgement
+	// Found is what the first lists have shown, if the silence began before kubeflap watched. Then Began is by the node's own clock.
+	Found Found
+}
+
+// Found is what the first lists have shown of a silence. The zero value is a silence whose beginning kubeflap saw.
+type Found struct {
+	// Is: the silence began before kubeflap watched.
+	Is bool
+	// InDoubt: the last heartbeat is too young for the mark. The node was back, or the mark was an error, or the clocks differ.
+	InDoubt bool
+	// Marked is when the node controller had set Ready to Unknown, by its clock; zero if it had not.
+	Marked time.Time
+	// Perhaps is what may have announced the departure of the node, before the silence or after it began; empty if nothing did.
+	Perhaps string
+	// Returned is how many other nodes had turned Ready soon after it began.
+	Returned int
 }
 
 // NodeLoss are the facts of an incident of nodes.
 type NodeLoss struct {
-	// Silences are those of the incident, by Began. Others are the unexplained silences of all nodes in the hour before, these included.
+	// Silences are those of the incident, by Began. Others are the unexplained silences of all nodes that began in the hour before, or last, these included.
 	Silences, Others []*Silence
 	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
 	Late []*Silence
@@ -120,6 +136,10 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
+	if d.Verdict == Undecided && f.perhaps() != "" {
+		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
+		return d
+	}
 	if d.Verdict == Undecided && f.unseen() > 0 {
 		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; kubeflap needs get, list and watch on them"
 		return d
@@ -144,9 +164,16 @@ func Withdrawn(because string) (d Decision) {
 }
 
 // blind is how many silences contain time in which kubeflap's own watch was broken. blindText says what that means.
-func (f *NodeLoss) blind() int { return f.each(func(s *Silence) bool { return s.Blind }) }
+func (f *NodeLoss) blind() int {
+	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
+}
 
-const blindText = "kubeflap's own watch was broken meanwhile: that proves nothing"
+func (f *NodeLoss) blindText() string {
+	if f.each(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
+		return "the last heartbeat is too young for the mark of the node controller: the node was back, the mark was an error, or the clocks differ; " + notWatched
+	}
+	return "kubeflap's own watch was broken meanwhile: that proves nothing"
+}
 
 // unseen is how many silences could not be seen. unseenText says why.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }

@@ -6,7 +6,9 @@ import (
 
 func planned(f *NodeLoss) (Answer, string) {
 	n := f.each(func(s *Silence) bool { return s.Announced != "" })
-	switch {
+	switch why := f.perhaps(); {
+	case why != "":
+		return Unknown, why
 	case n == 0:
 		return No, "nothing announced the departure of " + nodesText(f.Silences)
 	case n < len(f.Silences):

@@ -67,11 +67,11 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	if holds == Yes {
 		return holds, func() string { return because() + f.othersText() + f.pathText() }
 	}
-	if n := f.blind(); n > 0 && n == len(f.Silences) {
-		return Unknown, says(blindText)
+	if why := f.unclear(); why != "" {
+		return Unknown, says(why)
 	}
-	if f.beganBlind() {
-		return Unknown, says(beganBlindText)
+	if why := f.maybeShared(); why != "" {
+		return Unknown, says(why)
 	}
 	if inTurn, why := inTurn(f); inTurn == Yes {
 		return inTurn, func() string { return why + f.pathText() }

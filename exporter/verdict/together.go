@@ -88,7 +88,7 @@ func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 // cause, or may still turn out to have one.
 func (f *NodeLoss) alone() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
-		return !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
+		return !f.inLastHour(s) || !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
 	})
 	for rest = byBegan(rest); len(rest) > 0; {
 		end := 1 // no group goes beyond a gap of more than an interval
@@ -124,7 +124,7 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 // disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
 // of those that could not be seen it is not known, and an upgrade of the kubelet is no disturbance.
 func (f *NodeLoss) disturbed(s *Silence) bool {
-	return !s.Unseen && !s.Blind && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
+	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
 // beganBlind reports whether the nodes of the incident and others fell silent while kubeflap's own watch was broken: together or not is not known.

@@ -64,26 +64,6 @@ func (l *Log) observe(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.HeartbeatSeen:
 		l.nodes.heartbeatSeen(x)
-	case transition.GracePeriodKnown:
-		l.records.Learn(x)
-	case transition.HeartbeatLate:
-		l.nodes.heartbeatLate(x)
-	case transition.ClockSetBack:
-		l.nodes.clockSetBack(x)
-	case transition.HeartbeatsWereInTime:
-		l.nodes.wereInTime(x)
-	case transition.HeartbeatMissed:
-		l.nodes.heartbeatMissed(x)
-	case transition.NodeReadyChanged:
-		if x.To == event.StatusTrue {
-			l.nodes.turnedReady(x)
-		} else {
-			l.nodes.turnedNotReady(x)
-		}
-	case transition.NodeReadyMissed:
-		l.nodes.readyMissed(x)
-	case transition.NodeNotMarked:
-		l.nodes.notMarked(x)
 	case transition.PodReadyChanged:
 		l.pods.readyChanged(x)
 	case transition.PodEvicted:
@@ -102,15 +82,38 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.WatchWorks:
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
-		l.observeMachine(x)
+		l.observeNode(x)
 		l.observeControlPlane(x)
 		l.observeService(x)
 	}
 }
 
-// observeMachine takes in what happened to a machine, or to its kubelet.
-func (l *Log) observeMachine(x transition.Transition) {
+// observeNode takes in what happened to a node.
+func (l *Log) observeNode(x transition.Transition) {
 	switch x := x.(type) {
+	case transition.GracePeriodKnown:
+		l.records.Learn(x)
+		l.nodes.known = x.Nodes
+	case transition.HeartbeatLate:
+		l.nodes.heartbeatLate(x)
+	case transition.ClockSetBack:
+		l.nodes.clockSetBack(x)
+	case transition.HeartbeatsWereInTime:
+		l.nodes.wereInTime(x)
+	case transition.NodeFoundLost:
+		l.nodes.foundLost(x)
+	case transition.HeartbeatMissed:
+		l.nodes.heartbeatMissed(x)
+	case transition.NodeReadyChanged:
+		if x.To == event.StatusTrue {
+			l.nodes.turnedReady(x)
+		} else {
+			l.nodes.turnedNotReady(x)
+		}
+	case transition.NodeReadyMissed:
+		l.nodes.readyMissed(x)
+	case transition.NodeNotMarked:
+		l.nodes.notMarked(x)
 	case transition.NodeRebooted:
 		l.nodes.rebooted(x)
 	case transition.KubeletUpgraded:

@@ -25,6 +25,8 @@ type nodes struct {
 	records *record.Store
 	// heard has each node of the cluster and the time of its last transition, zero if only its pods were seen.
 	heard map[string]time.Time
+	// known is how many Nodes there are, 0 if kubeflap sees none.
+	known int
 	// troubled are the nodes that had other transitions than heartbeats lately.
 	troubled map[string]*node
 	// losses are the nodes that were lost lately, in order.
@@ -59,6 +61,14 @@ type node struct {
 	timer  timer.Timer
 }
 
+// count is how many nodes the cluster has. Where kubeflap may not see Nodes, those that it heard of count.
+func (l *nodes) count() int {
+	if l.known > 0 {
+		return l.known
+	}
+	return len(l.heard)
+}
+
 // oneBeatLost is an interval in which at most one heartbeat was lost.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
@@ -91,57 +101,24 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	n := l.troubled[x.Node]
 	if n == nil {
 		if l.records.IsLate(x.Interval) {
-			l.records.Returned(x.Node, x.Time, x.Interval, len(l.heard))
+			l.records.Returned(x.Node, x.Time, x.Interval, l.count())
 		}
 		return
 	}
-	l.beatBefore(n, x.Time.Add(-x.Interval))
+	if x.Unwatched {
+		n.foundSince(x.Time.Add(-x.Interval))
+	} else {
+		l.beatBefore(n, x.Time.Add(-x.Interval))
+	}
 	l.beat(n, x.Time, x.Interval)
-}
-
-// beatBefore takes in the heartbeat with which an interval began. The interval before may not have been known: then it ends a silence only now.
-func (l *nodes) beatBefore(n *node, t time.Time) {
-	switch s := n.silence; {
-	case !n.missed || !t.After(n.gapFrom):
-		n.endSilence(t)
-	case s != nil && s.EndedBlind:
-		l.beat(n, t, 0) // there may have been others while the watch was broken
-	default:
-		l.beat(n, t, t.Sub(n.gapFrom))
-	}
-}
-
-// beat takes in a heartbeat, and the interval that it ends, 0 if that is not known.
-func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
-	n.endSilence(t)
-	if l.records.IsLate(interval) {
-		l.records.Returned(n.name, t, interval, len(l.heard))
-	}
-	r := n.current(t)
-	if r == nil {
-		n.missed = false
-		return
-	}
-	if n.missed && r.Kind == record.KindGracePeriod && interval > l.oneBeatLost() {
-		r = l.outgrow(n, n.gapFrom.Add(l.oneBeatLost()))
-	}
-	r.Longest = max(r.Longest, interval)
-	if !n.missed {
-		return
-	}
-	n.missed = false
-	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: t, Name: n.name, Duration: interval})
-	n.gap = n.gap.End(t)
-	l.close(r, n, t)
-	if r.Kind == record.KindNode {
-		l.mergeIfShared(t) // two that return together have one cause
-	}
 }
 
 func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	n := l.hear(x.Node, x.Time)
 	l.records.GracePeriod = 2 * x.Silence
-	n.late = x.Time
+	if !x.Unwatched {
+		n.late = x.Time
+	}
 	l.records.BecameLate(x.Node, x.Time, x.Announced)
 	if x.Announced == "" {
 		l.records.History.Late(x.Node, x.Time.Add(-x.Silence))
@@ -225,7 +202,11 @@ func (l *nodes) turnedReady(x transition.NodeReadyChanged) {
 	if !was || r == nil {
 		return
 	}
-	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeReady, Time: x.Time, Name: n.name, Duration: x.Lasted})
+	lasted := x.Lasted
+	if s := n.silence; s != nil && !s.Found.Marked.IsZero() && !x.Complete {
+		lasted = max(lasted, x.Time.Sub(s.Found.Marked))
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.NodeReady, Time: x.Time, Name: n.name, Duration: lasted})
 	n.unready = n.unready.End(x.Time)
 	l.close(r, n, x.Time)
 }

@@ -38,7 +38,9 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	}
 	r := l.follow(n, t, x, gap)
 	l.noteLoss(n, t)
+	near := t
 	if n.silence != nil {
+		near = n.silence.Began
 		r.AddSilence(n.silence)
 		if x.GracePeriod > 0 {
 			l.records.ControlPlane.AsOf = x.ControlPlane
@@ -49,7 +51,7 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 		}
 	}
 	if r.Kind == record.KindNode {
-		l.mergeIfShared(t)
+		l.mergeIfShared(t, near)
 		l.mergeClocks(t)
 		r = r.Root()
 	}
@@ -77,14 +79,14 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 		x.Trigger = triggerOfMany(x.Renewed)
 	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.Clocks(), t) != nil && l.lostLately(t):
 		s = record.Clocks()
-	case gap > 0:
+	case gap > 0 && !x.Found:
 		if near, ok := l.controlPlaneOf(n, t); ok {
 			s = near
 		}
 	}
 	n.record = l.records.Begin(s, t, x.Trigger)
 	n.record.AddNode(n.name)
-	n.record.KnownNodes = max(n.record.KnownNodes, len(l.heard))
+	n.record.KnownNodes = max(n.record.KnownNodes, l.count())
 	return n.record
 }
 
@@ -132,10 +134,12 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 }
 
 // mergeIfShared makes one incident of the control plane out of those of single nodes, if
-// their silences have one cause: the nodes share etcd, the API server and the network to it.
-func (l *nodes) mergeIfShared(t time.Time) {
-	recent := l.records.History.After(t.Add(-l.records.LostTogether() - record.Quiet))
-	f := l.records.NodeLoss(recent, len(l.heard))
+// their silences have one cause: the nodes share etcd, the API server and the network to it. near is when one of these silences began.
+func (l *nodes) mergeIfShared(t, near time.Time) {
+	within := l.records.LostTogether() + record.Quiet
+	recent := l.records.History.After(near.Add(-within))
+	recent = slices.DeleteFunc(recent, func(s *verdict.Silence) bool { return s.Began.After(near.Add(within)) })
+	f := l.records.NodeLoss(recent, l.count())
 	if together := verdict.Together(f); len(together) > 0 {
 		s, _ := l.records.ControlPlaneNear(together[0].Began, t, l.records.LostTogether())
 		l.merge(together, s, t)
@@ -168,7 +172,7 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 		return
 	}
 	all := l.records.Begin(into, t, triggerOfMany(renewed))
-	all.KnownNodes = max(all.KnownNodes, len(l.heard))
+	all.KnownNodes = max(all.KnownNodes, l.count())
 	l.records.MergeNodes(some, all)
 }
 

@@ -16,6 +16,10 @@ type Kind uint8
 // The kinds, in the order of entries that have the same time: what follows from another stands behind it.
 const (
 	LastHeartbeat Kind = iota + 1
+	// HeartbeatBefore and UnknownBefore are the last heartbeat and the mark of a node that was lost before kubeflap watched. FoundLost: it was found so.
+	HeartbeatBefore
+	UnknownBefore
+	FoundLost
 	// ClockSetBack: heartbeats do not count because the node's clock was set back.
 	ClockSetBack
 	HeartbeatLate

@@ -34,6 +34,8 @@ func (e *Entry) nodeSentence() string {
 	switch e.Kind {
 	case LastHeartbeat:
 		return e.nodes() + ": last heartbeat"
+	case HeartbeatBefore, UnknownBefore, FoundLost:
+		return e.nodes() + ": " + e.before()
 	case ClockSetBack:
 		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they pass the last one before", e.nodes(), d)
 	case HeartbeatLate:
@@ -75,6 +77,17 @@ func (e *Entry) nodeSentence() string {
 		return e.nodes() + ": created again, with another bootID: the machine was rebooted, or another one has its name"
 	}
 	return ""
+}
+
+// before says what happened to nodes before kubeflap started.
+func (e *Entry) before() string {
+	switch e.Kind {
+	case HeartbeatBefore:
+		return "last heartbeat before kubeflap started, by the node's own clock"
+	case UnknownBefore:
+		return "the node controller had turned Ready to Unknown, by its own clock"
+	}
+	return "already lost when kubeflap started"
 }
 
 func (e *Entry) controlPlaneSentence() string {

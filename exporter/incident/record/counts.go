@@ -28,6 +28,8 @@ type counts struct {
 	AnnouncedBy string
 	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
 	Turned, TurnedUnknown int
+	// Found is how many nodes were lost before kubeflap watched, FoundUnknown how many of them were Unknown.
+	Found, FoundUnknown int
 	// Evicted is how many pods were evicted from nodes that were not Ready.
 	Evicted int
 	// NotMarked is how often the node controller left a silent node Ready.
@@ -137,6 +139,7 @@ func (c *counts) take(from *counts) {
 	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
 	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
 	c.NotMarked += from.NotMarked
+	c.Found, c.FoundUnknown = c.Found+from.Found, c.FoundUnknown+from.FoundUnknown
 	c.Evicted += from.Evicted
 	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
 	c.Longest = max(c.Longest, from.Longest)

@@ -11,7 +11,7 @@ import (
 // NodeLoss are the facts about some silences, as of now.
 func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
-		Silences: silences, Others: s.History.After(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
+		Silences: silences, Others: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
 		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Upgrades: &s.History.Upgrades,
 	}
 }

@@ -121,6 +121,13 @@ func (r *Record) Root() *Record {
 // Start is when the harm began.
 func (r *Record) Start() time.Time { return r.start }
 
+// BeganBy moves the start back: the harm had begun before it was found.
+func (r *Record) BeganBy(t time.Time) {
+	if t.Before(r.start) {
+		r.start = t
+	}
+}
+
 // Harmless reports whether nothing speaks for harm yet.
 func (r *Record) Harmless() bool { return r.harmless }
 

@@ -99,12 +99,19 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	case x.Numbers.LongestInterval > 0:
 		return node + " sent no heartbeat for " + r.atLeast(x.Numbers.LongestInterval) + phrase.Duration(x.Numbers.LongestInterval) + graceText(x) + r.turnedText(x)
 	}
+	if r.FoundUnknown > 0 {
+		return node + " was Unknown when kubeflap started"
+	}
 	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }
 
 // turnedText says what the node controller made of lost heartbeats.
 func (r *Record) turnedText(x *incident.Incident) string {
 	switch {
+	case r.FoundUnknown > 0 && r.TurnedUnknown == 0 && r.Kind == KindNode:
+		return " and was Unknown when kubeflap started"
+	case r.FoundUnknown > 0 && r.TurnedUnknown == 0:
+		return "; when kubeflap started, " + phrase.Count(r.FoundUnknown, "node was", "nodes were") + " Unknown"
 	case r.TurnedUnknown > 0:
 		return " and Ready turned Unknown " + phrase.Count(r.TurnedUnknown, "time", "times")
 	case x.State == incident.StateRunning:
@@ -165,6 +172,8 @@ func (r *Record) noLossText(x *incident.Incident) string {
 		return "clients that read Endpoints lost them"
 	case r.affected().Gone:
 		return "it has no such addresses now"
+	case r.Found > 0:
+		return "no Service lost a ready address since kubeflap started"
 	}
 	return "no Service lost a ready address"
 }

@@ -93,8 +93,19 @@ func (d *Departure) At(t time.Time) (reason Reason, name string) {
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
 // Announced says what had announced the departure of a node by t; empty if nothing had.
-func (d *Departure) Announced(t time.Time) string {
-	switch reason, name := d.At(t); reason {
+func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
+
+// Present says what would announce a departure if it was there in time, also a cordon of a node that was not well; empty if nothing would. The first list does
+// not show since when.
+func (d *Departure) Present() string {
+	if d.reason == "" && !d.cordoned.IsZero() {
+		return textOf(Cordon, "")
+	}
+	return textOf(d.reason, d.name)
+}
+
+func textOf(reason Reason, name string) string {
+	switch reason {
 	case Taint:
 		return "the taint " + name
 	case Deletion:

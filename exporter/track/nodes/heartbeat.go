@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/earlier"
+	"github.com/kubeflap/kubeflap/exporter/track/looks"
 	"github.com/kubeflap/kubeflap/exporter/track/reads"
 	"github.com/kubeflap/kubeflap/exporter/track/restart"
 	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
@@ -28,11 +30,15 @@ type heartbeats struct {
 	// measured is when heartbeats began to arrive when they happen. After a break
 	// the watch first delivers all events that it missed, at once.
 	measured time.Time
-	// marks are the times at which nodes are checked.
-	marks marks
+	// marks are the times at which nodes are checked, no later than their heartbeats would be late or missed. A new heartbeat moves that time, which is only
+	// noticed at the check: so a heartbeat costs nothing here.
+	marks looks.Queue[*node]
 	// reads are what direct reads of Leases have shown.
 	reads   reads.Reads
 	overdue overdue
+	// compared: it was found out which nodes were lost before kubeflap watched them. returns are when others had turned Ready.
+	compared bool
+	returns  earlier.Returns
 }
 
 func (x *heartbeats) resume(t time.Time) {
@@ -46,6 +52,9 @@ type heartbeat struct {
 	// was not seen, but taken from the node's clock in the first list.
 	last    time.Time
 	guessed bool
+	// told is the time by the node's clock from which last was taken; zero if it was not. believed: the node controller has found it silent since.
+	told     time.Time
+	believed bool
 	// earlier are the heartbeats before last, the newest first; zero if they are not known. They cover the minute for which the API
 	// server lets a write of the node controller wait.
 	earlier [7]time.Time
@@ -58,11 +67,9 @@ type heartbeat struct {
 	reported time.Time
 	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's.
 	renewed, renewalSeen time.Time
-	// duration is the Lease's leaseDurationSeconds. renewals and reports are how often Lease and status are written, by the node's clock; every is
-	// the interval that follows, 0 while the node does not exist.
-	duration          int32
-	renewals, reports rhythm.Rhythm
-	every             time.Duration
+	// rhythm is how often it sends heartbeats; every is the interval that follows, 0 while the node does not exist.
+	rhythm rhythm.Kubelet
+	every  time.Duration
 	// late and missed: the current interval has been counted as late, and as missed.
 	late, missed bool
 	// setBack: the clock of the node was set back since the last heartbeat.
@@ -71,8 +78,8 @@ type heartbeat struct {
 	catchUp *reads.CatchUp
 	// pending are the last heartbeats, as long as they do not count yet.
 	pending reads.Pending
-	// steady counts the last status reports that came as regularly as renewals, as long as Leases are absent.
-	steady int
+	// steady are its status reports, as long as Leases are absent.
+	steady rhythm.Steady
 	// overdue: the node controller should have set Ready to Unknown, and has not.
 	overdue bool
 	// look is when the node is checked next; zero if no mark of the current interval is left.
@@ -84,17 +91,24 @@ type heartbeat struct {
 	leads window.Window
 }
 
-// beat counts a heartbeat of t that is known since seen, and closes the interval that it ends.
-func (x *Nodes) beat(n *node, t, seen time.Time) {
+// beat counts a heartbeat of t that is known since seen, and closes the interval that it ends. byNode is its time by the node's clock, zero if that is not
+// known.
+func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.tellsAlone(n) {
 		x.report(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
-	if !h.last.IsZero() && !h.guessed && !h.last.Before(x.measured) && !x.blind() {
+	switch {
+	case h.last.IsZero() || x.blind():
+	case h.guessed && h.missed && x.watches.Live(x.source(), seen):
+		interval := max(earlier.Interval(h.last, t, h.told, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
+		h.intervals.Add(t, interval)
+		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval, Unwatched: true})
+	case !h.guessed && !h.last.Before(x.measured):
 		interval := t.Sub(h.last)
 		h.intervals.Add(t, interval)
 		if x.source() == event.KindNode {
-			h.noteSteadiness(interval)
+			h.steady.Learn(interval)
 		}
 		if n.ready == event.StatusTrue && n.since.Before(h.last) && x.grace.Outlived(interval) {
 			x.graceChanged()
@@ -106,23 +120,16 @@ func (x *Nodes) beat(n *node, t, seen time.Time) {
 	if h.guessed {
 		h.earlier[0] = time.Time{}
 	}
-	h.last, h.guessed = t, false
-	h.late, h.missed, h.overdue, h.setBack = false, false, false, false
+	h.last, h.guessed, h.told = t, false, time.Time{}
+	h.late, h.missed, h.overdue, h.setBack, h.believed = false, false, false, false, false
 	h.total++
 	x.await(n)
 }
 
-// guess takes a heartbeat of the first list from the node's clock, but not later than now. The result has the monotonic reading of
-// kubeflap's clock, so setting that clock does not move it.
-func (h *heartbeat) guess(t, seen time.Time) {
-	if t.IsZero() {
-		return
-	}
-	if t.After(seen) {
-		t = seen
-	}
-	if t = seen.Add(t.Sub(seen)); t.After(h.last) {
-		h.last, h.guessed = t, true
+// guess takes a heartbeat of the first list from the node's clock.
+func (h *heartbeat) guess(told, seen time.Time) {
+	if t := earlier.Told(told, seen); t.After(h.last) {
+		h.last, h.guessed, h.told = t, true, told
 	}
 }
 
@@ -148,8 +155,8 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	n.leaseGeneration = x.watches.Generation(e.Kind)
 	h := &n.heartbeat
 	n.hasLease, h.shown = true, l.Renew
-	if l.DurationSeconds != h.duration {
-		h.duration = l.DurationSeconds
+	if l.DurationSeconds != h.rhythm.Duration {
+		h.rhythm.Duration = l.DurationSeconds
 		x.noteInterval(n)
 	}
 	switch {
@@ -164,7 +171,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 		h.saved = l.Renew
 		h.catchUp = x.noteLateRenewal(n, e, l.Renew)
 		x.renew(n, made, e.Seen, l.Renew)
-		if !h.renewed.IsZero() && h.renewals.Learn(l.Renew.Sub(h.renewed)) {
+		if !h.renewed.IsZero() && h.rhythm.Renewals.Learn(l.Renew.Sub(h.renewed)) {
 			x.noteInterval(n)
 		}
 		n.noteRenewal(e, made, l.Renew)
@@ -186,7 +193,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
 	}
-	if n.heartbeat.reports.Learn(ready.Heartbeat.Sub(n.heartbeat.reported)) {
+	if n.heartbeat.rhythm.Reports.Learn(ready.Heartbeat.Sub(n.heartbeat.reported)) {
 		x.noteInterval(n)
 	}
 	n.heartbeat.reported = ready.Heartbeat
@@ -202,7 +209,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 		x.hold(n, reads.Held{Made: e.Seen, Seen: e.Seen, Report: true})
 		return
 	}
-	x.beat(n, e.Seen, e.Seen)
+	x.beat(n, e.Seen, e.Seen, ready.Heartbeat)
 	n.kubelet.Note()
 }
 
@@ -214,7 +221,7 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 		if !h.renewalSeen.IsZero() {
 			bySeen = made.Sub(h.renewalSeen)
 		}
-		if restart.IsEarly(h.interval(), renewed.Sub(h.renewed), bySeen) {
+		if restart.IsEarly(h.rhythm.Interval(), renewed.Sub(h.renewed), bySeen) {
 			n.kubelet.RenewedEarly(e.Seen, renewed)
 		}
 	}
@@ -237,6 +244,7 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
 		// Its Lease may have been seen before the node.
 		h.guess(e.Seen, e.Seen)
+		h.told = time.Time{}
 	}
 	x.await(n)
 }

@@ -29,13 +29,13 @@ func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
 	if last := h.pending.Renewal(); last != nil {
-		follows = last.WasBacklog(renewed.Sub(h.renewed), h.interval(), late)
+		follows = last.WasBacklog(renewed.Sub(h.renewed), h.rhythm.Interval(), late)
 		x.endPending(n, follows, seen)
 	} else if !late {
 		x.endPending(n, false, seen)
 	}
 	if !late || h.last.IsZero() {
-		x.beat(n, made, seen)
+		x.beat(n, made, seen, renewed)
 		return
 	}
 	x.hold(n, reads.Held{Made: made, Seen: seen, Follows: follows})
@@ -63,11 +63,11 @@ func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 		h.late, h.missed = h.late || p.Late, h.missed || p.Missed
 		switch {
 		case !backlog:
-			x.beat(n, p.Seen, t)
+			x.beat(n, p.Seen, t, time.Time{})
 		case p.Report:
 			h.total++
 		default:
-			x.beat(n, p.Made, t)
+			x.beat(n, p.Made, t, time.Time{})
 		}
 	}
 	h.late, h.missed = late, missed // of the interval since then

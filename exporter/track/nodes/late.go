@@ -2,42 +2,12 @@ package nodes
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
-
-// marks are the times at which nodes are checked, the earliest first. A node is checked no later than its heartbeat would be late or missed. A
-// new heartbeat moves that time, which is only noticed at the check: so a heartbeat costs nothing here.
-type marks []mark
-
-type mark struct {
-	at   time.Time
-	node *node
-}
-
-func (m marks) Len() int           { return len(m) }
-func (m marks) Less(i, j int) bool { return m[i].at.Before(m[j].at) }
-func (m marks) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-func (m *marks) Push(m2 any)       { *m = append(*m, m2.(mark)) }
-
-func (m *marks) Pop() any {
-	last := len(*m) - 1
-	x := (*m)[last]
-	(*m)[last] = mark{}
-	*m = (*m)[:last]
-	return x
-}
-
-// forget removes a node.
-func (m *marks) forget(n *node) {
-	*m = slices.DeleteFunc(*m, func(m mark) bool { return m.node == n })
-	heap.Init(m)
-}
 
 // await has a node checked when its next heartbeat is late or missed, unless it is checked earlier anyway.
 func (x *heartbeats) await(n *node) {
@@ -46,7 +16,7 @@ func (x *heartbeats) await(n *node) {
 		return
 	}
 	n.heartbeat.look = at
-	heap.Push(&x.marks, mark{at, n})
+	x.marks.Add(at, n)
 }
 
 // awaitAll sets the times of all nodes again, for another grace period.
@@ -64,31 +34,30 @@ func (x *heartbeats) CountLate(t time.Time) {
 		return
 	}
 	var late []transition.Transition
-	for m := &x.marks; len(*m) > 0 && (*m)[0].at.Before(t); {
-		first := &(*m)[0]
-		n, at := first.node, x.due(first.node)
-		proven, ok := x.provenAt(first.at)
+	for m := &x.marks; len(*m) > 0 && (*m)[0].At.Before(t); {
+		look, n := (*m)[0].At, (*m)[0].Of
+		at := x.due(n)
+		proven, ok := x.provenAt(look)
 		switch {
-		case !n.heartbeat.look.Equal(first.at):
+		case !n.heartbeat.look.Equal(look):
 			// The node was checked earlier, for another mark.
-			heap.Pop(m)
+			m.Drop()
 			continue
-		case at.IsZero() || at.After(first.at):
+		case at.IsZero() || at.After(look):
 			// It has sent a heartbeat since, or none is awaited.
 		case !ok || proven.After(t):
 			x.report(late)
 			return // until it is proven
 		default:
-			late = x.lateOf(late, n, first.at.Add(1), proven)
+			late = x.lateOf(late, n, look.Add(1), proven)
 			n.heartbeat.mayCatchUp()
 			at = x.due(n)
 		}
 		if n.heartbeat.look = at; at.IsZero() {
-			heap.Pop(m)
+			m.Drop()
 			continue
 		}
-		first.at = at
-		heap.Fix(m, 0)
+		m.Later(at)
 	}
 	x.report(late)
 }
@@ -110,7 +79,8 @@ func (x *heartbeats) due(n *node) time.Time {
 	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.tellsAlone(n):
 		return time.Time{}
 	case n.heartbeat.late:
-		return base.Add(x.period)
+		at, _ := x.missedFrom(n, base)
+		return at
 	}
 	return base.Add(x.period / 2)
 }
@@ -131,27 +101,30 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 		return found
 	}
 	h := &n.heartbeat
-	since := h.since
-	if first := x.watches.Synchronised(event.KindLease); first.After(since) {
-		since = first
-	}
+	since := x.watchedSince(n)
 	if mark := base.Add(x.period / 2); !h.late && t.After(mark) {
-		h.late, n.troubled = true, mark
-		if mark.After(since) {
-			h.lates++
-			found = append(found, transition.HeartbeatLate{At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period / 2, Announced: n.departure.Announced(h.last.Add(n.heartbeat.interval()))})
+		late := transition.HeartbeatLate{
+			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period / 2,
+			Announced: n.departure.Announced(h.last.Add(h.rhythm.Interval())), Unwatched: !mark.After(since),
 		}
+		if !late.Unwatched {
+			h.lates++
+		}
+		h.late, n.troubled, found = true, mark, append(found, late)
 	}
-	if mark := base.Add(x.period); !h.missed && t.After(mark) {
+	if mark, before := x.missedFrom(n, base); !h.missed && t.After(mark) {
 		h.missed = true
 		x.overdue.await(n)
-		if mark.After(since) {
-			h.misses++
-			found = append(found, transition.HeartbeatMissed{
-				At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period,
-				Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
-			})
+		if before {
+			lost := x.foundLost(n, mark)
+			lost.Waited = proven.Sub(mark)
+			return append(found, lost)
 		}
+		h.misses++
+		found = append(found, transition.HeartbeatMissed{
+			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period,
+			Read: x.reads.ProvenAfter(mark), Loss: x.loss(n),
+		})
 	}
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 	"github.com/kubeflap/kubeflap/exporter/track/machine"
 	"github.com/kubeflap/kubeflap/exporter/track/restart"
+	"github.com/kubeflap/kubeflap/exporter/track/rhythm"
 	"github.com/kubeflap/kubeflap/exporter/track/shared"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -31,7 +32,7 @@ type Nodes struct {
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
 	// intervals counts the nodes by how often they send heartbeats. told is what was last reported of the grace period.
-	intervals map[time.Duration]int
+	intervals grace.Intervals
 	told      transition.GracePeriodKnown
 }
 
@@ -63,7 +64,7 @@ type node struct {
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{
 		heartbeats: heartbeats{watches: watches, found: found, labelled: shared.Counts{}}, grace: grace.New(gracePeriod),
-		nodes: map[string]*node{}, pods: map[string]int{}, intervals: map[time.Duration]int{},
+		nodes: map[string]*node{}, pods: map[string]int{},
 	}
 	x.overdue.controlPlane = controlPlane
 	x.isManaged = x.grace.IsManaged
@@ -157,12 +158,12 @@ func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
 	x.former.Deleted(n.name, n.machine, now)
-	x.marks.forget(n)
+	x.marks.Forget(n)
 	x.overdue.forget(n)
 	x.labelled.Replace(n.labels, nil)
 	n.exists = false
 	x.noteInterval(n)
-	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, duration: n.heartbeat.duration, renewals: n.heartbeat.renewals}
+	lease := heartbeat{saved: n.heartbeat.saved, shown: n.heartbeat.shown, rhythm: rhythm.Kubelet{Duration: n.heartbeat.rhythm.Duration, Renewals: n.heartbeat.rhythm.Renewals}}
 	*n = node{name: n.name, hasLease: n.hasLease, leaseGeneration: n.leaseGeneration, heartbeat: lease}
 	x.forgetIfGone(n)
 }

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -67,7 +66,7 @@ func (x *heartbeats) LeasesToRead() []string {
 	switch {
 	case x.blind(), x.reads.Ahead(), t.Sub(x.reads.Asked()) < reads.AskEvery:
 		return nil
-	case len(m) > 0 && t.Sub(m[0].at) >= askAfter:
+	case len(m) > 0 && t.Sub(m[0].At) >= askAfter:
 		return x.longestSilent()
 	case len(x.overdue.candidates) > 0 && t.Sub(x.overdue.answers.Last) >= reads.AskEvery:
 		return x.overdue.names()
@@ -76,14 +75,9 @@ func (x *heartbeats) LeasesToRead() []string {
 }
 
 // longestSilent are the nodes that have been silent for longest.
-func (x *heartbeats) longestSilent() []string {
-	marked := slices.Clone(x.marks)
-	slices.SortFunc(marked, func(a, b mark) int { return a.at.Compare(b.at) })
-	var names []string
-	for _, m := range marked {
-		if len(names) < askAtOnce && m.node.hasLease && !slices.Contains(names, m.node.name) {
-			names = append(names, m.node.name)
-		}
+func (x *heartbeats) longestSilent() (names []string) {
+	for _, n := range x.marks.First(askAtOnce, func(n *node) bool { return n.hasLease }) {
+		names = append(names, n.name)
 	}
 	return names
 }

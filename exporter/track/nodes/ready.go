@@ -20,6 +20,8 @@ type condition struct {
 	// posted: there is a Ready condition. everReady: it has been True since the node was seen.
 	posted, everReady bool
 	ready             event.Status
+	// foundUnknown: the node controller had set it to Unknown before kubeflap watched.
+	foundUnknown bool
 	// transition is Ready's lastTransitionTime; falseSince is the one with which Ready was last False.
 	transition, falseSince time.Time
 	// since is from when on Ready is known to have its status. sinceSeen: kubeflap saw it change.
@@ -37,6 +39,7 @@ func firstCondition(e event.Event, ready *event.Condition) condition {
 	if ready != nil {
 		c.posted, c.ready, c.transition = true, ready.Status, ready.Transition
 		c.everReady = c.ready == event.StatusTrue
+		c.foundUnknown = e.Type == event.Listed && ready.Reason == reasonUnknown
 		c.falseSince = ready.Transition
 	}
 	return c
@@ -144,13 +147,14 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	if !x.reads.Doubtful() {
+		h.believed = true
 		x.report(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
 		return
 	}
-	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.interval())
+	x.grace.Sample(e.Seen.Sub(h.last), e.Seen, h.rhythm.Interval())
 	x.graceChanged()
 }
 
@@ -171,7 +175,7 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 
 // loss identifies the loss of a silent node. The silence began when the heartbeat after the last one was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
-	unseen, began := !x.tells(n), n.heartbeat.last.Add(n.heartbeat.interval())
+	unseen, began := !x.tells(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
 		began = x.watches.Now().Add(-x.period) // at the latest
 	}

@@ -1,4 +1,4 @@
-package nodes
+package rhythm
 
 import (
 	"testing"
@@ -29,14 +29,14 @@ func TestIntervalOfANodeFollowsItsLeaseAndWhatIsRegular(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			h := heartbeat{duration: c.duration}
+			k := Kubelet{Duration: c.duration}
 			for _, d := range c.renewals {
-				h.renewals.Learn(d)
+				k.Renewals.Learn(d)
 			}
 			for _, d := range c.reports {
-				h.reports.Learn(d)
+				k.Reports.Learn(d)
 			}
-			if got := h.interval(); got != c.want {
+			if got := k.Interval(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

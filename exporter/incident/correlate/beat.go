@@ -1,0 +1,47 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+)
+
+// beatBefore takes in the heartbeat with which an interval began. The interval before may not have been known: then it ends a silence only now.
+func (l *nodes) beatBefore(n *node, t time.Time) {
+	switch s := n.silence; {
+	case !n.missed || !t.After(n.gapFrom):
+		n.endSilence(t)
+	case s != nil && s.EndedBlind:
+		l.beat(n, t, 0) // there may have been others while the watch was broken
+	default:
+		l.beat(n, t, t.Sub(n.gapFrom))
+	}
+}
+
+// beat takes in a heartbeat, and the interval that it ends, 0 if that is not known.
+func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
+	n.endSilence(t)
+	if l.records.IsLate(interval) {
+		l.records.Returned(n.name, t, interval, l.count())
+	}
+	r := n.current(t)
+	if r == nil {
+		n.missed = false
+		return
+	}
+	if n.missed && r.Kind == record.KindGracePeriod && interval > l.oneBeatLost() {
+		r = l.outgrow(n, n.gapFrom.Add(l.oneBeatLost()))
+	}
+	r.Longest = max(r.Longest, interval)
+	if !n.missed {
+		return
+	}
+	n.missed = false
+	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatSeen, Time: t, Name: n.name, Duration: interval})
+	n.gap = n.gap.End(t)
+	l.close(r, n, t)
+	if r.Kind == record.KindNode && n.silence != nil {
+		l.mergeIfShared(t, n.silence.Began) // two that return together have one cause
+	}
+}

@@ -1,0 +1,54 @@
+package correlate
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+// foundLost takes in a node that was lost before kubeflap watched it.
+func (l *nodes) foundLost(x transition.NodeFoundLost) {
+	n := l.hear(x.Node, x.Time)
+	if x.Loss.GracePeriod > 0 {
+		l.records.GracePeriod = x.Loss.GracePeriod
+	}
+	l.records.Managed = x.Loss.Managed
+	l.records.History.NotLate(x.Node)
+	fellSilent := x.Time.Add(-x.Silence)
+	s := l.beginSilence(n, fellSilent, x.Loss)
+	s.Marked, s.MarkedAge = x.Unknown, x.Loss.MarkedAge
+	s.Found = verdict.Found{Is: true, InDoubt: x.InDoubt, Marked: x.Marked, Perhaps: x.Loss.Perhaps, Returned: x.Loss.Returned}
+	r := l.lose(n, x.Time, x.Loss, x.Silence)
+	r.HeartbeatLost = true
+	r.Found++
+	r.Open.Nodes[n.name] = struct{}{}
+	if !x.InDoubt && x.Silence > 0 {
+		n.missed, n.gapFrom, n.trigger = true, fellSilent, x.Loss.Trigger
+		n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, fellSilent)
+		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatBefore, Time: fellSilent, Name: n.name})
+		r.BeganBy(fellSilent.Add(l.records.LostTogether()))
+	}
+	if x.Unknown {
+		n.notReady = true
+		r.FoundUnknown++
+		since := x.Time
+		if !x.Marked.IsZero() && x.Marked.Before(since) {
+			since = x.Marked
+			r.Evidence.Add(evidence.Entry{Kind: evidence.UnknownBefore, Time: since, Name: n.name})
+		}
+		n.unready = r.Timeline.Begin(incident.TrackNode, n.name, since)
+		r.BeganBy(since)
+	}
+	r.Evidence.Add(evidence.Entry{Kind: evidence.FoundLost, Time: x.Time, Name: n.name})
+	l.records.Touch(r, x.Time)
+}
+
+// foundSince takes in when a silence began, once the offset of the node's clock is known.
+func (n *node) foundSince(began time.Time) {
+	if s := n.silence; s != nil && s.Ended.IsZero() {
+		s.Began = began
+	}
+}
