@@ -48,7 +48,9 @@ func applies(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 			kinds[m.GetKind()] = true
 		}
 	}
-	for _, kind := range []string{"Deployment", "NetworkPolicy", "ServiceMonitor", "PodMonitor", "ScrapeConfig", "PrometheusRule", "VerticalPodAutoscaler"} {
+	for _, kind := range []string{
+		"Deployment", "NetworkPolicy", "Ingress", "HTTPRoute", "ServiceMonitor", "PodMonitor", "ScrapeConfig", "PrometheusRule", "VerticalPodAutoscaler",
+	} {
 		if !kinds[kind] {
 			t.Errorf("no file of values renders a %s", kind)
 		}
@@ -99,13 +101,16 @@ func refusesUnknown(ctx context.Context, t *testing.T, c *cluster.Cluster, home 
 	}
 }
 
-// defineResources makes the resources of the Operator and of the VPA, as their modules define them. The Operator's module has Go types only:
+// defineResources makes the resources of the Operator, of the VPA and of the Gateway API, as their modules define them. The Operator's module has Go types only:
 // its definitions are generated from these, as it does itself.
 func defineResources(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	dir := t.TempDir()
 	inChart(ctx, t, "../../bin/controller-gen", "crd", "paths="+operators+"v1", "paths="+operators+"v1alpha1", "output:crd:dir="+dir)
-	files := []string{filepath.Join(moduleDir(ctx, t, "k8s.io/autoscaler/vertical-pod-autoscaler"), "deploy", "vpa-v1-crd-gen.yaml")}
+	files := []string{
+		filepath.Join(moduleDir(ctx, t, "k8s.io/autoscaler/vertical-pod-autoscaler"), "deploy", "vpa-v1-crd-gen.yaml"),
+		filepath.Join(moduleDir(ctx, t, "sigs.k8s.io/gateway-api"), "config", "crd", "standard", "gateway.networking.k8s.io_httproutes.yaml"),
+	}
 	for _, plural := range []string{"servicemonitors", "podmonitors", "scrapeconfigs", "prometheusrules"} {
 		files = append(files, filepath.Join(dir, "monitoring.coreos.com_"+plural+".yaml"))
 	}

@@ -14,7 +14,10 @@ import (
 
 // all that takes a name, in each of the kinds that the chart makes.
 const named = `{
-	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}],
+	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], runtimeClassName: "NAME",
+	global: {imagePullSecrets: ["NAME"]}, commonAnnotations: {team: "NAME"}, service: {labels: {tier: "NAME"}},
+	ingress: {enabled: true, className: "NAME", hosts: [{host: "NAME"}], tls: [{secretName: "NAME"}]},
+	httpRoute: {enabled: true, parentRefs: [{name: "NAME"}]},
 	scope: {namespace: "NAME", nodes: true}, commonLabels: {team: "NAME"}, podLabels: {tier: "NAME"}, podAnnotations: {on: "NAME"},
 	image: {registry: "", repository: "123", tag: "NAME"}, webConfig: {existingSecret: "NAME", key: "NAME"}, settings: {logFormat: json},
 	networkPolicy: {enabled: true}, verticalPodAutoscaler: {enabled: true}, dashboards: {enabled: true, namespace: "NAME"},
@@ -36,6 +39,7 @@ func TestNamesAreStrings(t *testing.T) {
 			monitor := the[monitoringv1.ServiceMonitor](t, objects)
 			for what, got := range map[string]string{
 				"namespace": d.Namespace, "service account": p.ServiceAccountName, "priority class": p.PriorityClassName,
+				"runtime class": *p.RuntimeClassName, "pull secret": p.ImagePullSecrets[0].Name, "an annotation": d.Annotations["team"],
 				"the label name": d.Spec.Selector.MatchLabels["app.kubernetes.io/name"], "instance": d.Spec.Selector.MatchLabels["app.kubernetes.io/instance"],
 				"a label": d.Labels["team"], "a pod's label": d.Spec.Template.Labels["tier"], "Secret": p.Volumes[0].Secret.SecretName,
 				"matched": monitor.Spec.NamespaceSelector.MatchNames[0], "the label of the job": monitor.Spec.JobLabel,

@@ -12,6 +12,12 @@ func TestRefused(t *testing.T) {
 	const bothLogins = "basicAuth: {username: {name: a, key: b}}, authorization: {credentials: {name: a, key: b}}"
 	for _, c := range []struct{ values, message string }{
 		// Values that contradict each other.
+		{`service: {nodePort: 30969}`, "service.nodePort is set, but service.type is ClusterIP"},
+		{`ingress: {enabled: true}`, "ingress.enabled is true without ingress.hosts"},
+		{`httpRoute: {enabled: true}`, "httpRoute.enabled is true without httpRoute.parentRefs"},
+		{`podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}`, "podDisruptionBudget has minAvailable and maxUnavailable"},
+		{`podDisruptionBudget: {minAvailable: 2}`, "podDisruptionBudget.minAvailable is 2 with 2 replicas: no node that runs one could be drained"},
+		{`podDisruptionBudget: {minAvailable: 51%}`, "podDisruptionBudget.minAvailable is 51% with 2 replicas"},
 		{`probePort: 9969`, "containerPort and probePort are both 9969"},
 		{`{hostNetwork: true, hostUsers: false}`, "hostNetwork is true and hostUsers is false"},
 		{`scope: {nodes: true}`, "scope.nodes is true without scope.namespace"},
@@ -49,7 +55,7 @@ func TestRefused(t *testing.T) {
 		{`namespaceOverride: a/b`, "'/namespaceOverride': 'a/b' does not match pattern"},
 		{`scope: {namespace: 'shop,web'}`, "'/scope/namespace': 'shop,web' does not match pattern"},
 		{`global: {imageRegistry: "https://r.example.org"}`, "'/global/imageRegistry': 'https://r.example.org' does not match pattern"},
-		{`image: {registry: ghcr.io/kubeflap}`, "'/image/registry': 'ghcr.io/kubeflap' does not match pattern"},
+		{`image: {registry: "https://ghcr.io"}`, "'/image/registry': 'https://ghcr.io' does not match pattern"},
 		{`image: {repository: "kubeflap/kubeflap:v1"}`, "'/image/repository': 'kubeflap/kubeflap:v1' does not match pattern"},
 		{`image: {tag: "v1@sha256:0"}`, "'/image/tag': 'v1@sha256:0' does not match pattern"},
 		{`image: {digest: 0123456789abcdef}`, "'/image/digest': '0123456789abcdef' does not match pattern"},
@@ -58,6 +64,9 @@ func TestRefused(t *testing.T) {
 		{`webConfig: {content: {basic_auth_users: {prometheus: secret}}}`, "'/webConfig/content/basic_auth_users/prometheus': 'secret' does not match pattern"},
 		{`webConfig: {key: a/b}`, "'/webConfig/key': 'a/b' does not match pattern"},
 		{`service: {clusterIP: none}`, "'/service/clusterIP': 'none' does not match pattern"},
+		{`ingress: {hosts: [{host: "https://flaps.example.org"}]}`, "'/ingress/hosts/0/host': 'https://flaps.example.org' does not match pattern"},
+		{`ingress: {hosts: [{host: a.x, paths: [{path: flaps}]}]}`, "'/ingress/hosts/0/paths/0/path': 'flaps' does not match pattern"},
+		{`podDisruptionBudget: {minAvailable: "100%"}`, "'/podDisruptionBudget/minAvailable': '100%' does not match pattern"},
 		{`podDisruptionBudget: {maxUnavailable: "0%"}`, "'/podDisruptionBudget/maxUnavailable': '0%' does not match pattern"},
 		{`prometheusRule: {alerts: {KubeflapBlind: {for: 5 minutes}}}`, "'/prometheusRule/alerts/KubeflapBlind/for': '5 minutes' does not match pattern"},
 		{`settings: {nodeMonitorGracePeriod: "40"}`, "'/settings/nodeMonitorGracePeriod': '40' does not match pattern"},

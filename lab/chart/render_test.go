@@ -168,7 +168,7 @@ func TestDefaults(t *testing.T) {
 	}
 	spread := pod.TopologySpreadConstraints
 	if len(spread) != 1 || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway ||
-		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) {
+		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) || !slices.Equal(spread[0].MatchLabelKeys, []string{"pod-template-hash"}) {
 		t.Errorf("the pods are not spread, or must be: %+v", spread)
 	}
 	if service := the[corev1.Service](t, objects); !reflect.DeepEqual(service.Spec.Selector, deployment.Spec.Selector.MatchLabels) {

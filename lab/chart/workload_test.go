@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -10,8 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	autoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 func TestImage(t *testing.T) {
@@ -21,6 +25,7 @@ func TestImage(t *testing.T) {
 		"a registry for all wins":         {"{global: {imageRegistry: r.x:5000}, image: {registry: s.x, tag: t}}", "r.x:5000/kubeflap/kubeflap:t"},
 		"none, the repository has it":     {"{image: {registry: '', repository: r.x/k, tag: t}}", "r.x/k:t"},
 		"the digest wins over the tag":    {"{image: {registry: r.x, repository: k, tag: t, digest: '" + digest + "'}}", "r.x/k@" + digest},
+		"a registry with a path":          {"{image: {registry: r.x:5000/mirror, repository: k, tag: t}}", "r.x:5000/mirror/k:t"},
 		"a tag wins over the app version": {"{image: {registry: r.x, repository: k, tag: t}}", "r.x/k:t"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +111,94 @@ func TestMonitorsFollowTLS(t *testing.T) {
 	}
 }
 
+// Pull secrets are names, or objects with one, and each is there once.
+func TestPullSecrets(t *testing.T) {
+	t.Parallel()
+	got := pod(t, render(t, "{global: {imagePullSecrets: [a, {name: b}]}, imagePullSecrets: [b, c]}")).ImagePullSecrets
+	if want := []corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}, {Name: "c"}}; !slices.Equal(got, want) {
+		t.Errorf("they are %v, want %v", got, want)
+	}
+}
+
+// Each object has the annotations that all have; its own win. The pods have only their own: to annotate objects restarts nothing.
+func TestCommonAnnotations(t *testing.T) {
+	t.Parallel()
+	const input = "{commonAnnotations: {a: common, b: common}, podAnnotations: {c: pod}, serviceAccount: {annotations: {a: own}}, " +
+		"serviceMonitor: {enabled: true}, prometheusRule: {enabled: true}, dashboards: {enabled: true}}"
+	objects := render(t, input)
+	for _, object := range objects {
+		want := map[string]string{"a": "common", "b": "common"}
+		if _, ok := object.(*corev1.ServiceAccount); ok {
+			want["a"] = "own"
+		}
+		if got := object.(metav1.Object).GetAnnotations(); !maps.Equal(got, want) {
+			t.Errorf("%T has the annotations %v, want %v", object, got, want)
+		}
+	}
+	if got := the[appsv1.Deployment](t, objects).Spec.Template.Annotations; !maps.Equal(got, map[string]string{"c": "pod"}) {
+		t.Errorf("the pods have the annotations %v", got)
+	}
+}
+
+// Pods of an older revision do not count, unless a constraint says which do. Kubernetes before 1.27 does not know the field.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	const one = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway"
+	for given, want := range map[string][]string{
+		one + "}": {"pod-template-hash"}, one + ", matchLabelKeys: []}": nil, one + ", labelSelector: {matchLabels: {a: b}}}": nil,
+	} {
+		if got := pod(t, render(t, "topologySpreadConstraints: ["+given+"]")).TopologySpreadConstraints[0]; !slices.Equal(got.MatchLabelKeys, want) || got.LabelSelector == nil {
+			t.Errorf("%s: it is %+v", given, got)
+		}
+	}
+	old, err := helm(t, "", "template", "kubeflap", chart, "--kube-version", "v1.26.0")
+	if err != nil || strings.Contains(old, "matchLabelKeys") || !strings.Contains(old, "topologySpreadConstraints") {
+		t.Errorf("for Kubernetes 1.26, %v:\n%s", err, old)
+	}
+}
+
+// Both lead to the Service, from the paths that they are given or from all.
+func TestPageIsPublished(t *testing.T) {
+	t.Parallel()
+	const routed = "service: {port: 80}, httpRoute: {enabled: true, parentRefs: [{name: g}]"
+	objects := render(t, "{ingress: {enabled: true, hosts: [{host: a.x}, {host: b.x, paths: [{path: /flaps, pathType: Exact}]}]}, "+routed+"}}")
+	service := the[corev1.Service](t, objects)
+	var got []string
+	for _, rule := range the[networkingv1.Ingress](t, objects).Spec.Rules {
+		for _, path := range rule.HTTP.Paths {
+			if to := path.Backend.Service; to.Name != service.Name || to.Port.Name != service.Spec.Ports[0].Name {
+				t.Errorf("%s leads to %+v", rule.Host, to)
+			}
+			got = append(got, rule.Host+path.Path+" "+string(*path.PathType))
+		}
+	}
+	if want := []string{"a.x/ Prefix", "b.x/flaps Exact"}; !slices.Equal(got, want) {
+		t.Errorf("the Ingress takes %q, want %q", got, want)
+	}
+	rule := the[gatewayv1.HTTPRoute](t, objects).Spec.Rules[0]
+	if to := rule.BackendRefs[0]; string(to.Name) != service.Name || *to.Port != 80 || *rule.Matches[0].Path.Value != "/" {
+		t.Errorf("the route is %+v", rule)
+	}
+	own := the[gatewayv1.HTTPRoute](t, render(t, "{"+routed+", rules: [{backendRefs: [{name: login, port: 1}]}]}}")).Spec.Rules[0].BackendRefs
+	if len(own) != 1 || own[0].Name != "login" {
+		t.Errorf("its own backends are %+v", own)
+	}
+}
+
 // A budget for a single replica would keep its node from being drained.
 func TestDisruptionBudget(t *testing.T) {
 	t.Parallel()
+	for values, want := range map[string][2]string{
+		"{}": {"", "1"}, "{podDisruptionBudget: {maxUnavailable: 50%}}": {"", "50%"}, "{podDisruptionBudget: {minAvailable: 1}}": {"1", ""},
+		"{replicas: 3, podDisruptionBudget: {minAvailable: 60%}}": {"60%", ""},
+	} {
+		spec := the[policyv1.PodDisruptionBudget](t, render(t, values)).Spec
+		for i, got := range []*intstr.IntOrString{spec.MinAvailable, spec.MaxUnavailable} {
+			if (got == nil) != (want[i] == "") || got != nil && got.String() != want[i] {
+				t.Errorf("%s: %v, want %q", values, got, want[i])
+			}
+		}
+	}
 	for values, want := range map[string]int{"{}": 1, "{replicas: 1}": 0, "{podDisruptionBudget: {enabled: false}}": 0} {
 		if got := all[policyv1.PodDisruptionBudget](render(t, values)); len(got) != want {
 			t.Errorf("%s: %d budgets, want %d", values, len(got), want)
@@ -199,6 +289,10 @@ func TestEverything(t *testing.T) {
 		"name":          d.Name == "flap-watcher" && d.Namespace == "observability",
 		"image":         c.Image == "registry.example.org/mirror/kubeflap@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 		"pull secrets":  len(p.ImagePullSecrets) == 2,
+		"runtime class": *p.RuntimeClassName == "gvisor" && d.Spec.MinReadySeconds == 15,
+		"from Secrets":  c.EnvFrom[0].SecretRef.Name == "kubeflap-env" && c.Lifecycle.PreStop.Sleep.Seconds == 5,
+		"node port":     the[corev1.Service](t, objects).Spec.Ports[0].NodePort == 30969,
+		"Service label": the[corev1.Service](t, objects).Labels["example.org/zone"] == "internal",
 		"labels":        d.Labels["team"] == "platform" && d.Spec.Template.Labels["tier"] == "monitoring" && d.Spec.Selector.MatchLabels["tier"] == "",
 		"network":       p.HostNetwork && p.DNSPolicy == corev1.DNSClusterFirstWithHostNet && c.Ports[0].ContainerPort == 19969 && c.Ports[1].ContainerPort == 19970,
 		"own spread":    p.TopologySpreadConstraints[0].LabelSelector.MatchLabels["tier"] == "monitoring" && len(p.TopologySpreadConstraints[0].LabelSelector.MatchLabels) == 1,

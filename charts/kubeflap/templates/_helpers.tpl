@@ -43,7 +43,7 @@ namespace: {{ default (include "kubeflap.namespace" $root) .namespace | quote }}
 {{- end }}
 labels:
   {{- merge (include "kubeflap.labels" $root | fromYaml) (default dict .labels) | toYaml | nindent 2 }}
-{{- with .annotations }}
+{{- with merge dict (default dict .annotations) (default dict $root.Values.commonAnnotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -71,6 +71,17 @@ subjects:
 {{ $name }}@{{ .Values.image.digest }}
 {{- else -}}
 {{ $name }}:{{ default (printf "v%s" .Chart.AppVersion) .Values.image.tag }}
+{{- end }}
+{{- end }}
+
+{{- /* The pull secrets by name, each once. */ -}}
+{{- define "kubeflap.pullSecrets" -}}
+{{- $names := list -}}
+{{- range concat (default list .Values.global.imagePullSecrets) (default list .Values.imagePullSecrets) -}}
+  {{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "string" . | ternary dict .) "name")) -}}
+{{- end -}}
+{{- range uniq $names }}
+- name: {{ . | quote }}
 {{- end }}
 {{- end }}
 
@@ -105,6 +116,16 @@ httpGet:
 {{- if and .Values.hostNetwork (not .Values.hostUsers) -}}
   {{- fail "hostNetwork is true and hostUsers is false: in the network of the node there is no user namespace" -}}
 {{- end -}}
+{{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
+  {{- fail "service.nodePort is set, but service.type is ClusterIP: set it to NodePort or LoadBalancer" -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
+  {{- fail "ingress.enabled is true without ingress.hosts: kubeflap would answer for every host" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+  {{- fail "httpRoute.enabled is true without httpRoute.parentRefs: no Gateway would use it" -}}
+{{- end -}}
+{{- include "kubeflap.checkBudget" . -}}
 {{- if and .Values.scope.nodes (not .Values.scope.namespace) -}}
   {{- fail "scope.nodes is true without scope.namespace: the whole cluster has its nodes" -}}
 {{- end -}}
@@ -113,6 +134,19 @@ httpGet:
 {{- end -}}
 {{- if and $web.tls (not $web.existingSecret) (not (get (default dict $web.content) "tls_server_config")) -}}
   {{- fail "webConfig.tls is true, but nothing sets TLS: neither webConfig.existingSecret nor webConfig.content.tls_server_config is there" -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Refuses a budget that would keep every node with a pod from being drained. */ -}}
+{{- define "kubeflap.checkBudget" -}}
+{{- $budget := .Values.podDisruptionBudget -}}
+{{- $min := toString (default "" $budget.minAvailable) -}}
+{{- if and $min $budget.maxUnavailable -}}
+  {{- fail "podDisruptionBudget has minAvailable and maxUnavailable: a budget has one of them" -}}
+{{- end -}}
+{{- $needed := hasSuffix "%" $min | ternary (divf (mulf (trimSuffix "%" $min) .Values.replicas) 100 | ceil | int) (int $min) -}}
+{{- if and $budget.enabled $min (gt (int .Values.replicas) 1) (ge $needed (int .Values.replicas)) -}}
+  {{- fail (printf "podDisruptionBudget.minAvailable is %s with %d replicas: no node that runs one could be drained" $min (int .Values.replicas)) -}}
 {{- end -}}
 {{- end }}
 
