@@ -109,6 +109,7 @@ httpGet:
 
 {{- /* Refuses values that contradict each other. */ -}}
 {{- define "kubeflap.check" -}}
+{{- include "kubeflap.checkNames" . -}}
 {{- $web := .Values.webConfig -}}
 {{- if eq (int .Values.containerPort) (int .Values.probePort) -}}
   {{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
