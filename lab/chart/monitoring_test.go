@@ -304,6 +304,36 @@ func TestMonitorsFindKubeflap(t *testing.T) {
 	}
 }
 
+// What a monitor has no value for is passed on, and overrides what the chart sets; the rest stays.
+func TestMonitorsPassOn(t *testing.T) {
+	t.Parallel()
+	const endpoint = "endpoint: {proxyUrl: http://p.x, tlsConfig: {insecureSkipVerify: true}, interval: 10s, honorTimestamps: false}"
+	const spec = "spec: {sampleLimit: 10000000, scrapeProtocols: [PrometheusProto]"
+	const values = "scrapeClass: mtls, bodySizeLimit: 20MB, podTargetLabels: [tier]"
+	objects := render(t, "{serviceMonitor: {enabled: true, targetLabels: [team], "+values+", "+endpoint+", "+spec+"}},"+
+		" podMonitor: {enabled: true, "+values+", "+endpoint+", "+spec+"}},"+
+		" scrapeConfig: {enabled: true, scrapeClass: mtls, bodySizeLimit: 20MB, "+spec+", scrapeInterval: 10s, proxyUrl: http://p.x}}}")
+	sm, pm, sc := the[monitoringv1.ServiceMonitor](t, objects).Spec, the[monitoringv1.PodMonitor](t, objects).Spec, the[monitoringv1alpha1.ScrapeConfig](t, objects).Spec
+	s, p := sm.Endpoints[0], pm.PodMetricsEndpoints[0]
+	for what, ok := range map[string]bool{
+		"interval":    s.Interval == "10s" && p.Interval == "10s" && *sc.ScrapeInterval == "10s",
+		"own fields":  !*s.HonorTimestamps && !*p.HonorTimestamps && *s.ProxyURL == "http://p.x" && *p.ProxyURL == "http://p.x" && *sc.ProxyURL == "http://p.x",
+		"TLS":         *s.TLSConfig.InsecureSkipVerify && *p.TLSConfig.InsecureSkipVerify,
+		"the rest":    s.HonorLabels && p.HonorLabels && s.Port == "http" && *p.Port == "http" && *sc.MetricsPath == "/metrics" && len(sc.KubernetesSDConfigs) == 1,
+		"limit":       *sm.SampleLimit == 10_000_000 && *pm.SampleLimit == 10_000_000 && *sc.SampleLimit == 10_000_000,
+		"format":      sm.ScrapeProtocols[0] == "PrometheusProto" && pm.ScrapeProtocols[0] == "PrometheusProto" && sc.ScrapeProtocols[0] == "PrometheusProto",
+		"size":        *sm.BodySizeLimit == "20MB" && *pm.BodySizeLimit == "20MB" && *sc.BodySizeLimit == "20MB",
+		"class":       *sm.ScrapeClassName == "mtls" && *pm.ScrapeClassName == "mtls" && *sc.ScrapeClassName == "mtls",
+		"labels":      slices.Equal(sm.TargetLabels, []string{"team"}) && slices.Equal(sm.PodTargetLabels, []string{"tier"}) && slices.Equal(pm.PodTargetLabels, []string{"tier"}),
+		"selection":   len(sm.Selector.MatchLabels) == 2 && len(pm.Selector.MatchLabels) == 2,
+		"unset limit": sm.TargetLimit == nil && sc.TargetLimit == nil,
+	} {
+		if !ok {
+			t.Errorf("%s: they are\n%+v\n%+v\n%+v", what, sm, pm, sc)
+		}
+	}
+}
+
 // The ScrapeConfig finds the same pods and port, under the job that the monitors give.
 func TestScrapeConfigFindsKubeflap(t *testing.T) {
 	t.Parallel()
@@ -357,7 +387,8 @@ func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
 	t.Parallel()
 	const password, tls, perhaps = "asks for a password, and serviceMonitor has none", "sets TLS, and serviceMonitor says nothing", "serviceMonitor shows no password"
 	const users, cert = "basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}", "tls_server_config: {cert_file: /c, key_file: /k}"
-	const shown, trusted = ", basicAuth: {username: {name: s, key: u}}", ", tlsConfig: {insecureSkipVerify: true}"
+	const shown, trusted = ", endpoint: {basicAuth: {username: {name: s, key: u}}}", ", endpoint: {tlsConfig: {insecureSkipVerify: true}}"
+	const classed = ", scrapeClass: mtls"
 	for _, c := range []struct {
 		web, monitor string
 		want         []string
@@ -368,6 +399,7 @@ func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
 		{"{content: {" + cert + "}}", "", []string{tls}},
 		{"{content: {" + cert + ", " + users + "}}", "", []string{password, tls}},
 		{"{content: {" + cert + "}}", trusted, nil},
+		{"{content: {" + cert + "}}", classed, nil},
 		{"{existingSecret: s}", "", []string{perhaps}},
 		{"{existingSecret: s}", shown, nil},
 		{"{existingSecret: s, tls: true}", shown, []string{tls}},

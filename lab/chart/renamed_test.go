@@ -2,6 +2,7 @@ package chart
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,9 @@ func TestNamesOfOtherCharts(t *testing.T) {
 		if want := name + " is not a value of this chart, set " + right; !strings.Contains(err.Error(), want) {
 			t.Errorf("the message lacks %q:\n%v", want, err)
 		}
-		if at(known, right) == nil {
+		// What is below an endpoint or a spec is the Operator's.
+		place := regexp.MustCompile(`\.(endpoint|spec)\..*`).ReplaceAllString(right, ".$1")
+		if at(known, place) == nil {
 			t.Errorf("%s: there is no value %s", name, right)
 		}
 		if at(known, name) != nil {

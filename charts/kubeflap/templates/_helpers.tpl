@@ -201,10 +201,3 @@ httpGet:
 - {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
 {{- end }}
 {{- end }}
-
-{{- /* Prometheus accepts one authentication method: name (of the monitor), of (its values). */ -}}
-{{- define "kubeflap.oneLogin" -}}
-{{- if and .of.basicAuth .of.authorization -}}
-{{- fail (printf "%s has basicAuth and authorization: a scrape has one of them" .name) -}}
-{{- end -}}
-{{- end }}

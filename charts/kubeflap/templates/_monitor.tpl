@@ -2,27 +2,32 @@
 {{- define "kubeflap.monitor" -}}
 {{- $m := .monitor -}}
 {{- $endpoint := dict "port" "http" "path" "/metrics" "scheme" (include "kubeflap.scheme" .root) "honorLabels" $m.honorLabels -}}
-{{- $of := pick $m "interval" "scrapeTimeout" "relabelings" "metricRelabelings" "proxyUrl" "tlsConfig" "basicAuth" "authorization" -}}
-{{- range $key, $value := $of -}}
-{{- if $value -}}{{- $_ := set $endpoint $key $value -}}{{- end -}}
+{{- $spec := dict "jobLabel" $m.jobLabel -}}
+{{- $_ := set $spec "namespaceSelector" (dict "matchNames" (list (include "kubeflap.namespace" .root))) -}}
+{{- $_ := set $spec "selector" (dict "matchLabels" (include "kubeflap.selector" .root | fromYaml)) -}}
+{{- include "kubeflap.add" (dict "to" $endpoint "of" (pick $m "interval" "scrapeTimeout" "relabelings" "metricRelabelings")) -}}
+{{- include "kubeflap.add" (dict "to" $spec "of" (pick $m "targetLabels" "podTargetLabels" "scrapeClass" "bodySizeLimit")) -}}
+{{- $_ := set $spec .endpoints (list (mergeOverwrite $endpoint (default dict $m.endpoint | deepCopy))) -}}
+{{- mergeOverwrite $spec (default dict $m.spec | deepCopy) | toYaml -}}
+{{- end }}
+
+{{- /* Adds the values that are not empty: to, of. */ -}}
+{{- define "kubeflap.add" -}}
+{{- $to := .to -}}
+{{- range $key, $value := .of -}}
+{{- if $value -}}{{- $_ := set $to $key $value -}}{{- end -}}
 {{- end -}}
-jobLabel: {{ $m.jobLabel | quote }}
-namespaceSelector:
-  matchNames: [{{ include "kubeflap.namespace" .root | quote }}]
-selector:
-  matchLabels:
-    {{- include "kubeflap.selector" .root | nindent 4 }}
-{{ .endpoints }}:
-  - {{ toYaml $endpoint | indent 4 | trim }}
-{{- range $key, $value := pick $m "podTargetLabels" "scrapeProtocols" }}
-{{- if $value }}
-{{ $key }}:
-  {{- toYaml $value | nindent 2 }}
 {{- end }}
+
+{{- /* How a monitor authenticates, as YAML: its values. */ -}}
+{{- define "kubeflap.access" -}}
+{{- pick (default (default dict .spec) .endpoint) "tlsConfig" "basicAuth" "authorization" "oauth2" | toYaml -}}
 {{- end }}
-{{- range $key, $value := pick $m "sampleLimit" "targetLimit" "labelLimit" "labelNameLengthLimit" "labelValueLengthLimit" }}
-{{- if $value }}
-{{ $key }}: {{ int $value }}
-{{- end }}
-{{- end }}
+
+{{- /* Prometheus accepts one authentication method: name (of the monitor), of (its values). */ -}}
+{{- define "kubeflap.oneLogin" -}}
+{{- $access := include "kubeflap.access" .of | fromYaml -}}
+{{- if and $access.basicAuth $access.authorization -}}
+{{- fail (printf "%s has basicAuth and authorization: a scrape has one of them" .name) -}}
+{{- end -}}
 {{- end }}

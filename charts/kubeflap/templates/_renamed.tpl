@@ -1,4 +1,4 @@
-{{- /* Names that other charts use, and the values that have their meaning here. */ -}}
+{{- /* Names that other charts or earlier versions use, and the values that have their meaning here. */ -}}
 {{- define "kubeflap.renamed" -}}
 replicaCount: replicas
 additionalLabels: commonLabels
@@ -72,7 +72,14 @@ httpRoute.hosts: httpRoute.hostnames
 {{- range $section := list "serviceMonitor" "podMonitor" "scrapeConfig" }}
 {{ $section }}.relabelConfigs: {{ $section }}.relabelings
 {{ $section }}.metricRelabelConfigs: {{ $section }}.metricRelabelings
+{{- range list "sampleLimit" "targetLimit" "labelLimit" "labelNameLengthLimit" "labelValueLengthLimit" "scrapeProtocols" }}
+{{ $section }}.{{ . }}: {{ $section }}.spec.{{ . }}
 {{- end }}
+{{- range list "proxyUrl" "tlsConfig" "basicAuth" "authorization" }}
+{{ $section }}.{{ . }}: {{ $section }}.{{ eq $section "scrapeConfig" | ternary "spec" "endpoint" }}.{{ . }}
+{{- end }}
+{{- end }}
+podMonitor.targetLabels: podMonitor.podTargetLabels
 prometheusRule.rules: prometheusRule.extraGroups
 prometheusRule.groups: prometheusRule.extraGroups
 prometheusRule.additionalGroups: prometheusRule.extraGroups
