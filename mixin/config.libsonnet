@@ -18,7 +18,7 @@
     // Thresholds that are in recording rules, because several alerts share them. Those of single alerts are changed in alerts.
     thresholds: {
       // Seconds without a ready address in an hour that burn the error budget: in general, and if pods were deleted or completed.
-      outageSeconds: 60,
+      outageSeconds: 51,
       outageSecondsOfDeletedPods: 300,
       // Losses of addresses in 30 minutes that are flapping: at least (3, less what increase() may miss), per address, and at most.
       addressLosses: 2.5,

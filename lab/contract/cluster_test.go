@@ -74,14 +74,19 @@ func newCluster(start time.Time) *cluster {
 	return &cluster{now: start, random: rand.New(rand.NewPCG(1, 2)), nodes: map[string]*node{}}
 }
 
-// watch makes a new kubeflap begin to watch: it lists what there is.
-func (c *cluster) watch() {
+// listens makes a new kubeflap, which has seen nothing yet.
+func (c *cluster) listens() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	c.incidents = correlate.New(100)
 	c.collector = metrics.NewCollector(c.tracker, c.incidents, func() time.Time {
 		c.observe(c.tracker.Advance(c.now))
 		return c.now
 	})
+}
+
+// watch makes a new kubeflap begin to watch: it lists what there is.
+func (c *cluster) watch() {
+	c.listens()
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
 	var objects []event.Object
 	for _, n := range c.nodes {

@@ -146,7 +146,6 @@ func (d *day) pagesNobody(t *testing.T) {
 	c.runUntil(start.Add(2 * time.Minute))
 	c.watch()
 	d.plan(c)
-	intervals := []time.Duration{15 * time.Second, 30 * time.Second, time.Minute}
 	var prometheuses []*evaluator
 	for range intervals {
 		prometheuses = append(prometheuses, newEvaluator(t))

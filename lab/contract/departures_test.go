@@ -74,15 +74,36 @@ func (c *cluster) drain(n *node) time.Duration {
 func (c *cluster) silence(n *node) {
 	n.silent = true
 	c.in(55*time.Second, func() {
-		if c.nodes[n.Name] != n || !n.silent || n.Ready.Status == event.StatusUnknown {
-			return
+		if n.silent {
+			c.mark(n)
 		}
-		c.turnReady(n, event.StatusUnknown, "NodeStatusUnknown")
+	})
+}
+
+// mark is what the node controller makes of a node whose heartbeats are late.
+func (c *cluster) mark(n *node) {
+	if c.nodes[n.Name] != n || n.Ready.Status == event.StatusUnknown {
+		return
+	}
+	c.turnReady(n, event.StatusUnknown, "NodeStatusUnknown")
+	c.podsOn(n, func(w *workload, p *event.Pod) {
+		if p.Ready.Status == event.StatusTrue && p.Deletion.IsZero() {
+			p.Ready = &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kube-controller-manager"}
+			c.tell(event.Modified, clone(p))
+			c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
+		}
+	})
+}
+
+// answers ends a silence: the kubelet reports its node and its pods again.
+func (c *cluster) answers(n *node) {
+	n.silent = false
+	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
+	c.in(c.between(100*time.Millisecond, 2*time.Second), func() {
+		c.turnReady(n, event.StatusTrue, "KubeletReady")
 		c.podsOn(n, func(w *workload, p *event.Pod) {
-			if p.Ready.Status == event.StatusTrue && p.Deletion.IsZero() {
-				p.Ready = &event.Condition{Status: event.StatusFalse, Transition: c.now, Writer: "kube-controller-manager"}
-				c.tell(event.Modified, clone(p))
-				c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
+			if p.Deletion.IsZero() {
+				c.in(c.between(10*time.Millisecond, time.Second), func() { c.setReady(w, p, event.StatusTrue) })
 			}
 		})
 	})

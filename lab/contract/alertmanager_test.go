@@ -1,0 +1,178 @@
+package contract
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/alertmanager/alert"
+	"github.com/prometheus/alertmanager/config"
+	"github.com/prometheus/alertmanager/dispatch"
+	"github.com/prometheus/alertmanager/eventrecorder"
+	"github.com/prometheus/alertmanager/featurecontrol"
+	"github.com/prometheus/alertmanager/inhibit"
+	"github.com/prometheus/alertmanager/marker"
+	"github.com/prometheus/alertmanager/nflog"
+	"github.com/prometheus/alertmanager/notify"
+	"github.com/prometheus/alertmanager/provider/mem"
+	"github.com/prometheus/alertmanager/silence"
+	"github.com/prometheus/alertmanager/template"
+	"github.com/prometheus/alertmanager/timeinterval"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// moment is an evaluation of all rules, some time after the start, and what fired.
+type moment struct {
+	at     time.Duration
+	firing []labels.Labels
+}
+
+// message is one notification. An alert that resolved is in it if its receiver wants to know.
+type message struct {
+	at               time.Duration
+	receiver         string
+	firing, resolved []model.LabelSet
+}
+
+// names are the names of alerts, each once.
+func names(all []model.LabelSet) (found []string) {
+	for _, l := range all {
+		found = append(found, string(l[model.AlertNameLabel]))
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// notified is what an Alertmanager with the shipped example makes of the alerts, in time that passes as fast as it can. Routes, groups, inhibition and
+// repetition are Alertmanager's own; only the receivers are replaced.
+func notified(t *testing.T, moments []moment) (sent []message) {
+	t.Helper()
+	conf, err := config.LoadFile(RulePath("alertmanager.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var mu sync.Mutex
+		alerts, stop := startAlertmanager(t, conf, func(receiver string, all []*alert.Alert) {
+			m := message{at: time.Since(start), receiver: receiver}
+			for _, a := range all {
+				if a.Resolved() {
+					m.resolved = append(m.resolved, a.Labels)
+				} else {
+					m.firing = append(m.firing, a.Labels)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, m)
+		})
+		defer stop()
+		active := map[model.Fingerprint]*alert.Alert{}
+		for _, x := range moments {
+			time.Sleep(time.Until(start.Add(x.at)))
+			send(t, alerts, active, x.firing)
+		}
+		time.Sleep(5 * time.Minute)
+	})
+	return sent
+}
+
+// send is what Prometheus sends after an evaluation: what fires, and what does not any more.
+func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Alert, firing []labels.Labels) {
+	now := time.Now()
+	var all []*alert.Alert
+	still := map[model.Fingerprint]bool{}
+	for _, l := range firing {
+		set := model.LabelSet{}
+		l.Range(func(x labels.Label) {
+			if x.Value != "" {
+				set[model.LabelName(x.Name)] = model.LabelValue(x.Value)
+			}
+		})
+		a := active[set.Fingerprint()]
+		if a == nil {
+			a = &alert.Alert{Alert: model.Alert{Labels: set, StartsAt: now}}
+			active[set.Fingerprint()] = a
+		}
+		still[set.Fingerprint()] = true
+		a.EndsAt = now.Add(4 * time.Minute)
+	}
+	for id, a := range active {
+		if !still[id] {
+			a.EndsAt = now
+			delete(active, id)
+		}
+		sent := *a
+		sent.UpdatedAt = now
+		all = append(all, &sent)
+	}
+	if err := to.Put(t.Context(), all...); err != nil {
+		t.Error(err)
+	}
+}
+
+// startAlertmanager starts what of an Alertmanager gets alerts and sends notifications.
+func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver string, all []*alert.Alert)) (*mem.Alerts, func()) {
+	t.Helper()
+	log, registry, flags, events := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), featurecontrol.NoopFlags{}, eventrecorder.NopRecorder()
+	silences, err := silence.New(silence.Options{Retention: time.Hour, Logger: log, Metrics: registry, EventRecorder: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notifications, err := nflog.New(nflog.Options{Retention: 120 * time.Hour, Logger: log, Metrics: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silencer := silence.NewSilencer(silences, log, events)
+	alerts, err := mem.NewAlerts(t.Context(), 30*time.Minute, 0, silencer, log, events, registry, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receivers := map[string][]notify.Integration{}
+	for _, r := range conf.Receivers {
+		resolved := r.Name == "chat" && r.SlackConfigs[0].SendResolved() || r.Name == "pager" && r.WebhookConfigs[0].SendResolved()
+		receivers[r.Name] = []notify.Integration{notify.NewIntegration(receiver{r.Name, sent}, sendsResolved(resolved), r.Name, 0, r.Name)}
+	}
+	receivers["nobody"] = nil
+	inhibitor := inhibit.NewInhibitor(alerts, conf.InhibitRules, log, events)
+	groups, routes := marker.NewGroupMarker(), dispatch.NewRoute(conf.Route, nil)
+	pipeline := notify.NewPipelineBuilder(registry, flags, events).New(receivers, func() time.Duration { return 0 }, inhibitor, silencer,
+		timeinterval.NewIntervener(nil), groups, notifications, nil)
+	tmpl, err := template.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dispatcher := dispatch.NewDispatcher(alerts, routes, pipeline, groups, func(d time.Duration) time.Duration { return max(d, notify.MinTimeout) },
+		30*time.Second, nil, log, events, dispatch.NewDispatcherMetrics(false, registry, flags), tmpl)
+	go inhibitor.Run()
+	inhibitor.WaitForLoading()
+	go dispatcher.Run(time.Now())
+	dispatcher.WaitForLoading()
+	return alerts, func() {
+		dispatcher.Stop()
+		inhibitor.Stop()
+		alerts.Close()
+	}
+}
+
+// receiver stands for a pager or a chat.
+type receiver struct {
+	name string
+	sent func(receiver string, all []*alert.Alert)
+}
+
+func (r receiver) Notify(_ context.Context, all ...*alert.Alert) (bool, error) {
+	r.sent(r.name, all)
+	return false, nil
+}
+
+type sendsResolved bool
+
+func (s sendsResolved) SendResolved() bool { return bool(s) }
