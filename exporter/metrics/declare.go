@@ -45,7 +45,7 @@ const (
 	perResource       = "each watched resource"
 	perPodNamespace   = "each namespace with pods, until an hour after its last pod is gone"
 	perNamespace      = "each window and namespace with Services, until an hour after the last Service is gone"
-	whileLeasesKnown  = "each Node while Leases can be watched, or, in a cluster without Leases, while it reports its status every 10 s; a new Node counts from when it is first seen. Absent for up to 12 s after the start if only the Node's own clock says that it was lost before"
+	whileLeasesKnown  = "each Node while Leases can be watched, or while it reports its status every 10 s in a cluster without Leases. For a new Node, the time starts when kubeflap first sees it. Absent for up to 12 s after kubeflap starts if only the Node's own clock shows that it was lost before"
 	ifManuallyManaged = "each Service that has or had manually managed addresses"
 	always            = "always"
 	onceKnown         = "once it is known"

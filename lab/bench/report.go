@@ -19,7 +19,7 @@ func (r Result) write(o Options) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. A pod has %s, a node %s in protobuf. %s on %s; %s at rest, %s under load.\n\n",
+	fmt.Fprintf(&b, "%s. In protobuf, a pod has %s and a node %s. %s on %s; %s at rest, %s under load.\n\n",
 		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, o.Pace.Rest, o.Pace.Load)
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
