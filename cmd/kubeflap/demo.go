@@ -26,7 +26,7 @@ import (
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
-	cmd := app.Command("demo", "Replay five incidents that were recorded on a real control plane. Needs no cluster.")
+	cmd := app.Command("demo", "Replay five recordings of incidents on a real control plane. Needs no cluster.")
 	var pace speed
 	addFlag(cmd, "speed", "1 replays at the recorded speed, 10 ten times as fast.", "10", &pace)
 	flags := addPipelineFlags(cmd)
@@ -68,7 +68,7 @@ func newDemo(recordings []openRecording, speed float64, settings settings, out i
 
 // introduce says what will happen and where to look. The demo listens on address; moved means that the default port is in use.
 func (d demo) introduce(address string, moved bool) {
-	fmt.Fprintf(d.out, "kubeflap replays %d incidents that were recorded on a real control plane:\n\n", len(d.recordings))
+	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
 		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
@@ -77,7 +77,7 @@ func (d demo) introduce(address string, moved bool) {
 		host = "localhost"
 	}
 	page := "http://" + net.JoinHostPort(host, port)
-	fmt.Fprintf(d.out, "\nThe grace periods of 10 to 24 seconds are short on purpose, so that no incident takes long.\n\n"+
+	fmt.Fprintf(d.out, "\nIn 1, 3 and 5 the grace period is 10 to 24 seconds, short on purpose, so that no incident takes long.\n\n"+
 		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", page)
 	if moved {
 		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))
@@ -94,17 +94,26 @@ func (d demo) conclude() {
 		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range all {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", d.recordings[i].cluster,
-				printable.Line(path.Join(x.Namespace, x.Subject)), printable.Line(hit(x)), x.Verdict, advice.FirstStep(x.Verdict))
+				printable.Line(about(x)), printable.Line(hit(x)), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
 	_ = table.Flush() // a terminal that is gone
 	fmt.Fprintln(d.out, "\nThe replay is complete. The pages stay up until Ctrl-C.")
 }
 
+// about is what an incident is about, as summaries name it.
+func about(x incident.Incident) string {
+	kind, name, ofKind := strings.Cut(x.Subject, "/")
+	if !ofKind {
+		return path.Join(x.Namespace, x.Subject)
+	}
+	return kind + " " + path.Join(x.Namespace, name)
+}
+
 // hit is what an incident cost, in a few words.
 func hit(x incident.Incident) string {
 	var parts []string
-	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 0 {
+	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 0 && (x.Scope == incident.ScopeNode || x.Scope == incident.ScopeControlPlane) {
 		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
 	}
 	switch {

@@ -96,7 +96,7 @@ var firstSteps = [verdict.Count]string{
 	verdict.Undecided:           "run the command that the incident names",
 	verdict.Node:                "find out what keeps the kubelet from reporting",
 	verdict.NodeRebooted:        "find out why the machine restarted",
-	verdict.SharedPath:          "check what these nodes share on the way to etcd",
+	verdict.SharedPath:          "check etcd, then what these nodes share",
 	verdict.ControllerManager:   "check load, watches and limits of the kube-controller-manager",
 	verdict.GracePeriod:         "raise --node-monitor-grace-period",
 	verdict.Planned:             "nothing: the departure was announced",

@@ -132,6 +132,8 @@ type Service struct {
 	Lost, Bounces, Outages int
 	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
+	// Inexact: a watch was broken when an outage began or ended, so OutageTime is more or less than that.
+	Inexact bool
 	// Down: it has no ready address now.
 	Down bool
 }

@@ -56,6 +56,9 @@ func TestWhatABrokenWatchDeliversLateHasNoLength(t *testing.T) {
 	for _, x := range of[transition.OutageEnded](s) {
 		equal(t, "complete", x.Complete, false)
 	}
+	for _, x := range of[transition.AddressBounced](s) {
+		equal(t, "away", x.String(), "service shop/web: address 10.0.0.1 is back in rotation after at most 30s")
+	}
 	for _, x := range of[transition.NodeReadyChanged](s) {
 		equal(t, "complete, not from Ready", x.Complete && x.From != ready, false)
 	}

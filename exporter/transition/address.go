@@ -98,12 +98,17 @@ func (x AddressRemoved) String() string { return x.sentence(" removed") }
 type AddressBounced struct {
 	At
 	Address
-	// Away is the time since it was lost.
-	Away time.Duration
+	// Away is the time since it was lost, or less if AtMost: a watch was broken when it was lost, or when it came back.
+	Away   time.Duration
+	AtMost bool
 }
 
 func (x AddressBounced) String() string {
-	return x.sentence(" is back in rotation after %s", round(x.Away))
+	most := ""
+	if x.AtMost {
+		most = "at most "
+	}
+	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
 }
 
 // AddressLeftOut means that truncated Endpoints no longer show an address that was not ready: it may

@@ -38,7 +38,7 @@ func (x OutageStarted) String() string {
 type OutageEnded struct {
 	At
 	Service
-	// Lasted is the time without a ready address.
+	// Lasted is the time without a ready address, more or less if not Complete.
 	Lasted time.Duration
 	Cause  cause.Cause
 	// Complete: both ends were seen when they happened.
@@ -53,7 +53,11 @@ func (x OutageEnded) Fields() Fields {
 }
 
 func (x OutageEnded) String() string {
-	return fmt.Sprintf("%s: has a ready address again after %s without any%s", x.Service, round(x.Lasted), because(x.Cause))
+	about := "about "
+	if x.Complete {
+		about = ""
+	}
+	return fmt.Sprintf("%s: has a ready address again after %s%s without any%s", x.Service, about, round(x.Lasted), because(x.Cause))
 }
 
 // EndpointsReset means that all manually managed addresses of the Service were removed.

@@ -183,9 +183,10 @@ func (f *NodeLoss) readFailed() bool {
 	})
 }
 
-// readText says what direct reads have shown meanwhile.
+// readText says what direct reads have shown meanwhile. One that succeeds after others failed proves nothing about the time before.
 func (f *NodeLoss) readText() string {
 	from, to := f.span()
+	text := ""
 	for _, x := range slices.Backward(f.ControlPlane.reads) {
 		switch {
 		case x.Time.Before(from) || x.Time.After(to):
@@ -194,8 +195,8 @@ func (f *NodeLoss) readText() string {
 		case x.Reason != "":
 			return "; the API server could not read Leases (" + string(x.Reason) + ")"
 		default:
-			return "; the API server read their Leases from etcd, so they did not reach it"
+			text = "; the API server could read the Leases of these nodes from etcd, so their renewals did not reach it"
 		}
 	}
-	return ""
+	return text
 }

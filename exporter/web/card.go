@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,7 +51,7 @@ func figuresOf(x *found) []figure {
 		}
 	}
 	if x.OutageTime > 0 {
-		all = append(all, figure{length(x.OutageTime), "without any ready address"})
+		all = append(all, figure{outageLength(x), "without any ready address"})
 	}
 	add(x.Lost, "ready address lost", "ready addresses lost")
 	add(len(x.Services)+x.ServicesLeftOut, "Service", "Services")
@@ -93,6 +94,14 @@ func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {
 	return append(rows, weighedRow{holds, verdict, because})
 }
 
+// outageLength is how long Services had no ready address; about, if a watch was broken when that began or ended.
+func outageLength(x *found) string {
+	if slices.ContainsFunc(x.Services, func(s incident.Service) bool { return s.Inexact }) {
+		return "about " + length(x.OutageTime)
+	}
+	return length(x.OutageTime)
+}
+
 func effectText(s *incident.Service) string {
 	text := "lost no ready address"
 	if s.Lost > 0 {
@@ -101,13 +110,17 @@ func effectText(s *incident.Service) string {
 	if s.Bounces > 0 {
 		text += fmt.Sprintf(", %d came back", s.Bounces)
 	}
+	lasted := length(s.OutageTime)
+	if s.Inexact {
+		lasted = "about " + lasted
+	}
 	switch {
 	case s.Down:
-		text += "; no ready address, for " + length(s.OutageTime) + " so far"
+		text += "; no ready address, for " + lasted + " so far"
 	case s.Outages == 1:
-		text += "; no ready address for " + length(s.OutageTime)
+		text += "; no ready address for " + lasted
 	case s.Outages > 1:
-		text += fmt.Sprintf("; no ready address for %s in %d outages", length(s.OutageTime), s.Outages)
+		text += fmt.Sprintf("; no ready address for %s in %d outages", lasted, s.Outages)
 	}
 	return text
 }

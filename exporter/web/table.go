@@ -133,7 +133,7 @@ func hitOf(x *found) string {
 		parts = append(parts, phrase.Count(x.Lost, "address", "addresses")+" lost")
 	}
 	if x.OutageTime > 0 {
-		parts = append(parts, "no ready address for "+length(x.OutageTime))
+		parts = append(parts, "no ready address for "+outageLength(x))
 	}
 	if x.Evicted > 0 {
 		parts = append(parts, phrase.Count(x.Evicted, "pod", "pods")+" evicted")

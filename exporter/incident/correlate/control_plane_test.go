@@ -72,9 +72,12 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		{"direct reads say that etcd is not ready", func() *cluster {
 			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, event.ReasonEtcdNotReady)
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
+		{"direct reads fail while the nodes are silent, and the last ones succeed", func() *cluster {
+			return newCluster(9, 40).silence(300, 370, all...).reads(322, 352, event.Answered, event.ReasonEtcdNotReady).reads(362, 370, event.Answered, "")
+		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
 		{"direct reads show that etcd answers", func() *cluster {
 			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, "")
-		}, 500, "1 shared_path", "the API server read their Leases from etcd, so they did not reach it", "read Leases from etcd"},
+		}, 500, "1 shared_path", "the API server could read the Leases of these nodes from etcd, so their renewals did not reach it", "read Leases from etcd"},
 		{"the node controller marks in time, and its leader stood still", func() *cluster {
 			c := newCluster(9, 40).apiServers(1).leads(0, "a").marks(300, 1, 2, 3)
 			c.leaderStops = [2]float64{270, 298}

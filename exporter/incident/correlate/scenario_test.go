@@ -109,7 +109,7 @@ func (s *scenario) outage() *scenario {
 }
 
 func (s *scenario) outageOver(lasted float64) *scenario {
-	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted)})
+	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted), Complete: true})
 }
 
 // only returns the only incident as of now.

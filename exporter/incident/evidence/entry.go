@@ -93,6 +93,8 @@ type Entry struct {
 	// Number and Duration are what the sentence needs, the largest if there are several.
 	Number   int
 	Duration time.Duration
+	// Inexact: a watch was broken when what lasted for Duration began or ended.
+	Inexact bool
 
 	until time.Time
 	count int
@@ -145,7 +147,7 @@ func (e *Entry) take(more Entry) {
 	}
 	e.countIn(more)
 	e.Number = max(e.Number, more.Number)
-	e.Duration = max(e.Duration, more.Duration)
+	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
 // maxNames bounds the names of one entry. Over that, every entry counts.

@@ -169,7 +169,11 @@ func (e *Entry) serviceSentence() string {
 	case AddressLeftOut:
 		return fmt.Sprintf("%s: %s left out of its truncated Endpoints%s", s, phrase.Count(e.count, "address that was not ready is", "addresses that were not ready are"), first)
 	case OutageEnded:
-		return s + " has a ready address again, after " + phrase.Duration(e.Duration) + " without any" + phrase.Times(e.count)
+		about := ""
+		if e.Inexact {
+			about = "about "
+		}
+		return s + " has a ready address again, after " + about + phrase.Duration(e.Duration) + " without any" + phrase.Times(e.count)
 	case ServiceRemoved:
 		return s + " was deleted"
 	}

@@ -63,6 +63,8 @@ type counts struct {
 type Effect struct {
 	Outages    int
 	OutageTime time.Duration
+	// Inexact: an outage was not seen to begin or to end when it did.
+	Inexact bool
 
 	service       transition.Service
 	lost, bounces int
@@ -151,7 +153,7 @@ func (c *counts) take(from *counts) {
 	for _, e := range from.services {
 		sum := c.EffectOn(e.service)
 		sum.lost, sum.bounces = sum.lost+e.lost, sum.bounces+e.bounces
-		sum.Outages, sum.OutageTime = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime
+		sum.Outages, sum.OutageTime, sum.Inexact = sum.Outages+e.Outages, sum.OutageTime+e.OutageTime, sum.Inexact || e.Inexact
 	}
 	for _, name := range from.nodes {
 		c.AddNode(name)

@@ -105,7 +105,7 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 		since, down := r.Open.Outages[e.service]
 		x := incident.Service{
 			Namespace: e.service.Namespace, Name: e.service.Name,
-			Lost: e.lost, Bounces: e.bounces, Outages: e.Outages, OutageTime: e.OutageTime, Down: down,
+			Lost: e.lost, Bounces: e.bounces, Outages: e.Outages, OutageTime: e.OutageTime, Inexact: e.Inexact, Down: down,
 		}
 		if down {
 			x.OutageTime += max(t.Sub(since), 0)

@@ -145,13 +145,17 @@ func (r *Record) effectText(x *incident.Incident) string {
 		whose = name + " "
 	}
 	s := services + " lost " + phrase.Count(x.Lost, "ready address", "ready addresses")
+	lasted := phrase.Duration(worst.OutageTime)
+	if worst.Inexact {
+		lasted = "about " + lasted
+	}
 	switch {
 	case x.Outages == 0:
 		return s
 	case worst.Down:
-		return s + " and " + whose + "has had none for " + phrase.Duration(worst.OutageTime)
+		return s + " and " + whose + "has had none for " + lasted
 	}
-	return s + " and " + whose + "had none for " + phrase.Duration(worst.OutageTime)
+	return s + " and " + whose + "had none for " + lasted
 }
 
 func (r *Record) noLossText(x *incident.Incident) string {

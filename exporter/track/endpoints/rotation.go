@@ -117,12 +117,19 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
+// departed is since when an address can have been out of rotation; seen if that is when it left.
+type departed struct {
+	at   time.Time
+	seen bool
+}
+
 func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	if s.left == nil {
-		s.left = map[event.UID]time.Time{}
+		s.left = map[event.UID]departed{}
 	}
 	// After a break of the watch it may have left at any time since that began.
-	s.left[a.UID] = x.watches.NotBefore(x.readFrom, s.at)
+	earliest := x.watches.NotBefore(x.readFrom, s.at)
+	s.left[a.UID] = departed{at: earliest, seen: earliest.Equal(s.at)}
 	if s.at.Sub(s.leftSwept) > x.settings.BounceWindow {
 		s.forgetLeft(s.at, x.settings.BounceWindow)
 	}
@@ -131,7 +138,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 // forgetLeft drops the addresses that left rotation too long ago to bounce.
 func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	s.leftSwept = t
-	maps.DeleteFunc(s.left, func(_ event.UID, at time.Time) bool { return t.Sub(at) > within })
+	maps.DeleteFunc(s.left, func(_ event.UID, d departed) bool { return t.Sub(d.at) > within })
 	if len(s.left) == 0 {
 		s.left = nil
 	}
@@ -145,9 +152,11 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	if delete(s.left, a.UID); len(s.left) == 0 {
 		s.left = nil
 	}
-	if away := s.at.Sub(left); away <= x.settings.BounceWindow {
+	if away := s.at.Sub(left.at); away <= x.settings.BounceWindow {
 		s.bounces++
-		x.losses.ReportOf(s.service, a.UID, transition.AddressBounced{At: at(s.at), Address: named(x.pods, s.service, a), Away: away})
+		x.losses.ReportOf(s.service, a.UID, transition.AddressBounced{
+			At: at(s.at), Address: named(x.pods, s.service, a), Away: away, AtMost: !left.seen || x.watches.NotBefore(x.readFrom, s.at).Before(s.at),
+		})
 	}
 }
 

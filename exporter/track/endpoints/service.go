@@ -30,7 +30,7 @@ type service struct {
 
 	addresses addresses.Set
 	// left are the addresses that left rotation recently, and when.
-	left      map[event.UID]time.Time
+	left      map[event.UID]departed
 	leftSwept time.Time
 
 	counts

@@ -136,7 +136,7 @@ func (l *Outages) Started(x transition.OutageStarted) {
 	if !s.outage.IsZero() {
 		// The end of the outage before was not reported.
 		l.claim(x.Service, s, cause.Unknown)
-		l.endOutage(x.Service, s, x.Time, evidence.OutageEnded)
+		l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, false)
 	}
 	s.outage, s.trigger = x.Time, x.Trigger
 	if r := s.recordOf(x.Time, x.Cause); r != nil {
@@ -171,17 +171,20 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 		s.outage = x.Time.Add(-x.Lasted)
 	}
 	l.claim(x.Service, s, x.Cause)
-	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded)
+	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind) {
+// endOutage is called when an outage ends; seen, if its beginning and its end were seen when they happened.
+func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
 	r.OutageTime += lasted
-	r.EffectOn(x).OutageTime += lasted
+	effect := r.EffectOn(x)
+	effect.OutageTime += lasted
+	effect.Inexact = effect.Inexact || !seen
 	delete(r.Open.Outages, x)
 	s.span = s.span.End(t)
-	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted})
+	r.Evidence.Add(evidence.Entry{Kind: how, Time: t, Service: x, Duration: lasted, Inexact: !seen})
 	s.outage, s.record = time.Time{}, nil
 	writers.Restore(r, t)
 	l.records.Touch(r, t)
@@ -191,7 +194,7 @@ func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how e
 func (l *Outages) Removed(x transition.ServiceRemoved) {
 	if s := l.lately[x.Service]; s != nil {
 		if s.record != nil && !s.outage.IsZero() {
-			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved)
+			l.endOutage(x.Service, s, x.Time, evidence.ServiceRemoved, true)
 		}
 		delete(l.lately, x.Service)
 	}
