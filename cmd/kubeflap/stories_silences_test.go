@@ -10,7 +10,8 @@ import (
 
 // The longest silence of an incident is told, not the interval after it, also if the interval that ended it could not be measured.
 func TestTheLongestSilenceIsTold(t *testing.T) {
-	// The watch lists anew at the beginning of the silence. So the first heartbeat afterwards has no known interval.
+	// The watch lists anew at the beginning of the silence. So the first heartbeat afterwards has no known interval. The list shows the Lease unchanged,
+	// so the silence began with the last renewal before.
 	unmeasured := func() *fakeCluster {
 		return newFakeCluster(9).withManager(24*time.Second).breaks(event.KindLease, 301, 302, event.ReasonTimeout).silence(300, 334, 2)
 	}
@@ -27,9 +28,9 @@ func TestTheLongestSilenceIsTold(t *testing.T) {
 		// recommended is the grace period that page, metric and advise recommend, in seconds.
 		recommended float64
 	}{
-		{"a renewal, then a report", unmeasured(), "sent no heartbeat for 32.8s (grace period 24s)", "heartbeat again, after 32.8s", "the longest interval was 32.8s", 70},
-		{"a report, then a renewal", reports(unmeasured(), 334.0001), "sent no heartbeat for 32s (grace period 24s)", "heartbeat again, after 32s", "the longest interval was 32s", 70},
-		{"a longer silence before", unmeasured().silence(342, 368, 2), "sent no heartbeat for 32.8s (grace period 24s) and Ready turned Unknown 2 times", "heartbeat again, after 32.8s", "the longest interval was 32.8s", 70},
+		{"a renewal, then a report", unmeasured(), "sent no heartbeat for 40.9s (grace period 24s)", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
+		{"a report, then a renewal", reports(unmeasured(), 334.0001), "sent no heartbeat for 40.1s (grace period 24s)", "heartbeat again, after 40.1s", "the longest interval was 40.1s", 90},
+		{"a longer silence before", unmeasured().silence(342, 368, 2), "sent no heartbeat for 40.9s (grace period 24s) and Ready turned Unknown 2 times", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
 		{"measured", newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), "sent no heartbeat for 40.9s (", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
 		{"measured, a report first", reports(newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), 334.0001), "sent no heartbeat for 40.1s (", "heartbeat again, after 40.1s", "the longest interval was 40.1s", 90},
 		{"the watch breaks before the grace period is over", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 320, 372, event.ReasonTimeout), "The node controller treated node node-2 as lost; ", "", "", 0},

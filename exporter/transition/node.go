@@ -34,6 +34,8 @@ type HeartbeatLate struct {
 	Announced string
 	// Unwatched: that was so before kubeflap watched, by the node's own clock. It is not counted.
 	Unwatched bool
+	// Last is as in NodeLoss.
+	Last time.Time
 }
 
 // Fields are the names for a structured log line.
@@ -74,6 +76,8 @@ type NodeLoss struct {
 	ControlPlane ControlPlane
 	// Blind: kubeflap's watch was broken in the time since the last heartbeat, so there may have been others.
 	Blind bool
+	// Last is when a node whose silence began while the watch was broken last renewed its Lease, as the list after that has shown; zero if that is not known.
+	Last time.Time
 	// Unseen: the heartbeats of the node cannot be seen, only status reports that may be 5 min apart.
 	Unseen bool
 	// Labels say what the node shares with others; nil if they are not known.

@@ -3,7 +3,10 @@
 package transition
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
@@ -63,6 +66,14 @@ type List struct{ found []Transition }
 
 // Add adds a transition.
 func (l *List) Add(x Transition) { l.found = append(l.found, x) }
+
+// AddInOrder adds transitions by time, and nodes at the same time by name.
+func (l *List) AddInOrder(some []Transition) {
+	slices.SortFunc(some, func(a, b Transition) int {
+		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
+	})
+	l.found = append(l.found, some...)
+}
 
 // Take returns the transitions that were added since the last call.
 func (l *List) Take() []Transition {

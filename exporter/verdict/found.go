@@ -46,12 +46,25 @@ func (f *NodeLoss) othersSent(others int) string {
 // clocks say; empty if not.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
+		if other := f.backUnseen(s); other != "" {
+			return other + " turned Unknown and back while kubeflap's own watch was broken: whether it was lost together with " + s.Node + " is not known"
+		}
 		switch other := f.markedWith(s); {
 		case s.Found.Returned > 0:
 			return fmt.Sprintf("%s turned Ready after %s fell silent: whether they were lost together is not known, as "+notWatched,
 				phrase.Count(s.Found.Returned, "other node", "other nodes"), s.Node)
 		case other != "":
 			return s.Node + " and " + other + " turned Unknown together, but by their own clocks they fell silent at other times: whether together is not known, as " + notWatched
+		}
+	}
+	return ""
+}
+
+// backUnseen is a node that was lost and back while kubeflap's own watch was broken, and the silence of another began then; empty if there is none.
+func (f *NodeLoss) backUnseen(s *Silence) string {
+	for _, o := range f.Others {
+		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {
+			return o.Node
 		}
 	}
 	return ""

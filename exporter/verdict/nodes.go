@@ -37,6 +37,8 @@ type Silence struct {
 	// proven, but it began while the watch was broken, and Began is when the watch worked again. EndedBlind: the watch was broken
 	// when it may have ended.
 	Blind, BeganBlind, EndedBlind bool
+	// Relisted: the silence began while kubeflap's own watch was broken. The list after that has shown the last renewal, so Began is by the node's own clock.
+	Relisted bool
 	// Read: a direct read of Leases has shown that there was no heartbeat for the whole grace period.
 	Read bool
 	// Unseen: kubeflap saw only status reports, which may be 5 min apart. So Began is when the node was marked.

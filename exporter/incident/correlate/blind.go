@@ -26,6 +26,21 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
+// relisted takes in that the list after a break has shown when a silent node last renewed its Lease, which is zero if it has not. From then until the list it
+// has sent no heartbeat, so its silence is proven. It returns the time of the last heartbeat.
+func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
+	if last.IsZero() {
+		return listed
+	}
+	n.listed = listed
+	if s := n.silence; s != nil && s.Ended.IsZero() && (s.Blind || s.BeganBlind) {
+		l.records.History.Remove(s)
+		s.Began, s.Blind, s.BeganBlind, s.EndedBlind, s.Relisted = last, false, false, false, true
+		l.records.History.Add(s)
+	}
+	return last
+}
+
 // wereInTime withdraws a silence that was none: the watch was late. If nothing else is left of its incident, that is withdrawn, too. If
 // the node controller marked the node meanwhile, there was harm, and the silence only proves nothing.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {

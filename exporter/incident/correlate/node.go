@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
@@ -46,6 +47,8 @@ type node struct {
 	// trigger is that of the last missed heartbeat, renewed the renewTime of the heartbeat before.
 	trigger uint64
 	renewed time.Time
+	// listed is when the watch worked again after the last heartbeat; zero if it was not broken since.
+	listed time.Time
 	// setBack is when the node's clock was set back, setBackBy how far; zero if it was not since the last heartbeat.
 	setBack   time.Time
 	setBackBy time.Duration
@@ -105,10 +108,14 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 		}
 		return
 	}
-	if x.Unwatched {
-		n.foundSince(x.Time.Add(-x.Interval))
-	} else {
-		l.beatBefore(n, x.Time.Add(-x.Interval))
+	before := x.Time.Add(-x.Interval)
+	switch {
+	case x.Unwatched:
+		n.foundSince(before)
+	case n.missed && !before.After(n.listed):
+		x.Interval = x.Time.Sub(n.gapFrom) // a list has shown that heartbeat, and when it was is known
+	default:
+		l.beatBefore(n, before)
 	}
 	l.beat(n, x.Time, x.Interval)
 }
@@ -121,16 +128,17 @@ func (l *nodes) heartbeatLate(x transition.HeartbeatLate) {
 	}
 	l.records.BecameLate(x.Node, x.Time, x.Announced)
 	if x.Announced == "" {
-		l.records.History.Late(x.Node, x.Time.Add(-x.Silence))
+		l.records.History.Late(x.Node, cmp.Or(x.Last, x.Time.Add(-x.Silence)))
 	}
 }
 
 func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	n := l.hear(x.Node, x.Time)
 	l.records.History.NotLate(x.Node)
-	l.beatBefore(n, x.Time.Add(-x.Silence))
+	began := l.relisted(n, x.Time.Add(-x.Silence), x.Loss.Last)
+	l.beatBefore(n, began)
 	l.records.GracePeriod, l.records.Managed = x.Silence, x.Loss.Managed
-	n.missed, n.gapFrom = true, x.Time.Add(-x.Silence)
+	n.missed, n.gapFrom = true, began
 	n.trigger = x.Loss.Trigger
 	l.beginSilence(n, n.gapFrom, x.Loss).Read = x.Read
 	r := l.lose(n, x.Time, x.Loss, x.Silence)
@@ -144,7 +152,7 @@ func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	r.Open.Nodes[n.name] = struct{}{}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: n.gapFrom, Name: n.name})
 	if n.late.After(n.gapFrom) && r.Kind != record.KindGracePeriod {
-		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: n.late.Sub(n.gapFrom)})
+		r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatLate, Time: n.late, Name: n.name, Duration: min(n.late.Sub(n.gapFrom), l.records.GracePeriod/2)})
 	}
 	n.gap = r.Timeline.Begin(incident.TrackHeartbeat, n.name, n.gapFrom)
 	l.records.Touch(r, t)
@@ -176,6 +184,9 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		s.Marked, s.MarkedAge, s.MarkedInTime = true, x.Loss.MarkedAge, x.Loss.InTime()
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
+		if x.Loss.Blind {
+			x.Silence = 0 // there may have been heartbeats since
+		}
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
 		}
@@ -230,7 +241,7 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
-		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind}
+		n.silence = &verdict.Silence{Node: n.name, Began: heartbeat, Announced: x.Announced, AnnouncedAfter: x.AnnouncedAfter, Labels: x.Labels, Unseen: x.Unseen, BeganBlind: x.Blind && x.Last.IsZero(), Relisted: !x.Last.IsZero()}
 		l.records.History.Add(n.silence)
 		l.records.Silent(n.silence)
 		if n.setBack.After(heartbeat) {

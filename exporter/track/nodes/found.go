@@ -80,3 +80,13 @@ func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
+
+// lastRenewal is when a node last renewed its Lease, if heartbeats could not be seen for a while and none was seen since; else it is zero. A list has shown
+// that renewal. If it happened while the watch was broken, its time is by the node's own clock.
+func (x *heartbeats) lastRenewal(n *node) time.Time {
+	h := &n.heartbeat
+	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {
+		return time.Time{}
+	}
+	return h.renewalSeen
+}

@@ -95,7 +95,7 @@ type heartbeat struct {
 // known.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.tellsAlone(n) {
-		x.report(x.lateOf(nil, n, t, seen))
+		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
 	switch {
@@ -224,6 +224,9 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 		if restart.IsEarly(h.rhythm.Interval(), renewed.Sub(h.renewed), bySeen) {
 			n.kubelet.RenewedEarly(e.Seen, renewed)
 		}
+	}
+	if e.Type == event.Listed && !h.renewalSeen.IsZero() {
+		made = earlier.Told(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // by the node's clock
 	}
 	h.renewed, h.renewalSeen = renewed, made
 	n.kubelet.Note()

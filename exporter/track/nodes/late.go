@@ -1,9 +1,6 @@
 package nodes
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/transition"
@@ -46,7 +43,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 		case at.IsZero() || at.After(look):
 			// It has sent a heartbeat since, or none is awaited.
 		case !ok || proven.After(t):
-			x.report(late)
+			x.found.AddInOrder(late)
 			return // until it is proven
 		default:
 			late = x.lateOf(late, n, look.Add(1), proven)
@@ -59,17 +56,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 		}
 		m.Later(at)
 	}
-	x.report(late)
-}
-
-// report reports late heartbeats by time, and nodes at the same time by name.
-func (x *heartbeats) report(late []transition.Transition) {
-	slices.SortFunc(late, func(a, b transition.Transition) int {
-		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
-	})
-	for _, change := range late {
-		x.found.Add(change)
-	}
+	x.found.AddInOrder(late)
 }
 
 // due is when the heartbeat of a node's current interval is next late or missed; zero if both were counted.
@@ -105,7 +92,7 @@ func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven ti
 	if mark := base.Add(x.period / 2); !h.late && t.After(mark) {
 		late := transition.HeartbeatLate{
 			At: transition.At{Time: mark, Waited: proven.Sub(mark)}, Node: n.name, Silence: x.period / 2,
-			Announced: n.departure.Announced(h.last.Add(h.rhythm.Interval())), Unwatched: !mark.After(since),
+			Announced: n.departure.Announced(h.last.Add(h.rhythm.Interval())), Unwatched: !mark.After(since), Last: x.lastRenewal(n),
 		}
 		if !late.Unwatched {
 			h.lates++

@@ -148,7 +148,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h.saved = h.shown
 	if !x.reads.Doubtful() {
 		h.believed = true
-		x.report(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
+		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
@@ -183,7 +183,7 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	return transition.NodeLoss{
 		Trigger: n.trigger(cause.NodeHeartbeatLost), Renewed: n.heartbeat.shown, Announced: announced, GracePeriod: x.period, Managed: x.isManaged(),
 		AnnouncedAfter: announced != "" && !unseen && n.departure.Announced(n.heartbeat.last) == "",
-		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed),
+		Labels:         x.labelled.Count(n.labels), Unseen: unseen, ControlPlane: x.overdue.controlPlane.AsOf(x.watches.Now()), Blind: x.blind() || !n.heartbeat.last.After(x.resumed), Last: x.lastRenewal(n),
 	}
 }
 

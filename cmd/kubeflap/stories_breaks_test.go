@@ -1,0 +1,86 @@
+package main
+
+import "github.com/kubeflap/kubeflap/exporter/event"
+
+// breaksAll lets all watches of kubeflap break at a second, and list anew at another.
+func (s *fakeCluster) breaksAll(from, to float64) *fakeCluster {
+	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
+		s.breaks(k, from, to, event.ReasonRefused)
+	}
+	return s
+}
+
+// untilListed is why nothing can be decided of nodes that fell silent while kubeflap's watches were broken: until they have missed the grace period since then,
+// their heartbeats may be on their way.
+const untilListed = "kubeflap's watches were broken, and it waits for heartbeats for a grace period"
+
+// storiesOfBreaks are about outages that begin, end or last while kubeflap's own watches are broken.
+func storiesOfBreaks() []scenario {
+	return []scenario{
+		{
+			name:     "etcd takes no writes for 200 s, and kubeflap's watches break meanwhile",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).stall(300, 500).breaksAll(310, 420) },
+			harm:     420,
+			asked:    []asked{{468, "shared_path " + all9}, {700, "shared_path " + all9}},
+			never:    "node controller_manager grace_period planned node_rebooted",
+			open:     untilListed,
+			decided:  468,
+			evidence: []string{"9 of 9 nodes fell silent within", "for up to 3m31s", "no heartbeat for 20s, half of the grace period"},
+			lacks:    []string{"proves nothing"},
+			advice:   "control_plane_late " + all9,
+		},
+		{
+			name:    "etcd takes no writes for 200 s, and kubeflap's watches break after the nodes were lost",
+			cluster: func() *fakeCluster { return newFakeCluster(9).stall(300, 500).breaksAll(350, 420) },
+			harm:    345,
+			asked:   []asked{{349, "shared_path " + all9}, {700, "shared_path " + all9}},
+			never:   "node controller_manager grace_period planned node_rebooted",
+			open:    untilAThird, decided: 345,
+			advice: "control_plane_late " + all9,
+		},
+		{
+			name:     "three of nine nodes fall silent while kubeflap's watches are broken, and stay so",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).silence(330, forever, 1, 4, 7).breaksAll(310, 420) },
+			harm:     420,
+			asked:    []asked{{465, "shared_path 1,4,7"}, {900, "shared_path 1,4,7"}},
+			never:    "node controller_manager grace_period planned node_rebooted",
+			open:     untilListed,
+			decided:  465,
+			evidence: []string{"they are the only nodes with topology.kubernetes.io/zone=a"},
+			advice:   "control_plane_late 1,4,7",
+		},
+		{
+			name: "three of nine nodes fall silent while kubeflap's watch of Leases is broken, and return later",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(330, 500, 1, 4, 7).breaks(event.KindLease, 310, 420, event.ReasonTimeout)
+			},
+			harm:     420,
+			asked:    []asked{{465, "shared_path 1,4,7"}, {700, "shared_path 1,4,7"}},
+			never:    "node controller_manager grace_period planned node_rebooted",
+			open:     untilListed,
+			decided:  465,
+			evidence: []string{"heartbeat again, after 3m01s"},
+			advice:   "control_plane_late 1,4,7",
+		},
+		{
+			name:    "a node falls silent while kubeflap's watches are broken",
+			cluster: func() *fakeCluster { return newFakeCluster(9).silence(330, forever, 5).breaksAll(310, 420) },
+			harm:    420,
+			asked:   []asked{{465, "node 5"}, {900, "node 5"}},
+			never:   "shared_path controller_manager grace_period planned node_rebooted",
+			open:    untilListed, decided: 465,
+			advice: "nodes_silent 5",
+		},
+		{
+			name: "two nodes fall silent and return while kubeflap's watches are broken, and a third one stays silent",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(330, 400, 1, 4).silence(330, forever, 7).breaksAll(310, 420)
+			},
+			harm:   420,
+			asked:  []asked{{465, "undecided 1; undecided 4; undecided 7"}, {900, "undecided 1; undecided 4; undecided 7"}},
+			never:  "node shared_path controller_manager grace_period planned node_rebooted",
+			open:   "whether they fell silent together is not known, as kubeflap's watches were broken",
+			advice: "undecided 1,4,7",
+		},
+	}
+}
