@@ -72,6 +72,17 @@ func storiesOfBreaks() []scenario {
 			advice: "nodes_silent 5",
 		},
 		{
+			name: "kubeflap's watch of nodes stands still, and a node dies",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, forever, 5).freezes(event.KindNode, 290, 500)
+			},
+			harm:     345,
+			asked:    []asked{{365, "node 5"}, {495, "node 5"}, {700, "node 5"}},
+			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
+			evidence: []string{"shop/web lost 1 ready address"},
+			advice:   "nodes_silent 5",
+		},
+		{
 			name: "two nodes fall silent and return while kubeflap's watches are broken, and a third one stays silent",
 			cluster: func() *fakeCluster {
 				return newFakeCluster(9).silence(330, 400, 1, 4).silence(330, forever, 7).breaksAll(310, 420)

@@ -30,7 +30,7 @@ func (x *Nodes) RestartedBefore(name string, t, by time.Time) bool {
 
 // CauseOfMark is why the node controller marked a pod of the node not ready at t. The controller marks all pods of a node whose Ready it
 // sets to Unknown (node lifecycle controller, monitorNodeHealth), and single pods that change, or are bound to the node, while Ready is not True for any reason
-// (processPod). If the node was last seen Ready, the watch of nodes lags and the cause is not certain.
+// (processPod). If the node was last seen Ready, the watch of nodes lags and the cause is not certain, unless the node has missed the grace period.
 func (x *Nodes) CauseOfMark(name string, t time.Time) (why cause.Cause, certain bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || x.watches.Missing(event.KindNode) {
@@ -46,6 +46,8 @@ func (x *Nodes) CauseOfMark(name string, t time.Time) (why cause.Cause, certain 
 		return cause.NodeHeartbeatLost, true
 	case n.lastFalse.After(since):
 		return cause.NodeNotReady, true
+	case n.heartbeat.missed && !x.blind():
+		return cause.NodeHeartbeatLost, true
 	}
 	return cause.Unknown, false
 }
