@@ -163,9 +163,6 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%d replicas, want 2", *deployment.Spec.Replicas)
 	}
 	checkSecure(t, &pod)
-	if c := pod.Containers[0]; len(c.Resources.Limits)+len(c.Resources.Requests) > 0 {
-		t.Errorf("resources are forced: %v", c.Resources)
-	}
 	spread := pod.TopologySpreadConstraints
 	if len(spread) != 1 || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway ||
 		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) || !slices.Equal(spread[0].MatchLabelKeys, []string{"pod-template-hash"}) {

@@ -3,6 +3,7 @@ package chart
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,24 @@ func TestMonitorsFollowTLS(t *testing.T) {
 		s, p := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0], the[monitoringv1.PodMonitor](t, objects).Spec.PodMetricsEndpoints[0]
 		if string(*s.Scheme) != scheme || string(*p.Scheme) != scheme {
 			t.Errorf("they scrape by %s and %s, want %s", *s.Scheme, *p.Scheme, scheme)
+		}
+	}
+}
+
+// Without a value, the container requests what docs/sizing.md has for 1,000 nodes, and has no limit. Each part can be changed, and taken away.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	row := regexp.MustCompile(`(?m)^\| 1,000 nodes, [^|]*\| (\d+) MiB \|[^|]*\| (\d+m) \|$`).FindStringSubmatch(values(t, root+"/docs/sizing.md"))
+	if row == nil {
+		t.Fatal("docs/sizing.md has no row for 1,000 nodes")
+	}
+	for input, want := range map[string][3]string{
+		"{}": {row[1] + "Mi", row[2], "0"}, "{resources: {requests: {memory: 1Gi}}}": {"1Gi", row[2], "0"},
+		"{resources: {limits: {memory: 1Gi}}}": {row[1] + "Mi", row[2], "1Gi"}, "{resources: {requests: null}}": {"0", "0", "0"},
+	} {
+		r := container(t, input).Resources
+		if got := [3]string{r.Requests.Memory().String(), r.Requests.Cpu().String(), r.Limits.Memory().String()}; got != want || !r.Limits.Cpu().IsZero() {
+			t.Errorf("%s: requests and memory limit are %v, want %v", input, got, want)
 		}
 	}
 }
