@@ -11,7 +11,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-var read = []string{"get", "list", "watch"}
+// Of what is only watched no object is read alone.
+var (
+	read    = []string{"get", "list", "watch"}
+	watched = []string{"list", "watch"}
+)
 
 // granted are the rules of all roles, by the namespace that they are for; empty is the cluster. Each role is bound, in its
 // namespace, to the account that the pods run as.
@@ -50,20 +54,22 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	rule := func(group string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: read}
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: watched}
 	}
 	leases, endpointSlices := rule("coordination.k8s.io", "leases"), rule("discovery.k8s.io", "endpointslices")
+	heartbeats := leases
+	heartbeats.Verbs = read
 	whole := []rbacv1.PolicyRule{rule("", "nodes", "pods", "services", "endpoints"), endpointSlices}
 	shop := []rbacv1.PolicyRule{rule("", "pods", "services", "endpoints"), endpointSlices}
 	for input, c := range map[string]struct {
 		flag string
 		want map[string][]rbacv1.PolicyRule
 	}{
-		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {leases}, "kube-system": {leases}}},
-		"{rbac: {controlPlaneLeases: false}}": {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {leases}}},
+		"{}":                                  {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}, "kube-system": {leases}}},
+		"{rbac: {controlPlaneLeases: false}}": {"", map[string][]rbacv1.PolicyRule{"": whole, "kube-node-lease": {heartbeats}}},
 		"{scope: {namespace: shop}}":          {"--namespace=shop", map[string][]rbacv1.PolicyRule{"shop": shop}},
 		"{scope: {namespace: shop, nodes: true}}": {
-			"--namespace=shop", map[string][]rbacv1.PolicyRule{"": {rule("", "nodes")}, "kube-node-lease": {leases}, "shop": shop},
+			"--namespace=shop", map[string][]rbacv1.PolicyRule{"": {rule("", "nodes")}, "kube-node-lease": {heartbeats}, "shop": shop},
 		},
 		"{scope: {namespace: kube-system}}":                 {"--namespace=kube-system", map[string][]rbacv1.PolicyRule{"kube-system": shop}},
 		"{rbac: {create: false}}":                           {"", map[string][]rbacv1.PolicyRule{}},
@@ -104,7 +110,11 @@ func TestRightsOnlyRead(t *testing.T) {
 		for namespace, rules := range granted(t, render(t, values(t, file))) {
 			for _, rule := range rules {
 				some++
-				if !slices.Equal(rule.Verbs, read) || len(rule.APIGroups) != 1 || len(rule.ResourceNames)+len(rule.NonResourceURLs) > 0 {
+				want := watched
+				if namespace == "kube-node-lease" {
+					want = read
+				}
+				if !slices.Equal(rule.Verbs, want) || len(rule.APIGroups) != 1 || len(rule.ResourceNames)+len(rule.NonResourceURLs) > 0 {
 					t.Errorf("%s: in %q it may %v", filepath.Base(file), namespace, rule)
 				}
 				for _, resource := range rule.Resources {
@@ -140,7 +150,7 @@ func TestNotesTellTheScope(t *testing.T) {
 		"{scope: {namespace: shop}}":                        "It sees the namespace shop only, and no nodes: no heartbeats",
 		"{scope: {namespace: shop, nodes: true}}":           "It sees the namespace shop only, and the nodes.\n",
 		"{scope: {namespace: shop}, rbac: {create: false}}": "on pods, services, endpoints and endpointslices of shop.\n",
-		"{rbac: {create: false}}":                           "on nodes, pods, services, endpoints, endpointslices and, in\nkube-node-lease, leases.\nLeases in kube-system are optional",
+		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system is optional",
 	} {
 		if notes := notes(t, input); !strings.Contains(notes, want) {
 			t.Errorf("%s: the notes lack %q:\n%s", input, want, notes)
