@@ -276,13 +276,37 @@ func TestLinks(t *testing.T) {
 // Prometheus takes the changed rules.
 func TestPrometheusTakesTheRules(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"operator", "namespace"} {
+	for _, file := range []string{"kube-prometheus-stack", "namespace"} {
 		rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml")))
 		text, err := yaml.Marshal(rule.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		promtool(t, string(text), "check", "rules", "--lint=all", "--lint-fatal")
+	}
+}
+
+// vmagent and vmalert read the formats of Prometheus: it takes the job, which finds the pods, and the rules, which are the PrometheusRule's.
+func TestVictoriaMetrics(t *testing.T) {
+	t.Parallel()
+	objects := render(t, values(t, chart+"/ci/victoria-metrics-values.yaml"))
+	files := map[string]string{}
+	for _, m := range all[corev1.ConfigMap](objects) {
+		files[m.Name] = m.Data["kubeflap.yaml"]
+	}
+	job := "scrape_configs:\n  " + strings.ReplaceAll(files["vmagent-own"], "\n", "\n  ")
+	promtool(t, job, "check", "config", "--syntax-only")
+	labels := the[appsv1.Deployment](t, objects).Spec.Template.Labels
+	if want := "regex: " + labels["app.kubernetes.io/name"] + ";http\n"; !strings.Contains(job, want) || !strings.Contains(job, "honor_labels: true\n") {
+		t.Errorf("the job is\n%s", job)
+	}
+	promtool(t, files["vmalert-own"], "check", "rules", "--lint=all", "--lint-fatal")
+	var got monitoringv1.PrometheusRuleSpec
+	if err := yaml.UnmarshalStrict([]byte(files["vmalert-own"]), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := the[monitoringv1.PrometheusRule](t, render(t, "{prometheusRule: {enabled: true}}")).Spec; !reflect.DeepEqual(got, want) {
+		t.Error("the rules are not those of the PrometheusRule")
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func TestValuesRender(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
-	if err != nil || len(files) < 5 {
+	if err != nil || len(files) < 15 {
 		t.Fatalf("%d files of values, %v", len(files), err)
 	}
 	for _, file := range files {
