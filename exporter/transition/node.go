@@ -185,7 +185,7 @@ func (x NodeReadyChanged) String() string {
 	if !x.Complete {
 		least = "at least "
 	}
-	s := fmt.Sprintf("node %s: Ready %s -> %s after %s%s", x.Node, x.From, x.To, least, round(x.Lasted))
+	s := fmt.Sprintf("node %s: Ready %s -> %s (%[2]s for %[4]s%[5]s)", x.Node, x.From, x.To, least, round(x.Lasted))
 	if x.To != event.StatusTrue && x.Silence > 0 {
 		s += fmt.Sprintf(", last heartbeat %s ago", round(x.Silence))
 	}
