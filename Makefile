@@ -85,7 +85,7 @@ browser-test: ## Look at the page with Chromium. [SCREENSHOTS=folder]
 	cd lab/browser && $(FRESH) ./...
 screenshots: ## Take the pictures of the page in docs/images with Chromium.
 	cd lab/browser && $(FRESH) -run Pictures . -update
-docs: bin/helm ## Write what is generated: references, golden expositions, deploy/.
+docs: bin/helm ## Write what is generated: references, golden expositions, deploy/, rules and dashboards of the chart.
 	go test ./cmd/kubeflap ./exporter/metrics ./exporter/recording ./exporter/web -update
 	cd lab/chart && go test -run Fresh . -update
 bench: build ## Measure kubeflap on a real API server and write docs/performance.md. [SIZES=] [RUNS=] [GROWTH=] [CHURN=] [PROFILE=]

@@ -2,7 +2,11 @@
 {{- define "kubeflap.groups" -}}
 {{- $root := . -}}
 {{- $groups := list -}}
-{{- range $path, $bytes := .Files.Glob "rules/*.yaml" -}}
+{{- $files := .Files.Glob "rules/*.yaml" -}}
+{{- if not $files -}}
+  {{- fail "prometheusRule.enabled is true, but this copy of the chart has no files rules/*.yaml: no alert would be installed. Take the whole chart" -}}
+{{- end -}}
+{{- range $path, $bytes := $files -}}
   {{- $file := $root.Files.Get $path | fromYaml -}}
   {{- if hasKey $file "Error" -}}{{- fail (printf "%s: %s" $path $file.Error) -}}{{- end -}}
   {{- range $group := $file.groups -}}

@@ -1,0 +1,159 @@
+package chart
+
+import (
+	"archive/zip"
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// originals are the files that the chart has copies of: links would be dropped by zip archives, by Flux and on Windows.
+func originals(t *testing.T) []string {
+	t.Helper()
+	rules, err1 := filepath.Glob(root + "/rules/*.yaml")
+	dashboards, err2 := filepath.Glob(root + "/dashboards/*.json")
+	if err1 != nil || err2 != nil || len(rules) < 4 || len(dashboards) < 4 {
+		t.Fatalf("%d files of rules and %d dashboards, %v, %v", len(rules), len(dashboards), err1, err2)
+	}
+	// An example for Alertmanager, no rules.
+	rules = slices.DeleteFunc(rules, func(file string) bool { return filepath.Base(file) == "alertmanager.yaml" })
+	return slices.Concat(rules, dashboards)
+}
+
+// The chart has the rules and dashboards of the repository, byte by byte, and no others. This test is not parallel, so with -update the copies are
+// written before other tests render them.
+func TestCopiesAreFresh(t *testing.T) { //nolint:paralleltest // see above
+	want := map[string]bool{}
+	for _, original := range originals(t) {
+		name, err := filepath.Rel(root, original)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name] = true
+		checkFresh(t, filepath.Join(chart, name), values(t, original))
+	}
+	for _, folder := range []string{"rules", "dashboards"} {
+		entries, err := os.ReadDir(filepath.Join(chart, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			switch name := filepath.Join(folder, entry.Name()); {
+			case want[name] && entry.Type().IsRegular():
+			case *update:
+				if err := os.Remove(filepath.Join(chart, name)); err != nil {
+					t.Error(err)
+				}
+			default:
+				t.Errorf("%s in the chart is no copy of a file of the repository: make docs", name)
+			}
+		}
+	}
+}
+
+const all3 = "{prometheusRule: {enabled: true}, dashboards: {enabled: true}, serviceMonitor: {enabled: true}}"
+
+// The same objects come from the work tree, a zip archive, a checkout without symbolic links, and the package.
+func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
+	t.Parallel()
+	packages := t.TempDir()
+	if _, err := helm(t, "", "package", chart, "--destination", packages); err != nil {
+		t.Fatal(err)
+	}
+	packaged, err := filepath.Glob(packages + "/kubeflap-*.tgz")
+	if err != nil || len(packaged) != 1 {
+		t.Fatalf("%q, %v", packaged, err)
+	}
+	want, err := template(t, all3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"zip archive": unzipped(t), "checkout without links": checkout(t), "package": packaged[0]} {
+		got, err := helm(t, all3, "template", "kubeflap", path, "--namespace", "monitoring", "--values", "-")
+		if err != nil || got != want {
+			t.Errorf("from the %s something else is rendered, %v", name, err)
+		}
+	}
+}
+
+// unzipped packs the chart, in which zip takes regular files only, and unpacks it.
+func unzipped(t *testing.T) string {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	if err := w.AddFS(os.DirFS(chart)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "kubeflap")
+	if err := os.CopyFS(to, r); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// checkout copies the chart as git does with core.symlinks=false: a link becomes a file with the name of its target.
+func checkout(t *testing.T) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "kubeflap")
+	err := filepath.WalkDir(chart, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(chart, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o700)
+		}
+		text, err := os.ReadFile(path)
+		if entry.Type()&fs.ModeSymlink != 0 {
+			var target string
+			target, err = os.Readlink(path)
+			text = []byte(target)
+		}
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), text, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// A copy of the chart that lost its rules or dashboards renders neither none nor some of them without a word.
+func TestLostFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	for folder, c := range map[string]struct{ values, message string }{
+		"rules":      {"{prometheusRule: {enabled: true}}", "prometheusRule.enabled is true, but this copy of the chart has no files rules/*.yaml"},
+		"dashboards": {"{dashboards: {enabled: true}}", "dashboards.enabled is true, but this copy of the chart has no files dashboards/*.json"},
+	} {
+		path := checkout(t)
+		if err := os.RemoveAll(filepath.Join(path, folder)); err != nil {
+			t.Fatal(err)
+		}
+		// What is left of a link.
+		if err := os.WriteFile(filepath.Join(path, folder), []byte("../../"+folder), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := helm(t, c.values, "template", "kubeflap", path, "--values", "-"); err == nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("without %s: %v, want %q", folder, err, c.message)
+		}
+		if _, err := helm(t, "", "template", "kubeflap", path); err != nil {
+			t.Errorf("%s are not asked for: %v", folder, err)
+		}
+	}
+}
