@@ -26,7 +26,7 @@ func originals(t *testing.T) []string {
 
 // The chart has the rules and dashboards of the repository, byte by byte, and no others. This test is not parallel, so with -update the copies are
 // written before other tests render them.
-func TestCopiesAreFresh(t *testing.T) { //nolint:paralleltest // see above
+func TestCopiesAreFresh(t *testing.T) {
 	want := map[string]bool{}
 	for _, original := range originals(t) {
 		name, err := filepath.Rel(root, original)
