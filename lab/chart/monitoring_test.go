@@ -394,6 +394,7 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	const none, off = "Prometheus does not scrape it by this release", "honorLabels is off"
 	for input, want := range map[string]string{
 		"{}": none, "{serviceMonitor: {enabled: true}}": "", "{podMonitor: {enabled: true}}": "", "{scrapeConfig: {enabled: true}}": "",
+		"{podMonitor: {enabled: true, endpoint: {honorLabels: false}}}": off, "{scrapeConfig: {enabled: true, spec: {honorLabels: false}}}": off,
 		"{scrapeConfig: {enabled: true, honorLabels: false}}": off, "{podMonitor: {enabled: true, honorLabels: false}}": off,
 		"{serviceMonitor: {enabled: true, honorLabels: false}}": off, "{serviceMonitor: {enabled: true}, podMonitor: {honorLabels: false}}": "",
 	} {
