@@ -27,6 +27,12 @@ func originals(t *testing.T) []string {
 // The chart has the rules and dashboards of the repository, byte by byte, and no others. This test is not parallel, so with -update the copies are
 // written before other tests render them.
 func TestCopiesAreFresh(t *testing.T) {
+	for _, folder := range []string{"rules", "dashboards"} {
+		// Through a link the originals would be removed.
+		if info, err := os.Lstat(filepath.Join(chart, folder)); err != nil || !info.IsDir() {
+			t.Fatalf("%s of the chart is no folder, %v", folder, err)
+		}
+	}
 	want := map[string]bool{}
 	for _, original := range originals(t) {
 		name, err := filepath.Rel(root, original)
