@@ -110,3 +110,12 @@ func TestTheDemoTakesAnotherPortOnlyForTheDefault(t *testing.T) {
 		t.Errorf("a given address was replaced by %s", got)
 	}
 }
+
+// A grace period that nothing but the version tells is not said to be known. The upgrade's recording shows the controller manager after the nodes.
+func TestAGracePeriodIsSaidToBeAssumed(t *testing.T) {
+	const assumed, known = "  the grace period is assumed to be the default of 50s, ", "  the grace period is 50s, "
+	_, upgrade, _ := strings.Cut(playDemo(t), "\n== 4-batch-upgrade")
+	if before, _, found := strings.Cut(upgrade, known); !found || !strings.Contains(before, assumed) {
+		t.Errorf("neither %q nor %q after it in\n%s", assumed, known, upgrade)
+	}
+}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,6 +44,24 @@ func serveIncidents(t *testing.T, files ...string) string {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// Someone who tries kubeflap in a cluster where none runs learns which command needs none.
+func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)
+	}))
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(strings.Replace(validKubeconfig, "http://127.0.0.1:1", server.URL, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errOut := kubeflap(t, "incidents", "--kubeconfig", kubeconfig)
+	if want := "in any namespace: name it with --service=NAMESPACE/NAME, or use --url. If no kubeflap runs in the cluster: kubeflap watch needs none\n"; status != 1 ||
+		out != "" || !strings.HasSuffix(errOut, want) {
+		t.Errorf("status %d, %q, want %q: %s", status, out, want, errOut)
+	}
 }
 
 // The lab runs the same commands against a kubeflap in a cluster, through the API server.

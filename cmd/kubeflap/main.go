@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
+	"github.com/kubeflap/kubeflap/exporter/watch/serviceproxy"
 )
 
 func main() {
@@ -108,8 +109,11 @@ func run(as role, args []string, out, errOut io.Writer) int {
 
 // hint says what else to do after an error.
 func hint(as role, err error) string {
-	if errors.Is(err, apiclient.ErrNoCluster) {
+	switch {
+	case errors.Is(err, apiclient.ErrNoCluster):
 		return fmt.Sprintf(". To try kubeflap without a cluster: %s demo", as.name)
+	case errors.Is(err, serviceproxy.ErrNoService):
+		return fmt.Sprintf(". If no kubeflap runs in the cluster: %s watch needs none", as.name)
 	}
 	return ""
 }

@@ -307,6 +307,8 @@ type GracePeriodKnown struct {
 	At
 	// Period is the one in force, 0 while it is not known. Default is that of the Kubernetes version.
 	Period, Default time.Duration
+	// Assumed: nothing but the default tells the period.
+	Assumed bool
 	// Interval is how often the nodes send heartbeats while nothing delays them, the longest of all nodes; 0 without nodes.
 	Interval time.Duration
 	// Managed: the cloud runs the control plane, so nobody can set the grace period.
@@ -320,7 +322,10 @@ func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {
 	text := "the grace period is not known"
-	if x.Period > 0 {
+	switch {
+	case x.Period > 0 && x.Assumed:
+		text = "the grace period is assumed to be the default of " + round(x.Period).String()
+	case x.Period > 0:
 		text = "the grace period is " + round(x.Period).String()
 	}
 	if x.Interval > 0 {

@@ -20,20 +20,20 @@ func TestMissingPermissions(t *testing.T) {
 		{
 			"one verb of one resource",
 			map[string]int{"watch nodes": 403},
-			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap`,
+			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap; with permissions in one namespace alone, use --namespace`,
 		},
 		{
 			"all that is missing is named",
 			map[string]int{"list pods": 403, "watch pods": 403, "list services": 403},
 			`cannot list and watch pods (verbs "list" and "watch", resource "pods", API group "", cluster scope): forbidden; ` +
-				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap`,
+				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap; with permissions in one namespace alone, use --namespace`,
 		},
 		{
 			"slices or endpoints are needed",
 			map[string]int{"list endpoints": 404, "watch endpointslices": 403},
 			`cannot watch endpointslices (verb "watch", resource "endpointslices", API group "discovery.k8s.io", cluster scope): forbidden; ` +
 				`cannot watch endpoints (resource "endpoints", API group "", cluster scope): the API server has no such resource; ` +
-				`one of endpointslices and endpoints is enough; grant it to flap`,
+				`one of endpointslices and endpoints is enough; grant it to flap; with permissions in one namespace alone, use --namespace`,
 		},
 		{
 			"refused credentials",

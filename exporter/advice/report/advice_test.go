@@ -366,3 +366,14 @@ func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 		t.Errorf("all nodes: %s", x.Advice)
 	}
 }
+
+// An interval that has not ended is no observation.
+func TestTextWithoutAnInterval(t *testing.T) {
+	c := cluster(40*s, 4*s)
+	c.Intervals = seen(0)
+	var text strings.Builder
+	WriteText(&text, Of(c))
+	if want := "1 node, grace period 40s, no whole heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
+		t.Errorf("want %q:\n%s", want, &text)
+	}
+}

@@ -14,8 +14,13 @@ import (
 // WriteText prints a report for people.
 func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
-	fmt.Fprintf(out, "%s, grace period %s, %s observed: longest %s, typical %s\n",
-		phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace), phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
+	fmt.Fprintf(out, "%s, grace period %s, ", phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace))
+	if h.Observed == 0 {
+		fmt.Fprintf(out, "no whole heartbeat interval observed\n") // The longest may be one that has not ended.
+	} else {
+		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
+			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
+	}
 	for _, x := range r.Recommendations {
 		fmt.Fprintf(out, "\n[%s] %s\n", x.Severity, title(x))
 		fmt.Fprintf(out, "  set:      %s\n  observed: %s\n  advice:   %s\n  why:      %s\n", x.Set, x.Observed, x.Advice, x.Why)

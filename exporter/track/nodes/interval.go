@@ -40,6 +40,7 @@ func (x *Nodes) tell() {
 	h := x.Heartbeats()
 	now := transition.GracePeriodKnown{
 		At: at(x.watches.Now()), Period: x.period, Default: x.grace.Default(), Interval: h.Interval, Managed: h.Managed,
+		Assumed: x.grace.Current().Source == grace.SourceDefault,
 	}
 	if x.watches.IsSynced(event.KindNode) {
 		now.Nodes = x.intervals.Nodes() // not one by one in the first list

@@ -35,10 +35,10 @@ func missing(all []Access, nodesOptional bool) error {
 	if len(lacking) == 0 {
 		return nil
 	}
-	return missingError(lacking, either)
+	return missingError(lacking, either, !nodesOptional)
 }
 
-func missingError(lacking []*Access, either string) error {
+func missingError(lacking []*Access, either string, clusterWide bool) error {
 	var texts []string
 	user := ""
 	for _, a := range lacking {
@@ -50,6 +50,9 @@ func missingError(lacking []*Access, either string) error {
 	text := strings.Join(texts, "; ") + either
 	if user != "" {
 		text += "; grant it to " + user
+	}
+	if clusterWide {
+		text += "; with permissions in one namespace alone, use --namespace"
 	}
 	return errors.New(text)
 }

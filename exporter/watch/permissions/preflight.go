@@ -31,6 +31,7 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	if err != nil || missing(all, nodesOptional) == nil {
 		return all, err
 	}
+	log.Info("permissions are missing, checking again", "in", believeAfter)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err() //nolint:wrapcheck // the caller knows that it stops

@@ -21,6 +21,9 @@ const (
 	portName = "http"
 )
 
+// ErrNoService means that no Service of kubeflap was found.
+var ErrNoService = errors.New("no Service")
+
 // Service is a Service and one of its ports, by name or number.
 type Service struct{ Namespace, Name, Port string }
 
@@ -75,7 +78,7 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	}
 	switch len(found) {
 	case 0:
-		return Service{}, fmt.Errorf("no Service with the label %s in %s: name it with --service=NAMESPACE/NAME, or use --url", label, where)
+		return Service{}, fmt.Errorf("%w with the label %s in %s: name it with --service=NAMESPACE/NAME, or use --url", ErrNoService, label, where)
 	case 1:
 		return found[0], nil
 	}
