@@ -2,7 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"io"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -50,7 +50,7 @@ func serveIncidents(t *testing.T, files ...string) string {
 func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)
+		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": []}`)
 	}))
 	t.Cleanup(server.Close)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

@@ -88,6 +88,16 @@ func storiesOfWatches() []scenario {
 			advice:   "clocks_set_back 3",
 		},
 		{
+			name:     "kubeflap starts when a node has been silent for a while",
+			cluster:  func() *fakeCluster { return newFakeCluster(9).silence(0, 55, 5) },
+			harm:     45,
+			asked:    []asked{{50, "node 5"}, {300, "node 5"}},
+			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
+			evidence: []string{"Node node-5 sent no heartbeat for 6", "heartbeat again, after 6", "Set --node-monitor-grace-period"},
+			lacks:    []string{"for 10", "is long enough", "is right for"},
+			advice:   "grace_period_tight; nodes_slow 5",
+		},
+		{
 			name: "kubeflap's watch of Leases stands still, and its direct reads are refused",
 			cluster: func() *fakeCluster {
 				c := newFakeCluster(9).freezes(event.KindLease, 300, 360)
