@@ -151,7 +151,7 @@ func storiesOfWriters() []scenario {
 				harm:    300, asked: foreign, never: noNode + "workload", evidence: []string{had}, lacks: harmed, over: true,
 			})
 		}
-		took, lost := "Someone took ready addresses of pods out of the Endpoints of Service shop/web; ", "clients that read Endpoints lost them."
+		took, lost := "Someone removed ready pod addresses from the Endpoints of Service shop/web; ", "clients that read Endpoints lost them."
 		if source == event.KindEndpoints {
 			lost = "shop/web lost 1 ready address."
 		}

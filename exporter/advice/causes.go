@@ -26,7 +26,7 @@ const (
 var causeTexts = [cause.Count]causeText{
 	cause.Unknown: {
 		happened: "pods of {owner} lost addresses for an unknown reason",
-		remedy:   "The evidence does not tell. Look at the events of {name} (kubectl get events -n {namespace}), and report a recording of it to kubeflap.",
+		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report a recording of it to kubeflap.",
 	},
 	cause.NodeHeartbeatLost: {happened: "a node with pods of {owner} was lost", remedy: findNode},
 	cause.NodeNotReady:      {happened: "a node with pods of {owner} was not Ready", remedy: findNode},
@@ -114,7 +114,7 @@ func (a Affected) Happened() string {
 		return a.fill("two writers undo each other's changes of the addresses of Service {name}")
 	}
 	if a.Withdrawn {
-		return a.fill("Someone took ready addresses of pods out of the Endpoints of Service {name}")
+		return a.fill("Someone removed ready pod addresses from the Endpoints of Service {name}")
 	}
 	if a.Gone {
 		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")

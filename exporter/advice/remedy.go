@@ -51,7 +51,7 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 		return "Check the kube-controller-manager: its CPU, its limits towards the API (--kube-api-qps, --kube-api-burst), errors of its watches in its log, and " +
 			"changes of its leader (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + nodes + " were in time: neither the nodes nor etcd are at fault."
 	case verdict.Undecided:
-		return "The evidence does not tell which component is at fault. This would: " + command
+		return "The evidence does not show which component is at fault. To find out: " + command
 	}
 	return ""
 }
@@ -65,8 +65,8 @@ func UpgradedRemedy(nodes string) string {
 // NotMarkedRemedy is for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
 	const out = "Their pods stay in their Services meanwhile: kubectl drain %s --force --ignore-daemonsets takes them out, or the taint node.kubernetes.io/out-of-service once the machines are off."
-	look := "Check the kube-controller-manager: errors of its watch of Leases, whether it may get Leases in kube-node-lease, and its leader " +
-		"(kubectl -n kube-system get lease kube-controller-manager). From v1.37 its log says \"Skipping\" when it holds back; a restart renews its watch. "
+	look := "Check the kube-controller-manager: errors of its watch of Leases, whether it has permission to get Leases in kube-node-lease, and its leader " +
+		"(kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for a node that it leaves Ready because its copy of the Lease may be old; a restart gives it a new watch. "
 	if managed {
 		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
 	}
@@ -83,7 +83,7 @@ func ClockRemedy(nodes string) string {
 func ShortGracePeriodRemedy(g GracePeriod) string {
 	if g.Managed {
 		return fmt.Sprintf("Your provider sets the grace period of %s: open a case. Kubelets renew their Lease every %s, so healthy nodes miss it. "+
-			"Until then, a shorter nodeLeaseDurationSeconds of the kubelets makes them renew more often: every quarter of it.",
+			"Until then, a shorter nodeLeaseDurationSeconds makes the kubelets renew more often: four times in that period.",
 			phrase.Duration(g.Period), phrase.Duration(g.interval()))
 	}
 	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s; it is %s. "+

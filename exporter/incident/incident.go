@@ -93,7 +93,7 @@ type Standing struct {
 	Namespace, Subject string
 	Scope              Scope
 	Verdict            verdict.Verdict
-	// Ongoing: it is not over for good.
+	// Ongoing: the incident has not ended.
 	Ongoing bool
 	// Nodes are those of an incident of nodes. Services are those that lost addresses.
 	Nodes    []string
@@ -106,7 +106,7 @@ type Resolution struct {
 	Verdict verdict.Verdict
 }
 
-// Silences counts the silences of a node about which the same was decided.
+// Silences counts the silences of a node with one verdict and reason.
 type Silences struct {
 	Node    string
 	Verdict verdict.Verdict

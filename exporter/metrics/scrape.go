@@ -42,7 +42,7 @@ type scrape struct {
 
 // object is what the next samples are about: a node, a Service, ...
 type object struct {
-	// created is when its counters were 0, zero if that is not known.
+	// created is the time from which its counters count, zero if that is not known.
 	created time.Time
 	// encoded has its labels in the scrape's format.
 	encoded []byte

@@ -20,17 +20,17 @@ func asOf[T any](t *Tracker, at time.Time, answer func() T) T {
 	return answer()
 }
 
-// Nodes appends the nodes, by name, to into.
+// Nodes appends the nodes to into, sorted by name.
 func (t *Tracker) Nodes(at time.Time, into []nodes.Node) []nodes.Node {
 	return asOf(t, at, func() []nodes.Node { return t.nodes.All(into) })
 }
 
-// Services appends the Services, by namespace and name, to into.
+// Services appends the Services to into, sorted by namespace and name.
 func (t *Tracker) Services(at time.Time, into []endpoints.Service) []endpoints.Service {
 	return asOf(t, at, func() []endpoints.Service { return t.endpoints.All(into) })
 }
 
-// Namespaces appends the namespaces that have pods, or had some in the last hour, to into.
+// Namespaces appends the namespaces that have pods, or had some in the last hour, to the slice into.
 func (t *Tracker) Namespaces(at time.Time, into []pods.Namespace) []pods.Namespace {
 	return asOf(t, at, func() []pods.Namespace { return t.pods.Namespaces(into) })
 }
@@ -40,12 +40,12 @@ func (t *Tracker) Misreported(at time.Time, into []pods.Misreported) []pods.Misr
 	return asOf(t, at, func() []pods.Misreported { return t.pods.Misreported(into) })
 }
 
-// Consumers appends the namespaces that have Services, or had some in the last hour, to into.
+// Consumers appends the namespaces that have Services, or had some in the last hour, to the slice into.
 func (t *Tracker) Consumers(at time.Time, into []consumers.Namespace) []consumers.Namespace {
 	return asOf(t, at, func() []consumers.Namespace { return t.endpoints.Consumers(into) })
 }
 
-// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+// StaleReadds appends the Services that had stale re-adds to into, sorted by namespace and name.
 func (t *Tracker) StaleReadds(at time.Time, into []consumers.StaleReadds) []consumers.StaleReadds {
 	return asOf(t, at, func() []consumers.StaleReadds { return t.endpoints.StaleReadds(into) })
 }

@@ -61,7 +61,7 @@ func New(settings Settings) *Tracker {
 	return t
 }
 
-// Apply takes in one event. It returns the transitions found since the last call, in order.
+// Apply processes one event. It returns the transitions found since the last call, in order.
 func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +120,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// deletePod takes in that a pod is gone, with its last state if that was seen.
+// deletePod records that a pod is gone, with its last state if that was seen.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	if c, ok := t.pods.Delete(id, last); ok {
 		t.endpoints.PodChanged(id, c, t.watches.Now())
@@ -128,7 +128,7 @@ func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	}
 }
 
-// applyWatch takes in an event about a watch.
+// applyWatch processes an event about a watch.
 func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -169,7 +169,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 	}
 }
 
-// noteOptionalWatch takes in an event about a watch that kubeflap is complete without. No transition reports it.
+// noteOptionalWatch processes an event about a watch that kubeflap is complete without. No transition reports it.
 func (t *Tracker) noteOptionalWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -221,7 +221,7 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored takes in that a watch shows objects again, so none is cut off any more. They will show everything that they kept back.
+// watchesRestored records that a watch shows objects again, so none is cut off any more. They will show everything that they kept back.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})

@@ -193,7 +193,7 @@ func (x NodeReadyChanged) String() string {
 }
 
 // NodeNotMarked means that the node is silent for longer than the grace period and the node controller's own delay, and still Ready, while the API
-// server answers. The node controller stands still or holds back.
+// server answers. The node controller is stuck, or leaves silent nodes Ready.
 type NodeNotMarked struct {
 	At
 	Node string

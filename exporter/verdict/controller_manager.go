@@ -17,7 +17,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	})
 	switch {
 	case notMarked > 0:
-		return Yes, fmt.Sprintf("%s silent for longer than the grace period%s and 15s, and still Ready, while the API server answered: the node controller holds back",
+		return Yes, fmt.Sprintf("%s silent for 15s longer than the grace period%s, and still Ready, while the API server answered: the node controller has not reacted",
 			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
 	case inTime > 0 && silent > 0:
 		// Its marks came late, but that is not why these nodes fell silent.
@@ -26,8 +26,8 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case inTime > 0:
 		return Yes, fmt.Sprintf("the node controller marked %s although the newest heartbeat was younger than the grace period", phrase.Count(inTime, "node", "nodes")) + f.leaderText()
 	case perhaps > 0:
-		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller holds back, or its leader has changed, so that each node has a fresh grace period, "+
-			"or the cluster has a longer one", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
+		return Unknown, fmt.Sprintf("%s still Ready after the grace period%s: the node controller has not reacted, or a new leader gives each node a fresh grace period, "+
+			"or the cluster has a longer grace period", phrase.Count(perhaps, "silent node is", "silent nodes are"), f.graceText())
 	case f.unseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:

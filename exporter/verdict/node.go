@@ -58,7 +58,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	case others <= 0 && f.readFailed():
 		return Unknown, "no other node shows whether it is this one, and the API server could not read Leases meanwhile"
 	case others <= 0:
-		return Yes, "no other node shows more, and nothing speaks against the API server"
+		return Yes, "no other node shows more, and there is no evidence against the API server"
 	}
 	return Yes, f.othersSent(others) + deletedText(f)
 }
@@ -102,5 +102,5 @@ func (f *NodeLoss) unclear() string {
 // clockText says that the clocks of nodes were set back.
 func clockText(all []*Silence) string {
 	most := slices.MaxFunc(all, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they pass the last one before"
+	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they are newer than the last one before"
 }

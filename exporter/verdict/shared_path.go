@@ -111,7 +111,7 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, (*Silence).isDeleted):
 		return Unknown, ", and a Node was deleted: that can be chance"
 	case !ended && len(silent) == 2:
-		return Unknown, ": their return, or a third node, will tell"
+		return Unknown, ": this can be decided when they return, or when a third node falls silent"
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case p < chance.Accepted:

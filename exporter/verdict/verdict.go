@@ -19,7 +19,7 @@ const (
 	NodeRebooted
 	// SharedPath: something that several nodes share on the way to the API: etcd, an API server, a zone, a network.
 	SharedPath
-	// ControllerManager: the kube-controller-manager is slow, its watch is stale, or it holds back.
+	// ControllerManager: the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes Ready.
 	ControllerManager
 	// GracePeriod: the node monitor grace period is not longer than an undisturbed heartbeat interval.
 	GracePeriod

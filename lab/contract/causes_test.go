@@ -26,7 +26,7 @@ var inSubstance = map[string][]string{
 	"endpoints_reset":     {"emove the selector of", "rite the Endpoints once more. Grace period and API rates play no part."},
 	"manual_write":        {"ind out who", "the audit log and the managedFields of its Endpoints and EndpointSlices name them. Let one writer replace them in one update instead of emptying them first."},
 	"service_changed":     {"ompare", "selector and publishNotReadyAddresses", "with the labels of its pods, and with who changed it last."},
-	"unknown":             {"he evidence does not tell.", "(kubectl get events -n ", "report a recording of it to kubeflap."},
+	"unknown":             {"he evidence does not show the cause.", "(kubectl get events -n ", "report a recording of it to kubeflap."},
 }
 
 // closedSet are the causes, without their order.

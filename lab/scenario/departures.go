@@ -32,7 +32,7 @@ func departures() Scenario {
 	told := []Told{
 		{"planned", "node", cordoned, "announced by a cordon", "Nothing is at fault"},
 		{"node_rebooted", "node", rebooted, "another bootID", "Find out why the machine of " + rebooted + " restarted"},
-		{"undecided", "node", reclaimed, "the machine is gone: reclaimed, or failed and replaced", "This would: "},
+		{"undecided", "node", reclaimed, "the machine is gone: reclaimed, or failed and replaced", "To find out: "},
 	}
 	for _, node := range scaled {
 		told = append(told, Told{"planned", "node", node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
@@ -45,7 +45,7 @@ func departures() Scenario {
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
 		Pages: []Page{
 			lostPage(rebooted, "Find out why the machine of "+rebooted+" restarted"),
-			lostPage(reclaimed, "This would: "),
+			lostPage(reclaimed, "To find out: "),
 		},
 		Options: cluster.Options{
 			Nodes: nodes, ControllerManagerPod: true,

@@ -46,7 +46,7 @@ type Node struct {
 	Silences []Silences
 }
 
-// Silences counts the silences of a node about which the same was decided. Last is when the newest ended.
+// Silences counts the silences of a node with one verdict and reason. Last is when the newest ended.
 type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason

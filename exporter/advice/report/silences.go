@@ -27,7 +27,7 @@ type lateNode struct {
 	missed bool
 }
 
-// of sums up the silences of a node about which the same was decided.
+// of sums up the silences of a node with this verdict and one of these reasons, or any reason if there are none.
 func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	sum := lateNode{Node: *n}
 	for _, s := range n.Silences {

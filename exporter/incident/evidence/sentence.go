@@ -37,7 +37,7 @@ func (e *Entry) nodeSentence() string {
 	case HeartbeatBefore, UnknownBefore, FoundLost:
 		return e.nodes() + ": " + e.before()
 	case ClockSetBack:
-		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they pass the last one before", e.nodes(), d)
+		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they are newer than the last one before", e.nodes(), d)
 	case HeartbeatLate:
 		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", e.nodes(), d)
 	case HeartbeatMissed:
@@ -66,7 +66,7 @@ func (e *Entry) nodeSentence() string {
 	case NodeRebooted:
 		return e.nodes() + ": another bootID: the machine was rebooted"
 	case KubeletUpgraded:
-		return e.nodes() + ": another version of the kubelet: it was upgraded"
+		return e.nodes() + ": the kubelet was upgraded: it reports another version"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
 	case NodeRegistered:

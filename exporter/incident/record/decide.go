@@ -29,7 +29,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge decides about the incidents of nodes that are not over for good, as of now, so that their silences show it.
+// judge decides the verdicts of all node incidents that are not final, and writes them to the silences of their nodes.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {

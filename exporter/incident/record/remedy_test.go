@@ -20,7 +20,7 @@ var names = map[verdict.Verdict]string{
 	verdict.ControllerManager: "the kube-controller-manager: its CPU|runs the kube-controller-manager",
 	verdict.GracePeriod:       "so less than 20s is always unsafe|sets the grace period of",
 	verdict.Planned:           "Nothing is at fault",
-	verdict.Undecided:         "The evidence does not tell",
+	verdict.Undecided:         "The evidence does not show",
 }
 
 // acquits are the words by which a remedy says that it is something else.

@@ -226,7 +226,7 @@ type Namespace struct {
 	Updates, Bounces [NumWindows]uint64
 }
 
-// All appends the namespaces that have Services, or had some in the last hour, to into.
+// All appends the namespaces that have Services, or had some in the last hour, to the slice into.
 func (c *Consumers) All(into []Namespace) []Namespace {
 	for _, n := range c.namespaces.Sorted() {
 		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})

@@ -84,7 +84,7 @@ type StaleReadds struct {
 	ByWindow [NumWindows]uint64
 }
 
-// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+// StaleReadds appends the Services that had stale re-adds to into, sorted by namespace and name.
 func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
 	begin := len(into)
 	for s, x := range c.stale {

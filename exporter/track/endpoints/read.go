@@ -43,7 +43,7 @@ type Service struct {
 	ForeignAddresses int
 }
 
-// All appends the Services, by namespace and name, to into.
+// All appends the Services to into, sorted by namespace and name.
 func (x *Endpoints) All(into []Service) []Service {
 	all := x.services.inOrder()
 	into = slices.Grow(into, len(all))
@@ -72,7 +72,7 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
-// StaleReadds appends the Services that had stale re-adds, by namespace and name, to into.
+// StaleReadds appends the Services that had stale re-adds to into, sorted by namespace and name.
 func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
 	return x.consumers.StaleReadds(into)
 }

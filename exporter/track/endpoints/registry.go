@@ -63,7 +63,7 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach takes a source away from its Service. The Service goes if that was the last object to show it.
+// detach takes a source away from its Service. If that was the last object of a deleted Service, the Service is dropped.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)
@@ -72,7 +72,7 @@ func (r *registry) detach(h *source) {
 	r.forgetIfGone(s)
 }
 
-// forgetIfGone drops a Service that no object shows any more.
+// forgetIfGone drops a deleted Service that has no slices and no Endpoints any more.
 func (r *registry) forgetIfGone(s *service) {
 	if s.exists || len(s.sources) > 0 {
 		return

@@ -13,7 +13,7 @@ type source struct {
 	generation uint32
 	// owner is the UID of the Service that it names as its owner; zero if it names none.
 	owner event.UID
-	// truncated: it left addresses out when it was last seen.
+	// truncated: the last version of the object did not contain all addresses.
 	truncated bool
 	// entries are in the order of the object. repeated: it has some address more than once.
 	entries  []addresses.Entry

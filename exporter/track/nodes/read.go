@@ -35,7 +35,7 @@ type Node struct {
 	MarkedInTime uint64
 }
 
-// All appends the nodes, by name, to into.
+// All appends the nodes to into, sorted by name.
 func (x *Nodes) All(into []Node) []Node {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))

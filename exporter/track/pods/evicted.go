@@ -75,7 +75,7 @@ func (x *Pods) countShort(p *Pod, by int) {
 	}
 }
 
-// ShortTolerations appends the namespaces that have such pods, by name, to into.
+// ShortTolerations appends the namespaces that have such pods to into, sorted by name.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
 	for key, n := range x.short {

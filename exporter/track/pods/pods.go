@@ -205,7 +205,7 @@ type Namespace struct {
 	Transitions [3][cause.Count]uint64
 }
 
-// Namespaces appends the namespaces that have pods, or had some in the last hour, to into.
+// Namespaces appends the namespaces that have pods, or had some in the last hour, to the slice into.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
 	for _, n := range x.namespaces.Sorted() {
 		c := &n.Counts

@@ -22,8 +22,8 @@ const (
 
 // Kubelet is what was seen of the starts of a kubelet.
 type Kubelet struct {
-	// started is when it seems to have started last. early is when a renewal was last early, earlyBy when that was by the node's clock, and reported when the
-	// status was last reported.
+	// started is the probable time of the last start. early is the time of the last early renewal, by kubeflap's clock, and earlyBy the same by the node's
+	// clock. reported is the time of the last status report.
 	started, early, earlyBy, reported time.Time
 	// makesPodsFlap: a start makes its pods not ready, by its version.
 	makesPodsFlap bool
