@@ -75,7 +75,7 @@ const (
 	KubeletsUpgraded Kind = "kubelets_upgraded"
 	// ClocksSetBack: the clocks of some nodes were set back, so their heartbeats did not count.
 	ClocksSetBack Kind = "clocks_set_back"
-	// Undecided: some nodes were lost, and the evidence does not tell why.
+	// Undecided: some nodes were lost, and the evidence does not show why.
 	Undecided Kind = "undecided"
 	// ControllerManagerFlag: a flag of the kube-controller-manager differs from what the profiles assume, and matters.
 	ControllerManagerFlag Kind = "controller_manager_flag"

@@ -29,7 +29,7 @@ func (s *Store) decide(r *Record) verdict.Decision {
 	return s.weigh(r)
 }
 
-// judge decides the verdicts of all node incidents that are not final, and writes them to the silences of their nodes.
+// judge decides the verdicts of all node incidents that are not final, and passes them to the silences of their nodes.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {

@@ -49,7 +49,7 @@ func (x *heartbeats) resume(t time.Time) {
 // (node lifecycle controller, tryUpdateNodeHealth).
 type heartbeat struct {
 	// last is when the last heartbeat was seen; zero if none is known. guessed: last
-	// is not an observed time, but the renewTime in the first list, by the node's clock.
+	// was not observed, but is a time by the node's clock.
 	last    time.Time
 	guessed bool
 	// told is the time by the node's clock from which last was taken; zero if it was not. believed: the node controller has found it silent since.
