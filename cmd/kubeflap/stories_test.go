@@ -319,7 +319,7 @@ func TestStories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")
 	}
-	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfStarts(), storiesOfBreaks(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
+	stories := slices.Concat(storiesOfHeartbeats(), storiesOfTheControlPlane(), storiesOfWatches(), storiesOfStarts(), storiesOfBreaks(), storiesOfDepartures(), storiesOfRecreatedNodes(), storiesOfMachinesGone(), storiesOfServices(), storiesOfWriters(), storiesOfConflicts(), storiesOfAdvice())
 	tellStories(t, stories)
 	for _, v := range verdict.All() {
 		comesOut := func(a asked) bool { return strings.Contains(a.want, v.String()+" ") }

@@ -27,16 +27,8 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if len(f.Silences) == 0 {
 		return Yes, "its kubelet reported not ready, or restarted"
 	}
-	if len(f.together()) > 1 {
-		switch f.sharedAnswer() {
-		case Yes:
-			return No, "several nodes fell silent together"
-		case Unknown:
-			if upgraded := f.upgrade(); upgraded != "" {
-				return Unknown, "several nodes fell silent together: " + upgraded
-			}
-			return Unknown, "several nodes fell silent together, which can be chance"
-		}
+	if holds, why := f.oneOfSeveral(); why != "" {
+		return holds, why
 	}
 	if why := f.maybeShared(); why != "" {
 		return Unknown, why
@@ -71,6 +63,35 @@ const goneWithin = 10 * time.Minute
 // isGone reports whether the machine may have been reclaimed.
 func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
+}
+
+// oneOfSeveral is the answer of oneNode for nodes that fell silent together with others, with its text; empty if that does not speak against them alone.
+func (f *NodeLoss) oneOfSeveral() (Answer, string) {
+	if len(f.together()) < 2 {
+		return Unknown, ""
+	}
+	switch f.sharedAnswer() {
+	case Yes:
+		return No, "several nodes fell silent together"
+	case Unknown:
+		why := "which can be chance"
+		if upgraded := f.upgrade(); upgraded != "" {
+			return Unknown, "several nodes fell silent together: " + upgraded
+		}
+		if f.allGone() {
+			why = "and " + allGoneText
+		}
+		return Unknown, "several nodes fell silent together, " + why
+	}
+	return Unknown, ""
+}
+
+const allGoneText = "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"
+
+// allGone reports whether the machines of all nodes that fell silent together may have been reclaimed, such as by a scaling group.
+func (f *NodeLoss) allGone() bool {
+	group := f.together()
+	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
 }
 
 const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine: it was rebooted or replaced"

@@ -84,11 +84,11 @@ func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
-// alone are the silences of the last hour that no other one explains, nor an upgrade of the kubelet right before. Those that began together have one
-// cause, or may still turn out to have one.
+// alone are the silences of the last hour that no other one explains, nor an upgrade of the kubelet right before, nor a machine that is gone: machines
+// are replaced node by node. Those that began together have one cause, or may still turn out to have one.
 func (f *NodeLoss) alone() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
-		return !f.inLastHour(s) || !f.disturbed(s) || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
+		return !f.inLastHour(s) || !f.disturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
 	})
 	for rest = byBegan(rest); len(rest) > 0; {
 		end := 1 // no group goes beyond a gap of more than an interval

@@ -1,0 +1,45 @@
+package main
+
+// storiesOfMachinesGone are about machines that somebody removes without notice, so that their Nodes are deleted soon after their last heartbeats. Nothing
+// tells them from machines that failed and were replaced, and nothing speaks against what they share with others.
+func storiesOfMachinesGone() []scenario {
+	const gone = "machines that are gone were reclaimed, or failed and were replaced"
+	return []scenario{
+		{
+			name: "machines are replaced node by node without notice",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(12)
+				for i := 1; i <= 6; i++ {
+					at := 300 + 240*float64(i)
+					c.silence(at, forever, i).deletes(at+90, i)
+				}
+				return c
+			},
+			harm:  585,
+			asked: []asked{{590, "node 1"}, {1300, "node 4; undecided 1; undecided 2; undecided 3"}, {1900, "undecided 1; undecided 2; undecided 3; undecided 4; undecided 5; undecided 6"}},
+			never: "shared_path planned controller_manager grace_period node_rebooted", open: gone,
+			evidence: []string{"the machine is gone: reclaimed, or failed and replaced"}, lacks: []string{"one after the other"},
+		},
+		{
+			name: "four of ten machines are terminated at once without notice",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(10).silence(300, forever, 1, 2, 3, 4).deletes(380, 1).deletes(382, 2).deletes(384, 3).deletes(386, 4)
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,3,4"}, {390, "undecided 1,2,3,4"}, {900, "undecided 1,2,3,4"}},
+			never: "node planned controller_manager grace_period node_rebooted", open: gone,
+			evidence: []string{"each of these Nodes was deleted soon after: somebody may have removed these machines without notice"},
+			lacks:    []string{"check etcd", "Check etcd"},
+		},
+		{
+			name: "six nodes fall silent together, two return, and the Nodes of the others are deleted",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).silence(300, 420, 1, 4).silence(300, forever, 2, 5, 7, 8).deletes(500, 2).deletes(500, 5).deletes(501, 7).deletes(502, 8)
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,4,5,7,8"}, {900, "shared_path 1,2,4,5,7,8"}},
+			never: "node planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 345,
+			advice: "control_plane_late 1,4", over: true,
+		},
+	}
+}
