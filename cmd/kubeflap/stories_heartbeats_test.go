@@ -190,6 +190,21 @@ func storiesOfHeartbeats() []scenario {
 			advice: "control_plane_late 1,4,7; nodes_silent 2", over: true,
 		},
 		{
+			name: "two kubelets are slow every two minutes, and once both at the same time",
+			cluster: func() *fakeCluster {
+				c := newFakeCluster(9)
+				for i := range 12 {
+					c.slow(3, 300+120*float64(i), 47).slow(6, 357+127*float64(i), 46)
+				}
+				return c
+			},
+			harm:  345,
+			asked: []asked{{410, "node 3; node 6"}, {1400, "node 3; node 6"}, {2300, "node 3; node 6"}},
+			never: "shared_path controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 1800,
+			evidence: []string{"but each of them also fell silent by itself within the hour: that can be chance"},
+			advice:   "grace_period_tight; nodes_slow 3,6",
+		},
+		{
 			name:    "a zone of thirty nodes is cut off",
 			cluster: func() *fakeCluster { return newFakeCluster(30).silence(300, 420, 2, 5, 8, 11, 14, 17, 20, 23, 26, 29) },
 			harm:    345,

@@ -118,6 +118,9 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case p < chance.Accepted:
+		if alone := f.flapAlone(silent); alone != Yes {
+			return alone, ", but each of them also fell silent by itself within the hour: that can be chance"
+		}
 		return Yes, ": independent failures look like this less than once in 1,000 times"
 	case ended && endSeen && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
