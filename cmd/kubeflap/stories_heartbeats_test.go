@@ -190,6 +190,18 @@ func storiesOfHeartbeats() []scenario {
 			advice: "control_plane_late 1,4,7; nodes_silent 2", over: true,
 		},
 		{
+			name: "three nodes are cut off for half a minute, and only one of them misses the grace period",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).showsControlPlane(3).silence(300, 330, 1, 4).silence(300, 345, 7)
+			},
+			harm:  340,
+			asked: []asked{{340, "shared_path 7"}, {700, "shared_path 7"}},
+			never: "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 340,
+			evidence: []string{"the heartbeats of 3 of 9 nodes became late within", "other nodes were late with it"},
+			lacks:    []string{"sent their heartbeats in time"},
+			advice:   "control_plane_late 1,4,7",
+		},
+		{
 			name: "two kubelets are slow every two minutes, and once both at the same time",
 			cluster: func() *fakeCluster {
 				c := newFakeCluster(9)

@@ -68,6 +68,9 @@ func (s *Silence) isGone() bool {
 // oneOfSeveral is the answer of oneNode for nodes that fell silent together with others, with its text; empty if that does not speak against them alone.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
+		if late := f.lateWith(); late != nil {
+			return No, "other nodes were late with it"
+		}
 		return Unknown, ""
 	}
 	switch f.sharedAnswer() {

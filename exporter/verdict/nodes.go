@@ -75,6 +75,8 @@ type NodeLoss struct {
 	Silences, Others []*Silence
 	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
 	Late []*Silence
+	// Within are the unexplained silences of the last hour that were longer than half of the grace period, but ended within it; nil if there are none.
+	Within func() []*Silence
 	// Now is the time of the question.
 	Now time.Time
 	// Nodes is the number of nodes of the cluster.

@@ -73,6 +73,9 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	if why := f.unclear(); why != "" {
 		return Unknown, says(why)
 	}
+	if late := f.lateWith(); holds == No && late != nil {
+		return Yes, func() string { return f.lateWithText(late) + f.pathText() }
+	}
 	if why := f.maybeShared(); why != "" {
 		return Unknown, says(why)
 	}

@@ -97,5 +97,18 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
+// Within are the unexplained silences that ended after t, and within the grace period.
+func (h *Heartbeats) Within(t time.Time) (all []*verdict.Silence) {
+	for _, x := range slices.Backward(h.late) {
+		if !x.Ended.After(t) {
+			break
+		}
+		if x.within && !x.Explained() {
+			all = append(all, x.Silence)
+		}
+	}
+	return all
+}
+
 // Nodes is how many nodes there were at the last late heartbeat.
 func (h *Heartbeats) Nodes() int { return h.count }
