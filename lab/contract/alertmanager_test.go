@@ -49,15 +49,25 @@ func names(all []model.LabelSet) (found []string) {
 	return slices.Compact(found)
 }
 
-// notified is what an Alertmanager with the shipped example makes of the alerts, in time that passes as fast as it can. Routes, groups, inhibition and
-// repetition are Alertmanager's own; only the receivers are replaced.
-func notified(t *testing.T, moments []moment) (sent []message) {
+// atWork is a Monday in working hours, and no time of maintenance.
+var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
+
+// example is the shipped configuration.
+func example(t *testing.T) *config.Config {
 	t.Helper()
 	conf, err := config.LoadFile(RulePath("alertmanager.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return conf
+}
+
+// notified is what an Alertmanager makes of the alerts, in time that passes as fast as it can. Routes, groups, time intervals, inhibition and
+// repetition are Alertmanager's own; only the receivers are replaced. Time in a bubble of synctest begins with the year 2000.
+func notified(t *testing.T, conf *config.Config, since time.Time, moments []moment) (sent []message) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(since))
 		start := time.Now()
 		var mu sync.Mutex
 		alerts, stop := startAlertmanager(t, conf, func(receiver string, all []*alert.Alert) {
@@ -141,10 +151,14 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 		receivers[r.Name] = []notify.Integration{notify.NewIntegration(receiver{r.Name, sent}, sendsResolved(resolved), r.Name, 0, r.Name)}
 	}
 	receivers["nobody"] = nil
+	intervals := map[string][]timeinterval.TimeInterval{}
+	for _, x := range conf.TimeIntervals {
+		intervals[x.Name] = x.TimeIntervals
+	}
 	inhibitor := inhibit.NewInhibitor(alerts, conf.InhibitRules, log, events)
 	groups, routes := marker.NewGroupMarker(), dispatch.NewRoute(conf.Route, nil)
 	pipeline := notify.NewPipelineBuilder(registry, flags, events).New(receivers, func() time.Duration { return 0 }, inhibitor, silencer,
-		timeinterval.NewIntervener(nil), groups, notifications, nil)
+		timeinterval.NewIntervener(intervals), groups, notifications, nil)
 	tmpl, err := template.New()
 	if err != nil {
 		t.Fatal(err)

@@ -1,19 +1,18 @@
 package contract
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/prometheus/alertmanager/config"
 	"github.com/prometheus/alertmanager/pkg/labels"
 	"github.com/prometheus/common/model"
+	series "github.com/prometheus/prometheus/model/labels"
 )
 
 // A warning goes to the chat, so it must not keep a critical alert from the pager. All pairs of alerts are tried, with each cause.
 func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
-	conf, err := config.LoadFile(RulePath("alertmanager.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := example(t)
 	of := map[string][]model.LabelSet{}
 	for _, r := range alerts(t) {
 		severity := r.Rule.Labels["severity"]
@@ -39,5 +38,98 @@ func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 		if inhibits == 0 {
 			t.Errorf("no alert is a source of rule %d", i+1)
 		}
+	}
+}
+
+// inhibition is a case of an inhibition rule: while source fires, inhibited is not told, and kept is.
+type inhibition struct {
+	source, inhibited, kept model.LabelSet
+}
+
+func firing(alert, severity string, others ...string) model.LabelSet {
+	set := model.LabelSet{"alertname": model.LabelValue(alert), "severity": model.LabelValue(severity), "cluster": "eu"}
+	for i := 0; i < len(others); i += 2 {
+		set[model.LabelName(others[i])] = model.LabelValue(others[i+1])
+	}
+	return set
+}
+
+func service(alert, severity, name, cause string) model.LabelSet {
+	return firing(alert, severity, "namespace", "shop", "service", name, "cause", cause)
+}
+
+// inhibitions has a case of each rule of the example, in their order.
+func inhibitions() []inhibition {
+	without := "KubeflapServiceWithoutReadyAddresses"
+	clusterWide, manager := firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapControllerManagerSlow", "critical")
+	tight, lost := firing("KubeflapGracePeriodTooTight", "critical"), firing("KubeflapNodeHeartbeatLost", "warning", "node", "n1")
+	other, flapping := firing("KubeflapNodeHeartbeatLost", "warning", "node", "n2"), firing("KubeflapNodeFlapping", "warning", "node", "n1")
+	silenced := service(without, "critical", "web", "node_heartbeat_lost")
+	return []inhibition{
+		{tight, firing("KubeflapGracePeriodTooTight", "warning"), firing("KubeflapGracePeriodTooTight", "warning", "cluster", "us")},
+		{clusterWide, lost, firing("KubeflapNodeHeartbeatLost", "warning", "cluster", "us", "node", "n1")},
+		{clusterWide, silenced, service(without, "critical", "web", "probe_failed")},
+		{manager, flapping, other},
+		{manager, silenced, service(without, "critical", "web", "container_exit")},
+		{tight, firing("KubeflapNodeHeartbeatLate", "warning", "node", "n1"), other},
+		{lost, flapping, firing("KubeflapNodeFlapping", "warning", "node", "n2")},
+		{lost, service("KubeflapServiceFlapping", "warning", "web", "node_heartbeat_lost"), service(without, "critical", "cart", "node_heartbeat_lost")},
+		{
+			lost, firing("KubeflapPodsMisreported", "warning", "kind", "ready_on_lost_node"),
+			firing("KubeflapPodsMisreported", "warning", "kind", "unready_after_recovery"),
+		},
+		{
+			service("KubeflapEndpointsReset", "critical", "web", "endpoints_reset"), service(without, "critical", "web", "endpoints_reset"),
+			service(without, "critical", "cart", "endpoints_reset"),
+		},
+		{
+			service(without, "critical", "web", "probe_failed"), service("KubeflapServiceFlapping", "warning", "web", "probe_failed"),
+			service("KubeflapServiceFlapping", "warning", "cart", "probe_failed"),
+		},
+		{
+			firing("KubeflapTrafficBouncing", "warning", "namespace", "shop"), service("KubeflapServiceFlapping", "warning", "web", "inplace_update"),
+			service("KubeflapServiceFlapping", "warning", "web", "probe_failed"),
+		},
+		{
+			firing("KubeflapDown", "critical", "namespace", "monitoring", "job", "kubeflap"),
+			firing("KubeflapBlind", "warning", "namespace", "monitoring", "job", "kubeflap", "resource", "nodes"),
+			firing("KubeflapBlind", "warning", "namespace", "team-a", "job", "kubeflap", "resource", "pods"),
+		},
+		{firing("KubeflapBlind", "warning", "namespace", "monitoring", "job", "kubeflap", "resource", "nodes"), firing("KubeflapReplicasDisagree", "warning"), flapping},
+	}
+}
+
+// Each inhibition rule keeps back what it explains, and only that. Without the rule, it is told.
+func TestInhibitionOfTheExample(t *testing.T) {
+	rules, cases := example(t).InhibitRules, inhibitions()
+	if len(rules) != len(cases) {
+		t.Fatalf("%d rules have %d cases", len(rules), len(cases))
+	}
+	for i, x := range cases {
+		conf := example(t)
+		if told := x.told(t, conf); told(x.inhibited) || !told(x.kept) {
+			t.Errorf("rule %d: with %s, %s is told: %t, want false; %s is told: %t, want true",
+				i+1, x.source, x.inhibited, told(x.inhibited), x.kept, told(x.kept))
+		}
+		conf.InhibitRules = slices.Delete(conf.InhibitRules, i, i+1)
+		if told := x.told(t, conf); !told(x.inhibited) {
+			t.Errorf("rule %d is not what inhibits %s", i+1, x.inhibited)
+		}
+	}
+}
+
+// told says of an alert of the case whether anybody is notified of it.
+func (x inhibition) told(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
+	m := moment{}
+	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {
+		all := map[string]string{}
+		for k, v := range set {
+			all[string(k)] = string(v)
+		}
+		m.firing = append(m.firing, series.FromMap(all))
+	}
+	sent := notified(t, conf, atWork, []moment{m})
+	return func(set model.LabelSet) bool {
+		return slices.ContainsFunc(sent, func(m message) bool { return slices.ContainsFunc(m.firing, set.Equal) })
 	}
 }

@@ -86,7 +86,7 @@ func TestALastAddressPagesOnce(t *testing.T) {
 
 func (x *lasting) check(t *testing.T, lost, interval time.Duration, moments []moment) {
 	var pages []message
-	for _, m := range notified(t, moments) {
+	for _, m := range notified(t, example(t), atWork, moments) {
 		if m.receiver == "pager" && len(m.firing) > 0 {
 			pages = append(pages, m)
 		}

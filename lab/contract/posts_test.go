@@ -61,7 +61,7 @@ func TestEachPostPagesOnce(t *testing.T) {
 func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 	paged := 0
 	told := map[string]int{}
-	for _, m := range notified(t, moments) {
+	for _, m := range notified(t, example(t), atWork, moments) {
 		// A replay that stands still has watches that show nothing.
 		found := slices.DeleteFunc(names(m.firing), func(name string) bool { return name == "KubeflapBlind" })
 		switch {

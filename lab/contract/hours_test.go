@@ -1,0 +1,79 @@
+package contract
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// A critical alert pages at any time. A warning waits until somebody works and no maintenance is under way; it is told then if it still fires. A
+// warning that is over by then is never told.
+func TestWarningsWaitForWorkingHours(t *testing.T) {
+	const soon = time.Minute
+	for _, x := range []struct {
+		name string
+		from time.Time
+		wait time.Duration
+	}{
+		{"at work", atWork, 0},
+		{"in the evening", time.Date(2000, 1, 3, 18, 0, 0, 0, time.UTC), 14 * time.Hour},
+		{"at night", time.Date(2000, 1, 4, 2, 0, 0, 0, time.UTC), 6 * time.Hour},
+		{"on Saturday", time.Date(2000, 1, 8, 10, 0, 0, 0, time.UTC), 46 * time.Hour},
+		{"in maintenance", time.Date(2000, 1, 4, 12, 30, 0, 0, time.UTC), 90 * time.Minute},
+		{"on another Tuesday", time.Date(2000, 1, 11, 12, 30, 0, 0, time.UTC), 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			first := map[model.LabelValue]time.Duration{}
+			for _, m := range notified(t, example(t), x.from, overnight(x.wait+time.Hour)) {
+				for _, a := range append(m.firing, m.resolved...) {
+					if _, known := first[a["alertname"]]; !known {
+						first[a["alertname"]] = m.at
+					}
+				}
+			}
+			if at, told := first["KubeflapServiceWithoutReadyAddresses"]; !told || at > soon {
+				t.Errorf("the critical alert pages: %t, after %s", told, at)
+			}
+			if at, told := first["KubeflapNodeHeartbeatLost"]; !told || at < x.wait || at > x.wait+soon {
+				t.Errorf("the warning is told: %t, after %s, want after %s", told, at, x.wait)
+			}
+			if at, told := first["KubeflapNodeClockSkewed"]; told != (x.wait == 0) {
+				t.Errorf("the warning that is over after ten minutes is told: %t, after %s", told, at)
+			}
+		})
+	}
+}
+
+// A warning that was told and ends when nobody works is not told as resolved.
+func TestWarningsEndUntold(t *testing.T) {
+	for hour, want := range map[int]bool{10: true, 17: false} {
+		moments := overnight(90 * time.Minute)
+		told, resolved := false, false
+		for _, m := range notified(t, example(t), atWork.Add(time.Duration(hour-10)*time.Hour), append(moments, moment{at: 90 * time.Minute})) {
+			told = told || slices.Contains(names(m.firing), "KubeflapNodeHeartbeatLost")
+			resolved = resolved || slices.Contains(names(m.resolved), "KubeflapNodeHeartbeatLost")
+		}
+		if !told || resolved != want {
+			t.Errorf("from %d:00 for 90 minutes: told %t, want true; told as resolved %t, want %t", hour, told, resolved, want)
+		}
+	}
+}
+
+// overnight is a critical alert and a warning that last, and a warning that is over after ten minutes. Prometheus repeats what fires.
+func overnight(lasts time.Duration) (moments []moment) {
+	page := labels.FromStrings("alertname", "KubeflapServiceWithoutReadyAddresses", "severity", "critical", "cluster", "eu",
+		"namespace", "shop", "service", "web", "cause", "probe_failed")
+	lost := labels.FromStrings("alertname", "KubeflapNodeHeartbeatLost", "severity", "warning", "cluster", "eu", "node", "n1")
+	skewed := labels.FromStrings("alertname", "KubeflapNodeClockSkewed", "severity", "warning", "cluster", "eu", "node", "n1")
+	for at := time.Duration(0); at < lasts; at += time.Minute {
+		now := []labels.Labels{page, lost}
+		if at < 10*time.Minute {
+			now = append(now, skewed)
+		}
+		moments = append(moments, moment{at, now})
+	}
+	return moments
+}
