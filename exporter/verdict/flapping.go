@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"slices"
-
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
@@ -12,11 +10,11 @@ const manyTimes = 0.05
 // flapAlone is whether silences of a group share a cause, as far as it is known how often each of the nodes fell silent by itself in the last hour: such
 // nodes meet by chance. It is Yes if that does not explain the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
-	stopped, _ := f.stopped()
-	switch expected := f.byThemselves(group); {
-	case expected < chance.Accepted:
+	expected := f.byThemselves(group)
+	if expected < chance.Accepted {
 		return Yes
-	case expected < manyTimes || len(stopped) > 0 || f.readFailed():
+	}
+	if stopped, _ := f.stopped(); expected < manyTimes || len(stopped) > 0 || f.readFailed() {
 		return Unknown
 	}
 	return No
@@ -25,9 +23,9 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 // byThemselves is how many times silences of just these nodes are expected to begin within an interval by chance in an hour, by how often each of them
 // fell silent by itself in the last hour. It is 0 if one of them did not.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
-	expected := 1.0
+	counts, expected := f.byItself(), 1.0
 	for i, s := range group {
-		expected *= f.singles(s.Node)
+		expected *= counts[s.Node]
 		if i > 0 {
 			expected *= (2 * f.Interval).Hours()
 		}
@@ -38,14 +36,26 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	return expected
 }
 
-// singles is how often a node fell silent in the last hour while no other one did, within an interval.
-func (f *NodeLoss) singles(node string) float64 {
-	n := 0.0
-	for _, s := range f.Others {
-		isNear := func(x *Silence) bool { return x.Node != node && x.Began.Sub(s.Began).Abs() <= f.Interval }
-		if s.Node == node && f.inLastHour(s) && f.disturbed(s) && !slices.ContainsFunc(f.Others, isNear) {
-			n++
+// byItself is how often each node fell silent in the last hour while no other one did, within an interval. It is counted once for all incidents.
+func (f *NodeLoss) byItself() map[string]float64 {
+	if f.single.of == len(f.Others) && f.single.counts != nil {
+		return f.single.counts
+	}
+	f.single = single{of: len(f.Others), counts: map[string]float64{}}
+	isNear := func(all []*Silence, i, j int) bool {
+		return j >= 0 && j < len(all) && all[i].Node != all[j].Node && all[i].Began.Sub(all[j].Began).Abs() <= f.Interval
+	}
+	all := byBegan(f.Others)
+	for i, s := range all {
+		if f.inLastHour(s) && f.disturbed(s) && !isNear(all, i, i-1) && !isNear(all, i, i+1) {
+			f.single.counts[s.Node]++
 		}
 	}
-	return n
+	return f.single.counts
+}
+
+// single is how often each node fell silent by itself, of so many silences.
+type single struct {
+	of     int
+	counts map[string]float64
 }

@@ -18,8 +18,15 @@ func (f *NodeLoss) lateWith() []*Silence {
 		return nil
 	}
 	own := f.grouping(byBegan(f.Silences))
+	if len(own) == 0 {
+		return nil
+	}
+	late := f.Within(own[0].Began.Add(-f.Interval), own[len(own)-1].Began.Add(f.Interval))
+	if len(late) < fewest-1 {
+		return nil
+	}
 	all := slices.Clone(own)
-	for _, s := range f.Within() {
+	for _, s := range late {
 		if f.disturbed(s) && hasNear(own, s, f.Interval) {
 			all = append(all, s)
 		}

@@ -75,8 +75,9 @@ type NodeLoss struct {
 	Silences, Others []*Silence
 	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
 	Late []*Silence
-	// Within are the unexplained silences of the last hour that were longer than half of the grace period, but ended within it; nil if there are none.
-	Within func() []*Silence
+	// Within are the unexplained silences that began between two times and were longer than half of the grace period, but ended within it; nil if there
+	// are none.
+	Within func(from, to time.Time) []*Silence
 	// Now is the time of the question.
 	Now time.Time
 	// Nodes is the number of nodes of the cluster.
@@ -96,6 +97,8 @@ type NodeLoss struct {
 	// sorted are Others by when they began. near is what was last found among them for a single silence.
 	sorted []*Silence
 	near   near
+	// single is how often each node fell silent by itself.
+	single single
 	// shared is the answer of sharedPath; nil if that was not weighed yet.
 	shared *considered
 	// turn is whether node after node falls silent, which is the same for all incidents; nil if that was not weighed yet.

@@ -97,13 +97,14 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
-// Within are the unexplained silences that ended after t, and within the grace period.
-func (h *Heartbeats) Within(t time.Time) (all []*verdict.Silence) {
-	for _, x := range slices.Backward(h.late) {
-		if !x.Ended.After(t) {
+// Within are the unexplained silences that began between two times, and ended within the grace period.
+func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
+	start, _ := slices.BinarySearchFunc(h.late, from, func(x *silence, t time.Time) int { return x.Ended.Compare(t) })
+	for _, x := range h.late[start:] {
+		if x.Ended.Sub(to) > 2*h.GracePeriod {
 			break
 		}
-		if x.within && !x.Explained() {
+		if x.within && !x.Explained() && !x.Began.Before(from) && !x.Began.After(to) {
 			all = append(all, x.Silence)
 		}
 	}

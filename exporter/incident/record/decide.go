@@ -13,7 +13,7 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	return &verdict.NodeLoss{
 		Silences: silences, Others: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
 		GracePeriod: s.GracePeriod, Interval: s.Undisturbed(), Rate: s.History.Rate(s.now, nodes), ControlPlane: s.ControlPlane, Upgrades: &s.History.Upgrades,
-		Within: func() []*verdict.Silence { return s.Heartbeats.Within(s.now.Add(-time.Hour)) },
+		Within: s.Heartbeats.Within,
 	}
 }
 
