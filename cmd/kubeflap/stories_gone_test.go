@@ -41,5 +41,25 @@ func storiesOfMachinesGone() []scenario {
 			never: "node planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 345,
 			advice: "control_plane_late 1,4", over: true,
 		},
+		{
+			name:    "a rack of three machines loses its power, two restart, and the third one stays away",
+			cluster: func() *fakeCluster { return newFakeCluster(9).reboots(300, 400, 1, 2).silence(300, forever, 3) },
+			harm:    345,
+			asked:   []asked{{350, "shared_path 1,2,3"}, {410, "undecided 1,2,3"}, {1500, "undecided 1,2,3"}},
+			never:   "node planned controller_manager grace_period node_rebooted", open: "the bootID of the third machine shows when it is back",
+			evidence: []string{"1 more fell silent with them and came back with another bootID: all their machines may have restarted"},
+			lacks:    []string{"heck etcd"},
+			advice:   "undecided 1,2,3",
+		},
+		{
+			name: "a rack of three machines loses its power, and they restart one after the other",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).reboots(300, 400, 1).reboots(300, 440, 2).reboots(300, 500, 3)
+			},
+			harm:  345,
+			asked: []asked{{350, "shared_path 1,2,3"}, {450, "undecided 1,2,3"}, {510, "node_rebooted 1,2,3"}, {900, "node_rebooted 1,2,3"}},
+			never: "node planned controller_manager grace_period", open: "the bootID of the third machine shows when it is back", decided: 505,
+			advice: "nodes_rebooted 1,2,3", over: true,
+		},
 	}
 }

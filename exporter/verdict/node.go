@@ -81,12 +81,20 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 		if upgraded := f.upgrade(); upgraded != "" {
 			return Unknown, "several nodes fell silent together: " + upgraded
 		}
-		if f.allGone() {
-			why = "and " + allGoneText
+		if other := f.otherThanPath(); other != "" {
+			why = "and " + other
 		}
 		return Unknown, "several nodes fell silent together, " + why
 	}
 	return Unknown, ""
+}
+
+// otherThanPath says what else than a shared path may explain nodes that fell silent together; empty if nothing does.
+func (f *NodeLoss) otherThanPath() string {
+	if f.allGone() {
+		return allGoneText
+	}
+	return f.rebooting()
 }
 
 const allGoneText = "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
@@ -25,4 +26,25 @@ func rebooted(f *NodeLoss) (Answer, string) {
 		return No, fmt.Sprintf("only %d of %d nodes reported another bootID", n, len(f.Silences))
 	}
 	return No, "the bootID is the same as before"
+}
+
+// rebooting says that of the nodes that fell silent together, all that are back were rebooted, and more than one, while others are still away: their
+// machines may have failed with the same host or power. It is empty if not.
+func (f *NodeLoss) rebooting() string {
+	var back []string
+	away := 0
+	for _, s := range f.together() {
+		switch {
+		case s.Rebooted:
+			back = append(back, s.Node)
+		case s.Ended.IsZero():
+			away++
+		default:
+			return ""
+		}
+	}
+	if len(back) < 2 || away == 0 {
+		return ""
+	}
+	return phrase.Some(back) + " fell silent with them and came back with another bootID: all their machines may have restarted"
 }

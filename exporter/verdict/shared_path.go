@@ -64,8 +64,8 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	if upgraded := f.upgrade(); holds != No && upgraded != "" && len(stopped) == 0 && !f.readFailed() {
 		return Unknown, func() string { return because() + "; but " + upgraded }
 	}
-	if holds == Yes && len(stopped) == 0 && !f.readFailed() && f.allGone() {
-		return Unknown, func() string { return because() + "; but " + allGoneText }
+	if why := f.otherThanPath(); holds == Yes && why != "" && len(stopped) == 0 && !f.readFailed() {
+		return Unknown, func() string { return because() + "; but " + why }
 	}
 	if holds == Yes {
 		return holds, func() string { return because() + f.othersText() + f.pathText() }
