@@ -43,8 +43,8 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		d := newDemo(recordings, float64(pace), flags.settings(), p.out)
-		d.introduce((*listen.WebListenAddresses)[0], moved)
+		d := newDemo(recordings, float64(pace), flags.settings(), addressForABrowser((*listen.WebListenAddresses)[0]), p.out)
+		d.introduce(moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
 		return d.serve(p, listen)
 	}
@@ -54,10 +54,12 @@ func registerDemo(app *kingpin.Application) (string, command) {
 type demo struct {
 	*replay
 	out io.Writer
+	// site is the URL at which it serves.
+	site string
 }
 
-func newDemo(recordings []openRecording, speed float64, settings settings, out io.Writer) demo {
-	d := demo{out: &lockedWriter{out: out}}
+func newDemo(recordings []openRecording, speed float64, settings settings, site string, out io.Writer) demo {
+	d := demo{out: &lockedWriter{out: out}, site: site}
 	d.replay = newReplay(recordings, speed, settings, func(string) reporter { return &terminal{out: d.out} })
 	d.before = func(rec openRecording) {
 		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.Header().Recorded.UTC().Format(time.DateOnly), printable.Line(rec.Header().Title))
@@ -66,23 +68,27 @@ func newDemo(recordings []openRecording, speed float64, settings settings, out i
 	return d
 }
 
-// introduce says what will happen and where to look. The demo listens on address; moved means that the default port is in use.
-func (d demo) introduce(address string, moved bool) {
+// introduce says what will happen and where to look. moved means that the default port is in use.
+func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
 		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
-		host = "localhost"
-	}
-	page := "http://" + net.JoinHostPort(host, port)
 	fmt.Fprintf(d.out, "\nIn 1, 3 and 5 the grace period is 10 to 24 seconds, short on purpose, so that no incident takes long.\n\n"+
-		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", page)
+		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
 	if moved {
 		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))
 	}
 	fmt.Fprintln(d.out, "\nCtrl-C ends the demo.")
+}
+
+// addressForABrowser is the URL of what listens on an address.
+func addressForABrowser(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // conclude prints a table of all incidents.
@@ -98,7 +104,7 @@ func (d demo) conclude() {
 		}
 	}
 	_ = table.Flush() // a terminal that is gone
-	fmt.Fprintln(d.out, "\nThe replay is complete. The pages stay up until Ctrl-C.")
+	fmt.Fprintf(d.out, "\nThe replay is complete. Until Ctrl-C, the reasons are at %s/flaps\n", d.site)
 }
 
 // about is what an incident is about, as summaries name it.

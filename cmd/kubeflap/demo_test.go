@@ -12,6 +12,14 @@ import (
 	toolkit "github.com/prometheus/exporter-toolkit/web"
 )
 
+func TestTheDemoBlamesNoNodeForAStalledEtcd(t *testing.T) {
+	_, stall, _ := strings.Cut(playDemo(t), "== 3-control-plane-stall")
+	stall, _, found := strings.Cut(stall, "== 4-")
+	if !found || strings.Contains(stall, "verdict node") {
+		t.Errorf("the third recording blames a node:\n%s", stall)
+	}
+}
+
 // playDemo plays the shipped recordings without waiting, and returns what the terminal shows.
 func playDemo(t *testing.T) string {
 	t.Helper()
@@ -20,8 +28,8 @@ func playDemo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	d := newDemo(recordings, 0, trackerSettings(), &out)
-	d.introduce(defaultAddress, false)
+	d := newDemo(recordings, 0, trackerSettings(), "http://localhost:9969", &out)
+	d.introduce(false)
 	if err := d.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,10 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if why := f.maybeShared(); why != "" {
 		return Unknown, why
 	}
+	others := f.Nodes - len(nodesOf(f.Silences))
+	if others > 0 && f.othersUnseen() {
+		return Unknown, othersUnseenText
+	}
 	if late := f.lateToo(); len(late) > 0 {
 		return Unknown, phrase.Some(late) + " became late with it"
 	}
@@ -45,7 +49,6 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	if f.each(f.disturbed) == 0 {
 		return No, "no heartbeat was late"
 	}
-	others := f.Nodes - len(nodesOf(f.Silences))
 	switch {
 	case others <= 0 && f.readFailed():
 		return Unknown, "no other node shows whether it is this one, and the API server could not read Leases meanwhile"

@@ -86,6 +86,8 @@ type NodeLoss struct {
 	GracePeriod, Interval time.Duration
 	// ControlPlane is what its Leases and direct reads have shown.
 	ControlPlane ControlPlane
+	// Break is when kubeflap's own watch of Leases was broken last.
+	Break Break
 	// Upgrades are those of the kubelets; nil if there were none.
 	Upgrades *upgrades.Upgrades
 	// Rate is how often single nodes fall silent in this cluster.

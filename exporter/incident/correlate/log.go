@@ -77,9 +77,13 @@ func (l *Log) observe(x transition.Transition) {
 	case transition.WatchBroke:
 		if x.Resource == event.KindLease {
 			l.nodes.watchBroke(x)
+			l.records.LeaseBreak.Begin(x.Since)
 		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchBroke, Time: x.Time, Name: x.Resource.String()})
 	case transition.WatchWorks:
+		if x.Resource == event.KindLease {
+			l.records.LeaseBreak.To = x.Time
+		}
 		l.records.AddToNodes(evidence.Entry{Kind: evidence.WatchWorks, Time: x.Time, Name: x.Resource.String(), Duration: x.Blind})
 	default:
 		l.observeNode(x)

@@ -29,6 +29,8 @@ type Store struct {
 	History verdict.History
 	// ControlPlane is what its Leases and direct reads have shown.
 	ControlPlane verdict.ControlPlane
+	// LeaseBreak is when the watch of Leases was broken last.
+	LeaseBreak verdict.Break
 
 	size int
 	// now is the time of the newest transition or question.
