@@ -20,6 +20,8 @@ type LostNodes struct {
 	NotMarked, ClockSetBack, Upgraded bool
 	// Away: some have not recovered. EndUnseen: kubeflap did not see when their heartbeats came back.
 	Away, EndUnseen bool
+	// Etcd: all API servers stopped, too.
+	Etcd bool
 	// Longest is the longest heartbeat interval that nothing explains, 0 if it is not known.
 	Longest time.Duration
 	Grace   GracePeriod
@@ -46,7 +48,7 @@ func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	case n.Verdict == verdict.GracePeriod:
 		return ShortGracePeriodRemedy(n.Grace), true
 	case n.Verdict == verdict.SharedPath:
-		return ControlPlaneRemedy(n.Grace, n.Known-n.Count), !n.Grace.Managed
+		return ControlPlaneRemedy(n.Grace, n.Known-n.Count, n.Etcd), !n.Grace.Managed
 	case n.Verdict == verdict.ControllerManager && n.NotMarked:
 		return NotMarkedRemedy(n.Names, n.Grace.Managed), false
 	case n.Verdict != verdict.Node:

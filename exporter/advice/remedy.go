@@ -14,14 +14,17 @@ const FewestToCompare = 3
 // OnlyThese is what to check if some nodes lost their heartbeats together, and others did not.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
-// ControlPlaneRemedy is for nodes that lost their heartbeats together, while so many others did not.
-func ControlPlaneRemedy(g GracePeriod, others int) string {
+// ControlPlaneRemedy is for nodes that lost their heartbeats together, while so many others did not. etcd: all API servers stopped, too.
+func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
 			"Your provider runs etcd and the API server: open a case with the times of this incident."
 	}
 	look := "Check etcd's disk and load first, then the API server and the network to it: all nodes depend on them. "
-	if others > 0 {
+	switch {
+	case others > 0 && etcd:
+		look = "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too. "
+	case others > 0:
 		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are in time, etcd works: " + OnlyThese +
 			". If not, check etcd's disk and load first, then the API server. "
 	}

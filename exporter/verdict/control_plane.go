@@ -151,6 +151,12 @@ func (f *NodeLoss) stopped() (names []string, at time.Time) {
 	return names, at
 }
 
+// allStopped reports whether all API servers stopped renewing their Leases when silences began. What they share is etcd.
+func (f *NodeLoss) allStopped() bool {
+	names, _ := f.stopped()
+	return len(names) > 0 && len(names) >= f.ControlPlane.AsOf.APIServers
+}
+
 // pathText says which component on the path it is, as far as that is known.
 func (f *NodeLoss) pathText() string {
 	names, at := f.stopped()

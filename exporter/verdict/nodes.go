@@ -145,6 +145,7 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
+	d.Etcd = d.Verdict == SharedPath && f.allStopped()
 	if d.Verdict == Undecided && f.perhaps() != "" {
 		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
 		return d

@@ -92,6 +92,8 @@ type Decision struct {
 	Considered []Considered
 	// Command would decide between the remaining hypotheses; only if Verdict is Undecided.
 	Command string
+	// Etcd: all API servers stopped renewing their Leases when the nodes fell silent; only if Verdict is SharedPath.
+	Etcd bool
 }
 
 // decide weighs hypotheses in the order of their precedence. The first that holds is the verdict, unless an earlier one that would

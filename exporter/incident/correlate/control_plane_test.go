@@ -111,3 +111,20 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		})
 	}
 }
+
+// If all API servers stopped renewing their Leases, etcd is the first to look at, also if some nodes just missed no heartbeat.
+func TestTheRemedyBeginsWithWhatStopped(t *testing.T) {
+	for _, c := range []struct {
+		servers []int
+		want    string
+	}{
+		{[]int{1, 2, 3}, "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too."},
+		{[]int{2}, "If the heartbeats of the others (5 nodes) are in time, etcd works: check what only these nodes share"},
+	} {
+		all := newCluster(9, 40).apiServers(3).stops(300, 360, c.servers...).silence(300, 360, 1, 2, 3, 4).runs(400)
+		equal(t, "verdicts", verdictsOf(all), "1 shared_path")
+		if len(all) == 1 && !strings.HasPrefix(all[0].Remedy, c.want) {
+			t.Errorf("got %q, want %q", all[0].Remedy, c.want)
+		}
+	}
+}

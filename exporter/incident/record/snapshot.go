@@ -155,7 +155,7 @@ func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) st
 			Verdict: x.Verdict, Cause: x.Cause, Names: phrase.Some(x.Nodes), Count: r.nodeCount(), Known: r.KnownNodes,
 			NotMarked: r.NotMarked > 0, ClockSetBack: r.clockSetBack(), Upgraded: r.upgraded(),
 			Away: x.State == incident.StateRunning && len(r.Open.Nodes) > 0, EndUnseen: r.atLeast(x.Numbers.LongestInterval) != "",
-			Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command,
+			Longest: r.unexplained(x.Numbers.LongestInterval, s.now), Grace: g, Command: x.Command, Etcd: x.Etcd,
 		}.Remedy()
 	}
 	a := r.affected()
