@@ -44,7 +44,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.",
 		"The cluster to advise on, if the kubeflap at --url serves several.")
-	cmd.Flag("output", "Output format.").Default("text").EnumVar(&a.output, "text", "json")
+	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&a.output, []string{"text", "json"}})
 	a.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.advise

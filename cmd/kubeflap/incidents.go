@@ -36,7 +36,7 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 		PlaceHolder("NAMESPACE/NAME[:PORT]").StringVar(&a.service)
 	a.remote.addFlags(cmd, "Read from the kubeflap at this URL, such as http://host:9969.", "List only incidents of this cluster, if the kubeflap serves several.")
 	cmd.Flag("output", "Output format: table, wide, json or yaml. wide also has the cause and a summary.").
-		Short('o').Default("table").EnumVar(&a.output, "table", "wide", "json", "yaml")
+		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml"}}, "output"})
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })
 	return cmd.FullCommand(), a.tell
 }

@@ -163,7 +163,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"no URL", []string{"--url=host:9969"}, 2, `"host:9969"`},
 		{"a Service without a namespace", []string{"--service=kubeflap"}, 2, `--service: "kubeflap" is not NAMESPACE/NAME`},
 		{"a Service that cannot be", []string{"--service=../secrets"}, 2, "--service"},
-		{"another output", []string{"--output=xml"}, 2, "table,wide,json,yaml, got 'xml'; see kubeflap incidents --help"},
+		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml; see kubeflap incidents --help"},
 		{"two IDs", []string{"a", "b"}, 2, "b"},
 		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
