@@ -33,7 +33,7 @@ type pipeline struct {
 // reporter writes down what happens. The pipeline never calls it twice at the same time.
 type reporter interface {
 	transition(x transition.Transition)
-	// incident is told at the given time.
+	// incident reports a notice about an incident at the given time.
 	incident(at time.Time, n incident.Notice)
 }
 
@@ -51,14 +51,14 @@ func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline
 	return p
 }
 
-// apply takes in one event.
+// apply passes one event to the tracker and distributes the transitions.
 func (p *pipeline) apply(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Apply(e))
 }
 
-// advance takes in that time has passed, and returns the time.
+// advance moves the tracker to the current time, distributes the transitions, and returns that time.
 func (p *pipeline) advance() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,7 +54,7 @@ func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily,
 	return families, err
 }
 
-// get asks for something that accept describes, and has the answer read.
+// get requests the address with the given Accept header, and passes the response body to read.
 func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
 	client, err := r.client()
 	if err != nil {

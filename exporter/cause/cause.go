@@ -64,5 +64,5 @@ func (c Cause) OfNode() bool {
 	return c == NodeHeartbeatLost || c == NodeNotReady || c == KubeletRestart
 }
 
-// EndsPod reports whether the pod is gone for good: nobody waits for it to become ready again.
+// EndsPod reports whether the pod is gone for good, so that it cannot become ready again.
 func (c Cause) EndsPod() bool { return c == PodDeleted || c == PodEvicted || c == PodCompleted }

@@ -42,7 +42,7 @@ var seed = maphash.MakeSeed()
 
 func (r *fields) message(data []byte) message { return message{reader: r, rest: data} }
 
-// text returns b as a string, if possible one that it has returned before.
+// text returns b as a string. It reuses a string that it returned before, if possible.
 func (r *fields) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)

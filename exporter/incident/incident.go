@@ -100,7 +100,7 @@ type Standing struct {
 	Services []transition.Service
 }
 
-// Resolution counts the incidents that are over for good.
+// Resolution counts the incidents that have ended for good.
 type Resolution struct {
 	Scope   Scope
 	Verdict verdict.Verdict

@@ -19,7 +19,7 @@ type Address struct {
 	Pod Pod
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (a Address) Fields() Fields {
 	return Fields{Namespace: a.Namespace, Service: a.Name, Pod: a.Pod.Name, Node: a.Pod.Node, IP: a.IP}
 }
@@ -69,7 +69,7 @@ type AddressLost struct {
 	Trigger uint64
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x AddressLost) Fields() Fields {
 	fields := x.Address.Fields()
 	fields.Cause = x.Cause

@@ -24,7 +24,7 @@ type LeaderChanged struct {
 	To string
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
@@ -43,7 +43,7 @@ type ControlPlaneLeaseLate struct {
 	Since time.Time
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (ControlPlaneLeaseLate) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseLate) String() string {
@@ -59,7 +59,7 @@ type ControlPlaneLeaseRenewed struct {
 	InTime bool
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (ControlPlaneLeaseRenewed) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseRenewed) String() string {
@@ -74,7 +74,7 @@ type LeasesRead struct {
 	Reason   event.Reason
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (LeasesRead) Fields() Fields { return Fields{} }
 
 func (x LeasesRead) String() string {

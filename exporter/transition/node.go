@@ -13,11 +13,12 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the heartbeat before.
 	Interval time.Duration
-	// Unwatched: the interval had begun when kubeflap started to watch the node. It is by the node's own clock, and no measurement.
+	// Unwatched: the interval began before kubeflap watched the node. Its length is computed from the node's own clock and does
+	// not count as a measurement.
 	Unwatched bool
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x HeartbeatSeen) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatSeen) String() string {
@@ -28,7 +29,7 @@ func (x HeartbeatSeen) String() string {
 type HeartbeatLate struct {
 	At
 	Node string
-	// Silence is half of the grace period.
+	// Silence is the time without a heartbeat, which equals half of the grace period.
 	Silence time.Duration
 	// Announced is what announced the departure of the node before its next heartbeat was due; empty if nothing did.
 	Announced string
@@ -38,7 +39,7 @@ type HeartbeatLate struct {
 	Last time.Time
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x HeartbeatLate) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatLate) String() string {
@@ -49,7 +50,7 @@ func (x HeartbeatLate) String() string {
 type HeartbeatMissed struct {
 	At
 	Node string
-	// Silence is the grace period.
+	// Silence is the time without a heartbeat, which equals the grace period.
 	Silence time.Duration
 	// Read: a direct read of Leases has shown that there was none.
 	Read bool
@@ -98,7 +99,7 @@ type NodeLabel struct {
 // InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
 func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatMissed) String() string {
@@ -120,7 +121,7 @@ type NodeFoundLost struct {
 	Loss    NodeLoss
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeFoundLost) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeFoundLost) String() string {
@@ -142,7 +143,7 @@ type ClockSetBack struct {
 	By time.Duration
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
@@ -156,7 +157,7 @@ type HeartbeatsWereInTime struct {
 	Silence time.Duration
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsWereInTime) String() string {
@@ -177,7 +178,7 @@ type NodeReadyChanged struct {
 	Loss NodeLoss
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeReadyChanged) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyChanged) String() string {
@@ -205,7 +206,7 @@ type NodeNotMarked struct {
 	Loss    NodeLoss
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeNotMarked) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeNotMarked) String() string {
@@ -220,7 +221,7 @@ type NodeReadyMissed struct {
 	Trigger uint64
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyMissed) String() string {
@@ -233,7 +234,7 @@ type NodeRebooted struct {
 	Node string
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeRebooted) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRebooted) String() string {
@@ -246,7 +247,7 @@ type KubeletUpgraded struct {
 	Node string
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x KubeletUpgraded) String() string {
@@ -261,7 +262,7 @@ type NodeRemoved struct {
 	Earliest time.Time
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
@@ -288,7 +289,7 @@ type NodeReturned struct {
 	Machine Machine
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x NodeReturned) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReturned) String() string {
@@ -317,7 +318,7 @@ type GracePeriodKnown struct {
 	Nodes int
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {

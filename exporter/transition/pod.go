@@ -15,7 +15,7 @@ type Pod struct {
 	Owner string
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (p Pod) Fields() Fields { return Fields{Namespace: p.Namespace, Pod: p.Name, Node: p.Node} }
 
 // PodReadyChanged means that the pod's Ready condition changed.
@@ -28,7 +28,7 @@ type PodReadyChanged struct {
 	Trigger uint64
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (x PodReadyChanged) Fields() Fields {
 	fields := x.Pod.Fields()
 	fields.Cause = x.Cause

@@ -18,7 +18,7 @@ type Transition interface {
 	When() time.Time
 	// Found is when the tracker found it, by kubeflap's clock. It is later than When if the cause had to wait for evidence.
 	Found() time.Time
-	// Fields are the names for a structured log line.
+	// Fields returns the names for a structured log line.
 	Fields() Fields
 	// String is the change in one line, without its time.
 	String() string

@@ -16,7 +16,7 @@ type WatchBroke struct {
 	Since time.Time
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (WatchBroke) Fields() Fields { return Fields{} }
 
 func (x WatchBroke) String() string {
@@ -31,7 +31,7 @@ type WatchWorks struct {
 	Blind time.Duration
 }
 
-// Fields are the names for a structured log line.
+// Fields returns the names for a structured log line.
 func (WatchWorks) Fields() Fields { return Fields{} }
 
 func (x WatchWorks) String() string {

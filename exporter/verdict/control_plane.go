@@ -100,7 +100,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 	return last
 }
 
-// leaderText says how the leading kube-controller-manager fared meanwhile.
+// leaderText describes the state of the leading kube-controller-manager during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
 		return "; what its leader did is not known, as " + notWatched
@@ -157,7 +157,7 @@ func (f *NodeLoss) allStopped() bool {
 	return len(names) > 0 && len(names) >= f.ControlPlane.AsOf.APIServers
 }
 
-// pathText says which component on the path it is, as far as that is known.
+// pathText names the component on the path that is at fault, as far as that is known.
 func (f *NodeLoss) pathText() string {
 	names, at := f.stopped()
 	known := f.ControlPlane.AsOf
@@ -189,7 +189,8 @@ func (f *NodeLoss) readFailed() bool {
 	})
 }
 
-// readText says what direct reads have shown meanwhile. One that succeeds after others failed proves nothing about the time before.
+// readText describes the results of direct reads during the silences. A read that succeeds after others failed proves nothing
+// about the time before.
 func (f *NodeLoss) readText() string {
 	from, to := f.span()
 	text := ""

@@ -60,7 +60,8 @@ func (f *NodeLoss) maybeShared() string {
 	return ""
 }
 
-// backUnseen is a node that was lost and back while kubeflap's own watch was broken, and the silence of another began then; empty if there is none.
+// backUnseen names a node that was lost and came back while kubeflap's own watch was broken, if the silence of another node began
+// at that time. It is empty if there is no such node.
 func (f *NodeLoss) backUnseen(s *Silence) string {
 	for _, o := range f.Others {
 		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {

@@ -70,7 +70,7 @@ func (h *History) Add(s *Silence) {
 // lasts reports whether no heartbeat has ended it, and the Node is still there.
 func (s *Silence) lasts() bool { return s.Ended.IsZero() && !s.isDeleted() }
 
-// Remove takes back a silence that was none.
+// Remove withdraws a silence that did not happen.
 func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }

@@ -22,7 +22,7 @@ type Silence struct {
 	Rebooted, Upgraded bool
 	// Deleted is when the Node was deleted, at the earliest; zero if it was not.
 	Deleted time.Time
-	// Again is what a Node that has its name since says about the machine; zero if there is none.
+	// Again describes the machine of a later Node with the same name; zero if there is no such Node.
 	Again transition.Machine
 	// Marked: the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the controller must have seen
 	// by then, 0 if that is not known.
@@ -49,7 +49,7 @@ type Silence struct {
 	NotReady bool
 	// Labels say what the node shares with others; nil if they are not known.
 	Labels []transition.NodeLabel
-	// Judgement is what was decided about it; nil while nothing is.
+	// Judgement is the decision about the silence; nil while there is none.
 	Judgement *Judgement
 	// Found is what the first lists have shown, if the silence began before kubeflap watched. Then Began is by the node's own clock.
 	Found Found
@@ -165,7 +165,7 @@ func OfNodes(f *NodeLoss) Decision {
 	return d
 }
 
-// Withdrawn is the decision about an incident that was none.
+// Withdrawn is the decision about an incident that did not happen.
 func Withdrawn(because string) (d Decision) {
 	for _, h := range nodeHypotheses {
 		d.Considered = append(d.Considered, Considered{h.verdict, No, because})

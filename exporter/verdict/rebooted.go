@@ -28,8 +28,8 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	return No, "the bootID is the same as before"
 }
 
-// rebooting says that of the nodes that fell silent together, all that are back were rebooted, and more than one, while others are still away: their
-// machines may have failed with the same host or power. It is empty if not.
+// rebooting describes nodes that fell silent together, if more than one of them is back, all of those were rebooted, and others
+// are still away: their machines may have failed with the same host or power. It is empty if that is not so.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

@@ -16,8 +16,8 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading says that of the nodes that fell silent together, all that are back have another version of the kubelet, so the others may be upgraded as
-// well; empty if not.
+// upgrading describes nodes that fell silent together, if all that are back have another version of the kubelet, so the others may
+// be upgraded as well. It is empty if that is not so.
 func (f *NodeLoss) upgrading() string {
 	silent := f.together()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {

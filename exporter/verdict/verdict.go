@@ -70,7 +70,7 @@ type Answer uint8
 
 // The answers.
 const (
-	// Unknown: the facts do not tell.
+	// Unknown: the facts do not decide.
 	Unknown Answer = iota
 	No
 	Yes

@@ -70,7 +70,7 @@ func linkOf(x *found) string {
 	return "/flaps?" + link.Encode()
 }
 
-// stateNote tells more of the state. Ages are of no use to the reader of a recording.
+// stateNote adds details to the state. Ages are useless to the reader of a recording.
 func stateNote(x *found) string {
 	switch {
 	case x.State == incident.StatePending:

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stream is the body of a watch: it takes in all that the API server sends as soon as it comes, so that the server
-// sees a client that keeps up, and gives it out when the faults let it.
+// stream is the body of a watch. It reads everything that the API server sends immediately, so that the server sees a client that
+// keeps up. It passes the data on when the faults allow it.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -95,7 +95,7 @@ func (c *batchingClients) ready() map[string]bool {
 	return ready
 }
 
-// take takes in an event of a slice. The first change opens a window.
+// take handles an event of a slice. The first change opens a window.
 func (c *batchingClients) take(slice *discoveryv1.EndpointSlice, is watch.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -273,7 +273,8 @@ func (r *reader) shortTolerations() []report.ShortToleration {
 	return sortedValues(namespaces)
 }
 
-// windowOf is the namespace's window of a length, new if there was none; nil if the length is not valid.
+// windowOf returns the namespace's window of the given length, and adds it if it does not exist. It returns nil if the length is
+// not valid.
 func windowOf(n *report.Namespace, length string) *advice.Window {
 	d, err := time.ParseDuration(length)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is how many intervals of each node are enough to judge the grace period.
+// fewest is the minimum number of intervals per node for judging the grace period.
 const fewest = 3
 
 // recommendations are about heartbeats and the grace period.

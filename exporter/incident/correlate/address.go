@@ -25,14 +25,15 @@ type addresses struct {
 // address is an address that was lost lately. Its loss is reported before its return.
 type address struct {
 	record *record.Record
-	// isOut: it is in the Service and not ready. away: it was removed from the Service.
+	// isOut: the address is in the Service and not ready. away: it was removed from the Service.
 	isOut, away bool
-	// losses counts those of the same incident.
+	// losses counts the losses in the same incident.
 	losses int32
-	// changed is when it was lost or came back.
+	// changed is when the address was lost or came back.
 	changed time.Time
 	span    *evidence.Span
-	// readds are the stale re-adds since the last loss. They belong to the incident of the next one. readded is when the first was.
+	// readds are the stale re-adds since the last loss. They belong to the incident of the next loss. readded is when the first
+	// re-add was.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -41,7 +42,7 @@ func keyOf(x transition.Address) record.AddressKey {
 	return record.AddressKey{Service: x.Service, ID: x.ID}
 }
 
-// lost takes in the loss of a ready address. It comes in up to 15 s late, but before the return of the address.
+// lost handles the loss of a ready address. The loss is reported up to 15 s late, but before the return of the address.
 func (l *addresses) lost(x transition.AddressLost) {
 	if x.Foreign {
 		l.outages.LostForeign(x)
@@ -98,7 +99,7 @@ func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLo
 	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 }
 
-// ready takes in that an address is ready.
+// ready handles an address that is ready.
 func (l *addresses) ready(x transition.Address, t time.Time) {
 	l.outages.GainedAddress(x.Service, t)
 	l.returned(keyOf(x), t)
@@ -126,7 +127,7 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone takes in that an address that was not ready has left the Service, or is not shown any more: nobody waits for it.
+// gone handles an address that was not ready and has left the Service, or is no longer shown. No incident waits for it any more.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {
@@ -182,7 +183,7 @@ func (l *addresses) moveReadds(r *record.Record, a *address, x transition.Addres
 	a.readds, a.readded = windows.ByWindow{}, time.Time{}
 }
 
-// serviceRemoved: nobody waits for the addresses of a Service that was deleted.
+// serviceRemoved handles the deletion of a Service. No incident waits for its addresses any more.
 func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 	for key, a := range l.lately {
 		if key.Service != x.Service {

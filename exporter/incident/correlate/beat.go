@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// beatBefore takes in the heartbeat with which an interval began. The interval before may not have been known: then it ends a silence only now.
+// beatBefore handles the heartbeat with which an interval began. If the interval before was not known, this heartbeat ends a
+// silence only now.
 func (l *nodes) beatBefore(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.missed || !t.After(n.gapFrom):
@@ -19,7 +20,7 @@ func (l *nodes) beatBefore(n *node, t time.Time) {
 	}
 }
 
-// beat takes in a heartbeat, and the interval that it ends, 0 if that is not known.
+// beat handles a heartbeat. interval is the time since the heartbeat before, or 0 if that is not known.
 func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
 	if l.records.IsLate(interval) {

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke takes in that kubeflap cannot see heartbeats. A silence that was proven before stays proven. Otherwise the node may
-// have sent heartbeats, and others may be silent, too.
+// watchBroke records that kubeflap cannot see heartbeats. A silence that was proven before stays proven. Otherwise the node may
+// have sent heartbeats, and other nodes may be silent, too.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -26,8 +26,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted takes in that the list after a break has shown when a silent node last renewed its Lease, which is zero if it has not. From then until the list it
-// has sent no heartbeat, so its silence is proven. It returns the time of the last heartbeat.
+// relisted handles the list after a break of the watch. last is when a silent node last renewed its Lease, as that list shows;
+// zero if that is not known. The node sent no heartbeat between last and the list, so its silence is proven. It returns the time
+// of the last heartbeat.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -41,8 +42,8 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that was none: the watch was late. If nothing else is left of its incident, that is withdrawn, too. If
-// the node controller marked the node meanwhile, there was harm, and the silence only proves nothing.
+// wereInTime withdraws a silence that did not happen: the watch was late. If the incident has nothing else, it is withdrawn, too.
+// If the node controller marked the node meanwhile, there was harm: the silence stays, but proves nothing.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
@@ -67,7 +68,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack takes in that a node's clock was set back: a silence that lasts, or begins now, is none of its kubelet or its network.
+// clockSetBack records that a node's clock was set back. An ongoing silence, or one that begins now, is then not caused by the
+// node's kubelet or network.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

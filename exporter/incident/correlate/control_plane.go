@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// observeControlPlane takes in what the Leases of the control plane and direct reads have shown.
+// observeControlPlane handles what the Leases of the control plane and direct reads have shown.
 func (l *Log) observeControlPlane(x transition.Transition) {
 	c := &l.records.ControlPlane
 	switch x := x.(type) {

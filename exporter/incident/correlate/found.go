@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// foundLost takes in a node that was lost before kubeflap watched it.
+// foundLost handles a node that was lost before kubeflap watched it.
 func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	n := l.hear(x.Node, x.Time)
 	if x.Loss.GracePeriod > 0 {
@@ -46,7 +46,7 @@ func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// foundSince takes in when a silence began, once the offset of the node's clock is known.
+// foundSince records when a silence began, once the offset of the node's clock is known.
 func (n *node) foundSince(began time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.Began = began

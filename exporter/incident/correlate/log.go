@@ -50,7 +50,7 @@ func New(size int) *Log {
 	return &Log{records: records, nodes: nodes, pods: pods, outages: outages, writers: writers, addresses: addresses}
 }
 
-// Observe takes in transitions, in their order.
+// Observe handles transitions in their order.
 func (l *Log) Observe(found ...transition.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *Log) observe(x transition.Transition) {
 	}
 }
 
-// observeNode takes in what happened to a node.
+// observeNode handles a transition of a node.
 func (l *Log) observeNode(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.GracePeriodKnown:
@@ -129,7 +129,7 @@ func (l *Log) observeNode(x transition.Transition) {
 	}
 }
 
-// observeService takes in what happened to a Service or to its addresses.
+// observeService handles a transition of a Service or of its addresses.
 func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
@@ -216,7 +216,7 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	return x, ok
 }
 
-// Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that are over for good.
+// Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that have ended for good.
 func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
 	all = ask(l, t, func() []incident.Standing {
 		resolved = l.records.Resolved()

@@ -52,10 +52,10 @@ type node struct {
 	// setBack is when the node's clock was set back, setBackBy how far; zero if it was not since the last heartbeat.
 	setBack   time.Time
 	setBackBy time.Duration
-	// notReady: Ready is not True, after it was.
+	// notReady: Ready was True and no longer is.
 	notReady bool
 	record   *record.Record
-	// silence is the current one, nil if there is none.
+	// silence is the current silence, nil if there is none.
 	silence *verdict.Silence
 	// gap and unready are the spans in record that last.
 	gap, unready *evidence.Span

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// notMarked takes in that a silent node is still Ready. All such nodes are one incident of the controller manager, unless
-// something else explains a silence.
+// notMarked records that a silent node is still Ready. All such nodes are one incident of the controller manager, unless something
+// else explains a silence.
 func (l *nodes) notMarked(x transition.NodeNotMarked) {
 	n := l.hear(x.Node, x.Time)
 	s := n.silence

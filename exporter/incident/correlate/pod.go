@@ -129,7 +129,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 	}
 }
 
-// gone ends the span of a pod that left its Service. Another pod may come under its name, as in a StatefulSet.
+// gone ends the span of a pod that left its Service. A later pod may have the same name, as in a StatefulSet.
 func (l *pods) gone(key podKey, t time.Time) {
 	if p := l.lately[key]; p != nil {
 		p.span = p.span.End(t)

@@ -40,7 +40,7 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	l.close(r, n, x.Time)
 }
 
-// returned takes in that a silent node that was deleted was created again. Its bootID and providerID tell what became of the machine.
+// returned handles a silent node that was deleted and created again. Its bootID and providerID show what happened to the machine.
 func (l *nodes) returned(x transition.NodeReturned) {
 	g, known := l.gone[x.Node]
 	if !known {
@@ -65,7 +65,7 @@ func (l *nodes) returned(x transition.NodeReturned) {
 	l.records.Explain(r, x.Time)
 }
 
-// forgetGone forgets the deleted nodes that nobody has created again.
+// forgetGone forgets the deleted nodes that were not created again.
 func (l *nodes) forgetGone(t time.Time) {
 	for name, g := range l.gone {
 		if t.Sub(g.at) > removedFor {

@@ -8,12 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// rebooted takes in that a machine was rebooted. That explains a silence that it ended.
+// rebooted records that a machine was rebooted. That explains a silence that ended with the reboot.
 func (l *nodes) rebooted(x transition.NodeRebooted) {
 	l.explain(x.Node, l.records.Rebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 }
 
-// upgraded takes in that a kubelet was replaced by another version. That explains a silence that it ended.
+// upgraded records that a kubelet was replaced by another version. That explains a silence that ended with the upgrade.
 func (l *nodes) upgraded(x transition.KubeletUpgraded) {
 	l.records.History.Upgrades.Note(x.Node, x.Time)
 	l.explain(x.Node, l.records.Upgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)

@@ -180,7 +180,7 @@ func (e *Entry) serviceSentence() string {
 	return e.writersSentence(s)
 }
 
-// writersSentence says what somebody wrote beside the controllers, and what the controllers made of it.
+// writersSentence describes the writes by others than the controllers, and how the controllers reacted.
 func (e *Entry) writersSentence(s string) string {
 	switch e.Kind {
 	case ForeignAddresses:

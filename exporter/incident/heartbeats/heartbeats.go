@@ -23,7 +23,7 @@ type Heartbeats struct {
 	nodes map[string]*node
 }
 
-// Learn takes in what decides about the grace period.
+// Learn records the settings that decide about the grace period.
 func (h *Heartbeats) Learn(x transition.GracePeriodKnown) {
 	h.GracePeriod, h.Managed = x.Period, x.Managed
 	h.defaultGrace, h.interval = x.Default, x.Interval

@@ -23,7 +23,7 @@ func (h *Heartbeats) IsLate(interval time.Duration) bool {
 	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
 }
 
-// Returned takes in the heartbeat that ends a late interval, at t. nodes is how many there are.
+// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes.
 func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
@@ -111,5 +111,5 @@ func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	return all
 }
 
-// Nodes is how many nodes there were at the last late heartbeat.
+// Nodes is the number of nodes at the last late heartbeat.
 func (h *Heartbeats) Nodes() int { return h.count }

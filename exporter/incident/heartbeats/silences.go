@@ -43,7 +43,7 @@ type silence struct {
 	mayBeReboot bool
 }
 
-// kind is what was decided about a silence.
+// kind is the decision about a silence.
 type kind struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
@@ -81,16 +81,16 @@ func (n *node) newest() *silence {
 	return n.revised[len(n.revised)-1]
 }
 
-// BecameLate takes in that a heartbeat is late. announced is what announced the departure of the node, empty if nothing did.
+// BecameLate records that a heartbeat is late. announced is what announced the departure of the node, empty if nothing did.
 func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 	n := h.named(name)
 	n.becameLate, n.announced = t, announced
 }
 
-// Silent takes in a silence that belongs to an incident.
+// Silent records a silence that belongs to an incident.
 func (h *Heartbeats) Silent(x *verdict.Silence) { h.add(h.named(x.Node), &silence{Silence: x}) }
 
-// NotSilent takes back a silence that was none.
+// NotSilent withdraws a silence that did not happen.
 func (h *Heartbeats) NotSilent(x *verdict.Silence) {
 	n, isX := h.named(x.Node), func(s *silence) bool { return s.Silence == x }
 	n.revised, h.late = slices.DeleteFunc(n.revised, isX), slices.DeleteFunc(h.late, isX)
@@ -99,7 +99,7 @@ func (h *Heartbeats) NotSilent(x *verdict.Silence) {
 // Removed forgets a Node that was deleted.
 func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 
-// Rebooted takes in that a node reports another bootID. It returns the silence that this explains, nil if there is none.
+// Rebooted records that a node reports another bootID. It returns the silence that this explains, or nil if there is none.
 func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
@@ -113,7 +113,7 @@ func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// Upgraded takes in that a kubelet reports another version. It returns the silence that this explains, nil if there is none.
+// Upgraded records that a kubelet reports another version. It returns the silence that this explains, or nil if there is none.
 func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.upgraded = t
@@ -124,7 +124,7 @@ func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// SetBack takes in that the clock of a node was set back.
+// SetBack records that the clock of a node was set back.
 func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n := h.named(name)
 	n.setBack, n.by = t, by
@@ -144,7 +144,7 @@ func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	return x.Silence
 }
 
-// late makes a late interval that ended within the grace period.
+// late returns a late interval that ended within the grace period.
 func (n *node) late(name string, began, ended time.Time) *silence {
 	x := &verdict.Silence{Node: name, Began: began, Ended: ended, Announced: n.announced, Rebooted: n.rebooted.After(began), Upgraded: n.upgraded.After(began)}
 	if n.setBack.After(began) {
@@ -188,12 +188,13 @@ func (h *Heartbeats) Sweep(t time.Time) {
 // length is how long an interval lasted.
 func (x *silence) length() time.Duration { return x.Ended.Sub(x.Began) }
 
-// own reports whether it was the node's own fault.
+// own reports whether the silence was the node's own fault.
 func (x *silence) own() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
-// kindOf says more about a silence of which the verdict is v by now. ok is false if it does not count: it missed no grace period, and is explained.
+// kindOf classifies a silence whose current verdict is v. ok is false if the silence does not count: it missed no grace period,
+// and is explained.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
 	if x.within && x.Explained() {
 		return kind{}, false

@@ -81,7 +81,7 @@ func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
 	}
 }
 
-// back takes in a late heartbeat of a node that came within the grace period.
+// back records a late heartbeat of a node that came within the grace period.
 func (h *Heartbeats) back(node string, from, to float64, announced string) {
 	h.BecameLate(node, at(from+20), announced)
 	h.Returned(node, at(to), time.Duration((to-from)*float64(time.Second)), 9)

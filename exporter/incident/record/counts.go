@@ -59,18 +59,18 @@ type counts struct {
 	bounces         int
 }
 
-// Effect is what an incident did to a Service.
+// Effect describes the effect of an incident on a Service.
 type Effect struct {
 	Outages    int
 	OutageTime time.Duration
-	// Inexact: an outage was not seen to begin or to end when it did.
+	// Inexact: kubeflap did not see the start or the end of an outage when it happened.
 	Inexact bool
 
 	service       transition.Service
 	lost, bounces int
 }
 
-// AddNode adds a node to those that the incident hit.
+// AddNode adds a node to the nodes that the incident hit.
 func (c *counts) AddNode(name string) {
 	switch {
 	case slices.Contains(c.nodes, name):
@@ -92,7 +92,7 @@ func (c *counts) AddSilence(x *verdict.Silence) {
 	}
 }
 
-// DropSilence takes out a silence that belongs to another incident, or that was none.
+// DropSilence removes a silence that belongs to another incident, or that did not happen.
 func (c *counts) DropSilence(x *verdict.Silence) {
 	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
 }
@@ -119,7 +119,7 @@ func (c *counts) Bounce(x transition.Service) {
 // nodeCount is how many nodes the incident hit.
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
-// EffectOn is what the incident did to a Service. Over the limit of Services only their sum is kept.
+// EffectOn is the effect of the incident on a Service. Over the limit of Services, only their sum is kept.
 func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
@@ -135,7 +135,7 @@ func (c *counts) EffectOn(x transition.Service) *Effect {
 	return e
 }
 
-// take adds the counts of an incident that turned out to be part of this one.
+// take adds the counts of an incident that turned out to be part of this incident.
 func (c *counts) take(from *counts) {
 	c.Lost, c.bounces = c.Lost+from.Lost, c.bounces+from.bounces
 	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
@@ -165,7 +165,7 @@ func (c *counts) take(from *counts) {
 	c.takeLeftOut(from)
 }
 
-// takeLeftOut adds what the other one leaves out and this one does not list.
+// takeLeftOut adds the entries that the other incident leaves out and this incident does not list.
 func (c *counts) takeLeftOut(from *counts) {
 	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
 	services := make([]string, 0, len(c.services))

@@ -17,7 +17,7 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	}
 }
 
-// decide is the decision about an incident. Once the incident is over for good, it only changes if silences that followed explain it.
+// decide is the decision about an incident. Once the incident has ended for good, it only changes if silences that followed explain it.
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
@@ -48,7 +48,8 @@ func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 	return verdict.OfNodes(f)
 }
 
-// finish keeps the decision about an incident of nodes that is over for good: what decided it is forgotten after an hour.
+// finish keeps the decision about an incident of nodes that has ended for good. The evidence for the decision is forgotten after
+// an hour.
 func (s *Store) finish(r *Record) {
 	if r.OfNodes() && r.final == nil && r.into == nil {
 		r.conclude(s.weigh(r))
@@ -96,7 +97,7 @@ func (s *Store) review(t time.Time) {
 	}
 }
 
-// Returned takes in the heartbeat that ends a late interval, at t. nodes is how many there are.
+// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes.
 func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
 	s.Heartbeats.Returned(node, t, interval, nodes)
 	s.reviewLater(t)
@@ -111,8 +112,8 @@ func (s *Store) reviewLater(t time.Time) {
 	s.Timers.Wake(&s.reviews, due)
 }
 
-// revisit decides anew about nodes that seemed to be at fault by themselves, or that nobody could decide about, if what happened to others since
-// tells more.
+// revisit decides again about nodes that seemed to be at fault by themselves, or that were undecided, if what happened to other
+// nodes since then provides more evidence.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	inTurn, revisited := verdict.InTurn(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
@@ -131,7 +132,7 @@ func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	}
 }
 
-// Explain decides anew about an incident of nodes: it was seen what explains a silence of it.
+// Explain decides again about an incident of nodes, because the explanation of one of its silences was found.
 func (s *Store) Explain(r *Record, t time.Time) {
 	switch {
 	case !r.settled:

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// longest is the longest time between two heartbeats by now; 0 if kubeflap could not see it. The heartbeat that ends a silence may have no known interval:
-// then the silence tells.
+// longest is the longest time between two heartbeats so far; 0 if kubeflap could not see it. If the heartbeat that ends a silence
+// has no known interval, the length of the silence counts.
 func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration {
 	known, unknown := max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range r.Silences {
@@ -39,7 +39,8 @@ func (r *Record) atLeast(longest time.Duration) string {
 	return ""
 }
 
-// unexplained is the longest interval by now that no reboot, announcement, upgrade or clock explains. Of all of them it is longest.
+// unexplained is the longest interval so far that no reboot, announcement, upgrade or clock change explains. longest is the
+// longest interval of all, explained or not.
 func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
 	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
 		return longest

@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier knows what of the incidents is still to be reported. It is asked after each transition, and most change one incident or none.
+// notifier tracks the changes of incidents that have not been reported yet. It is asked after each transition, and most
+// transitions change one incident or none.
 type notifier struct {
 	// changed is the incident that changed since the notifier was asked, if there is only one.
 	changed *Record
@@ -18,7 +19,7 @@ type notifier struct {
 	departed []incident.Notice
 }
 
-// reported is what was reported of an incident.
+// reported is the last report about an incident.
 type reported struct {
 	started, ended bool
 	state          incident.State

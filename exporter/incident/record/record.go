@@ -44,7 +44,7 @@ type Record struct {
 	start time.Time
 	// recovered is when everything had recovered; zero while it has not.
 	recovered time.Time
-	// harmless: nothing speaks for harm yet. A rollout looks like that.
+	// harmless: there is no sign of harm yet. A rollout looks like that.
 	harmless, shown, settled bool
 	// into is the incident that this one turned out to be part of.
 	into     *Record
@@ -52,11 +52,11 @@ type Record struct {
 	// undecided is until when an incident of one node may turn out to be part of one of many nodes; zero if that is decided.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn: it was none, because the watch was late.
+	// withdrawn: the incident did not happen, because the watch was late.
 	withdrawn bool
 	// touched is when it last changed.
 	touched time.Time
-	// named is the verdict at the last review, if isNamed. final is the decision about an incident of nodes that is over for good.
+	// named is the verdict at the last review, if isNamed. final is the decision about an incident of nodes that has ended for good.
 	named   verdict.Verdict
 	isNamed bool
 	final   *verdict.Decision
@@ -128,13 +128,13 @@ func (r *Record) BeganBy(t time.Time) {
 	}
 }
 
-// Harmless reports whether nothing speaks for harm yet.
+// Harmless reports whether there is no sign of harm yet.
 func (r *Record) Harmless() bool { return r.harmless }
 
-// Settled reports whether it is over for good: what comes now is another incident.
+// Settled reports whether the incident has ended for good. Later changes belong to another incident.
 func (r *Record) Settled() bool { return r.settled }
 
-// QuietBy reports whether it is over for good by t.
+// QuietBy reports whether the incident has ended for good by t.
 func (r *Record) QuietBy(t time.Time) bool {
 	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
@@ -144,8 +144,8 @@ func (r *Record) Ongoing() bool {
 	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || len(r.Open.Withdrawn) > 0 || r.lacksAddresses()
 }
 
-// lacksAddresses reports whether the addresses that the endpoints controller removed are not back.
-// Without a conflict, as beside pods that match the selector, nobody waits for them.
+// lacksAddresses reports whether the addresses that the endpoints controller removed are not back. Without a conflict, for example
+// beside pods that match the selector, no incident waits for them.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
 // affected is what happened to a workload or a Service, for its words.

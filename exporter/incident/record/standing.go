@@ -37,10 +37,10 @@ func (s *Store) Standings() (all []incident.Standing) {
 	return all
 }
 
-// Resolved counts the incidents that are over for good, by their last verdict.
+// Resolved counts the incidents that have ended for good, by their last verdict.
 func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
 
-// countResolved counts an incident that is over for good. One that was merged, dropped, withdrawn or never shown does not count.
+// countResolved counts an incident that has ended for good. One that was merged, dropped, withdrawn or never shown does not count.
 func (s *Store) countResolved(r *Record) {
 	if !r.shown || r.settled || r.withdrawn || r.into != nil || r.isOpen() {
 		return

@@ -38,7 +38,7 @@ type Store struct {
 	// active are the incidents that may still grow, by the key of their subject. shown are those that are reported.
 	active map[string]*Record
 	shown  []*Record
-	// harmless counts the active incidents that nothing speaks for harm of yet.
+	// harmless counts the active incidents without a sign of harm.
 	harmless int
 	notifier notifier
 	// reviews is the timer of the review of verdicts.
@@ -64,8 +64,8 @@ func (s *Store) Advance(t time.Time) {
 	}
 }
 
-// LostTogether is within what time nodes must be lost to be lost together. Their
-// heartbeats are spread over an interval, and the grace period is longer than that.
+// LostTogether is the time within which nodes must be lost to count as lost together. Their heartbeats are spread over an
+// interval, and the grace period is longer than that.
 func (s *Store) LostTogether() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
@@ -73,7 +73,7 @@ func (s *Store) LostTogether() time.Duration {
 	return s.GracePeriod
 }
 
-// Find returns the active incident of a subject; nil if there is none, or if it is over for good by t.
+// Find returns the active incident of a subject; nil if there is none, or if it has ended for good by t.
 func (s *Store) Find(x Subject, t time.Time) *Record {
 	r := s.active[x.key()]
 	if r != nil && r.QuietBy(t) {
@@ -134,7 +134,7 @@ func (s *Store) boundHarmless() {
 	}
 }
 
-// Show makes an incident one that is reported.
+// Show marks an incident to be reported.
 func (s *Store) Show(r *Record) {
 	if r.harmless && !r.settled {
 		s.harmless--
@@ -194,7 +194,7 @@ func (s *Store) oldest() int {
 	return first
 }
 
-// Settle ends an incident for good: what comes now is another one.
+// Settle ends an incident for good. Later changes belong to another incident.
 func (s *Store) Settle(r *Record) {
 	s.finish(r)
 	s.countResolved(r)
@@ -245,7 +245,7 @@ func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	}
 }
 
-// look does what is due for an incident by t.
+// look performs the steps that are due for an incident by t.
 func (s *Store) look(r *Record, t time.Time) {
 	if !r.undecided.IsZero() && !r.undecided.After(t) {
 		r.undecided = time.Time{}

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind is what an incident follows. It decides the scope, the summary and the remedy.
+// Kind is the kind of subject that an incident follows. It decides the scope, the summary and the remedy.
 type Kind uint8
 
 // The kinds of incident.
@@ -50,7 +50,7 @@ func Service(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }
 
-// OfNodes reports whether the subject is a node, or what all nodes share.
+// OfNodes reports whether the subject is a node, or something that all nodes share.
 func (s Subject) OfNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
 // key tells incidents apart. A node's causes follow from each other and are one incident.

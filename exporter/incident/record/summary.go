@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// summary says in a sentence what happened, and to whom.
+// summary describes in one sentence what happened, and to which objects.
 func (r *Record) summary(x *incident.Incident) string {
 	happened := ""
 	switch {
@@ -105,7 +105,7 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }
 
-// turnedText says what the node controller made of lost heartbeats.
+// turnedText describes how the node controller reacted to lost heartbeats.
 func (r *Record) turnedText(x *incident.Incident) string {
 	switch {
 	case r.FoundUnknown > 0 && r.TurnedUnknown == 0 && r.Kind == KindNode:
@@ -120,7 +120,7 @@ func (r *Record) turnedText(x *incident.Incident) string {
 	return ", which the node controller did not notice"
 }
 
-// happenedToService says what took addresses from a Service whose nodes are healthy.
+// happenedToService describes the loss of addresses from a Service whose nodes are healthy.
 func (r *Record) happenedToService() string {
 	s := r.affected().Happened()
 	switch {
@@ -132,7 +132,7 @@ func (r *Record) happenedToService() string {
 	return s
 }
 
-// effectText says what the Services lost.
+// effectText describes the losses of the Services.
 func (r *Record) effectText(x *incident.Incident) string {
 	if x.Lost == 0 && x.Outages == 0 {
 		return r.noLossText(x)

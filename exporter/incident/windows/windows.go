@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// ByWindow counts what consumers do wrong, by window as consumers.Windows has them.
+// ByWindow counts the errors of consumers, with one count per batching window of consumers.Windows.
 type ByWindow [consumers.NumWindows]int
 
 // Count counts an address that a consumer would have put back wrongly.

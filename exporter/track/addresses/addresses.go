@@ -51,7 +51,7 @@ type Address struct {
 type Origin struct {
 	// raw is the IP in 16 bytes; zero for a host name.
 	raw [16]byte
-	// Manual: it has no targetRef.
+	// Manual: the address has no targetRef.
 	Manual bool
 }
 

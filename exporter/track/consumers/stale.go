@@ -36,7 +36,7 @@ type staleness struct {
 	readds [NumWindows]uint64
 }
 
-// Updated takes in that an image of the pod of an address was changed in place.
+// Updated records that an image of the address's pod was changed in place.
 func (c *Consumers) Updated(s Service, address event.UID) {
 	x := c.stale[s]
 	if x == nil {

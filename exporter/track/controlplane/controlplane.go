@@ -20,7 +20,8 @@ const (
 	// of an API server.
 	leaderLate = 10 * time.Second
 	serverLate = 25 * time.Second
-	// serverGone is how long an API server counts that stopped: its Lease stays for an hour (pkg/controlplane, IdentityLeaseGCPeriod).
+	// serverGone is how long a stopped API server still counts as one of the cluster. Its Lease stays for an hour (pkg/controlplane,
+	// IdentityLeaseGCPeriod).
 	serverGone = 10 * time.Minute
 )
 
@@ -62,7 +63,7 @@ func New(watches *watches.Watches, found *transition.List) *ControlPlane {
 	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
 }
 
-// Apply takes in an event of a Lease.
+// Apply handles an event of a Lease.
 func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	if e.Type == event.Deleted {
 		delete(x.leases, o.Name)
@@ -95,7 +96,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	l.renewed, l.live = o.Renew, e.Type == event.Modified
 }
 
-// noteRenewal takes in a renewal. A late Lease is renewed again once a renewal is new.
+// noteRenewal handles a renewal. A late Lease counts as renewed only once a renewal is seen soon after it was made.
 func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if !l.late {
 		l.made = seen

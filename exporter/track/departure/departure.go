@@ -26,7 +26,7 @@ const (
 	troubleBefore = time.Hour
 )
 
-// Departure is what announces that a node will leave. The zero value is of a node that stays.
+// Departure holds the announcement that a node will leave. The zero value is a node that stays.
 type Departure struct {
 	// reason is the announcement by a taint, a deletion or a condition, with its name; empty if there is none. since is when it was first seen.
 	reason Reason
@@ -40,13 +40,13 @@ type Departure struct {
 	left bool
 }
 
-// Pods takes in how many pods run on the node that no DaemonSet has made, and that are not static.
+// Pods records how many pods run on the node, without DaemonSet pods and static pods.
 func (d *Departure) Pods(n int) {
 	d.pods = n
 	d.left = d.left || n > 0
 }
 
-// Note takes in a Node. troubled is when it was last late or not Ready, isReady whether it is Ready now.
+// Note handles an event of a Node. troubled is when the node was last late or not Ready, isReady whether it is Ready now.
 func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
 	if reason, name := announcementOf(o); reason != d.reason || name != d.name {
 		d.reason, d.name, d.since = reason, name, e.Seen

@@ -13,8 +13,8 @@ const longest = 365 * 24 * time.Hour
 // IsCredible reports whether something can have happened at a time, as of now.
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
-// Told is the time of a heartbeat that only the node's clock tells, but not later than now. It has the monotonic reading of
-// kubeflap's clock, so setting that clock does not move it. It is zero if nothing was told.
+// Told is the time of a heartbeat that is known only from the node's clock, but not later than now. It has the monotonic reading
+// of kubeflap's clock, so setting that clock does not move it. It is zero if no heartbeat is known.
 func Told(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
@@ -37,7 +37,7 @@ func Interval(last, seen, toldLast, toldSeen time.Time) time.Duration {
 // Returns are when nodes of the first list had turned Ready. The zero value has none.
 type Returns []time.Time
 
-// Note takes in when a node of the first list had turned Ready.
+// Note records when a node of the first list had turned Ready.
 func (r *Returns) Note(ready time.Time) {
 	if !ready.IsZero() {
 		*r = append(*r, ready)

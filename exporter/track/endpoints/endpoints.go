@@ -82,7 +82,7 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 	return x
 }
 
-// PodChanged takes in that a pod was added, changed or deleted.
+// PodChanged handles a pod that was added, changed or deleted.
 func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	if c.Turned {
 		x.propagation.podTurned(id, c.Ready, t)
@@ -97,7 +97,7 @@ func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
 	x.losses.SettleCertainOf(id)
 }
 
-// Pass takes in that time passed.
+// Pass handles the passing of time.
 func (x *Endpoints) Pass() {
 	t := x.watches.Now()
 	x.consumers.ForgetNamespaces()

@@ -32,7 +32,7 @@ type pending struct {
 	change  transition.AddressFollowedPod
 }
 
-// observe takes in that an address changed its readiness.
+// observe records that the readiness of an address changed.
 func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFollowedPod) {
 	if p.IsReady() != change.Ready {
 		x.notePending(s, change)

@@ -18,7 +18,7 @@ type past struct {
 	foreign   []event.UID
 }
 
-// ListingSlices takes in that a list of slices begins. If the list before it broke off, its pasts remain the pasts.
+// ListingSlices records that a list of slices begins. If the list before was interrupted, the pasts recorded for it stay valid.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)

@@ -110,7 +110,7 @@ func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.
 // Ledger is what is known of the Service's losses.
 func (s *service) Ledger() *losses.Ledger { return &s.ledger }
 
-// ApplyService takes in an event of a Service.
+// ApplyService handles an event of a Service.
 func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	k := key{o.Namespace, o.Name}
 	s := x.services.of[k]

@@ -20,7 +20,7 @@ type source struct {
 	repeated bool
 }
 
-// ApplySlice takes in an event of an EndpointSlice.
+// ApplySlice handles an event of an EndpointSlice.
 func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	if e.Type == event.Deleted {
 		x.drop(e, x.slices, o.UID)
@@ -53,7 +53,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	x.hold(h, e, o.Addresses, false)
 }
 
-// ApplyEndpoints takes in an event of an Endpoints object.
+// ApplyEndpoints handles an event of an Endpoints object.
 func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	if e.Type == event.Deleted {
 		x.drop(e, x.objects, o.UID)
@@ -192,7 +192,7 @@ func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i
 	x.settle(s)
 }
 
-// drop takes in that a slice or Endpoints object is gone. Addresses that other slices hold stay.
+// drop handles the removal of a slice or Endpoints object. Addresses that are also in other slices stay.
 func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.UID) {
 	h := sources[id]
 	if h == nil {

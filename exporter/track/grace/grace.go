@@ -49,7 +49,7 @@ type Finder struct {
 	managers map[event.UID]event.ControllerManager
 	// aks: a node has the label of an AKS node pool.
 	aks bool
-	// episodes are the last times at which the node controller found nodes lost, the newest last.
+	// episodes are the most recent times at which the node controller found lost nodes, oldest first.
 	episodes []episode
 }
 
@@ -220,14 +220,14 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// VersionIs takes in the version of the API server.
+// VersionIs records the version of the API server.
 func (g *Finder) VersionIs(version string) { g.version = version }
 
-// IsAKS takes in that a node belongs to a node pool of AKS.
+// IsAKS records that a node belongs to an AKS node pool.
 func (g *Finder) IsAKS() { g.aks = true }
 
-// ApplyControllerManager takes the grace period from the pod of a kube-controller-manager, and reports whether that is news. A pod that
-// only looks like one may belong to another cluster, or be made to mislead.
+// ApplyControllerManager takes the grace period from the pod of a kube-controller-manager, and reports whether that changed it. A
+// pod that only looks like one may belong to another cluster, or be made to mislead.
 func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
 		return false
@@ -236,7 +236,7 @@ func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	return true
 }
 
-// ForgetControllerManager takes in that a pod is gone, and reports whether it was one of a kube-controller-manager.
+// ForgetControllerManager records that a pod is gone, and reports whether it was a kube-controller-manager.
 func (g *Finder) ForgetControllerManager(pod event.UID) bool {
 	_, ok := g.managers[pod]
 	delete(g.managers, pod)

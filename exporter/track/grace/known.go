@@ -9,7 +9,7 @@ import (
 // Intervals counts nodes by how often they send heartbeats. The zero value has none.
 type Intervals map[time.Duration]int
 
-// Move takes in that a node sends heartbeats at another interval than before. A node that does not exist has the interval 0.
+// Move records that a node sends heartbeats at another interval than before. A node that does not exist has the interval 0.
 func (x *Intervals) Move(was, is time.Duration) {
 	if *x == nil {
 		*x = Intervals{}

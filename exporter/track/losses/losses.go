@@ -225,8 +225,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.ended)
 }
 
-// ReportOf reports a change of an address, but after its unreported loss: a reader that is told of the return first, and then
-// of the loss, would wait for the return for ever.
+// ReportOf reports a change of an address, but only after its unreported loss. A reader that saw the return before the loss would
+// wait for the return for ever.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {

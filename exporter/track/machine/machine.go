@@ -22,7 +22,7 @@ type Identity struct {
 	byName bool
 }
 
-// Note takes in a Node. It reports whether the machine was rebooted: another bootID was reported before.
+// Note records the identity of a Node. It reports whether the machine was rebooted: another bootID was reported before.
 func (i *Identity) Note(o *event.Node) (rebooted bool) {
 	if o.ProviderID != "" {
 		i.provider, i.byName = event.Hash(o.ProviderID), strings.HasSuffix(o.ProviderID, "/"+o.Name)
@@ -52,7 +52,7 @@ type former struct {
 	deleted time.Time
 }
 
-// Deleted takes in that a Node was deleted.
+// Deleted records that a Node was deleted.
 func (f *Former) Deleted(name string, is Identity, t time.Time) {
 	f.nodes = append(f.nodes, former{name, is, t})
 	recent := slices.IndexFunc(f.nodes, func(x former) bool { return t.Sub(x.deleted) <= remembered })
@@ -68,7 +68,8 @@ func (f *Former) newest(name string) int {
 	return -1
 }
 
-// Again compares the machine of a Node, which was seen at t, with the one that had its name. ok is true once, as soon as that can be told.
+// Again compares the machine of a Node, which was seen at t, with the machine of the earlier Node of the same name. ok is true
+// once, as soon as the comparison is possible.
 func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {

@@ -8,8 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Listed takes in that a list is complete. Once the first lists of nodes and of their heartbeats are, it reports the nodes that the node controller had set to
-// Unknown before kubeflap watched them. Nothing of that is counted: counters have what was seen.
+// Listed handles the end of a list. Once the first lists of nodes and of their heartbeats are complete, it reports the nodes that
+// the node controller had set to Unknown before kubeflap watched them. They are not counted: counters include only what kubeflap
+// saw.
 func (x *Nodes) Listed(t time.Time) {
 	if len(x.intervals) > 0 {
 		x.tell() // how many they are
@@ -75,7 +76,8 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether a heartbeat may be younger than the node has told: by its clock it was lost before kubeflap watched, nothing else says so yet.
+// doubts reports whether a heartbeat may be younger than the node's clock shows: by that clock the node was lost before kubeflap
+// watched it, and nothing else confirms it yet.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)

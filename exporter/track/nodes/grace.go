@@ -8,7 +8,7 @@ import (
 // GracePeriod is the node monitor grace period in force; Period is 0 while unknown.
 func (x *Nodes) GracePeriod() grace.Setting { return x.grace.Current() }
 
-// ServerVersion takes in the version of the API server.
+// ServerVersion records the version of the API server.
 func (x *Nodes) ServerVersion(version string) {
 	x.grace.VersionIs(version)
 	x.graceChanged()
@@ -21,7 +21,7 @@ func (x *Nodes) ApplyControllerManager(o *event.Pod) {
 	}
 }
 
-// ForgetControllerManager takes in that a pod is gone.
+// ForgetControllerManager handles the removal of a pod, which may be a kube-controller-manager.
 func (x *Nodes) ForgetControllerManager(pod event.UID) {
 	if x.grace.ForgetControllerManager(pod) {
 		x.graceChanged()

@@ -36,7 +36,8 @@ type heartbeats struct {
 	// reads are what direct reads of Leases have shown.
 	reads   reads.Reads
 	overdue overdue
-	// compared: it was found out which nodes were lost before kubeflap watched them. returns are when others had turned Ready.
+	// compared: the nodes that were lost before kubeflap watched them have been determined. returns are the times when other nodes
+	// had turned Ready.
 	compared bool
 	returns  earlier.Returns
 }
@@ -52,7 +53,8 @@ type heartbeat struct {
 	// was not observed, but is a time by the node's clock.
 	last    time.Time
 	guessed bool
-	// told is the time by the node's clock from which last was taken; zero if it was not. believed: the node controller has found it silent since.
+	// told is the time on the node's clock from which last was computed; zero if it was not. believed: the node controller has
+	// found the node silent since then.
 	told     time.Time
 	believed bool
 	// earlier are the heartbeats before last, the newest first; zero if they are not known. They cover the minute for which the API
@@ -78,7 +80,7 @@ type heartbeat struct {
 	catchUp *reads.CatchUp
 	// pending are the last heartbeats, as long as they do not count yet.
 	pending reads.Pending
-	// steady are its status reports, as long as Leases are absent.
+	// steady counts the node's regular status reports while Leases are absent.
 	steady rhythm.Steady
 	// overdue: the node controller should have set Ready to Unknown, and has not.
 	overdue bool
@@ -133,8 +135,8 @@ func (h *heartbeat) guess(told, seen time.Time) {
 	}
 }
 
-// ApplyLease takes in an event of a Lease: a node's heartbeat if renewTime is strictly after
-// the one that the node controller holds. Renewals by a clock that stepped back do not count.
+// ApplyLease handles an event of a Lease. It is a node's heartbeat if renewTime is strictly after the one that the node controller
+// holds. Renewals by a clock that stepped back do not count.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -186,9 +188,8 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	}
 }
 
-// statusHeartbeat takes in Ready's lastHeartbeatTime. Any change is a heartbeat, also
-// backwards. The node controller then drops the Lease that it holds and takes the
-// current one in its next pass (tryUpdateNodeHealth).
+// statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change is a heartbeat, even backwards. The node
+// controller then drops the Lease that it holds and takes the current one in its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -265,10 +266,10 @@ func (x *Nodes) forgetLease(name string) {
 	}
 }
 
-// LeaseWatchBroke takes in that the watch of Leases broke. Then it is known to be behind, and nothing more must show that.
+// LeaseWatchBroke records that the watch of Leases broke. The watch is then known to be behind, and needs no further proof.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
-// WatchWorks takes in that a watch works again after a break.
+// WatchWorks records that a watch works again after a break.
 func (x *heartbeats) WatchWorks(e event.Event) {
 	if e.Kind == x.source() {
 		x.resume(e.Seen)

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// made is when a node renewed its Lease, by kubeflap's clock: when the watch shows that, unless the watch may be late. Then the node's clock tells how long after its
-// last renewal that was.
+// made is when a node renewed its Lease, by kubeflap's clock. It is the time at which the watch showed the renewal, unless the
+// watch may be late. In that case, the node's clock gives the time since its last renewal.
 func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	made := renewed
 	switch {
@@ -24,7 +24,8 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew takes in a renewal that a node made and the watch showed then. If the watch showed it late, it is pending until the next one.
+// renew handles a renewal that the node made at made and the watch showed at seen. If the watch showed it late, it is pending
+// until the next renewal.
 func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
@@ -88,7 +89,8 @@ func (h *heartbeat) mayCatchUp() {
 	}
 }
 
-// noteLateRenewal takes in a renewal, before it counts as a heartbeat. After a missed one it may be the beginning or a part of what the watch shows late.
+// noteLateRenewal handles a renewal before it counts as a heartbeat. After a missed heartbeat, it may be one of the renewals that
+// the watch shows late.
 func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat
 	if e.Type != event.Modified || h.renewed.IsZero() || h.renewalSeen.IsZero() || renewed.Sub(h.renewed) > x.period/2 {

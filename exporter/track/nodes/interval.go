@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteInterval takes in that the interval of a node may have changed. Nodes that do not exist count for nothing.
+// noteInterval updates the counted interval of a node, which may have changed. Nodes that do not exist are not counted.
 func (x *Nodes) noteInterval(n *node) {
 	every := time.Duration(0)
 	if n.exists {
@@ -35,7 +35,7 @@ func (x *Nodes) Heartbeats() Heartbeats {
 	return Heartbeats{Interval: x.intervals.Longest(), Managed: x.grace.IsManaged()}
 }
 
-// tell reports what decides about the grace period, if that has changed.
+// tell reports the settings that decide about the grace period, if they have changed.
 func (x *Nodes) tell() {
 	h := x.Heartbeats()
 	now := transition.GracePeriodKnown{

@@ -31,7 +31,7 @@ type Nodes struct {
 	pods map[string]int
 	// sorted is by name; nil if a node came or went since it was made.
 	sorted []*node
-	// intervals counts the nodes by how often they send heartbeats. told is what was last reported of the grace period.
+	// intervals counts the nodes by how often they send heartbeats. told holds the grace period settings that were last reported.
 	intervals grace.Intervals
 	told      transition.GracePeriodKnown
 }
@@ -81,7 +81,7 @@ func (x *Nodes) named(name string) *node {
 	return n
 }
 
-// Apply takes in an event of a Node. It reports whether the status of Ready changed.
+// Apply handles an event of a Node. It reports whether the status of Ready changed.
 func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if e.Type == event.Deleted {
 		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
@@ -121,7 +121,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	return x.applyReady(n, e, o.Ready)
 }
 
-// noteLabels takes in the labels of a node. An older recording does not have them.
+// noteLabels records the labels of a node. Older recordings do not contain labels.
 func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if o.Labels == nil {
 		return
@@ -133,7 +133,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
 
-// CountPods takes in that pods were started on a node, or are gone. Pods of DaemonSets and static pods do not count.
+// CountPods changes the number of pods on a node. Pods of DaemonSets and static pods do not count.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)
@@ -153,7 +153,7 @@ func changed(hash *uint64, reported string) bool {
 	return was != 0 && was != *hash
 }
 
-// forget drops a Node and all that was counted of it. Its Lease stays if there is one.
+// forget drops a Node and everything that was counted for it. Its Lease stays if there is one.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})

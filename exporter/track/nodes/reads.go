@@ -33,14 +33,14 @@ func (x *heartbeats) provenAt(mark time.Time) (at time.Time, ok bool) {
 	return x.reads.ProvenAt(mark)
 }
 
-// leaseRead takes in a Lease that was read directly.
+// leaseRead handles a Lease that was read directly.
 func (x *heartbeats) leaseRead(n *node, e event.Event, l *event.Lease) {
 	if n != nil && n.hasLease && l.Renew.After(n.heartbeat.shown) {
 		x.reads.NewerRenewal(e.Seen, l)
 	}
 }
 
-// ApplyRead takes in how a direct read of Leases went.
+// ApplyRead handles the result of a direct read of Leases.
 func (x *heartbeats) ApplyRead(e event.Event) {
 	x.reads.Apply(e, x.overdue.controlPlane.Servers())
 	if e.Type == event.Asking {

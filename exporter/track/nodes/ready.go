@@ -45,7 +45,7 @@ func firstCondition(e event.Event, ready *event.Condition) condition {
 	return c
 }
 
-// applyReady takes in the Ready condition. A missing one is Unknown.
+// applyReady handles the Ready condition. A missing condition counts as Unknown.
 func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turned bool) {
 	var c event.Condition
 	if ready != nil {
@@ -140,9 +140,9 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	}
 }
 
-// markedUnknown takes in the node controller's Unknown. With that write the controller takes over
-// the newest Lease (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat
-// to Unknown, including the controller's delay.
+// markedUnknown handles Ready=Unknown as set by the node controller. With that write the controller takes over the newest Lease
+// (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat to Unknown, including the
+// controller's delay.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown

@@ -50,7 +50,7 @@ type ShortTolerations struct {
 	Shortest time.Duration
 }
 
-// noteToleration takes in for how long a pod tolerates a node that is not Ready: the shorter of both tolerations.
+// noteToleration records how long a pod tolerates a node that is not Ready: the shorter of both tolerations.
 func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
 	is := uint8(0)
 	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {

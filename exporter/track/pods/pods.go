@@ -75,7 +75,7 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 
 // Change is what an event changed of a pod.
 type Change struct {
-	// Turned: Ready changed. Ready: it is True now.
+	// Turned: the pod's Ready condition changed. Ready: the condition is now True.
 	Turned, Ready bool
 	// Updated: an image was changed in place.
 	Updated bool
@@ -83,7 +83,7 @@ type Change struct {
 	Services *ServiceList
 }
 
-// Apply takes in an event of a pod that is not its deletion.
+// Apply handles an event of a pod that is not its deletion.
 func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p := x.pods[o.UID]
 	if p == nil {
@@ -135,7 +135,7 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete takes in that a pod was deleted, with its last state if that was seen; ok is false if there was no such pod.
+// Delete handles the deletion of a pod. last is its last state if that was seen. ok is false if there was no such pod.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {

@@ -39,7 +39,7 @@ type Turn struct {
 	changes []transition.PodReadyChanged
 }
 
-// turns are the pods whose cause is not certain yet.
+// turns holds the readiness changes whose cause is not certain yet.
 type turns struct {
 	of map[event.UID]*Turn
 	on map[string]map[event.UID]*Turn
@@ -79,7 +79,7 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// turn takes in a change of Ready. The first time that a pod is Ready ends its start and is no transition.
+// turn handles a change of Ready. The first time that a pod is Ready ends its start and is no transition.
 func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {

@@ -22,8 +22,8 @@ func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
 
-// Pending are heartbeats that were seen late, while nothing tells what kept them back: the API server, which writes a renewal once etcd is back, or the watch.
-// The node's next renewal tells.
+// Pending are heartbeats that were seen late, while it is not known what delayed them: the API server, which writes a renewal once
+// etcd is back, or the watch. The node's next renewal decides.
 type Pending []Held
 
 // Held is a pending heartbeat.
@@ -36,7 +36,7 @@ type Held struct {
 	Report, Follows bool
 }
 
-// Renewal is the last renewal of them, nil if there is none.
+// Renewal is the last pending renewal, nil if there is none.
 func (p Pending) Renewal() *Held {
 	for i := range slices.Backward(p) {
 		if !p[i].Report {

@@ -106,7 +106,7 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	return at, true
 }
 
-// NewerRenewal takes in that a read has shown a newer renewal than the watch.
+// NewerRenewal records that a read has shown a newer renewal than the watch.
 func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	if r.ahead == nil {
 		r.ahead = map[string]time.Time{}
@@ -117,7 +117,7 @@ func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	r.ahead[l.Name] = l.Renew
 }
 
-// Apply takes in how a direct read went, in a cluster with so many API servers, 0 if that is not known.
+// Apply handles the result of a direct read. servers is the number of API servers in the cluster, or 0 if it is not known.
 func (r *Reads) Apply(e event.Event, servers int) {
 	if e.Type == event.Asking {
 		r.asked, r.asking = e.Seen, true

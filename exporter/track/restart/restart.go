@@ -35,10 +35,10 @@ func IsEarly(interval, byNode, bySeen time.Duration) bool {
 	return byNode < beatFrom*hundredth && bySeen < seenFrom*hundredth
 }
 
-// RenewedEarly takes in an early renewal, with the time when it was seen and its renewTime.
+// RenewedEarly records an early renewal: when it was seen, and its renewTime.
 func (k *Kubelet) RenewedEarly(seen, renewed time.Time) { k.early, k.earlyBy = seen, renewed }
 
-// Reported takes in a report of the status.
+// Reported records a status report.
 func (k *Kubelet) Reported(t time.Time) { k.reported = t }
 
 // Note notes a start, if there was one.
@@ -52,7 +52,7 @@ func (k *Kubelet) Note() {
 	}
 }
 
-// Version takes in the kubelet's version. The restart of a kubelet makes its pods not ready up to v1.34 (prober manager; gate
+// Version records the kubelet's version. The restart of a kubelet makes its pods not ready up to v1.34 (prober manager; gate
 // ChangeContainerStatusOnKubeletRestart from v1.35).
 func (k *Kubelet) Version(version string) {
 	k.makesPodsFlap = false

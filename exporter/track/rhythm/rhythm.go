@@ -20,7 +20,8 @@ type Rhythm struct {
 	agreed uint8
 }
 
-// Learn takes in an interval, and reports whether Known may have changed. Intervals agree to a second or a tenth: lastHeartbeatTime has full seconds.
+// Learn adds an interval, and reports whether Known may have changed. Intervals agree to a second or a tenth: lastHeartbeatTime
+// has full seconds.
 func (r *Rhythm) Learn(d time.Duration) bool {
 	was := r.Known()
 	switch diff := d - r.every; {

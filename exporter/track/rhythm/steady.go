@@ -18,7 +18,7 @@ const (
 // Steady counts the last status reports that came as regularly as renewals.
 type Steady int
 
-// Learn takes in the interval between two reports.
+// Learn counts the interval between two reports.
 func (s *Steady) Learn(interval time.Duration) {
 	if interval <= steadyWithin {
 		*s = min(*s+1, steadyMost)

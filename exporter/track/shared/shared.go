@@ -27,7 +27,7 @@ func Of(o *event.Node) (labels Labels) {
 // Counts counts the nodes of each label.
 type Counts map[label]int
 
-// Replace takes in that a node has other labels, and returns them. Without any, it is gone.
+// Replace counts a node under its new labels instead of its old ones, and returns the new ones. A node that is gone has no labels.
 func (x Counts) Replace(old, labels Labels) Labels {
 	if slices.Equal(old, labels) {
 		return old

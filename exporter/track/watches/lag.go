@@ -35,7 +35,7 @@ type seenVersion struct {
 
 func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 
-// note takes in that a watch showed a write.
+// note records that a watch showed a write.
 func (g *lags) note(k event.Kind, text string, t time.Time) {
 	if text == "" {
 		return // older recordings have no versions

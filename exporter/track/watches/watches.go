@@ -88,10 +88,10 @@ func (w *Watches) Count(e event.Event) {
 	}
 }
 
-// Listing takes in that a list begins.
+// Listing records that a list begins.
 func (w *Watches) Listing(k event.Kind) { w.state[k].generation++ }
 
-// Synced takes in that a list is complete.
+// Synced records that a list is complete.
 func (w *Watches) Synced(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.synced {
@@ -102,13 +102,13 @@ func (w *Watches) Synced(e event.Event) {
 	s.synced, s.missing, s.lastEvent = true, false, e.Seen
 }
 
-// Unavailable takes in that the resource cannot be watched.
+// Unavailable records that the resource cannot be watched.
 func (w *Watches) Unavailable(e event.Event) {
 	s := &w.state[e.Kind]
 	s.missing, s.up, s.reason = true, false, e.Reason
 }
 
-// Broke takes in that a watch broke, and reports whether it worked until then.
+// Broke records that a watch broke, and reports whether it worked until then.
 func (w *Watches) Broke(e event.Event) bool {
 	s := &w.state[e.Kind]
 	if e.Reason != event.ReasonEnded {
@@ -125,7 +125,7 @@ func (w *Watches) Broke(e event.Event) bool {
 	return true
 }
 
-// Works takes in that a watch works. It returns for how long it was broken, 0 if that counts as no break.
+// Works records that a watch works. It returns how long the watch was broken, or 0 if that does not count as a break.
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {

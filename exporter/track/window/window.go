@@ -21,7 +21,7 @@ type sample struct {
 	value time.Duration
 }
 
-// Add takes in a value.
+// Add adds a value.
 func (w *Window) Add(at time.Time, value time.Duration) {
 	w.expire(at)
 	keep := len(w.samples)

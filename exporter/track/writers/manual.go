@@ -34,7 +34,7 @@ func (s *Set) Manual() Manual {
 // ManualInEndpoints counts the manually managed addresses in the Endpoints object.
 func (s *Set) ManualInEndpoints() int { return s.manual.endpoints }
 
-// Change is what an event does to a Service.
+// Change describes how an event changes a Service.
 type Change struct {
 	Service Service
 	At      time.Time

@@ -90,7 +90,7 @@ func New(watches *watches.Watches, losses *losses.Losses, known []string) *Write
 	return x
 }
 
-// SeeSlice takes in who keeps a slice.
+// SeeSlice records which controller or writer manages a slice.
 func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
 	h.keepForeign()
 	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
@@ -99,7 +99,7 @@ func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.Endpoin
 	x.inSlice(h, o)
 }
 
-// SeeEndpoints takes in who wrote Endpoints. before are the addresses until now.
+// SeeEndpoints records who wrote an Endpoints object. before are its addresses until now.
 func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before []addresses.Entry, read event.Kind) {
 	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
@@ -125,7 +125,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves takes in that a source will leave its Service. It matters whether an object was deleted that address states are read from.
+// Leaves records that a source is about to leave its Service. This matters if the source was deleted and address states are read
+// from its resource.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
@@ -137,7 +138,7 @@ func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	}
 }
 
-// Left takes in that a source leaves its Service.
+// Left records that a source leaves its Service.
 func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	if h.foreign != nil && h.foreign.reported {
 		h.foreign.reported = false

@@ -28,7 +28,7 @@ const Timeout = 10 * time.Second
 // maxReadyz limits what is read of /readyz?verbose, which has one line for each of some dozens of checks.
 const maxReadyz = 64 << 10
 
-// Client makes requests. It has one pool of connections for all API groups.
+// Client sends requests to the API server. It has one pool of connections for all API groups.
 type Client struct {
 	http   *http.Client
 	groups map[schema.GroupVersion]rest.Interface

@@ -138,7 +138,7 @@ func (d *decoder) list(kind event.Kind, message []byte) (*Page, error) {
 	return page, nil
 }
 
-// kinds are the watched kinds and their lists, by the API's names.
+// kinds are the watched kinds and their lists, keyed by their names in the API.
 var kinds = map[string]struct {
 	kind event.Kind
 	list bool

@@ -157,7 +157,7 @@ func (q *Query) WithoutID() (other Query, ok bool) {
 	return other, q.ID != "" && q.Subject != "" && !q.At.IsZero()
 }
 
-// SubjectOf is the subject of an incident, as links contain it.
+// SubjectOf returns the subject of an incident in the form that links use.
 func SubjectOf(x *incident.Incident) string {
 	if x.Namespace == "" {
 		return x.Subject

@@ -42,8 +42,8 @@ type service struct {
 	// losses are the last times at which it lost addresses. lossAt is the newest.
 	losses []serviceLoss
 	lossAt time.Time
-	// outage is since when it has no ready address, zero if it has one. record is
-	// the incident of the outage, nil until that is known.
+	// outage is when the Service lost its last ready address, zero if it has a ready address. record is the incident of the
+	// outage, nil until that is known.
 	outage  time.Time
 	trigger uint64
 	record  *record.Record
@@ -130,7 +130,7 @@ func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	l.writers.Restored(x, t)
 }
 
-// Started takes in that a Service has no ready address left.
+// Started records that a Service has no ready address left.
 func (l *Outages) Started(x transition.OutageStarted) {
 	s := l.named(x.Service)
 	if !s.outage.IsZero() {
@@ -164,7 +164,7 @@ func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	}
 }
 
-// Ended takes in that a Service has a ready address again.
+// Ended records that a Service has a ready address again.
 func (l *Outages) Ended(x transition.OutageEnded) {
 	s := l.named(x.Service)
 	if s.outage.IsZero() {
@@ -174,7 +174,7 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage is called when an outage ends; seen, if its beginning and its end were seen when they happened.
+// endOutage ends an outage. seen reports whether its beginning and its end were seen when they happened.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)

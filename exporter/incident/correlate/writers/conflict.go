@@ -18,7 +18,8 @@ type Writers struct{ records *record.Store }
 // New makes writers that keep their incidents in a store.
 func New(records *record.Store) Writers { return Writers{records} }
 
-// ServiceRemoved takes in that the Service was deleted. Nobody waits for its addresses, nor for others to remove theirs.
+// ServiceRemoved records that the Service was deleted. Its incidents wait neither for its addresses nor for the removal of foreign
+// ones.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		r := l.records.Find(s, x.Time)
@@ -47,7 +48,7 @@ func selectorConflict(x transition.Service) record.Subject {
 	return record.Service(x, cause.EndpointsReset)
 }
 
-// Conflict takes in that the Service has a selector and manually managed addresses, or had them.
+// Conflict records that the Service has, or had, both a selector and manually managed addresses.
 func (l Writers) Conflict(x transition.SelectorConflict) {
 	r := l.begin(selectorConflict(x.Service), x.Time, x.Trigger)
 	r.Open.Conflict, r.Conflicted = true, true
@@ -66,7 +67,7 @@ func (l Writers) Conflict(x transition.SelectorConflict) {
 	l.records.Touch(r, x.Time)
 }
 
-// ConflictEnded takes in that the selector or the manually managed addresses are gone.
+// ConflictEnded records that the selector or the manually managed addresses are gone.
 func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Open.Conflict {
@@ -77,13 +78,13 @@ func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// endConflict notes that nobody waits for removed addresses any more. They need not be back.
+// endConflict records that the incident no longer waits for the removed addresses. They need not be back.
 func endConflict(r *record.Record, t time.Time) {
 	r.Open.Conflict = false
 	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
 }
 
-// EndpointsReset takes in that all manually managed addresses were removed.
+// EndpointsReset records that all manually managed addresses were removed.
 func (l Writers) EndpointsReset(x transition.EndpointsReset) {
 	s := record.Service(x.Service, cause.ManualWrite)
 	if x.BySelector {
@@ -108,7 +109,7 @@ func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
 	}
 }
 
-// EndpointsRewritten takes in that removed addresses are back. They will be removed again while the conflict lasts.
+// EndpointsRewritten records that removed addresses are back. They will be removed again while the conflict lasts.
 func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 	r := l.Restored(x.Service, x.Time)
 	if r != nil {
@@ -116,7 +117,7 @@ func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 	}
 }
 
-// Restored takes in that a Service has a ready address. It returns the incident whose addresses are back, nil if there is none.
+// Restored records that a Service has a ready address. It returns the incident whose addresses are back, or nil if there is none.
 func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Removed {

@@ -16,7 +16,8 @@ func foreignWriter(x transition.Service) record.Subject {
 	return record.Service(x, cause.ManualWrite)
 }
 
-// ForeignAddresses takes in that an object has addresses beside the selector. They get traffic, if they are ready, whether an address is lost or not.
+// ForeignAddresses records that an object has addresses that do not come from the selector. If they are ready, they receive
+// traffic whether or not an address is lost.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
@@ -32,7 +33,7 @@ func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	l.records.Touch(r, x.Time)
 }
 
-// ForeignEnded takes in that an object has no foreign addresses any more.
+// ForeignEnded records that an object no longer has foreign addresses.
 func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
@@ -49,8 +50,8 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
-// Withdrawn takes in that somebody took ready addresses of pods out of Endpoints. It is told even if kubeflap reads the addresses from
-// EndpointSlices: who reads Endpoints has lost them.
+// Withdrawn records that a writer removed ready pod addresses from Endpoints. It is reported even if kubeflap reads the addresses
+// from EndpointSlices, because clients that read Endpoints have lost them.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
@@ -63,7 +64,7 @@ func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	l.records.Touch(r, x.Time)
 }
 
-// WithdrawnReturned takes in that the addresses are in the Endpoints again.
+// WithdrawnReturned records that the withdrawn addresses are in the Endpoints again.
 func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.Time) {
 	r := l.records.Find(foreignWriter(x), t)
 	if r == nil {
@@ -77,7 +78,7 @@ func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.T
 	l.records.Touch(r, t)
 }
 
-// Contested takes in that two writers undo each other's changes of a Service without a selector.
+// Contested records that two writers undo each other's changes to a Service without a selector.
 func (l Writers) Contested(x transition.AddressesContested) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
