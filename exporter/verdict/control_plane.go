@@ -73,6 +73,12 @@ func bounded[T any](all []T) []T {
 	return all
 }
 
+// began is when the first of the silences began.
+func (f *NodeLoss) began() time.Time {
+	from, _ := f.span()
+	return from
+}
+
 // span is the time from the first silence to the end of the last one, or now.
 func (f *NodeLoss) span() (from, to time.Time) {
 	for i, s := range f.Silences {
@@ -133,10 +139,9 @@ const (
 	serverPrefix = "apiserver-"
 )
 
-// stopped are the API servers that stopped renewing their Leases when silences began.
-func (f *NodeLoss) stopped() (names []string, at time.Time) {
-	from, _ := f.span()
-	for _, s := range f.ControlPlane.stops {
+// stopped are the API servers that stopped renewing their Leases when silences began, at from.
+func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
+	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
 			name := s.name
 			if s.host != "" {
@@ -152,14 +157,14 @@ func (f *NodeLoss) stopped() (names []string, at time.Time) {
 }
 
 // allStopped reports whether all API servers stopped renewing their Leases when silences began. What they share is etcd.
-func (f *NodeLoss) allStopped() bool {
-	names, _ := f.stopped()
-	return len(names) > 0 && len(names) >= f.ControlPlane.AsOf.APIServers
+func (c *ControlPlane) allStopped(from time.Time) bool {
+	names, _ := c.stopped(from)
+	return len(names) > 0 && len(names) >= c.AsOf.APIServers
 }
 
 // pathText names the component on the path that is at fault, as far as that is known.
 func (f *NodeLoss) pathText() string {
-	names, at := f.stopped()
+	names, at := f.ControlPlane.stopped(f.began())
 	known := f.ControlPlane.AsOf
 	text := ""
 	switch n := known.APIServers; {
@@ -178,23 +183,21 @@ func (f *NodeLoss) pathText() string {
 		// Renewed when the silent nodes should have been: an API server is late only after two renewals.
 		text = fmt.Sprintf("; %s renewed in time, so etcd took writes", phrase.Count(n, "Lease of an API server was", "Leases of API servers were"))
 	}
-	return text + f.readText()
+	return text + f.ControlPlane.readText(f.span())
 }
 
-// readFailed reports whether a direct read of Leases has failed meanwhile.
-func (f *NodeLoss) readFailed() bool {
-	from, to := f.span()
-	return slices.ContainsFunc(f.ControlPlane.reads, func(x transition.LeasesRead) bool {
+// readFailed reports whether a direct read of Leases has failed between two times.
+func (c *ControlPlane) readFailed(from, to time.Time) bool {
+	return slices.ContainsFunc(c.reads, func(x transition.LeasesRead) bool {
 		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")
 	})
 }
 
 // readText describes the results of direct reads during the silences. A read that succeeds after others failed proves nothing
 // about the time before.
-func (f *NodeLoss) readText() string {
-	from, to := f.span()
+func (c *ControlPlane) readText(from, to time.Time) string {
 	text := ""
-	for _, x := range slices.Backward(f.ControlPlane.reads) {
+	for _, x := range slices.Backward(c.reads) {
 		switch {
 		case x.Time.Before(from) || x.Time.After(to):
 		case !x.Answered:

@@ -14,7 +14,7 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	if expected < chance.Accepted {
 		return Yes
 	}
-	if stopped, _ := f.stopped(); expected < manyTimes || len(stopped) > 0 || f.readFailed() {
+	if stopped, _ := f.ControlPlane.stopped(f.began()); expected < manyTimes || len(stopped) > 0 || f.ControlPlane.readFailed(f.span()) {
 		return Unknown
 	}
 	return No

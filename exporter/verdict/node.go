@@ -50,7 +50,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return No, "no heartbeat was late"
 	}
 	switch {
-	case others <= 0 && f.readFailed():
+	case others <= 0 && f.ControlPlane.readFailed(f.span()):
 		return Unknown, "no other node shows whether it is this one, and the API server could not read Leases meanwhile"
 	case others <= 0:
 		return Yes, "no other node shows more, and there is no evidence against the API server"

@@ -113,7 +113,7 @@ type considered struct {
 	because func() string
 }
 
-// turn is the answer whether node after node falls silent, and the silences of which that is so.
+// turn is the answer to whether nodes fall silent one after the other, and the silences that do.
 type turn struct {
 	holds    Answer
 	because  string
@@ -145,7 +145,7 @@ func OfNodes(f *NodeLoss) Decision {
 		all = append(all, Considered{h.verdict, holds, because})
 	}
 	d := decide(all)
-	d.Etcd = d.Verdict == SharedPath && f.allStopped()
+	d.Etcd = d.Verdict == SharedPath && f.ControlPlane.allStopped(f.began())
 	if d.Verdict == Undecided && f.perhaps() != "" {
 		d.Command = "kubectl get node " + f.Silences[0].Node + " -o yaml --show-managed-fields shows when somebody cordoned or tainted it"
 		return d

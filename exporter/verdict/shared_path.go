@@ -57,14 +57,14 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 		return No, says("each of these nodes reported another version of its kubelet after the silence")
 	}
 	holds, because := atOnce(f)
-	stopped, _ := f.stopped()
+	stopped, _ := f.ControlPlane.stopped(f.began())
 	if holds == Unknown && len(stopped) > 0 && len(stopped) < f.ControlPlane.AsOf.APIServers {
 		holds = Yes // an API server stopped when they fell silent
 	}
-	if upgraded := f.upgrade(); holds != No && upgraded != "" && len(stopped) == 0 && !f.readFailed() {
+	if upgraded := f.upgrade(); holds != No && upgraded != "" && len(stopped) == 0 && !f.ControlPlane.readFailed(f.span()) {
 		return Unknown, func() string { return because() + "; but " + upgraded }
 	}
-	if why := f.otherThanPath(); holds == Yes && why != "" && len(stopped) == 0 && !f.readFailed() {
+	if why := f.otherThanPath(); holds == Yes && why != "" && len(stopped) == 0 && !f.ControlPlane.readFailed(f.span()) {
 		return Unknown, func() string { return because() + "; but " + why }
 	}
 	if holds == Yes {

@@ -57,8 +57,9 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 }
 
 // A day of churn in a cluster of 1,000 nodes and 2,000 Services: every 10 s a Service goes and another one comes, and every second a pod fails its probe for
-// some seconds. Measured is one evaluation of all rules at the end of the day. The last three hours are scraped, and evaluated in the last hour: no rule looks
-// further back, except at watches and replicas of kubeflap, of which the whole day is there, and at hourly outages, every 5 minutes.
+// some seconds. Measured is one evaluation of all rules at the end of the day. The last three hours are scraped, and the rules
+// are evaluated in the last of them. Rules that look further back read kubeflap's own watches and replicas, whose series cover the whole day, and hourly
+// outages, which are evaluated every 5 minutes.
 func BenchmarkRulesAfterADayOfChurn(b *testing.B) {
 	for _, interval := range intervals {
 		b.Run(fmt.Sprintf("every=%s", interval), func(b *testing.B) { benchmarkChurn(b, interval) })

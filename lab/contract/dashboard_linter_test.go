@@ -253,8 +253,8 @@ func newborn(path []parser.Node) bool {
 	return ok && (b.Op == parser.LAND || b.Op == parser.LUNLESS)
 }
 
-// difference says whether a counter is part of X - (last_over_time(X[...] offset ...) <= X), or of the same with native histograms, of which only the
-// counts can be compared.
+// difference reports whether a counter is part of X - (last_over_time(X[...] offset ...) <= X). For native histograms, the same expression compares only the
+// counts.
 func difference(v *parser.VectorSelector, path []parser.Node) bool {
 	before := "last_over_time(" + v.String() + "["
 	for _, node := range path {

@@ -30,7 +30,7 @@ type Pending []Held
 type Held struct {
 	// Made is when the node made it, by kubeflap's clock. Seen is when a watch showed it.
 	Made, Seen time.Time
-	// Late and Missed are what was counted of the interval that it ends.
+	// Late and Missed: the interval that ends with this heartbeat was counted as late, or as missed.
 	Late, Missed bool
 	// Report: it is a report of the status. Follows: it came with another renewal that the watch had kept back.
 	Report, Follows bool

@@ -20,7 +20,7 @@ const (
 	window = 30 * time.Second
 )
 
-// Kubelet is what was seen of the starts of a kubelet.
+// Kubelet holds the observed starts of a kubelet.
 type Kubelet struct {
 	// started is the probable time of the last start. early is the time of the last early renewal, by kubeflap's clock, and earlyBy the same by the node's
 	// clock. reported is the time of the last status report.
