@@ -173,6 +173,8 @@ func (f *NodeLoss) pathText() string {
 	case len(names) > 0 && len(names) < n:
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
 			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
+	case n == 1 && len(names) > 0:
+		text = "; the only API server stopped renewing its Lease, too: etcd, or that API server"
 	case len(names) > 0:
 		text = "; all API servers stopped renewing their Leases, too: etcd"
 	case known.Shown.IsZero() || n == 0 && !known.Leader:

@@ -66,6 +66,9 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		{"etcd takes no writes for 60 s", func() *cluster {
 			return newCluster(9, 40).apiServers(3).stops(300, 360, 1, 2, 3).silence(300, 360, all...)
 		}, 500, "1 shared_path", "all API servers stopped renewing their Leases, too: etcd", "3 API servers (apiserver-"},
+		{"the only API server, or etcd, takes no writes for 60 s", func() *cluster {
+			return newCluster(9, 40).apiServers(1).stops(300, 360, 1).silence(300, 360, all...)
+		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too: etcd, or that API server", ""},
 		{"kubeflap may not see the Leases", func() *cluster {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
 		}, 420, "1 shared_path", "which API server is not known, as kubeflap does not see their Leases in kube-system", ""},
