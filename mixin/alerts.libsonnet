@@ -1,8 +1,9 @@
-// Alerts and recording rules. Their groups stay whole and are all in prometheusAlerts: an alert has to see the records of the same evaluation, not
-// of the one before.
+// Alerts and recording rules. Groups with alerts are in prometheusAlerts together with their recording rules, because an alert must use the recorded
+// series of the same evaluation, not of the previous one. Only the fleet's recording rules, which no alert uses, are in prometheusRules.
 local select = import 'select.libsonnet';
 local thresholds = import 'thresholds.libsonnet';
 
+local fleet = [importstr '../rules/fleet.yaml'];
 local files = [
   importstr '../rules/nodes.yaml',
   importstr '../rules/services.yaml',
@@ -14,7 +15,7 @@ local replaced(name, expr, old, new) =
   assert std.length(std.findSubstr(old, expr)) > 0 : '%s: its expression does not contain "%s"' % [name, old];
   std.strReplace(expr, old, new);
 
-// changed is an expression with the changes of the configuration.
+// changed returns an expression with the configured changes.
 local changed(config, name, expr, change) =
   local ofThresholds = std.foldl(
     function(e, key)
@@ -27,7 +28,7 @@ local changed(config, name, expr, change) =
   local ofChange = std.foldl(function(e, old) replaced(name, e, old, replace[old]), std.objectFields(replace), ofThresholds);
   select(std.get(change, 'expr', ofChange), config.kubeflapSelector);
 
-// linked are the annotations with the links of the configuration.
+// linked returns the annotations with the configured links.
 local linked(config, annotations) =
   local page = { from: 'https://kubeflap.example.com', to: std.rstripChars(config.links.page, '/') };
   local grafana = { from: 'https://grafana.example.com', to: std.rstripChars(config.links.grafana, '/') };
@@ -57,17 +58,17 @@ local record(config, rule) = [
   rule { expr: changed(config, rule.record, super.expr, std.get(config.records, rule.record, {})) },
 ];
 
+local groups(config, files) = [
+  group {
+    [if config.interval != '' then 'interval']: config.interval,
+    rules: std.flatMap(function(rule) if std.objectHas(rule, 'alert') then alert(config, rule) else record(config, rule), super.rules),
+  }
+  for file in files
+  for group in std.parseYaml(file).groups
+];
+
 {
   local config = self._config,
-  prometheusAlerts+:: {
-    groups+: [
-      group {
-        [if config.interval != '' then 'interval']: config.interval,
-        rules: std.flatMap(function(rule) if std.objectHas(rule, 'alert') then alert(config, rule) else record(config, rule), super.rules),
-      }
-      for file in files
-      for group in std.parseYaml(file).groups
-    ],
-  },
-  prometheusRules+:: { groups+: [] },
+  prometheusAlerts+:: { groups+: groups(config, files) },
+  prometheusRules+:: { groups+: groups(config, fleet) },
 }

@@ -1,15 +1,16 @@
-// Dashboards, by the names of their files.
+// Dashboards by file name.
 local files = {
   'kubeflap-overview.json': importstr '../dashboards/overview.json',
   'kubeflap-service.json': importstr '../dashboards/service.json',
   'kubeflap-node.json': importstr '../dashboards/node.json',
   'kubeflap-self.json': importstr '../dashboards/kubeflap.json',
+  'kubeflap-fleet.json': importstr '../dashboards/fleet.json',
 };
 
 local placeholder = 'https://kubeflap.example.com';
 local toPage(v) = std.isObject(v) && std.startsWith(std.get(v, 'url', ''), placeholder);
 
-// withoutPage leaves out links to the page, wherever they are.
+// withoutPage removes all links to the page.
 local withoutPage(v) =
   if std.isArray(v) then [withoutPage(x) for x in v if !toPage(x)]
   else if std.isObject(v) then {

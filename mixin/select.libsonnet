@@ -1,5 +1,5 @@
-// select adds matchers to each selector of kubeflap's metrics in an expression. Recorded series, such as node:kubeflap_node_verdict:own, are made of such
-// selectors and get none.
+// select adds matchers to each selector of a kubeflap metric in an expression. Selectors of recorded series, such as node:kubeflap_node_verdict:own,
+// need none, because the recording rules already have them.
 local isWord(c) = std.member('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:', c);
 local wordLength(s, i=0) = if i < std.length(s) && isWord(s[i]) then wordLength(s, i + 1) tailstrict else i;
 

@@ -1,8 +1,8 @@
-// Where the thresholds of the configuration stand: the recording rule, and the text around the number.
+// The locations of the configured thresholds: the recording rule, and the text around the number.
 {
-  outageSeconds: { record: 'service:kubeflap_service_outage_seconds:harmful1h', text: '"} >= %g\n', default: 51 },
-  outageSecondsOfDeletedPods: { record: 'service:kubeflap_service_outage_seconds:harmful1h', text: 'increase1h >= %g\n', default: 300 },
-  addressLosses: { record: 'service:kubeflap_service_address_flips:increase30m', text: '>= %g\n', default: 2.5 },
+  outageSeconds: { record: 'service:kubeflap_service_outage_seconds:harmful1h', text: '>= %g\n', default: 51 },
+  outageSecondsOfDeletedPods: { record: 'service:kubeflap_service_outage_seconds:harmful1h', text: 'pod_completed"} >= %g\n', default: 300 },
+  addressLosses: { record: 'service:kubeflap_service_address_flips:increase30m', text: '>= %g)', default: 2.5 },
   addressLossesPerAddress: { record: 'service:kubeflap_service_address_flips:increase30m', text: '%g *', default: 0.2 },
   addressLossesAtMost: { record: 'service:kubeflap_service_address_flips:increase30m', text: ', %g)', default: 10 },
   nodesLateTogether: { record: 'cluster:kubeflap_nodes_late_together:count', text: '>= %g', default: 3 },
