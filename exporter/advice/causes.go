@@ -6,13 +6,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// causeText is what kubeflap says about a cause. See Affected.fill for the names in braces.
+// causeText holds the texts for a cause. Affected.fill replaces the names in braces.
 type causeText struct {
-	// happened is the summary of an incident, remedy what to do.
+	// happened summarizes the incident. remedy describes how to fix it.
 	happened, remedy string
-	// pending and pendingRemedy are the same while no address is lost yet.
+	// pending and pendingRedemy replace these texts while no address is lost.
 	pending, pendingRemedy string
-	// advice and why are what `kubeflap advise` says.
+	// advice and why are the texts of `kubeflap advise`.
 	advice, why string
 }
 
@@ -22,11 +22,11 @@ const (
 	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which: check the Ready conditions of the nodes."
 )
 
-// causeTexts are the words of each cause, and the only table of remedies.
+// causeTexts holds the texts of all causes. Remedies for workloads and Services come from this table only.
 var causeTexts = [cause.Count]causeText{
 	cause.Unknown: {
 		happened: "pods of {owner} lost addresses for an unknown reason",
-		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report a recording of it to kubeflap.",
+		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report the problem to kubeflap with a recording.",
 	},
 	cause.NodeHeartbeatLost: {happened: "a node with pods of {owner} was lost", remedy: findNode},
 	cause.NodeNotReady:      {happened: "a node with pods of {owner} was not Ready", remedy: findNode},
@@ -34,7 +34,7 @@ var causeTexts = [cause.Count]causeText{
 	cause.ProbeFailed: {
 		happened: "readiness probes failed in pods of {owner}",
 		remedy: "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
-			"a probe that depends on something shared takes all pods out at once.",
+			"a probe that depends on a shared component takes all pods out at once.",
 	},
 	cause.ContainerExit: {
 		happened: "containers exited in pods of {owner}",
@@ -42,17 +42,17 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
-		remedy:   "Take an address out first: a readiness gate turned off before the image changes, and on again when the new container serves.",
+		remedy:   "Take addresses out of rotation first: turn a readiness gate off before the image changes, and on again when the new container serves.",
 		advice:   "let the updater of these pods turn their readiness gate False before the update, and True after it",
 		why:      "a kubelet reports Ready until the old container is gone: only a gate takes the address out of rotation before.",
 	},
 	cause.ReadinessGate: {
 		happened: "a readiness gate stopped being True in pods of {owner}",
-		remedy:   "Look at the controller that sets the readiness gate of {name}, a load-balancer controller as a rule: it says what it waits for.",
+		remedy:   "Look at the controller that sets the readiness gate of {name}, usually a load-balancer controller, and find out what it is waiting for.",
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
-		remedy:   "If {name} was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, and a preStop pause of some seconds.",
+		remedy:   "If {name} was not scaled to zero on purpose, let its new pods start before old ones stop: at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
 	},
 	cause.PodEvicted: {
 		happened: "pods of {owner} were evicted",
@@ -60,12 +60,12 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.PodCompleted: {
 		happened: "pods of {owner} completed",
-		remedy: "The containers of {name} exit and are not restarted: something that serves wants a Deployment, " +
-			"and a Service should not choose the pods of a Job.",
+		remedy: "The containers of {name} exit and are not restarted: use a Deployment for servers, " +
+			"and do not select the pods of a Job with a Service.",
 	},
 	cause.EndpointsReset: {
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
-		remedy:        removeSelector + "Then write the Endpoints once more. Grace period and API rates play no part.",
+		remedy:        removeSelector + "Then write the Endpoints once more. The grace period and API rates are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "Until then the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
@@ -75,7 +75,7 @@ var causeTexts = [cause.Count]causeText{
 	cause.ManualWrite: {
 		happened: "Someone edited or removed the addresses of Service {name}",
 		remedy: "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
-			"Let one writer replace them in one update instead of emptying them first.",
+			"Let one writer replace the addresses in a single update, without clearing them first.",
 		pending: "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
 		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
 			knownManager,
@@ -84,37 +84,45 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.ServiceChanged: {
 		happened: "Service {name} was changed and selects other pods",
-		remedy:   "Compare the selector and publishNotReadyAddresses of Service {name} with the labels of its pods, and with who changed it last.",
+		remedy:   "Compare the selector and publishNotReadyAddresses of Service {name} with the labels of its pods, and find out who changed the Service last.",
 	},
 }
 
-// Affected is the workload or the Service that lost addresses, and why.
+// Affected is a workload or Service that lost addresses, with the cause of the loss.
 type Affected struct {
 	Cause cause.Cause
-	// Name is how sentences name it, such as "Deployment shop/web".
+	// Name is the name in sentences, such as "Deployment shop/web".
 	Namespace, Name string
-	// Pending: no address is lost yet.
+	// Pending reports whether no address is lost yet.
 	Pending bool
-	// Resolved: a selector that matched no pod is gone, or matches pods. ServiceGone: the Service was deleted.
+	// Resolved reports whether a selector that matched no pod was removed or now matches pods. ServiceGone reports
+	// whether the Service was deleted.
 	Resolved, ServiceGone bool
-	// Withdrawn: somebody took addresses of pods out of Endpoints that a controller keeps.
+	// Withdrawn reports whether somebody removed pod addresses from Endpoints that a controller manages.
 	Withdrawn bool
-	// Gone: addresses that were written beside the selector are there no more.
+	// Gone reports whether the foreign addresses of a Service with a selector were removed.
 	Gone bool
-	// Contested: two writers undo each other's changes of a Service without a selector.
+	// Contested reports whether two writers keep undoing each other's changes to a Service without a selector.
 	Contested bool
-	// Windows are the bounces that consumers saw. Only in-place updates have them.
+	// DeletedNodes names the DeletedCount Nodes if each lost address was on a Node that had been deleted without
+	// notice. Otherwise it is empty.
+	DeletedNodes string
+	DeletedCount int
+	// Windows holds the bounces and stale re-adds that clients would have seen. It is only set for in-place updates.
 	Windows []Window
 }
 
-// Happened is what happened to a workload or a Service, as the beginning of a sentence.
+// Happened summarizes what happened to the workload or Service, as the beginning of a sentence.
 func (a Affected) Happened() string {
 	text := causeTexts[a.Cause]
 	if a.Contested {
-		return a.fill("two writers undo each other's changes of the addresses of Service {name}")
+		return a.fill("two writers undo each other's changes to the addresses of Service {name}")
 	}
 	if a.Withdrawn {
 		return a.fill("Someone removed ready pod addresses from the Endpoints of Service {name}")
+	}
+	if a.DeletedNodes != "" {
+		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
 	}
 	if a.Gone {
 		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")
@@ -130,21 +138,24 @@ func (a Affected) Happened() string {
 	return a.fill(text.happened)
 }
 
-// Remedy is what to do.
+// Remedy describes how to fix the problem.
 func (a Affected) Remedy() string {
 	text := causeTexts[a.Cause]
 	switch {
 	case a.ServiceGone && a.Cause == cause.EndpointsReset:
-		return "Nothing is left to do. If you create the Service again and manage its addresses manually, leave out the selector."
+		return "No action is needed. If you create the Service again and manage its addresses manually, leave out the selector."
 	case a.ServiceGone:
-		return "Nothing is left to do."
+		return "No action is needed."
+	case a.DeletedNodes != "":
+		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If somebody removes machines on purpose, they should be " +
+			"drained first, and {name} needs replicas on several nodes.")
 	case a.Contested:
 		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Withdrawn:
 		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log the user. The endpoints controller writes them again when a pod or " +
 			"the Service changes, or if you delete them. To take a pod out, change its labels, or turn a readiness gate of it False.")
 	case a.Gone:
-		return "Nothing is left to do, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
+		return "No action is needed, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":
 		return a.fill(text.pendingRemedy)
 	case a.Cause == cause.InPlaceUpdate:
@@ -153,22 +164,29 @@ func (a Affected) Remedy() string {
 	return a.fill(text.remedy)
 }
 
-// PlannedRemedy is what to do if pods only left nodes whose departure was announced.
+func (a Affected) deletedNodes() string {
+	if a.DeletedCount == 1 {
+		return "Node " + a.DeletedNodes
+	}
+	return "Nodes " + a.DeletedNodes
+}
+
+// PlannedRemedy returns the remedy if pods only left nodes with an announced departure.
 func (a Affected) PlannedRemedy(announcedBy string) string {
 	return a.fill("Nothing is at fault: the pods left nodes whose departure was announced by " + announcedBy +
 		". If {name} must stay available meanwhile, give it a PodDisruptionBudget and replicas on several nodes.")
 }
 
-// Advice is what to change for good, as `kubeflap advise` says it.
+// Advice returns the permanent change that `kubeflap advise` recommends.
 func (a Affected) Advice() string { return a.fill(causeTexts[a.Cause].advice) }
 
-// Why is the reason for Advice.
+// Why returns the reason for Advice.
 func (a Affected) Why() string { return causeTexts[a.Cause].why }
 
-// WindowAdvice is what Windows add to Advice.
+// WindowAdvice returns the batching advice that Windows add to Advice.
 func (a Affected) WindowAdvice() string { return windowAdvice(a.Windows) }
 
-// fill puts in the names. The owner is the Service itself where pods have no controller.
+// fill replaces the names in braces. The owner is the Service itself if the pods have no controller.
 func (a Affected) fill(text string) string {
 	owner := strings.TrimPrefix(a.Name, "the pods of ")
 	return strings.NewReplacer("{name}", a.Name, "{owner}", owner, "{namespace}", a.Namespace).Replace(text)

@@ -3,29 +3,30 @@ package advice
 import "time"
 
 const (
-	// HeartbeatInterval is how often a kubelet renews its Lease by default: a quarter of nodeLeaseDurationSeconds, 40 s.
+	// HeartbeatInterval is the default interval at which a kubelet renews its Lease: a quarter of nodeLeaseDurationSeconds (40
+	// s).
 	HeartbeatInterval = 10 * time.Second
-	// DefaultGracePeriod is the default since v1.32.
+	// DefaultGracePeriod is the default of --node-monitor-grace-period since v1.32.
 	DefaultGracePeriod = 50 * time.Second
-	// LongestGrace is the most to recommend. Until the grace period ends, traffic goes to dead nodes.
+	// LongestGrace is the longest grace period to recommend. Dead nodes receive traffic until the grace period ends.
 	LongestGrace = 2 * time.Minute
 
-	// leastForSlow is the least to recommend if heartbeats are late. A broken connection is noticed after 45 s (HTTP/2 ping 30 s, and 15 s
-	// for its answer), and then the kubelet must send a heartbeat.
+	// leastForSlow is the shortest grace period to recommend if heartbeats are late. A kubelet notices a broken connection
+	// after 45 s: 30 s until the HTTP/2 ping and 15 s for its response. After that, it must still send a heartbeat.
 	leastForSlow = time.Minute
 )
 
-// GracePeriod is what decides which grace period to recommend.
+// GracePeriod holds the settings and measurements that determine the recommended grace period.
 type GracePeriod struct {
-	// Period is the one in force, 0 while it is not known. Default is that of the Kubernetes version: 40 s up to v1.31, 50 s from v1.32; 0 if the
-	// version is not known.
+	// Period is the current grace period, or 0 if unknown. Default is the default of the Kubernetes version: 40 s up to
+	// v1.31, 50 s from v1.32, or 0 if the version is unknown.
 	Period, Default time.Duration
-	// Interval is how often the nodes send heartbeats while nothing delays them, 0 if that is not known.
+	// Interval is the nodes' undisturbed heartbeat interval, or 0 if unknown.
 	Interval time.Duration
-	// Longest is the longest interval between heartbeats that the grace period should bridge: of a node that was slow by itself, and came back.
-	// 0 if none was late.
+	// Longest is the longest heartbeat interval that the grace period should bridge, or 0. It comes from a node that
+	// was slow on its own and recovered.
 	Longest time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set the grace period.
+	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
 	Managed bool
 }
 
@@ -36,19 +37,22 @@ func (g GracePeriod) interval() time.Duration {
 	return g.Interval
 }
 
-// OnTime is the longest interval between heartbeats by design: a Lease is renewed up to 4 % later (lease controller, Run).
+// OnTime returns the longest heartbeat interval by design. A kubelet renews its Lease with a jitter of up to 4 % (lease
+// controller, Run).
 func (g GracePeriod) OnTime() time.Duration { return g.interval() * 104 / 100 }
 
-// Undisturbed is the longest interval between heartbeats of a node that nothing delays: the time of the request comes on top of OnTime.
+// Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the time of the request.
 func (g GracePeriod) Undisturbed() time.Duration { return g.OnTime() + 1100*time.Millisecond }
 
-// Shortest is the shortest safe grace period: twice the heartbeat interval. With less, one lost heartbeat makes a node Unknown.
+// Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat makes a node
+// Unknown.
 func (g GracePeriod) Shortest() time.Duration { return 2 * g.interval() }
 
-// Unsafe reports whether the grace period is too short for any node.
+// Unsafe reports whether the grace period is shorter than Shortest and thus unsafe for all nodes.
 func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortest() }
 
-// Late is the shortest interval between heartbeats that matters: one that is longer than half of the grace period, and not undisturbed.
+// Late returns the interval above which a heartbeat is late: half the grace period, or an undisturbed interval if that is
+// longer.
 func (g GracePeriod) Late() time.Duration {
 	period := g.Period
 	if period == 0 {
@@ -57,11 +61,13 @@ func (g GracePeriod) Late() time.Duration {
 	return max(period/2, g.Undisturbed())
 }
 
-// Recommended is the grace period to set, 0 if the one in force is right, is not known, or cannot be set. It is the only place that decides that:
-// the metric, the page, the alerts and `kubeflap advise` repeat it.
+// Recommended returns the grace period to set, or 0 if the current one is suitable, unknown, or cannot be set. It is
+// the only function that computes a recommendation: the metric, the page, the alerts and `kubeflap advise` repeat its
+// result.
 //
-// If heartbeats are late it is twice the longest interval, rounded up to 10 s, from one to two minutes: a node survives one lost heartbeat, even if
-// the next is as late as the latest one seen. If they are in time it is the default.
+// If heartbeats are late, it returns twice the longest interval, rounded up to 10 s and limited to one to two minutes.
+// A node then survives one lost heartbeat even if the next one is as late as the latest one seen. Otherwise it returns
+// the default.
 func (g GracePeriod) Recommended() time.Duration {
 	switch {
 	case g.Managed || g.Period == 0:
@@ -72,12 +78,12 @@ func (g GracePeriod) Recommended() time.Duration {
 	}
 	to := g.right()
 	if to == g.Period || to < g.Period && to < 2*g.Longest {
-		return 0 // nothing shorter bridges these intervals, and nothing longer finds dead nodes in time
+		return 0 // a shorter one does not bridge these intervals, and a longer one detects dead nodes too late
 	}
 	return to
 }
 
-// right is the right grace period for these heartbeats.
+// right returns the grace period that fits these heartbeats.
 func (g GracePeriod) right() time.Duration {
 	const step = 10 * time.Second
 	up := func(d time.Duration) time.Duration { return (d + step - 1) / step * step }

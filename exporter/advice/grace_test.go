@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 func TestRecommendedGracePeriod(t *testing.T) {
@@ -45,7 +47,8 @@ func TestRecommendedGracePeriod(t *testing.T) {
 	}
 }
 
-// Etcd that stalls is what to mend first, also if the grace period is one that a single lost heartbeat exceeds.
+// TestTheControlPlaneComesBeforeAnUnsafeGracePeriod checks that the remedy names a stalled etcd first, even if a single
+// lost heartbeat exceeds the grace period.
 func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 	for period, want := range map[time.Duration]string{
 		12 * time.Second: "The grace period of 12s is not the cause, but unsafe: set it to 50s.",
@@ -54,6 +57,15 @@ func TestTheControlPlaneComesBeforeAnUnsafeGracePeriod(t *testing.T) {
 		got := ControlPlaneRemedy(GracePeriod{Period: period, Default: 50 * time.Second, Interval: 10 * time.Second}, 0, false)
 		if !strings.HasPrefix(got, "Check etcd's disk and load first") || !strings.HasSuffix(got, want) {
 			t.Errorf("at %s: %s", period, got)
+		}
+	}
+}
+
+// TestEachVerdictHasItsTexts checks that each verdict has a text for the demo's table and one for reports.
+func TestEachVerdictHasItsTexts(t *testing.T) {
+	for _, v := range verdict.All() {
+		if FirstStep(v) == "" || ToFix(v) == "" {
+			t.Errorf("%s lacks a text: %q, %q", v, FirstStep(v), ToFix(v))
 		}
 	}
 }

@@ -9,27 +9,29 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// LostNodes are the nodes of an incident, and what decides what to do about them: the verdict first of all.
+// LostNodes describes the nodes of an incident and the facts that determine their remedy, mainly the verdict.
 type LostNodes struct {
 	Verdict verdict.Verdict
 	Cause   cause.Cause
-	// Names are the names of the nodes. Count is how many they are, Known how many there are in the cluster.
+	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
 	Names        string
 	Count, Known int
-	// NotMarked: the node controller left them Ready. ClockSetBack: their clocks were set back. Upgraded: their kubelets were replaced meanwhile.
+	// NotMarked reports whether the node controller left the nodes Ready. ClockSetBack reports whether their clocks were set
+	// back. Upgraded reports whether their kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away: some have not recovered. EndUnseen: kubeflap did not see when their heartbeats came back.
+	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their heartbeats
+	// return.
 	Away, EndUnseen bool
-	// Etcd: all API servers stopped, too.
+	// Etcd reports whether all API servers stopped renewing their Leases, too.
 	Etcd bool
-	// Longest is the longest heartbeat interval that nothing explains, 0 if it is not known.
+	// Longest is the longest unexplained heartbeat interval, or 0 if unknown.
 	Longest time.Duration
 	Grace   GracePeriod
-	// Command would decide, if nothing is decided yet.
+	// Command is a command whose output can decide an undecided verdict.
 	Command string
 }
 
-// Remedy is what to do. A grace period that is too short for any node is unsafe whatever the verdict is.
+// Remedy returns the remedy for the nodes. It also warns of an unsafe grace period, whatever the verdict is.
 func (n LostNodes) Remedy() string {
 	text, saysGrace := n.byVerdict()
 	g := n.Grace
@@ -42,7 +44,7 @@ func (n LostNodes) Remedy() string {
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
 
-// byVerdict is what to do by the verdict. saysGrace: it says which grace period to set.
+// byVerdict returns the remedy for the verdict. saysGrace reports whether the text already covers the grace period.
 func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	switch {
 	case n.Verdict == verdict.GracePeriod:
@@ -61,14 +63,14 @@ func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 	return n.ofKubelet()
 }
 
-// ofKubelet is what to do if it is the node or its kubelet.
+// ofKubelet returns the remedy for a fault of the node or its kubelet.
 func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 	switch n.Cause {
 	case cause.NodeNotReady:
 		return "Find out why: kubectl describe node " + n.Names + " has its message under Ready (container runtime, network plug-in, disk). " +
-			"The grace period plays no part.", false
+			"The grace period is not at fault.", false
 	case cause.KubeletRestart:
-		return "Find out why the kubelet of " + n.Names + " restarted. From v1.35 on a restart leaves pods Ready; " +
+		return "Find out why the kubelet of " + n.Names + " restarted. From v1.35 on, pods stay Ready during a restart; " +
 			"before that, restart kubelets one node at a time.", false
 	}
 	few := ""
@@ -84,7 +86,7 @@ func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 		grace + few, saysGrace
 }
 
-// gracePeriod says whether a longer grace period would have helped.
+// gracePeriod describes whether a longer grace period would have helped.
 func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	g := n.Grace
 	to := g.Recommended()
@@ -99,16 +101,16 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	case g.Period == 0:
 		return "", false
 	case n.Away:
-		return fmt.Sprintf(" Whether a grace period longer than %s would have helped shows when the node is back.", phrase.Duration(g.Period)), false
+		return fmt.Sprintf(" Whether a grace period longer than %s would have helped will be known when the node is back.", phrase.Duration(g.Period)), false
 	case n.EndUnseen:
-		return fmt.Sprintf(" Whether a grace period longer than %s would have helped is not known: kubeflap did not see when the heartbeats came back.", phrase.Duration(g.Period)), false
+		return fmt.Sprintf(" Whether a grace period longer than %s would have helped is unknown, because kubeflap did not see when the heartbeats came back.", phrase.Duration(g.Period)), false
 	case 2*n.Longest <= g.Period:
 		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period)), false
 	}
 	return fmt.Sprintf(" The grace period of %s is right for the intervals of the last day that a longer one should bridge.", phrase.Duration(g.Period)), false
 }
 
-// set says which grace period to set.
+// set recommends a grace period.
 func (n LostNodes) set(to time.Duration) string {
 	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s; it is %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {

@@ -1,4 +1,5 @@
-// Package advice has the words and remedies of causes and verdicts, and the recommended grace period. It keeps no state.
+// Package advice holds the texts and remedies for causes and verdicts, and computes the recommended grace period. It keeps no
+// state.
 package advice
 
 import (
@@ -8,13 +9,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// FewestToCompare is how many nodes there must be to tell the fault of a node from that of the control plane.
+// FewestToCompare is the minimum number of nodes at which a node's fault can be distinguished from a fault of the
+// control plane.
 const FewestToCompare = 3
 
-// OnlyThese is what to check if some nodes lost their heartbeats together, and others did not.
+// OnlyThese is the remedy if some nodes lost their heartbeats together and other nodes did not.
 const OnlyThese = "check what only these nodes share on the way to the API server, such as a zone, a network, a load balancer or one of several API servers"
 
-// ControlPlaneRemedy is for nodes that lost their heartbeats together, while so many others did not. etcd: all API servers stopped, too.
+// ControlPlaneRemedy returns the remedy for nodes that lost their heartbeats together. others is the number of
+// unaffected nodes. etcd reports whether all API servers stopped renewing their Leases, too.
 func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	if g.Managed {
 		return "Check what these nodes share on the way to the API server: zone, network, NAT gateway, firewall. " +
@@ -37,15 +40,15 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
 
-// VerdictRemedy is what to do about nodes by a verdict that needs no numbers; empty for the other verdicts. The command would decide if nothing is
-// decided yet.
+// VerdictRemedy returns the remedy for nodes if the verdict needs no numbers. Otherwise it is empty. It names the command if
+// the verdict is undecided.
 func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) string {
 	switch v {
 	case verdict.Planned:
 		return "Nothing is at fault: the departure of " + nodes + " was announced."
 	case verdict.NodeRebooted:
 		return "Find out why the machine of " + nodes + " restarted: its console, the kernel log of the boot before (journalctl -b -1), the provider's events. " +
-			"The kubelet and the grace period play no part."
+			"The kubelet and the grace period are not at fault."
 	case verdict.ControllerManager:
 		if managed {
 			return "Your provider runs the kube-controller-manager: open a case with the times of this incident. The heartbeats of " + nodes +
@@ -59,13 +62,13 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 	return ""
 }
 
-// UpgradedRemedy is for kubelets that were silent while they were replaced by another version.
+// UpgradedRemedy returns the remedy for nodes that were silent during a kubelet upgrade.
 func UpgradedRemedy(nodes string) string {
 	return "The kubelet of " + nodes + " was replaced by another version, and was away for longer than the grace period. Drain a node before you upgrade its kubelet, " +
-		"which announces that, and upgrade one node at a time. The network and the grace period play no part."
+		"which announces that, and upgrade one node at a time. The network and the grace period are not at fault."
 }
 
-// NotMarkedRemedy is for silent nodes that the node controller leaves Ready.
+// NotMarkedRemedy returns the remedy for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
 	const out = "Their pods stay in their Services meanwhile: kubectl drain %s --force --ignore-daemonsets takes them out, or the taint node.kubernetes.io/out-of-service once the machines are off."
 	look := "Check the kube-controller-manager: errors of its watch of Leases, whether it has permission to get Leases in kube-node-lease, and its leader " +
@@ -76,13 +79,13 @@ func NotMarkedRemedy(nodes string, managed bool) string {
 	return look + "Then find out why " + nodes + " sent no heartbeats. " + fmt.Sprintf(out, "NODE")
 }
 
-// ClockRemedy is for nodes whose clocks were set back.
+// ClockRemedy returns the remedy for nodes whose clocks were set back.
 func ClockRemedy(nodes string) string {
-	return "Repair the time synchronisation of " + nodes + " (chronyc tracking), and let it slew the clock instead of setting it back. Kubelet and network are well: " +
-		"the node controller takes renewals only forward, so a node is lost until its clock passes the time of its last heartbeat."
+	return "Repair the time synchronization of " + nodes + " (chronyc tracking), and let it slew the clock instead of setting it back. The kubelet and the network are healthy: " +
+		"the node controller only accepts later renew times, so a node is lost until its clock passes the time of its last heartbeat."
 }
 
-// ShortGracePeriodRemedy is for a grace period that healthy kubelets miss.
+// ShortGracePeriodRemedy returns the remedy for a grace period that is too short even for healthy kubelets.
 func ShortGracePeriodRemedy(g GracePeriod) string {
 	if g.Managed {
 		return fmt.Sprintf("Your provider sets the grace period of %s: open a case. Kubelets renew their Lease every %s, so healthy nodes miss it. "+
@@ -94,7 +97,7 @@ func ShortGracePeriodRemedy(g GracePeriod) string {
 		phrase.Duration(g.Recommended()), phrase.Duration(g.Period), phrase.Duration(g.interval()), phrase.Duration(g.Shortest()))
 }
 
-// firstSteps are what to do first by each verdict, in a few words.
+// firstSteps holds the first step for each verdict, in a few words.
 var firstSteps = [verdict.Count]string{
 	verdict.Undecided:           "run the command that the incident names",
 	verdict.Node:                "find out what keeps the kubelet from reporting",
@@ -105,10 +108,29 @@ var firstSteps = [verdict.Count]string{
 	verdict.Planned:             "nothing: the departure was announced",
 	verdict.EndpointsController: "remove the selector of the Service",
 	verdict.ForeignWriter:       "find out who writes these addresses",
-	verdict.ServiceSpec:         "compare the selector with the labels of the pods",
+	verdict.ServiceSpec:         "compare the selector with the pods' labels",
 	verdict.UpdateInPlace:       "turn a readiness gate False before the update",
 	verdict.Workload:            "check probes, exits and deletions of the pods",
 }
 
-// FirstStep is what to do first by a verdict, in a few words. The remedy of an incident says more.
+// FirstStep returns the first step for a verdict in a few words. The incident's remedy contains the details.
 func FirstStep(v verdict.Verdict) string { return firstSteps[v] }
+
+// toFix names the component to fix for each verdict, as in docs/incidents.md.
+var toFix = [verdict.Count]string{
+	verdict.Undecided:           "unknown",
+	verdict.Node:                "the node or its kubelet",
+	verdict.NodeRebooted:        "the machine, which restarted",
+	verdict.SharedPath:          "something that several nodes share: etcd, an API server, a zone or a network",
+	verdict.ControllerManager:   "the kube-controller-manager",
+	verdict.GracePeriod:         "the setting --node-monitor-grace-period",
+	verdict.Planned:             "nothing: the departure was announced",
+	verdict.EndpointsController: "the selector of a Service with manually managed Endpoints",
+	verdict.ForeignWriter:       "the client that writes the addresses",
+	verdict.ServiceSpec:         "the Service, which was changed",
+	verdict.UpdateInPlace:       "the rollout, which changes images while the pods receive traffic",
+	verdict.Workload:            "the pods of the workload",
+}
+
+// ToFix names the component to fix for a verdict.
+func ToFix(v verdict.Verdict) string { return toFix[v] }

@@ -9,20 +9,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// Window is what a client that batches endpoint updates for Length would have done wrong.
+// Window counts the mistakes of a client that batches endpoint updates for Length.
 type Window struct {
 	Length time.Duration
-	// Bounces are addresses that it put back and removed again.
+	// Bounces is the number of addresses that the client would have put back and removed again.
 	Bounces int
-	// StaleReadds are addresses that it put back although their container was being replaced.
+	// StaleReadds is the number of addresses that the client would have put back although their container was being replaced.
 	StaleReadds int
 }
 
-// The flags of the kube-controller-manager that batch the updates of slices and Endpoints.
+// batchPeriods names the kube-controller-manager flags that batch EndpointSlice and Endpoints updates.
 const batchPeriods = "--endpointslice-updates-batch-period and --endpoint-updates-batch-period"
 
-// hidingWindow is the index of the shortest window that has none of what n counts, like all longer ones; -1 if the longest has some.
-// Windows are sorted by Length.
+// hidingWindow returns the index of the shortest window for which n is 0 in this and all longer windows. It returns -1 if n is
+// not 0 in the longest window. The windows must be sorted by Length.
 func hidingWindow(windows []Window, n func(Window) int) int {
 	for i := len(windows); i > 0; i-- {
 		if n(windows[i-1]) == 0 {
@@ -40,12 +40,13 @@ func bounces(w Window) int     { return w.Bounces }
 func staleReadds(w Window) int { return w.StaleReadds }
 func misled(w Window) int      { return w.Bounces + w.StaleReadds }
 
-// harmless reports whether no window counts anything.
+// harmless reports whether clients made no mistake in any window.
 func harmless(windows []Window) bool {
 	return !slices.ContainsFunc(windows, func(w Window) bool { return misled(w) > 0 })
 }
 
-// windowRemedy is the second half of the remedy for in-place updates: what clients did, then the remedies after the readiness gate.
+// windowRemedy returns the second half of the remedy for in-place updates. It describes the mistakes of clients and the
+// alternatives to the readiness gate.
 func windowRemedy(windows []Window) string {
 	if harmless(windows) {
 		return "No consumer of the Endpoints noticed, whether it batches updates or not."
@@ -67,7 +68,7 @@ func windowRemedy(windows []Window) string {
 	return strings.Join(all, " ")
 }
 
-// staleText says how many stale addresses clients put back, by window; empty if there were none.
+// staleText describes the number of stale addresses that clients put back in each window. It is empty if there were none.
 func staleText(windows []Window) string {
 	var by []string
 	for _, w := range windows {
@@ -87,7 +88,7 @@ func staleText(windows []Window) string {
 	return "Clients that apply all ready addresses would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
 }
 
-// bounceText says which window hides the bounces; empty if there were none.
+// bounceText describes which window hides the bounces. It is empty if there were none.
 func bounceText(windows []Window) string {
 	i := hidingWindow(windows, bounces)
 	switch {
@@ -105,7 +106,7 @@ func bounceText(windows []Window) string {
 	return s + "."
 }
 
-// windowAdvice ends the advice on in-place updates; empty if clients did nothing wrong.
+// windowAdvice returns the batching advice for in-place updates. It is empty if clients made no mistakes.
 func windowAdvice(windows []Window) string {
 	if harmless(windows) {
 		return ""

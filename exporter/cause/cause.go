@@ -1,38 +1,40 @@
-// Package cause has the causes for which readiness is lost. The set is closed.
+// Package cause defines the closed set of causes for which a pod or an address loses readiness.
 package cause
 
-// Cause is why readiness was lost.
+import "slices"
+
+// Cause is the reason why a pod or an address lost readiness.
 type Cause uint8
 
-// The causes.
+// The causes, in the order of All.
 const (
-	// Unknown: the evidence does not name a cause.
+	// Unknown means that the evidence does not name a cause.
 	Unknown Cause = iota
-	// NodeHeartbeatLost: the node controller set the node's Ready to Unknown and marked its pods.
+	// NodeHeartbeatLost means that the node controller set the node's Ready condition to Unknown and its pods to not ready.
 	NodeHeartbeatLost
-	// NodeNotReady: the node's own kubelet reports not ready, and the pod changed as a consequence.
+	// NodeNotReady means that the node's own kubelet reported the node as not ready, and the pod changed as a consequence.
 	NodeNotReady
-	// KubeletRestart: the kubelet restarted and reset Ready (before v1.35).
+	// KubeletRestart means that the kubelet restarted and reset the pod's Ready condition (Kubernetes before v1.35).
 	KubeletRestart
-	// ProbeFailed: a readiness probe failed; the container still runs.
+	// ProbeFailed means that a readiness probe failed while the container kept running.
 	ProbeFailed
-	// ContainerExit: a container exited: a crash, out of memory, a failed liveness probe.
+	// ContainerExit means that a container exited: it crashed, ran out of memory, or failed its liveness probe.
 	ContainerExit
-	// InPlaceUpdate: somebody changed the image of a container in a running pod.
+	// InPlaceUpdate means that somebody changed the image of a container in a running pod.
 	InPlaceUpdate
-	// ReadinessGate: a readiness gate is not True.
+	// ReadinessGate means that the condition of a readiness gate is not True.
 	ReadinessGate
-	// PodDeleted: the pod was deleted by a rollout, a scale-down or a user.
+	// PodDeleted means that a rollout, a scale-down or a user deleted the pod.
 	PodDeleted
-	// PodEvicted: the pod was evicted, preempted, or shut down with its node.
+	// PodEvicted means that the pod was evicted, preempted, or shut down with its node.
 	PodEvicted
-	// PodCompleted: the pod's containers exited and are not restarted.
+	// PodCompleted means that the pod's containers exited and will not be restarted.
 	PodCompleted
-	// EndpointsReset: the endpoints controller removed manually managed addresses.
+	// EndpointsReset means that the endpoints controller removed manually managed addresses.
 	EndpointsReset
-	// ManualWrite: somebody edited the Endpoints or EndpointSlices.
+	// ManualWrite means that somebody edited the Endpoints or EndpointSlices.
 	ManualWrite
-	// ServiceChanged: the Service's selector or publishNotReadyAddresses changed.
+	// ServiceChanged means that the Service's selector or publishNotReadyAddresses changed.
 	ServiceChanged
 
 	// Count is the number of causes, for arrays indexed by Cause.
@@ -47,10 +49,19 @@ var texts = [Count]string{
 	ManualWrite: "manual_write", ServiceChanged: "service_changed",
 }
 
-// String is the value of the label `cause`.
+// String returns the value of the label `cause`.
 func (c Cause) String() string { return texts[c] }
 
-// All lists the causes in their order.
+// MarshalText returns the value of the label `cause`.
+func (c Cause) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText converts a value of the label `cause`. Unknown values of later versions become Unknown.
+func (c *Cause) UnmarshalText(text []byte) error {
+	*c = Cause(max(slices.Index(texts[:], string(text)), 0))
+	return nil
+}
+
+// All returns all causes in the order of their constants.
 func All() []Cause {
 	all := make([]Cause, Count)
 	for i := range all {
@@ -64,5 +75,5 @@ func (c Cause) OfNode() bool {
 	return c == NodeHeartbeatLost || c == NodeNotReady || c == KubeletRestart
 }
 
-// EndsPod reports whether the pod is gone for good, so that it cannot become ready again.
+// EndsPod reports whether a pod lost for this cause is gone for good and cannot become ready again.
 func (c Cause) EndsPod() bool { return c == PodDeleted || c == PodEvicted || c == PodCompleted }

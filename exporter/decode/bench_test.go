@@ -13,7 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// BenchmarkObject reads objects as large as in real clusters. For comparison, typed is the API's own decoder.
+// BenchmarkObject reads objects of realistic size. The benchmark "typed" measures the API's own decoder for
+// comparison.
 func BenchmarkObject(b *testing.B) {
 	for kind, object := range map[event.Kind]typed{event.KindPod: realPod(), event.KindEndpointSlice: realSlice(100)} {
 		data, err := object.Marshal()

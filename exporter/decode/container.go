@@ -15,8 +15,8 @@ const (
 	containerRestartPolicy = 24
 )
 
-// containers reads the containers that count for readiness: all ordinary ones, and of the init containers only the sidecars
-// (pkg/kubelet/status, GenerateContainersReadyCondition).
+// containers reads the containers that the Ready condition depends on: all ordinary containers, and the sidecars among
+// the init containers (pkg/kubelet/status, GenerateContainersReadyCondition).
 func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	number := r.count(spec, specContainers)
 	if number == 0 {
@@ -37,7 +37,7 @@ func (r *Reader) containers(spec, status []byte, pod *event.Pod) {
 	}
 }
 
-// container reads a container of the spec and its status, which is in the list with the number statuses.
+// container reads a container from the spec and its status. statuses is the field number of the status list.
 func (r *Reader) container(spec, status []byte, statuses int32) event.Container {
 	var name, image []byte
 	r.take(spec, into{containerName, &name}, into{containerImage, &image})
@@ -74,7 +74,8 @@ func (r *Reader) containerStatus(data []byte, container *event.Container) {
 	}
 }
 
-// containerState reads the state. The API allows only one; of several, running comes before terminated, then waiting.
+// containerState reads the state. The API allows only one state. If several are set, running precedes terminated and
+// waiting.
 func (r *fields) containerState(data []byte, container *event.Container) {
 	var running, terminated []byte
 	r.take(data, into{2, &running}, into{3, &terminated})

@@ -15,8 +15,8 @@ const (
 	gracePeriodFlag       = "--node-monitor-grace-period"
 )
 
-// controllerManager reads the settings of a kube-controller-manager from the spec of its pod. Kubeadm and similar installers
-// set the label component to its name (cmd/kubeadm, ComponentPod).
+// controllerManager reads the settings of a kube-controller-manager from its pod's spec. Kubeadm and similar installers
+// set the pod's label "component" to this name (cmd/kubeadm, ComponentPod).
 func (r *Reader) controllerManager(spec []byte) *event.ControllerManager {
 	settings := &event.ControllerManager{}
 	var words []string
@@ -53,8 +53,8 @@ func controllerManagerFlags(words []string) *event.ControllerManagerFlags {
 	}
 }
 
-// endOfCommand follows the words of a container, so that its last flag does not take the first word of the next container as
-// its value.
+// endOfCommand separates two containers' command lines. Without it, a container's last flag could take the next
+// container's first word as its value.
 const endOfCommand = ""
 
 // commandLine returns the words of a container's command and arguments.
@@ -64,7 +64,7 @@ func (r *fields) commandLine(container []byte) []string {
 		m := r.message(container)
 		for m.next() {
 			if int32(m.number) == number {
-				// An argument may be the whole command line of a shell.
+				// An argument may contain a whole shell command line.
 				words = append(words, strings.Fields(string(m.bytes))...)
 			}
 		}
@@ -72,7 +72,7 @@ func (r *fields) commandLine(container []byte) []string {
 	return words
 }
 
-// flagValue returns the last valid value of a flag, as pflag does, and nil if there is none.
+// flagValue returns the last valid value of a flag, as pflag does. It returns nil if the flag has no valid value.
 func flagValue[T any](words []string, name string, parse func(string) (T, error)) *T {
 	var found *T
 	for i, word := range words {
@@ -105,13 +105,13 @@ func positiveDuration(text string) (time.Duration, error) {
 func number(text string) (float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
-		err = errNotValid // a recording cannot hold it
+		err = errNotValid // JSON cannot represent this number, so a recording cannot contain it
 	}
 	return n, err //nolint:wrapcheck // nobody sees it
 }
 
 func number32(text string) (int32, error) {
-	n, err := strconv.ParseInt(text, 0, 32) // as pflag does
+	n, err := strconv.ParseInt(text, 0, 32) // base 0 is the same as in pflag
 	return int32(n), err                    //nolint:wrapcheck // nobody sees it
 }
 

@@ -19,14 +19,14 @@ const uid = "5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1"
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 func apiTime(seconds int) metav1.Time {
-	// In another zone than UTC, as the API's decoders return it.
+	// The API's decoders return local times, so the zone is not UTC.
 	return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second).In(time.FixedZone("", 7200)))
 }
 
 // protobuf is an API type.
 type protobuf interface{ Marshal() ([]byte, error) }
 
-// read encodes an object as the API server does, and decodes it.
+// read encodes an object as the API server does, and decodes it to a slim object.
 func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	t.Helper()
 	data, err := object.Marshal()
@@ -40,8 +40,8 @@ func read(t testing.TB, kind event.Kind, object protobuf) event.Object {
 	return o.Slim
 }
 
-// wantSlim compares objects. A case names only the fields that it is about: what is always read and is not named must be that of
-// an object without labels and tolerations.
+// wantSlim compares objects. A test case sets only the fields under test. For fields that the reader always sets,
+// wantSlim adds the values of an object without labels and tolerations.
 func wantSlim(t *testing.T, got, want event.Object) {
 	t.Helper()
 	switch o := want.(type) {

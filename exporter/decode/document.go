@@ -7,18 +7,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/decode/fromjson"
 )
 
-// protobufPrefix begins every protobuf document (apimachinery, runtime/serializer/protobuf).
+// protobufPrefix is the start of every protobuf document (apimachinery, runtime/serializer/protobuf).
 var protobufPrefix = []byte("k8s\x00")
 
-// Document is an answer of the API server: an object or a list, with its kind (runtime.Unknown).
+// Document is an object or a list that the API server sent, together with its kind (runtime.Unknown).
 type Document struct {
 	// Kind is "Pod", "PodList", "Status" and so on.
 	Kind string
-	// Object is the message of the object. A JSON document has it only if the kind is watched.
+	// Object is the object as an encoded protobuf message. It is nil for a JSON document of a kind that is not watched.
 	Object []byte
 }
 
-// Document reads a document, which is protobuf or JSON. The Document of protobuf refers to data.
+// Document reads a protobuf or JSON document. The result refers to data if the document is protobuf.
 func (r *Reader) Document(data []byte) (Document, error) {
 	if !bytes.HasPrefix(data, protobufPrefix) {
 		kind, object, err := fromjson.Document(data)
@@ -33,12 +33,12 @@ func (r *Reader) Document(data []byte) (Document, error) {
 	return Document{Kind: r.text(r.field(typeMeta, 2)), Object: object}, r.failed("read a document")
 }
 
-// WatchEvent reads an event of a watch: its type, and the document, which refers to data (metav1.WatchEvent).
+// WatchEvent reads the type and the document of a watch event (metav1.WatchEvent). The document refers to data.
 func (r *Reader) WatchEvent(data []byte) (eventType string, document []byte, err error) {
 	r.err = nil
 	var name, raw []byte
 	r.take(data, into{1, &name}, into{2, &raw})
-	return r.text(name), r.field(raw, 1), r.failed("read an event of a watch")
+	return r.text(name), r.field(raw, 1), r.failed("read a watch event")
 }
 
 // List is one page of a list.
@@ -47,11 +47,11 @@ type List struct {
 	Version string
 	// Continue is the token for the next page, empty on the last page.
 	Continue string
-	// Items are the messages of the objects.
+	// Items are the objects as encoded protobuf messages.
 	Items [][]byte
 }
 
-// List reads the message of a list. The items refer to data.
+// List decodes a list. The items refer to data.
 func (r *Reader) List(data []byte) (List, error) {
 	r.err = nil
 	var list List

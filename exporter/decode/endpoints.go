@@ -3,8 +3,8 @@ package decode
 import "github.com/kubeflap/kubeflap/exporter/event"
 
 const (
-	// labelManagedBy is on the Endpoints that the endpoints controller of v1.33 or later wrote (pkg/controller/endpoint,
-	// LabelManagedBy).
+	// labelManagedBy is a label that the endpoints controller has set on Endpoints since v1.33
+	// (pkg/controller/endpoint, LabelManagedBy).
 	labelManagedBy = "endpoints.kubernetes.io/managed-by"
 	// overCapacity is corev1.EndpointsOverCapacity.
 	overCapacity = "endpoints.kubernetes.io/over-capacity"
@@ -22,7 +22,8 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 	return &event.Endpoints{
 		Meta:      meta,
 		ManagedBy: r.text(r.entry(metaData, metaLabels, labelManagedBy)),
-		// The v1.21 controller wrote "warning" and left no address out (pkg/controller/endpoint, setOverCapacityAnnotation).
+		// The v1.21 controller set this annotation to "warning" and wrote all addresses (pkg/controller/endpoint,
+		// setOverCapacityAnnotation).
 		Truncated:   string(r.entry(metaData, metaAnnotations, overCapacity)) == "truncated",
 		Writer:      r.text(writer),
 		LastApplied: r.lastApplied(metaData, "subsets"),
@@ -31,9 +32,9 @@ func (r *Reader) endpoints(data, metaData []byte, meta event.Meta) *event.Endpoi
 	}
 }
 
-// subsets returns each address once. Several subsets have it if its ports differ from those of the other addresses (pods with
-// named ports), or if somebody wrote it as ready on one port and not ready on another. Such an address still gets traffic, so
-// it is ready if it is ready in any subset.
+// subsets returns each address once. An address can be in several subsets, because all addresses of a subset have the
+// same ports. For example, pods may resolve a named port to different numbers, or somebody marked the address as ready
+// on one port only. An address that is ready in any subset gets traffic, so it is returned as ready.
 func (r *Reader) subsets(data []byte) []event.Address {
 	number := 0
 	m := r.message(data)
@@ -57,7 +58,7 @@ func (r *Reader) subsets(data []byte) []event.Address {
 	return all
 }
 
-// subset adds the ready addresses of a subset, or those that are not ready.
+// subset adds the ready or the not-ready addresses of a subset. number is subsetReady or subsetNotReady.
 func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.Address {
 	m := r.message(data)
 	for m.next() {
@@ -80,11 +81,11 @@ func (r *Reader) subset(all []event.Address, data []byte, number int32) []event.
 	return all
 }
 
-// maxPlaces is how many addresses a controller writes into Endpoints at most. The memory for more is not kept.
+// maxPlaces is the maximum number of addresses that the endpoints controller writes. Larger maps are not reused.
 const maxPlaces = 1000
 
-// clearPlaces reuses the memory of the last Endpoints. Most Services have few addresses, and a new map for each event would be
-// as much garbage as the addresses themselves.
+// clearPlaces reuses the map of the previous Endpoints. Most Services have few addresses, and a new map for each event
+// would cost as much memory as the addresses.
 func (r *Reader) clearPlaces() {
 	if r.places == nil || len(r.places) > maxPlaces {
 		r.places = map[event.UID]int{}
@@ -92,7 +93,8 @@ func (r *Reader) clearPlaces() {
 	clear(r.places)
 }
 
-// address makes an Address that is not ready. The targetRef is nil if it is absent, and empty if it has no fields.
+// address returns an Address that is not ready. The targetRef is nil if the field is absent, and empty if it has no
+// fields.
 func (r *Reader) address(ip, targetRef, node []byte) event.Address {
 	address := event.Address{IP: r.text(ip), Node: r.text(node), ByHand: targetRef == nil}
 	if uid := r.field(targetRef, 4); len(uid) > 0 {

@@ -44,7 +44,7 @@ func (r *Reader) sliceAddresses(data []byte) []event.Address {
 		if m.number != sliceEndpoints {
 			continue
 		}
-		// The API requires an address.
+		// Validation requires an address, so an endpoint without an address is malformed.
 		if address, found := r.sliceAddress(m.bytes); found {
 			addresses = append(addresses, address)
 		}
@@ -52,8 +52,8 @@ func (r *Reader) sliceAddresses(data []byte) []event.Address {
 	return addresses
 }
 
-// sliceAddress returns the first address of an endpoint. The API calls several addresses fungible, and consumers such as
-// kube-proxy use only the first one.
+// sliceAddress returns the first address of an endpoint. The API calls multiple addresses fungible, and kube-proxy and
+// other consumers use only the first.
 func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 	var ip, conditions, targetRef, node []byte
 	m := r.message(data)
@@ -75,7 +75,7 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 		return address, false
 	}
 	address = r.address(ip, targetRef, node)
-	address.Ready = true // if the condition is not set (discovery/v1, EndpointConditions)
+	address.Ready = true // this is the default if the condition is not set (discovery/v1, EndpointConditions)
 	m = r.message(conditions)
 	for m.next() {
 		switch m.number {
@@ -88,8 +88,8 @@ func (r *Reader) sliceAddress(data []byte) (address event.Address, found bool) {
 	return address, true
 }
 
-// owningService returns the UID of the owning Service, zero for a mirrored slice, which the Endpoints own
-// (pkg/controller/endpointslicemirroring, newEndpointSlice).
+// owningService returns the UID of the Service that owns a slice. It returns zero for a mirrored slice, which is owned
+// by an Endpoints object (pkg/controller/endpointslicemirroring, newEndpointSlice).
 func (r *fields) owningService(metaData []byte) event.UID {
 	m := r.message(metaData)
 	for m.next() {

@@ -22,7 +22,8 @@ type typed interface {
 	Unmarshal(data []byte) error
 }
 
-// kinds makes an object of each watched kind, and returns the slim object that should be read from it.
+// kinds maps each watched kind to a function that creates an empty object. This function also returns a conversion from
+// the object to the slim object that the reader must return.
 func kinds() map[event.Kind]func() (typed, func() event.Object) {
 	return map[event.Kind]func() (typed, func() event.Object){
 		event.KindNode: func() (typed, func() event.Object) {
@@ -56,7 +57,7 @@ func kinds() map[event.Kind]func() (typed, func() event.Object) {
 	}
 }
 
-// FuzzObject compares the slim object with what the API's own decoder reads, for any object that the API can hold.
+// FuzzObject compares slim objects with the result of the API's own decoder, for random valid objects.
 func FuzzObject(f *testing.F) {
 	for seed := range int64(300) {
 		f.Add(seed)
@@ -85,13 +86,13 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// fill fills an object with anything that the API can hold.
+// fill fills an object with random values that the API allows.
 func fill(object any, seed int64) {
 	randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 4).Funcs(fillStatus, fillGate, fillTime, fillFields, fillMeta).Fill(object)
 	meet(object, rand.New(rand.NewSource(seed)))
 }
 
-// Random words are rarely the ones that decode looks for.
+// fillStatus uses the values that the reader looks for, because random words rarely match them.
 func fillStatus(s *corev1.ConditionStatus, c randfill.Continue) {
 	*s = []corev1.ConditionStatus{"True", "False", "Unknown", "odd"}[c.Intn(4)]
 }
@@ -100,7 +101,7 @@ func fillGate(s *corev1.PodConditionType, c randfill.Continue) {
 	*s = []corev1.PodConditionType{"Ready", "ContainersReady", "DisruptionTarget", "a", "b"}[c.Intn(5)]
 }
 
-// fillTime makes times of all ages: before 1970, with fractions, and none.
+// fillTime returns times before 1970, times with a fraction, and the zero time, among others.
 func fillTime(t *metav1.Time, c randfill.Continue) {
 	*t = metav1.Time{Time: time.Unix([]int64{0, -1, 1, -62135596800, 1e9, 1 << 33, -5e9}[c.Intn(7)], []int64{0, 1, 999999999}[c.Intn(3)])}
 	if c.Intn(4) == 0 {
@@ -138,7 +139,7 @@ func fillMeta(m *metav1.ObjectMeta, c randfill.Continue) {
 	}
 }
 
-// meet makes the parts of an object refer to each other.
+// meet chooses matching names and types in an object, so that its parts refer to each other.
 func meet(object any, r *rand.Rand) {
 	name := func() string { return []string{"a", "b", controllerManagerName, ""}[r.Intn(4)] }
 	switch o := object.(type) {
@@ -194,7 +195,7 @@ func checkText(t *testing.T, slim event.Object) {
 	}
 }
 
-// FuzzBytes reads bytes that no API server sends. It expects an object or an error, and no panic.
+// FuzzBytes reads bytes that no API server sends. The reader must return an object or an error, and must not panic.
 func FuzzBytes(f *testing.F) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.PodStatus{PodIP: "10.0.0.7"}}
 	data, err := pod.Marshal()
@@ -225,13 +226,13 @@ func FuzzMember(f *testing.F) {
 		got := member(raw, "f:status") != nil
 		var want map[string]json.RawMessage
 		if json.Unmarshal(raw, &want) != nil {
-			return // any result is good
+			return // invalid JSON may have any result
 		}
 		keys := map[string]bool{}
 		for key := range want {
 			keys[key] = true
 		}
-		// A key may be written with escapes, which API servers do not do.
+		// API servers write keys without escapes, and the reader does not support escapes.
 		if got != keys["f:status"] && !hasEscape(raw) {
 			t.Errorf("found %v in %s", got, raw)
 		}

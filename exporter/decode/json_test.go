@@ -19,7 +19,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// named has the watched kinds by the API's names.
+// named maps the API's names of the watched kinds to the kinds.
 var named = map[schema.GroupVersionKind]event.Kind{
 	corev1.SchemeGroupVersion.WithKind("Node"):               event.KindNode,
 	coordinationv1.SchemeGroupVersion.WithKind("Lease"):      event.KindLease,
@@ -29,7 +29,7 @@ var named = map[schema.GroupVersionKind]event.Kind{
 	corev1.SchemeGroupVersion.WithKind("Endpoints"):          event.KindEndpoints,
 }
 
-// apiTypes has the API's own types.
+// apiTypes returns a scheme with the API's own types.
 func apiTypes(t testing.TB) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -50,7 +50,7 @@ func create(t testing.TB, types *runtime.Scheme, name schema.GroupVersionKind) r
 	return object
 }
 
-// opened is all that is read of a document: one object, or a list and its objects.
+// opened is a decoded document: one object, or a list with its objects.
 type opened struct {
 	version, next string
 	objects       []Object
@@ -105,7 +105,7 @@ func mustOpen(t *testing.T, document Document, err error) opened {
 	return all
 }
 
-// checkBothForms compares an object that is read from JSON with the same from protobuf.
+// checkBothForms checks that an object from JSON equals the same object from protobuf.
 func checkBothForms(t *testing.T, kind string, text []byte, object runtime.Object) {
 	t.Helper()
 	message, err := object.(protobuf).Marshal()
@@ -152,7 +152,7 @@ func TestJSONSaysWhatProtobufSays(t *testing.T) {
 	}
 }
 
-// A proxy may indent the JSON.
+// TestIndentedJSON covers JSON with indentation, as sent by some proxies.
 func TestIndentedJSON(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{entry("kubelet", "status", kubeletAlone)}},
@@ -235,10 +235,10 @@ func TestWhatIsNoDocumentOfOurs(t *testing.T) {
 	}
 }
 
-// FuzzJSON reads JSON that no API server sends. If the API's own decoder can read it, JSON and protobuf give the same. All
-// other input gives an object or an error, and no panic.
+// FuzzJSON reads JSON that no API server sends. JSON that the API's own decoder accepts must decode to the same
+// object as protobuf. Any other input must return an object or an error, and must not panic.
 func FuzzJSON(f *testing.F) {
-	// The seeds are small, because fuzzing large ones is slow. TestJSONSaysWhatProtobufSays has large ones.
+	// The seeds are small, because fuzzing large ones is slow. TestJSONSaysWhatProtobufSays uses large ones.
 	for _, text := range []string{
 		`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"c"},"items":[{"spec":{"nodeName":"a"}},null]}`,
 		`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","deletionTimestamp":"2026-07-01T12:00:00.9+02:00","labels":{"component":null}}}`,
@@ -262,7 +262,8 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	types := apiTypes(f)
-	// It refuses unknown names and duplicate names. Of duplicates it would otherwise merge the values.
+	// The strict serializer rejects unknown and duplicate names. Otherwise it would merge the values of duplicate
+	// names.
 	strict := serializer.NewSerializerWithOptions(serializer.DefaultMetaFactory, types, types, serializer.SerializerOptions{Strict: true})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		document, failed := (&Reader{}).Document(text)

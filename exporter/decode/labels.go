@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// maxRecentLabels is how many label sets are kept, maxLabels how long one may be in bytes.
+	// maxRecentLabels is the number of cached label sets. Sets larger than maxLabels bytes are not cached.
 	maxRecentLabels = 512
 	maxLabels       = 2048
 )
 
-// labelSet is a label set that was read before.
+// labelSet is a cached label set.
 type labelSet struct {
-	// raw are the entries, each after its length.
+	// raw holds the encoded entries, each preceded by its length.
 	raw    string
 	labels map[string]string
 }
 
-// labels returns the labels of an object, empty if there are none. If possible it returns a map that it has returned before:
-// the pods of a ReplicaSet have the same labels, and each change of a pod repeats them.
+// labels returns the labels of an object, as a non-nil map. It returns a cached map if possible, because all pods of a
+// ReplicaSet have the same labels and each change of a pod repeats them.
 func (r *Reader) labels(metaData []byte) map[string]string {
 	r.rawLabels = r.rawLabels[:0]
 	m := r.message(metaData)
@@ -29,7 +29,7 @@ func (r *Reader) labels(metaData []byte) map[string]string {
 		}
 	}
 	if len(r.rawLabels) > maxLabels {
-		r.rawLabels = nil // the memory for long ones is not kept
+		r.rawLabels = nil // release the memory of large sets
 		return r.readLabels(metaData)
 	}
 	if r.recentLabels == nil {

@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// readyStatusPath has the keys of managedFields (sigs.k8s.io/structured-merge-diff, fieldpath) that lead to the status of a
-// pod's Ready condition.
+// readyStatusPath is the path to the status of a pod's Ready condition in managedFields
+// (sigs.k8s.io/structured-merge-diff, fieldpath).
 var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\"}`, `f:status`}
 
-// The subsets of Endpoints and the endpoints of a slice are one field each, an atomic list.
+// Both lists are atomic, so managedFields has one entry for the whole list.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
-// writer returns the manager that last wrote a field, empty if that is unknown. Whoever updates a field takes it from its
-// owner, so there is one writer. If several own it (server-side apply), the latest counts. Entries of old servers do not name
-// the subresource.
+// writer returns the manager that last wrote a field, or an empty string if it is unknown. A manager that updates a
+// field takes over its ownership, so a field usually has one owner. Server-side apply allows several owners, of which
+// writer returns the most recent one. Old API servers record no subresource, so their entries only match if subresource
+// is empty.
 func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)
 }
 
-// writers returns the manager that last wrote a field, and the last one that is not the kube-controller-manager.
+// writers returns two managers of a field: its last writer, and its last writer other than the kube-controller-manager.
 func (r *fields) writers(meta []byte, subresource string, path []string) (last, other []byte) {
 	var lastTime, otherTime time.Time
 	found := false
@@ -29,7 +30,7 @@ func (r *fields) writers(meta []byte, subresource string, path []string) (last, 
 		if m.number != metaManagedFields {
 			continue
 		}
-		// A metav1.ManagedFieldsEntry.
+		// These are fields of a metav1.ManagedFieldsEntry.
 		var manager, at, fields, sub []byte
 		r.take(m.bytes, into{1, &manager}, into{4, &at}, into{7, &fields}, into{8, &sub})
 		if subresource != "" && string(sub) != subresource || !owns(r.field(fields, 1), path) {
@@ -47,7 +48,7 @@ func (r *fields) writers(meta []byte, subresource string, path []string) (last, 
 	return last, other
 }
 
-// owns reports whether the fields contain the path.
+// owns reports whether the path is in the fields (FieldsV1).
 func owns(fields []byte, path []string) bool {
 	for _, key := range path {
 		if fields = member(fields, key); fields == nil {
@@ -57,10 +58,11 @@ func owns(fields []byte, path []string) bool {
 	return true
 }
 
-// member returns the value of a key of a JSON object with all that follows, nil if there is none. The key is compared as it is
-// written, with its escapes. It is correct for what an API server has written, and does not panic on other bytes.
+// member returns the text of a JSON object from the value of this key to the end, or nil if the key is absent. It
+// compares the key in its encoded form, with escapes. The result is only correct for JSON from an API server, but no
+// input makes it panic.
 //
-// It runs for every event of a pod. Decoding the JSON would be most of the event's CPU time.
+// It runs for every pod event, where a JSON decoder would take most of the CPU time.
 func member(object []byte, key string) []byte {
 	depth, start := 0, 0
 	for i := 0; i < len(object); i++ {
@@ -85,7 +87,7 @@ func member(object []byte, key string) []byte {
 	return nil
 }
 
-// stringEnd returns the index of the closing quote of the JSON string that starts at i.
+// stringEnd returns the index of the closing quote of a JSON string that starts at i.
 func stringEnd(text []byte, i int) int {
 	for ; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {

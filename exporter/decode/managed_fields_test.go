@@ -10,11 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The managed fields that an API server v1.36 keeps for a pod of a Deployment, in the server's order.
+// These are the managed fields of a Deployment's pod, as an API server v1.36 stores and orders them.
 const (
 	replicaSetFields = `{"f:metadata":{"f:generateName":{},"f:labels":{".":{},"f:app":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"5a2c0c0e-7d39-4d1c-9fb4-6b6cb0a1d4a1\"}":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:ports":{".":{},"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}}}},"f:readinessGates":{},"f:restartPolicy":{}}}`
 	kubeletAlone     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Initialized\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"PodScheduled\"}":{"f:observedGeneration":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:observedGeneration":{},"f:status":{},"f:type":{}}},"f:containerStatuses":{},"f:hostIP":{},"f:phase":{},"f:podIPs":{".":{},"k:{\"ip\":\"10.0.0.7\"}":{".":{},"f:ip":{}}},"f:startTime":{}}}`
-	// After MarkPodsNotReady the kubelet owns the condition, but not its status.
+	// MarkPodsNotReady takes over the condition's status. The kubelet still owns the rest of the condition.
 	kubeletRobbed     = `{"f:status":{"f:conditions":{"k:{\"type\":\"ContainersReady\"}":{".":{},"f:status":{},"f:type":{}},"k:{\"type\":\"Ready\"}":{".":{},"f:lastProbeTime":{},"f:observedGeneration":{},"f:type":{}}},"f:phase":{}}}`
 	nodeLifecycle     = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:lastTransitionTime":{},"f:status":{}}}}}`
 	schedulerFields   = `{"f:status":{"f:conditions":{".":{},"k:{\"type\":\"PodScheduled\"}":{".":{},"f:lastProbeTime":{},"f:lastTransitionTime":{},"f:status":{},"f:type":{}}}}}`

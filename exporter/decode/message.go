@@ -7,19 +7,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message walks over the fields of one message.
+// message iterates over the fields of a protobuf message.
 type message struct {
 	reader *fields
 	rest   []byte
 
-	// number is that of the current field. Its value is in bytes or in varint, according to its wire type. The other one is
-	// zero.
+	// number is the number of the current field. Its value is in bytes or in varint, depending on the wire type. The
+	// other one is zero.
 	number protowire.Number
 	bytes  []byte
 	varint uint64
 }
 
-// next goes to the next field. It reports false at the end, and if the bytes are not a message.
+// next advances to the next field. It returns false at the end of the message and after an error.
 func (m *message) next() bool {
 	if len(m.rest) == 0 {
 		return false
@@ -50,7 +50,8 @@ func (m *message) next() bool {
 	return true
 }
 
-// consumeVarint has a fast path for the numbers of one byte, which are most: this is where the CPU time goes.
+// consumeVarint has a fast path for numbers of one byte, because most numbers are that short. Decoding spends most of
+// its CPU time here.
 func (m *message) consumeVarint() (value uint64, ok bool) {
 	if len(m.rest) > 0 && m.rest[0] < 0x80 {
 		value, m.rest = uint64(m.rest[0]), m.rest[1:]
@@ -78,7 +79,8 @@ func (m *message) int32() int32 { return int32(m.varint) }
 
 func (m *message) seconds() time.Time { return m.reader.seconds(m.bytes) }
 
-// seconds reads a metav1.Time in UTC, zero if it is not set. The API's decoders ignore the fraction.
+// seconds decodes a metav1.Time in UTC. If the field is absent, it returns the zero time. Like the API's decoders, it
+// ignores the fraction.
 func (r *fields) seconds(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}
@@ -87,7 +89,8 @@ func (r *fields) seconds(data []byte) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// micros reads a metav1.MicroTime in UTC, zero if it is not set. The API's decoders cut it to microseconds.
+// micros decodes a metav1.MicroTime in UTC. If the field is absent, it returns the zero time. Like the API's decoders,
+// it truncates to microseconds.
 func (r *fields) micros(data []byte) time.Time {
 	if len(data) == 0 {
 		return time.Time{}

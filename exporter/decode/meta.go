@@ -2,7 +2,7 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// Fields of every object. Most have a spec and a status.
+// Fields of most objects.
 const (
 	objectMeta   = 1
 	objectSpec   = 2
@@ -22,10 +22,11 @@ const (
 	metaManagedFields   = 17
 )
 
-// initialEventsEnd is the annotation of the bookmark that ends a streamed list (metav1, InitialEventsAnnotationKey).
+// initialEventsEnd is an annotation (metav1, InitialEventsAnnotationKey). It marks the bookmark that ends a streamed
+// list.
 const initialEventsEnd = "k8s.io/initial-events-end"
 
-// meta reads ObjectMeta, and whether it is that of the bookmark which ends a streamed list.
+// meta reads an ObjectMeta. It also reports whether the object is the bookmark that ends a streamed list.
 func (r *fields) meta(data []byte) (meta event.Meta, endsList bool) {
 	m := r.message(data)
 	for m.next() {

@@ -26,7 +26,7 @@ func (r *Reader) pod(data, metaData []byte, meta event.Meta) *event.Pod {
 	r.podMeta(metaData, pod)
 	r.podStatus(status, pod)
 	r.podConditions(metaData, pod)
-	r.podSpec(spec, pod) // after the conditions, which decide about the readiness gates
+	r.podSpec(spec, pod) // this must follow the conditions, which decide whether a readiness gate is open
 	r.containers(spec, status, pod)
 	if pod.Labels["component"] == controllerManagerName {
 		pod.ControllerManager = r.controllerManager(spec)
@@ -108,7 +108,7 @@ func (r *Reader) podSpec(data []byte, pod *event.Pod) {
 	r.tolerateNothingElse(pod)
 }
 
-// isTrue looks at the first condition of a kind.
+// isTrue reports whether the pod's first condition of this type is True.
 func (r *Reader) isTrue(kind []byte) bool {
 	for i := range r.conditions {
 		if string(r.conditions[i].kind) == string(kind) {

@@ -134,7 +134,8 @@ func TestControllerManager(t *testing.T) {
 	}
 }
 
-// The value of a flag is in its own container.
+// TestFlagAtTheEndOfACommand checks that a flag without a value at the end of a command does not take its value from
+// the next container.
 func TestFlagAtTheEndOfACommand(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"component": "kube-controller-manager"}},

@@ -9,31 +9,31 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Reader reads objects, for one goroutine. The zero value is ready.
+// Reader decodes API objects. The zero value is ready to use. A Reader is not safe for concurrent use.
 type Reader struct {
 	fields
-	// conditions are those of a pod. The memory is reused.
+	// conditions holds the conditions of the current pod. The memory is reused.
 	conditions []podCondition
-	// recentLabels holds label sets that were read before, rawLabels the one that is being read. The memory is reused.
+	// recentLabels caches label sets. rawLabels holds the encoded labels of the current object. The memory is reused.
 	recentLabels []labelSet
 	rawLabels    []byte
-	// tolerations holds those that were read before.
+	// tolerations caches toleration periods.
 	tolerations map[event.Toleration]*event.Toleration
-	// places are the indices of the addresses of an Endpoints object. The memory is reused.
+	// places maps the addresses of an Endpoints object to their indices. The memory is reused.
 	places map[event.UID]int
 }
 
-// fields reads fields of messages.
+// fields reads single fields of messages.
 type fields struct {
-	// recent holds strings that were read before. Names of nodes, namespaces and images, reasons and the like occur again and
-	// again, and each change of a pod repeats its strings.
+	// recent caches strings, because names of nodes, namespaces and images repeat, and so do reasons, and each change
+	// of a pod contains all of its strings.
 	recent []string
-	// err is the error in the object that is being read.
+	// err is an error in the current object, or nil.
 	err error
 }
 
 const (
-	// maxRecent is how many strings are kept, maxLength how long they may be in bytes.
+	// maxRecent is the number of cached strings. Strings longer than maxLength bytes are not cached.
 	maxRecent = 2048
 	maxLength = 128
 )
@@ -42,7 +42,7 @@ var seed = maphash.MakeSeed()
 
 func (r *fields) message(data []byte) message { return message{reader: r, rest: data} }
 
-// text returns b as a string. It reuses a string that it returned before, if possible.
+// text returns b as a string. It returns a cached string if possible.
 func (r *fields) text(b []byte) string {
 	if len(b) == 0 || len(b) > maxLength {
 		return string(b)
@@ -57,14 +57,16 @@ func (r *fields) text(b []byte) string {
 	return *recent
 }
 
-// Object is what is read of an API object.
+// Object is a decoded API object.
 type Object struct {
 	Slim event.Object
-	// InitialEventsEnd: the object is that of the bookmark which ends a streamed list (metav1, InitialEventsAnnotationKey).
+	// InitialEventsEnd reports whether the object is the bookmark that ends a streamed list (metav1,
+	// InitialEventsAnnotationKey).
 	InitialEventsEnd bool
 }
 
-// Object reads an object of a kind. It keeps no reference to data.
+// Object decodes an object of the given kind. It keeps no reference to data. It returns an error if the kind is not
+// watched or if data is not a protobuf message.
 func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	r.err = nil
 	metaData := r.field(data, objectMeta)
@@ -91,7 +93,7 @@ func (r *Reader) Object(kind event.Kind, data []byte) (Object, error) {
 	return Object{Slim: slim, InitialEventsEnd: endsList}, r.failed("read " + kind.String())
 }
 
-// failed returns the error of what was read last.
+// failed returns the error of the current object, prefixed with doing.
 func (r *fields) failed(doing string) error {
 	if r.err == nil {
 		return nil
@@ -99,13 +101,13 @@ func (r *fields) failed(doing string) error {
 	return fmt.Errorf("%s: %w", doing, r.err)
 }
 
-// into says where Reader.take puts a field.
+// into is the destination of one field that fields.take reads.
 type into struct {
 	number protowire.Number
 	value  *[]byte
 }
 
-// take reads some fields of a message. A field that is absent becomes nil. If a field occurs several times, the last one counts.
+// take reads several fields of a message. Absent fields stay unchanged. If a field is repeated, the last value wins.
 func (r *fields) take(data []byte, targets ...into) {
 	m := r.message(data)
 	for m.next() {
@@ -118,7 +120,7 @@ func (r *fields) take(data []byte, targets ...into) {
 	}
 }
 
-// field returns the value of a field, nil if it is absent.
+// field returns the last value of a field, or nil if the field is absent.
 func (r *fields) field(data []byte, number protowire.Number) []byte {
 	var value []byte
 	m := r.message(data)
@@ -130,7 +132,7 @@ func (r *fields) field(data []byte, number protowire.Number) []byte {
 	return value
 }
 
-// count returns how often a field occurs.
+// count returns the number of times that a field occurs.
 func (r *fields) count(data []byte, number protowire.Number) int {
 	n := 0
 	m := r.message(data)
@@ -142,7 +144,7 @@ func (r *fields) count(data []byte, number protowire.Number) int {
 	return n
 }
 
-// entry returns the value of a key in a field that is a map of strings.
+// entry returns the value of a key in a field that is a map of strings, or nil if the key is absent.
 func (r *fields) entry(data []byte, number protowire.Number, key string) []byte {
 	m := r.message(data)
 	for m.next() {

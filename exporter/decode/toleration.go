@@ -2,17 +2,17 @@ package decode
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// The taints of a node that failed (corev1, TaintNodeNotReady and TaintNodeUnreachable).
+// The taints of failed nodes (corev1, TaintNodeNotReady and TaintNodeUnreachable).
 const (
 	taintNotReady    = "node.kubernetes.io/not-ready"
 	taintUnreachable = "node.kubernetes.io/unreachable"
 )
 
-// maxTolerations limits the tolerations that pods share. Most pods have the same: 300 s (plugin/pkg/admission,
-// DefaultTolerationSeconds).
+// maxTolerations limits the number of cached toleration periods. Most pods have the default of 300 s
+// (plugin/pkg/admission, DefaultTolerationSeconds).
 const maxTolerations = 256
 
-// toleration is a Toleration of the API.
+// toleration is a corev1.Toleration.
 type toleration struct {
 	key, operator, value, effect []byte
 	period                       event.Toleration
@@ -32,15 +32,15 @@ func (r *Reader) toleration(data []byte) toleration {
 		case 4:
 			t.effect = m.bytes
 		case 5:
-			// The controller takes a negative time for 0 (pkg/controller/tainteviction, getMinTolerationTime).
+			// The controller treats a negative time as 0 (pkg/controller/tainteviction, getMinTolerationTime).
 			t.period = event.Toleration{Seconds: max(int64(m.varint), 0)}
 		}
 	}
 	return t
 }
 
-// tolerates is corev1's Toleration.ToleratesTaint for a taint with the effect NoExecute and without a value. The numeric
-// operators Lt and Gt match no such taint.
+// tolerates implements corev1's Toleration.ToleratesTaint for a taint with the effect NoExecute and no value. The
+// numeric operators Lt and Gt never match such a taint.
 func (t *toleration) tolerates(taint string) bool {
 	if len(t.effect) > 0 && string(t.effect) != "NoExecute" || len(t.key) > 0 && string(t.key) != taint {
 		return false
@@ -54,7 +54,8 @@ func (t *toleration) tolerates(taint string) bool {
 	return false
 }
 
-// tolerate reads a toleration. The first one that matches a taint counts (component-helpers, GetMatchingTolerations).
+// tolerate reads a toleration. The first toleration that matches a taint applies (component-helpers,
+// GetMatchingTolerations).
 func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	if pod.ToleratesNotReady != nil && pod.ToleratesUnreachable != nil {
 		return
@@ -68,7 +69,7 @@ func (r *Reader) tolerate(data []byte, pod *event.Pod) {
 	}
 }
 
-// tolerateNothingElse is called after the last toleration.
+// tolerateNothingElse sets missing tolerations to 0 s. Call it after the last toleration.
 func (r *Reader) tolerateNothingElse(pod *event.Pod) {
 	if pod.ToleratesNotReady == nil {
 		pod.ToleratesNotReady = r.shared(event.Toleration{})
@@ -78,7 +79,7 @@ func (r *Reader) tolerateNothingElse(pod *event.Pod) {
 	}
 }
 
-// shared returns a pointer to the value, if possible one that it has returned before.
+// shared returns a pointer to a value equal to t, from the cache if possible.
 func (r *Reader) shared(t event.Toleration) *event.Toleration {
 	if known, ok := r.tolerations[t]; ok {
 		return known

@@ -16,7 +16,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// These functions make the same slim objects from the API's own types, so that tests can compare them.
+// The functions in this file convert the API's own types to slim objects, for comparisons in tests.
 
 func slimNode(node *corev1.Node) *event.Node {
 	slim := &event.Node{
@@ -117,7 +117,8 @@ func slimPod(pod *corev1.Pod) *event.Pod {
 	return slim
 }
 
-// tolerated is what the taint-eviction controller makes of the tolerations (pkg/controller/tainteviction).
+// tolerated returns the toleration that the taint-eviction controller applies to a taint
+// (pkg/controller/tainteviction).
 func tolerated(tolerations []corev1.Toleration, key string) *event.Toleration {
 	taint := &corev1.Taint{Key: key, Effect: corev1.TaintEffectNoExecute}
 	for i := range tolerations {
@@ -219,7 +220,7 @@ func slimEndpoints(endpoints *corev1.Endpoints) *event.Endpoints {
 	}
 }
 
-// lists are the lengths of the lists that kubectl apply sent.
+// lists holds the lengths of the lists that kubectl apply last sent.
 type lists struct{ Subsets, Endpoints length }
 
 type length int
@@ -232,7 +233,7 @@ func (l *length) UnmarshalJSON(text []byte) error {
 }
 
 func typedLastApplied(meta *metav1.ObjectMeta) lists {
-	var sent map[string]json.RawMessage // a struct would ignore upper and lower case
+	var sent map[string]json.RawMessage // a struct would ignore the case of names
 	var found lists
 	if json.Unmarshal([]byte(meta.Annotations[corev1.LastAppliedConfigAnnotation]), &sent) == nil {
 		_ = found.Subsets.UnmarshalJSON(sent["subsets"])
@@ -328,7 +329,7 @@ func owningService(owners []metav1.OwnerReference) event.UID {
 	return event.UID{}
 }
 
-// or returns the value that the pointer points to, or otherwise if it is nil.
+// or returns the value that pointer points to, or otherwise if pointer is nil.
 func or[T any](pointer *T, otherwise T) T {
 	if pointer == nil {
 		return otherwise
@@ -366,7 +367,7 @@ func slimMeta(object *metav1.ObjectMeta) event.Meta {
 	return event.Meta{UID: event.ParseUID(string(object.UID)), Namespace: object.Namespace, Name: object.Name, Version: object.ResourceVersion}
 }
 
-// utc makes times comparable: the API's decoders return them in the local zone.
+// utc converts a time to UTC. The API's decoders return local times, which are not comparable.
 func utc(t metav1.Time) time.Time { return t.Time.UTC() }
 
 func readyWriter(entries []metav1.ManagedFieldsEntry) string {

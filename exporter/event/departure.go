@@ -2,8 +2,8 @@ package event
 
 import "slices"
 
-// removalTaints announce that a node will be removed, drained or rebooted: by the Cluster Autoscaler, Karpenter, the clouds' node termination
-// handlers, Cluster API and node maintenance operators.
+// removalTaints lists the taints that announce the removal, drain or reboot of a node. The Cluster Autoscaler,
+// Karpenter, cloud node termination handlers, Cluster API and node maintenance operators set them.
 var removalTaints = []string{
 	"ToBeDeletedByClusterAutoscaler",
 	"karpenter.sh/disrupted", "karpenter.sh/disruption",
@@ -13,5 +13,5 @@ var removalTaints = []string{
 	"node.cluster.x-k8s.io/outdated-revision", "medik8s.io/drain",
 }
 
-// IsRemovalTaint reports whether a taint with this key announces that its node will be removed, drained or rebooted.
+// IsRemovalTaint reports whether a taint with this key announces the removal, drain or reboot of its node.
 func IsRemovalTaint(key string) bool { return slices.Contains(removalTaints, key) }

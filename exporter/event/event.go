@@ -1,26 +1,27 @@
-// Package event defines what kubeflap sees of a cluster. An Event says that an object appeared, changed or was deleted, or that
-// a watch broke, and when kubeflap saw that. The objects are slim: they have only the fields that explain readiness.
+// Package event defines the events that kubeflap receives from a cluster. An Event reports that an object was added,
+// changed or deleted, or that the state of a watch changed. The objects are slim: they only contain the fields that
+// explain readiness.
 package event
 
 import "time"
 
-// Event is an event on the watch of a resource.
+// Event is an event on a resource's watch, or a step of a direct Lease read.
 type Event struct {
-	// Seen is when kubeflap received the event, by its own clock.
+	// Seen is the time at which kubeflap received the event, by its own clock.
 	Seen time.Time
 	Kind Kind
 	Type Type
-	// Object is the state after the event, for Deleted the last state. It is nil for the types that are about a watch.
+	// Object is the state after the event, or the last state of a deleted object. It is nil if Type.HasObject returns false.
 	Object Object
-	// Reason says why a watch is Down or Unavailable, or a direct read failed.
+	// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed.
 	Reason Reason
 }
 
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. KindCluster is not a resource: it has one object, which describes the API server. KindControlPlaneLease
-// is optional evidence: some Leases in the namespace kube-system.
+// The watched resources. KindCluster is not a resource: its only object describes the API server. KindControlPlaneLease covers
+// some Leases in the namespace kube-system, which are optional evidence.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -32,8 +33,8 @@ const (
 	KindControlPlaneLease
 )
 
-// Kinds returns the watched resources in the order of reports. KindControlPlaneLease is not among them: kubeflap is complete
-// without it, so no alert, page or probe reports that it is not watched.
+// Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which is
+// optional. No alert, page or probe reports a missing watch of control-plane Leases.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
@@ -44,33 +45,35 @@ const NumKinds = int(KindControlPlaneLease) + 1
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
 
-// Type is what happened.
+// Type is the type of an event. Events report changes of an object, steps of a list or a direct read, and changes of the watch
+// itself.
 type Type uint8
 
-// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. If the list breaks off, it begins again
-// with Listing. An object that was known before and is not in the list was deleted.
+// The types of Event. A list arrives as Listing, one Listed for each object, and Synced. After an interruption it
+// starts again with Listing. A known object that is missing from the list was deleted.
 const (
 	Added Type = iota + 1
 	Modified
 	Deleted
-	// Bookmark: nothing changed and the watch works.
+	// Bookmark means that nothing changed and the watch works.
 	Bookmark
 	Listing
 	Listed
 	Synced
-	// Up: the watch continues where it was. No event was lost in between.
+	// Up means that the watch resumed where it had stopped, without losing events.
 	Up
-	// Down: the watch broke.
+	// Down means that the watch broke.
 	Down
-	// Unavailable: the resource cannot be watched (absent or forbidden).
+	// Unavailable means that the resource cannot be watched, because it is absent or forbidden.
 	Unavailable
-	// Asking: kubeflap begins to read some Leases directly, because the watch has not shown a heartbeat for long.
+	// Asking means that kubeflap starts to read some Leases directly, because the watch has not shown a heartbeat for a long
+	// time.
 	Asking
-	// Read: a Lease as it is in etcd, read directly.
+	// Read carries a Lease that was read directly from etcd.
 	Read
-	// Answered: the API server answered. If there is no Reason, all Leases were read. Otherwise Reason says why not.
+	// Answered means that the API server answered a direct read. Reason is the error, or empty if all Leases were read.
 	Answered
-	// Unanswered: neither the Leases nor /readyz were answered. Reason says why.
+	// Unanswered means that the API server answered neither the Lease requests nor /readyz. Reason is the error.
 	Unanswered
 )
 
@@ -90,7 +93,7 @@ type Object interface {
 	Metadata() *Meta
 }
 
-// New makes an empty object of a kind, nil if the kind is unknown.
+// New returns an empty object of the kind, or nil if the kind is unknown.
 func New(k Kind) Object {
 	switch k {
 	case KindNode:

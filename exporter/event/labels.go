@@ -1,32 +1,33 @@
 package event
 
-// Trait is something that several nodes may share.
+// Trait is a property that several nodes may share, such as a zone or a host.
 type Trait uint8
 
-// The traits that the labels of nodes name.
+// The traits that node labels describe.
 const (
 	TraitZone Trait = iota + 1
 	TraitRegion
 	TraitInstanceType
 	// TraitPool is a group of nodes that are created and upgraded together.
 	TraitPool
-	// TraitFaultDomain is a part of a zone: machines that share a rack or a power supply.
+	// TraitFaultDomain is a group of machines within a zone that share a rack or a power supply.
 	TraitFaultDomain
-	// TraitHost is the physical machine of nodes that are virtual.
+	// TraitHost is the physical machine on which virtual nodes run.
 	TraitHost
 )
 
-// String returns the trait in words.
+// String returns the trait in words, such as "node pool".
 func (t Trait) String() string { return textOf(traitTexts[:], t) }
 
-// NodeLabel is a label of nodes that is read.
+// NodeLabel is a node label that kubeflap reads.
 type NodeLabel struct {
 	Key   string
 	Trait Trait
 }
 
-// NodeLabels returns the labels of nodes that are read, in the order of docs/recording-format.md. Other labels are not read: they
-// may hold anything. A label that differs between all nodes, such as kubernetes.io/hostname, says nothing about what they share.
+// NodeLabels returns the node labels that kubeflap reads, in the order of docs/recording-format.md. It reads no other labels,
+// because they may contain anything. Labels with a different value on each node, such as kubernetes.io/hostname, cannot be
+// shared.
 func NodeLabels() []NodeLabel {
 	return []NodeLabel{
 		{"topology.kubernetes.io/zone", TraitZone},

@@ -1,8 +1,9 @@
 package event
 
-// IsSliceManager knows the controllers that keep EndpointSlices of Services with a selector, by the label
-// endpointslice.kubernetes.io/managed-by. The first two are Kubernetes' own. The others add addresses of other clusters, or of
-// machines outside the cluster: Cilium Cluster Mesh, Submariner Lighthouse, Karmada, Liqo, Linkerd's external workloads.
+// IsSliceManager reports whether the label endpointslice.kubernetes.io/managed-by names a controller that is known to manage
+// EndpointSlices of Services with a selector. The first two controllers are part of Kubernetes. The others add addresses from
+// other clusters or from machines outside the cluster: Cilium Cluster Mesh, Submariner Lighthouse, Karmada, Liqo and Linkerd's
+// external workloads.
 func IsSliceManager(name string) bool {
 	switch name {
 	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io",
@@ -16,8 +17,8 @@ func IsSliceManager(name string) bool {
 	return false
 }
 
-// IsControllerManager knows the field managers of the kube-controller-manager, also in distributions that run it in a process of
-// another name.
+// IsControllerManager reports whether a field manager is the kube-controller-manager. k3s and MicroK8s (kubelite) run
+// it inside a process with another name.
 func IsControllerManager(name string) bool {
 	switch name {
 	case "kube-controller-manager", "k3s", "kubelite":

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Moment is a time: its distance from a beginning in nanoseconds, plus one, so that 0 is no time. It needs a third of the memory of
-// a time.Time. Like that, it does not change when the clock is set.
+// Moment is a time, stored as nanoseconds since a start time, plus one. The value 0 means no time. A Moment takes a
+// third of the memory of a time.Time. Like a time.Time with a monotonic reading, it does not change when the clock is
+// set.
 type Moment int64
 
-// MomentOf converts t, relative to begin. The distance is limited to 292 years.
+// MomentOf converts t to its distance from begin, which is limited to 292 years. It returns 0 if t is zero.
 func MomentOf(t, begin time.Time) Moment {
 	if t.IsZero() {
 		return 0
@@ -17,7 +18,7 @@ func MomentOf(t, begin time.Time) Moment {
 	return Moment(min(t.Sub(begin), math.MaxInt64-1)) + 1
 }
 
-// Time converts m back. The begin must be the one given to MomentOf.
+// Time converts m back to a time. begin must be the one passed to MomentOf.
 func (m Moment) Time(begin time.Time) time.Time {
 	if m == 0 {
 		return time.Time{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Node is a Node: its Ready condition and the fields that explain a change.
+// Node is a Node, reduced to its Ready condition and the fields that explain a change.
 type Node struct {
 	Meta
 	// Ready is nil while the node has no Ready condition.
@@ -14,18 +14,18 @@ type Node struct {
 	Taints         []Taint    `json:"taints,omitempty"`
 	KubeletVersion string     `json:"kubeletVersion,omitempty"`
 	BootID         string     `json:"bootID,omitempty"`
-	// Labels are those of NodeLabels that the node has. It is nil in recordings of version 1, where they are unknown. Nobody may
-	// change it.
+	// Labels holds the labels from NodeLabels that the node has. It is nil if unknown, as in recordings of version 1. Do not
+	// modify it.
 	Labels map[string]string `json:"labels,omitzero"`
-	// ProviderID is the cloud's name of the machine: "aws:///eu-west-1a/i-0123".
+	// ProviderID is the cloud provider's ID of the machine, such as "aws:///eu-west-1a/i-0123".
 	ProviderID string `json:"providerID,omitempty"`
-	// Deletion is deletionTimestamp: when somebody deleted the node, to the second.
+	// Deletion is deletionTimestamp: the time at which somebody deleted the node, to the second.
 	Deletion time.Time `json:"deletion,omitzero"`
-	// Lifecycle are the node lifecycle conditions that the node has.
+	// Lifecycle holds the node's lifecycle conditions.
 	Lifecycle []LifecycleCondition `json:"lifecycle,omitempty"`
 }
 
-// Kind is KindNode.
+// Kind returns KindNode.
 func (*Node) Kind() Kind { return KindNode }
 
 // Taint is a taint of a node.
@@ -33,11 +33,11 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
-	// Added is timeAdded, by the writer's clock, to the second. The API server does not set it, so only some taints have one.
+	// Added is timeAdded, by the writer's clock, to the second. It is often zero, because the API server does not set it.
 	Added time.Time `json:"added,omitzero"`
 }
 
-// LifecycleCondition is a node lifecycle condition (Kubernetes v1.37): it says that the node is being drained or maintained.
+// LifecycleCondition is a node lifecycle condition (Kubernetes v1.37), such as a drain or maintenance of the node.
 type LifecycleCondition struct {
 	Type   LifecycleType `json:"type"`
 	Status Status        `json:"status,omitzero"`
@@ -46,10 +46,10 @@ type LifecycleCondition struct {
 	Transition time.Time `json:"transition,omitzero"`
 }
 
-// LifecycleType is the type of a node lifecycle condition. A recording of a later kubeflap may have others.
+// LifecycleType is the type of a node lifecycle condition. Recordings of later kubeflap versions may contain other types.
 type LifecycleType string
 
-// The node lifecycle conditions that are read.
+// The node lifecycle conditions that kubeflap reads.
 const (
 	DrainInProgress                LifecycleType = "DrainInProgress"
 	Drained                        LifecycleType = "Drained"
@@ -58,7 +58,7 @@ const (
 	GracefulNodeShutdownInProgress LifecycleType = "GracefulNodeShutdownInProgress"
 )
 
-// Known reports whether t is one of the constants.
+// Known reports whether t is one of the constants above.
 func (t LifecycleType) Known() bool {
 	switch t {
 	case DrainInProgress, Drained, MaintenancePlanned, MaintenanceInProgress, GracefulNodeShutdownInProgress:
@@ -67,48 +67,48 @@ func (t LifecycleType) Known() bool {
 	return false
 }
 
-// Lease is a Lease in the namespace kube-node-lease: a node's heartbeat. It has the node's name.
+// Lease is a Lease in the namespace kube-node-lease. It holds a node's heartbeat and has the node's name.
 type Lease struct {
 	Meta
-	// Renew is renewTime, by the node's clock, to the microsecond; zero if unset.
+	// Renew is renewTime, by the node's clock, to the microsecond. It is zero if unset.
 	Renew time.Time `json:"renew,omitzero"`
-	// DurationSeconds is leaseDurationSeconds. The kubelet renews after a quarter of that time (pkg/kubelet,
+	// DurationSeconds is leaseDurationSeconds. The kubelet renews its Lease after a quarter of this time (pkg/kubelet,
 	// nodeLeaseRenewIntervalFraction).
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 }
 
-// Kind is KindLease.
+// Kind returns KindLease.
 func (*Lease) Kind() Kind { return KindLease }
 
-// ControlPlaneLease is a Lease in the namespace kube-system: that of the leading kube-controller-manager or kube-scheduler, or of
-// an API server.
+// ControlPlaneLease is a Lease in the namespace kube-system. It belongs to the leading kube-controller-manager or
+// kube-scheduler, or to an API server.
 type ControlPlaneLease struct {
 	Meta
-	// Renew is renewTime, by the holder's clock, to the microsecond; zero if unset. By default a leader renews every 2 s
+	// Renew is renewTime, by the holder's clock, to the microsecond. It is zero if unset. By default, a leader renews every 2 s
 	// (client-go, tools/leaderelection) and an API server every 10 s (pkg/controlplane, IdentityLeaseRenewIntervalPeriod).
 	Renew time.Time `json:"renew,omitzero"`
 	// DurationSeconds is leaseDurationSeconds.
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
-	// Holder is holderIdentity: for a leader its host and a UUID, "master-1_5a2c0c0e-...".
+	// Holder is holderIdentity. For a leader, it consists of the host and a UUID, such as "master-1_5a2c0c0e-...".
 	Holder string `json:"holder,omitempty"`
-	// Transitions is leaseTransitions: how often the leader changed.
+	// Transitions is leaseTransitions: the number of times the leader changed.
 	Transitions int32 `json:"transitions,omitempty"`
-	// Host is the label kubernetes.io/hostname, which only the Lease of an API server has.
+	// Host is the label kubernetes.io/hostname. Only the Lease of an API server has this label.
 	Host string `json:"host,omitempty"`
 }
 
-// Kind is KindControlPlaneLease.
+// Kind returns KindControlPlaneLease.
 func (*ControlPlaneLease) Kind() Kind { return KindControlPlaneLease }
 
-// The names of the control-plane Leases that are read. That of an API server has a hash after the prefix.
+// The names of the control-plane Leases that kubeflap reads. The name of an API server's Lease is the prefix and a hash.
 const (
 	LeaseControllerManager = "kube-controller-manager"
 	LeaseScheduler         = "kube-scheduler"
 	LeaseAPIServerPrefix   = "apiserver-"
 )
 
-// IsControlPlaneLease reports whether a Lease in kube-system belongs to the control plane. Operators and other controllers have
-// Leases there, too.
+// IsControlPlaneLease reports whether a Lease in kube-system belongs to the control plane. Operators and other controllers also
+// keep Leases in that namespace.
 func IsControlPlaneLease(name string) bool {
 	return name == LeaseControllerManager || name == LeaseScheduler || strings.HasPrefix(name, LeaseAPIServerPrefix)
 }

@@ -7,14 +7,15 @@ type Meta struct {
 	UID       UID    `json:"uid,omitzero"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Version is the resourceVersion, which identifies the write of the object. It is the same for all clients.
+	// Version is the resourceVersion, which identifies a write of the object. All clients see the same value.
 	Version string `json:"resourceVersion,omitempty"`
 }
 
 // Metadata returns the object's identity.
 func (m *Meta) Metadata() *Meta { return m }
 
-// Status is the status of a condition. The zero value is unknown, which is what an absent condition means (API conventions).
+// Status is the status of a condition. The zero value is unknown, because the API conventions treat an absent condition as
+// unknown.
 type Status uint8
 
 // The statuses of a condition.
@@ -27,7 +28,7 @@ const (
 // String returns the value of the label `status`.
 func (s Status) String() string { return textOf(statusTexts[:], s) }
 
-// ParseStatus converts a condition's status. Any text that the API does not define is unknown.
+// ParseStatus converts the status of a condition. It returns StatusUnknown for any text that the API does not define.
 func ParseStatus(s string) Status {
 	switch s {
 	case "True":
@@ -51,70 +52,70 @@ type Condition struct {
 	Writer string `json:"writer,omitempty"`
 }
 
-// Service is a Service.
+// Service is a Service, reduced to its type, its selector and publishNotReadyAddresses.
 type Service struct {
 	Meta
 	// Type is ClusterIP, NodePort, LoadBalancer or ExternalName.
 	Type string `json:"type,omitempty"`
-	// Selector is empty if no controller makes the addresses from pods.
+	// Selector is empty if no Kubernetes controller derives the addresses from pods.
 	Selector        map[string]string `json:"selector,omitempty"`
 	PublishNotReady bool              `json:"publishNotReady,omitempty"`
 }
 
-// Kind is KindService.
+// Kind returns KindService.
 func (*Service) Kind() Kind { return KindService }
 
-// EndpointSlice is an EndpointSlice: some of the addresses of one Service.
+// EndpointSlice is an EndpointSlice, which holds some or all addresses of a Service.
 type EndpointSlice struct {
 	Meta
-	// Service is the label kubernetes.io/service-name; the Service is in the slice's namespace.
+	// Service is the label kubernetes.io/service-name. It names a Service in the slice's namespace.
 	Service string `json:"service,omitempty"`
-	// Owner is the UID of the owning Service, zero if the slice has no such owner.
+	// Owner is the UID of the Service that owns the slice, or zero if no Service owns it.
 	Owner UID `json:"owner,omitzero"`
 	// ManagedBy is the label endpointslice.kubernetes.io/managed-by.
 	ManagedBy string `json:"managedBy,omitempty"`
 	// Writer is the field manager that last wrote the endpoints.
 	Writer string `json:"writer,omitempty"`
-	// LastApplied: the annotation of kubectl apply (kubectl.kubernetes.io/last-applied-configuration) has endpoints.
+	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the endpoints, the kube-controller-manager aside. It still owns the
-	// field. It is empty if there is none.
+	// OtherWriter is the last field manager of the endpoints other than the kube-controller-manager. It still owns the field.
+	// It is empty if no such manager exists.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
 
-// Kind is KindEndpointSlice.
+// Kind returns KindEndpointSlice.
 func (*EndpointSlice) Kind() Kind { return KindEndpointSlice }
 
-// Endpoints is an Endpoints object: the addresses of the Service of the same name.
+// Endpoints is an Endpoints object, which holds the addresses of the Service with the same name.
 type Endpoints struct {
 	Meta
 	// ManagedBy is the label endpoints.kubernetes.io/managed-by (v1.33 and later).
 	ManagedBy string `json:"managedBy,omitempty"`
-	// Truncated: there are more than 1,000 addresses, and the controller left out the rest.
+	// Truncated reports whether the controller omitted addresses above the limit of 1,000.
 	Truncated bool `json:"truncated,omitempty"`
 	// Writer is the field manager that last wrote the subsets.
 	Writer string `json:"writer,omitempty"`
-	// LastApplied: the annotation of kubectl apply (kubectl.kubernetes.io/last-applied-configuration) has subsets. It stays when a
-	// controller overwrites the subsets.
+	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
+	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the field manager that last wrote the subsets, the kube-controller-manager aside. It still owns the field.
-	// It is empty if there is none.
+	// OtherWriter is the last field manager of the subsets other than the kube-controller-manager. It still owns the field. It
+	// is empty if no such manager exists.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
 
-// Kind is KindEndpoints.
+// Kind returns KindEndpoints.
 func (*Endpoints) Kind() Kind { return KindEndpoints }
 
-// Address is an address of a Service in a slice or in Endpoints.
+// Address is a Service address in an EndpointSlice or an Endpoints object.
 type Address struct {
-	// UID is that of the target (targetRef), or made from IP if there is none.
+	// UID is the UID of the target (targetRef), or AddressUID(IP) if the address has no target.
 	UID UID `json:"uid"`
-	// IP is the address: an IP, or a host name in a slice of type FQDN.
+	// IP is an IP address, or a host name if the slice has the type FQDN.
 	IP   string `json:"ip"`
 	Node string `json:"node,omitempty"`
-	// ByHand: the address is manually managed. It has no targetRef, so no controller made it from a pod.
+	// ByHand reports whether the address is manually managed: it has no targetRef, so no controller derived it from a pod.
 	ByHand      bool `json:"byHand,omitempty"`
 	Ready       bool `json:"ready,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
@@ -123,9 +124,9 @@ type Address struct {
 // Cluster describes the API server.
 type Cluster struct {
 	Meta
-	// Version is its version: "v1.36.3".
+	// Version is the version of the API server, such as "v1.36.3".
 	Version string `json:"version,omitempty"`
 }
 
-// Kind is KindCluster.
+// Kind returns KindCluster.
 func (*Cluster) Kind() Kind { return KindCluster }

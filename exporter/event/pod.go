@@ -2,79 +2,80 @@ package event
 
 import "time"
 
-// Pod is a Pod: its readiness and the fields that explain a change.
+// Pod is a Pod, reduced to its readiness and the fields that explain a change.
 type Pod struct {
 	Meta
 	Node string `json:"node,omitempty"`
 	// Phase is status.phase; Reason is status.reason (Evicted, NodeLost, ...).
 	Phase  string `json:"phase,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Deletion is deletionTimestamp: when the grace period for the deletion ends.
+	// Deletion is deletionTimestamp: the end of the grace period for the deletion.
 	Deletion        time.Time  `json:"deletion,omitzero"`
 	Ready           *Condition `json:"ready,omitempty"`
 	ContainersReady Status     `json:"containersReady,omitzero"`
-	// Disruption is the reason of a DisruptionTarget condition that is True.
+	// Disruption is the reason of the condition DisruptionTarget if its status is True, otherwise empty.
 	Disruption string `json:"disruption,omitempty"`
-	// GatesNotReady are the readiness gates whose condition is not True.
+	// GatesNotReady lists the readiness gates whose condition is not True.
 	GatesNotReady []string `json:"gatesNotReady,omitempty"`
 	// Gates is the number of readiness gates.
 	Gates int `json:"gates,omitempty"`
-	// Owner is the controlling owner: "ReplicaSet/web-5d4".
+	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4".
 	Owner string `json:"owner,omitempty"`
-	// Containers are those that count for readiness: the ordinary ones and the sidecars (init containers with restartPolicy
-	// Always).
+	// Containers holds the containers that affect readiness: the regular containers and the sidecars (init containers with
+	// restartPolicy Always).
 	Containers []Container `json:"containers,omitempty"`
-	// ControllerManager is set on the pod of a kube-controller-manager.
+	// ControllerManager holds the settings of a kube-controller-manager. It is nil for other pods.
 	ControllerManager *ControllerManager `json:"controllerManager,omitempty"`
-	// Labels are all labels. It is nil in recordings of version 1, where they are unknown. Pods with equal labels may share it,
-	// so nobody may change it.
+	// Labels holds all labels. It is nil if unknown, as in recordings of version 1. Pods with equal labels may share the map,
+	// so do not modify it.
 	Labels map[string]string `json:"labels,omitzero"`
-	// ToleratesNotReady and ToleratesUnreachable are how long the pod tolerates the taints node.kubernetes.io/not-ready and
-	// node.kubernetes.io/unreachable. They are nil in recordings of version 1, where that is unknown. Pods may share them, so nobody
-	// may change them.
+	// ToleratesNotReady and ToleratesUnreachable are the pod's tolerations of the taints node.kubernetes.io/not-ready and
+	// node.kubernetes.io/unreachable. They are nil if unknown, as in recordings of version 1. Pods may share them, so do not
+	// modify them.
 	ToleratesNotReady    *Toleration `json:"toleratesNotReady,omitempty"`
 	ToleratesUnreachable *Toleration `json:"toleratesUnreachable,omitempty"`
 }
 
-// Kind is KindPod.
+// Kind returns KindPod.
 func (*Pod) Kind() Kind { return KindPod }
 
-// Container is a container of a pod: its image according to the spec, and its status.
+// Container is a container of a pod: its image in the pod's spec, and its status.
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image,omitempty"`
-	// ID is the runtime's id of the running or last container.
+	// ID is the runtime's ID of the current container, or of the last one if none is running.
 	ID       string `json:"id,omitempty"`
 	Ready    bool   `json:"ready,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// State is running, waiting or terminated. It is empty while there is no status.
+	// State is running, waiting or terminated. It is empty if the container has no status yet.
 	State    string    `json:"state,omitempty"`
 	ExitCode int32     `json:"exitCode,omitempty"`
 	Started  time.Time `json:"started,omitzero"`
-	// LastExitCode is that of the container before this one, if it ended.
+	// LastExitCode is the exit code of the previous container, if that container terminated.
 	LastExitCode int32 `json:"lastExitCode,omitempty"`
 }
 
-// Toleration is how long a pod tolerates a taint with the effect NoExecute. Then it is evicted
-// (pkg/controller/tainteviction). The zero value is a pod that is evicted at once.
+// Toleration is the time for which a pod tolerates a taint with the effect NoExecute. After that time, the taint eviction
+// controller evicts the pod (pkg/controller/tainteviction). The zero value means immediate eviction.
 type Toleration struct {
-	// Forever: it is not evicted.
+	// Forever reports whether the taint never evicts the pod.
 	Forever bool `json:"forever,omitempty"`
-	// Seconds is tolerationSeconds, 0 if Forever.
+	// Seconds is tolerationSeconds. It is 0 if Forever is true.
 	Seconds int64 `json:"seconds,omitempty"`
 }
 
-// ControllerManager has the settings in the pod of a kube-controller-manager.
+// ControllerManager holds settings from a kube-controller-manager pod.
 type ControllerManager struct {
-	// GracePeriod is --node-monitor-grace-period; 0 if the flag is not set.
+	// GracePeriod is --node-monitor-grace-period, or 0 if the flag is not set.
 	GracePeriod time.Duration `json:"gracePeriod,omitempty"`
 	// Version is the image's tag.
 	Version string `json:"version,omitempty"`
-	// Flags are other flags. It is nil in recordings of version 1, where they are unknown.
+	// Flags holds the other flags. It is nil if unknown, as in recordings of version 1.
 	Flags *ControllerManagerFlags `json:"flags,omitempty"`
 }
 
-// ControllerManagerFlags are flags of a kube-controller-manager. One that is nil is not set, so that its default holds.
+// ControllerManagerFlags holds flags of a kube-controller-manager. A nil field means that the flag is not set and has its
+// default.
 type ControllerManagerFlags struct {
 	// MonitorPeriod is --node-monitor-period.
 	MonitorPeriod *time.Duration `json:"monitorPeriod,omitempty"`
@@ -84,16 +85,16 @@ type ControllerManagerFlags struct {
 	Burst *int32 `json:"burst,omitempty"`
 	// EndpointSyncs is --concurrent-endpoint-syncs.
 	EndpointSyncs *int32 `json:"endpointSyncs,omitempty"`
-	// EndpointSliceSyncs is --concurrent-service-endpoint-syncs, the workers for EndpointSlices.
+	// EndpointSliceSyncs is --concurrent-service-endpoint-syncs: the number of workers that sync EndpointSlices.
 	EndpointSliceSyncs *int32 `json:"endpointSliceSyncs,omitempty"`
 	// EndpointBatch is --endpoint-updates-batch-period.
 	EndpointBatch *time.Duration `json:"endpointBatch,omitempty"`
 	// EndpointSliceBatch is --endpointslice-updates-batch-period.
 	EndpointSliceBatch *time.Duration `json:"endpointSliceBatch,omitempty"`
-	// EvictionRate is --node-eviction-rate, in nodes per second; 0 evicts none.
+	// EvictionRate is --node-eviction-rate, in nodes per second. The value 0 disables evictions.
 	EvictionRate *float64 `json:"evictionRate,omitempty"`
 	// SecondaryEvictionRate is --secondary-node-eviction-rate, in nodes per second.
 	SecondaryEvictionRate *float64 `json:"secondaryEvictionRate,omitempty"`
-	// UnhealthyZoneThreshold is --unhealthy-zone-threshold, a fraction of a zone's nodes.
+	// UnhealthyZoneThreshold is --unhealthy-zone-threshold, as a fraction of the nodes in a zone.
 	UnhealthyZoneThreshold *float64 `json:"unhealthyZoneThreshold,omitempty"`
 }

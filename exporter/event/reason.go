@@ -1,14 +1,15 @@
 package event
 
-// Reason says why a watch is Down or Unavailable, or why a direct read failed. Recordings and metrics hold the text. A
-// recording may hold a Reason that is not listed here: other versions of kubeflap have other Reasons.
+// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed. Recordings and metrics contain the
+// text. Recordings of other kubeflap versions may contain reasons that are not listed here.
 type Reason string
 
-// The Reasons that exporter/watch gives.
+// The reasons that exporter/watch reports.
 const (
-	// ReasonEnded: the API server closed the watch in good order.
+	// ReasonEnded means that the API server closed the watch normally.
 	ReasonEnded Reason = "ended"
-	// ReasonSilent: the watch was open, but no event or bookmark came, or a direct read showed that the watch is behind.
+	// ReasonSilent means that an open watch delivered no event or bookmark, or that a direct read showed the watch to be
+	// behind.
 	ReasonSilent         Reason = "silent"
 	ReasonExpired        Reason = "expired"
 	ReasonForbidden      Reason = "forbidden"
@@ -19,13 +20,15 @@ const (
 	ReasonRefused        Reason = "connection refused"
 	ReasonConnectionLost Reason = "connection lost"
 	ReasonServerError    Reason = "server error"
-	// ReasonUnreadable: something answered, but not the Kubernetes API.
+	// ReasonUnreadable means that the response did not come from the Kubernetes API.
 	ReasonUnreadable  Reason = "unreadable answer"
 	ReasonUnreachable Reason = "unreachable"
+	// ReasonNotRecorded means that no process was recording.
+	ReasonNotRecorded Reason = "not recorded"
 	ReasonOther       Reason = "error"
 )
 
-// The Reasons of an Answered event after which a check of /readyz failed (apiserver, server/healthz).
+// The reasons of an Answered event after a check of /readyz failed (apiserver, server/healthz).
 const (
 	ReasonEtcdNotReady          = Reason("etcd" + notReady)
 	ReasonEtcdReadinessNotReady = Reason("etcd-readiness" + notReady)
@@ -36,14 +39,15 @@ const (
 
 const notReady = " not ready"
 
-// NotReady returns the Reason for a failed check of /readyz. API servers may have checks that are not listed above.
+// NotReady returns the Reason for a failed check of /readyz. API servers may run checks that have no constant here.
 func NotReady(check string) Reason { return Reason(check + notReady) }
 
-// Known reports whether r is one of the constants, so that its text cannot hold a name of a cluster.
+// Known reports whether r is one of the constants above. The text of such a Reason cannot contain a name from a
+// cluster.
 func (r Reason) Known() bool {
 	switch r {
 	case ReasonEnded, ReasonSilent, ReasonExpired, ReasonForbidden, ReasonAbsent, ReasonUnauthorized, ReasonThrottled,
-		ReasonTimeout, ReasonRefused, ReasonConnectionLost, ReasonServerError, ReasonUnreadable, ReasonUnreachable, ReasonOther,
+		ReasonTimeout, ReasonRefused, ReasonConnectionLost, ReasonServerError, ReasonUnreadable, ReasonUnreachable, ReasonNotRecorded, ReasonOther,
 		ReasonEtcdNotReady, ReasonEtcdReadinessNotReady, ReasonInformersNotReady, ReasonPingNotReady, ReasonShutdownNotReady:
 		return true
 	}

@@ -39,26 +39,26 @@ func parseText[T ~uint8](texts []string, what string, text []byte, value *T) err
 	return fmt.Errorf("unknown %s %q", what, text)
 }
 
-// MarshalText writes the kind as in a recording.
+// MarshalText returns the kind's name in recordings.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the result of MarshalText. It fails for any other text.
+// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
 func (k *Kind) UnmarshalText(text []byte) error {
 	return parseText(kindTexts[:], "kind", text, k)
 }
 
-// MarshalText writes the type as in a recording.
+// MarshalText returns the type's name in recordings.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads the result of MarshalText. It fails for any other text.
+// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
 func (t *Type) UnmarshalText(text []byte) error {
 	return parseText(typeTexts[:], "event type", text, t)
 }
 
-// MarshalText writes the status as in a recording.
+// MarshalText returns the status's name in recordings.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the result of MarshalText. It fails for any other text.
+// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
 func (s *Status) UnmarshalText(text []byte) error {
 	return parseText(statusTexts[:], "status", text, s)
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 )
 
-// UID identifies an object, or an address of a Service. It is the object's metadata.uid if that is a UUID, as API servers make
-// them, or else a hash of it.
+// UID identifies an object, or a Service address. It holds metadata.uid if that is a UUID in lower case, the form that
+// API servers generate. Otherwise it holds a hash of metadata.uid.
 type UID [16]byte
 
-// ParseUID converts a metadata.uid. The empty string gives the zero UID.
+// ParseUID converts a metadata.uid. It returns the zero UID for an empty string.
 func ParseUID[T string | []byte](s T) UID {
 	if len(s) == 0 {
 		return UID{}
@@ -21,13 +21,13 @@ func ParseUID[T string | []byte](s T) UID {
 	return hashUID(string(s))
 }
 
-// AddressUID returns the UID of an address without a target, made from its IP or host name.
+// AddressUID returns the UID of an address without a target. It is a hash of the IP or host name.
 func AddressUID(address string) UID { return hashUID("address/" + address) }
 
 // IsZero reports whether the UID is absent.
 func (u UID) IsZero() bool { return u == UID{} }
 
-// String writes the UID in the form of a UUID.
+// String returns the UID in the form of a UUID.
 func (u UID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], u[0:4])
@@ -39,10 +39,10 @@ func (u UID) String() string {
 	return string(b[:])
 }
 
-// MarshalText writes the UID in the form of a UUID.
+// MarshalText returns the UID in the form of a UUID.
 func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText reads the result of MarshalText. It fails for any other text.
+// UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
 func (u *UID) UnmarshalText(text []byte) error {
 	uid, ok := parseUUID(text)
 	if !ok {
@@ -52,7 +52,7 @@ func (u *UID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseUUID accepts lower case only: to the API server, a UUID in upper case is another string and so another object.
+// parseUUID only accepts lower case. To the API server, a UUID in upper case is a different string and thus a different object.
 func parseUUID[T string | []byte](s T) (UID, bool) {
 	var uid UID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -88,7 +88,7 @@ func hashUID(s string) UID {
 	return UID(sum[:16])
 }
 
-// Hash shortens a text that is only ever compared (FNV-1a).
+// Hash returns the FNV-1a hash of a text. Use it for texts that are only compared.
 func Hash(s string) uint64 {
 	hash := uint64(14695981039346656037)
 	for i := range len(s) {

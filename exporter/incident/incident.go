@@ -1,7 +1,9 @@
-// Package incident has the types of an incident, as the pages and the log read them.
+// Package incident defines the types of an incident for the pages and the log.
 package incident
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -10,12 +12,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Scope is the kind of thing that an incident is about.
+// Scope is the part of the cluster that an incident concerns.
 type Scope string
 
 // The scopes.
 const (
-	// ScopeControlPlane: many nodes at once, or a setting of the control plane.
+	// ScopeControlPlane covers incidents of many nodes at once, and settings of the control plane.
 	ScopeControlPlane Scope = "control_plane"
 	ScopeNode         Scope = "node"
 	ScopeWorkload     Scope = "workload"
@@ -27,55 +29,72 @@ type State string
 
 // The states.
 const (
-	// StateRunning: some node, address or Service has not recovered.
+	// StateRunning means that a node, an address or a Service has not recovered.
 	StateRunning State = "running"
-	// StatePending: nothing is lost yet, but will be.
+	// StatePending means that nothing is lost yet, but a loss is expected.
 	StatePending State = "pending"
-	// StateRecovered: everything has recovered, but only a short time ago. It may flap again.
+	// StateRecovered means that everything recovered a short time ago and may flap again.
 	StateRecovered State = "recovered"
-	// StateEnded: everything has recovered and stayed so.
+	// StateEnded means that everything has stayed recovered.
 	StateEnded State = "ended"
 )
 
-// Incident is a copy of an incident at one time.
+// Incident is a copy of an incident at a point in time.
 type Incident struct {
-	// ID is made from the subject and the write in the cluster that the incident began with. It never changes.
-	// Also has the IDs of incidents that turned out to be part of this one.
+	// ID is derived from the subject and the write that started the incident, and never changes. Also lists the IDs of
+	// incidents that were merged into this one.
 	ID   string
 	Also []string
-	// Start is when the harm began; End is when everything had recovered, zero while it has not.
+	// Start is the start of the incident. End is the time at which everything had recovered, or zero.
 	Start, End time.Time
 	State      State
 	Cause      cause.Cause
 	Scope      Scope
-	// Subject is the node, the workload or the Service; Namespace is empty if it has none.
+	// Subject is the node, the workload or the Service. Namespace is empty if the subject has none.
 	Namespace, Subject string
-	// Nodes and Services are those that the incident hit. Both lists are bounded, and the numbers count the rest.
+	// Nodes and Services list the affected nodes and Services. Both lists are limited. NodesLeftOut and ServicesLeftOut count
+	// the rest.
 	Nodes           []string
 	NodesLeftOut    int
 	Services        []Service
 	ServicesLeftOut int
-	// Lost, Bounces and Outages count over all Services, OutageTime is the sum of their outages.
+	// Lost, Bounces and Outages are sums over all Services. OutageTime is the total duration of their outages.
 	Lost, Bounces, Outages int
 	OutageTime             time.Duration
-	// Turned is how often nodes turned not Ready or Unknown.
+	// Turned is the number of changes of nodes to not Ready or Unknown.
 	Turned int
-	// Evicted is how many pods were evicted from nodes that were not Ready.
+	// Evicted is the number of pods that were evicted from nodes that were not Ready.
 	Evicted int
 	Numbers Numbers
-	// Decision is who has to fix it.
+	// Decision holds the verdict and the hypotheses behind it.
 	verdict.Decision
-	// Evidence is sorted by time and bounded, like Timeline.
+	// Evidence is sorted by time. Its length is limited, like that of Timeline.
 	Evidence        []Evidence
 	EvidenceLeftOut int
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
-	// Withdrawn says why it was no incident after all; empty if it is one.
+	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
 }
 
-// Lasted is how long the incident lasted, or has lasted at a time.
+// Compare orders incidents for readers: running ones first, then pending ones, newest first. It returns a result like
+// cmp.Compare.
+func Compare(a, b *Incident) int {
+	return cmp.Or(cmp.Compare(a.State.rank(), b.State.rank()), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+}
+
+func (s State) rank() int {
+	switch s {
+	case StateRunning:
+		return 0
+	case StatePending:
+		return 1
+	}
+	return 2
+}
+
+// Lasted returns the duration of the incident, up to asOf if it is ongoing.
 func (x *Incident) Lasted(asOf time.Time) time.Duration {
 	end := x.End
 	if end.IsZero() {
@@ -84,75 +103,75 @@ func (x *Incident) Lasted(asOf time.Time) time.Duration {
 	return max(end.Sub(x.Start), 0)
 }
 
-// Standing is what readers of metrics need of an incident.
+// Standing holds the fields of an incident that metrics need.
 type Standing struct {
-	// These are as in Incident.
+	// These fields equal those of Incident.
 	ID                 string
 	Start, End         time.Time
 	Cause              cause.Cause
 	Namespace, Subject string
 	Scope              Scope
 	Verdict            verdict.Verdict
-	// Ongoing: the incident has not ended.
+	// Ongoing reports whether the incident has not ended.
 	Ongoing bool
-	// Nodes are those of an incident of nodes. Services are those that lost addresses.
+	// Nodes lists the nodes of a node incident. Services lists the Services that lost addresses.
 	Nodes    []string
 	Services []transition.Service
 }
 
-// Resolution counts the incidents that have ended for good.
+// Resolution is the scope and final verdict of an incident that has ended for good.
 type Resolution struct {
 	Scope   Scope
 	Verdict verdict.Verdict
 }
 
-// Silences counts the silences of a node with one verdict and reason.
+// Silences counts a node's silences with the same verdict and reason.
 type Silences struct {
 	Node    string
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
 	Count   uint64
-	// Last is when the newest ended, or now while it lasts.
+	// Last is the end of the newest silence, or the current time if it is ongoing.
 	Last time.Time
 }
 
-// Numbers are those of this cluster that the remedy depends on; 0 if they do not matter.
+// Numbers holds measurements from this cluster that the remedy is based on. Irrelevant numbers are 0.
 type Numbers struct {
 	GracePeriod time.Duration
 	// LongestInterval is the longest time between two heartbeats.
 	LongestInterval        time.Duration
 	RecommendedGracePeriod time.Duration
-	// Windows are the bounces and stale re-adds of consumers, by how long they batch endpoint updates.
+	// Windows holds the bounces and stale re-adds that clients would have seen, by batching window.
 	Windows []advice.Window
 }
 
-// Service is what an incident did to a Service.
+// Service describes the effect of an incident on a Service.
 type Service struct {
 	Namespace, Name        string
 	Lost, Bounces, Outages int
 	// OutageTime is the time without any ready address, including the current outage.
 	OutageTime time.Duration
-	// Inexact: a watch was broken when an outage began or ended, so OutageTime is more or less than that.
+	// Inexact reports whether a watch was broken at the start or end of an outage, so that OutageTime is approximate.
 	Inexact bool
-	// Down: it has no ready address now.
+	// Down reports whether the Service currently has no ready address.
 	Down bool
 }
 
-// Evidence is something that was seen Count times between Time and Until.
+// Evidence is an observation that was made Count times between Time and Until.
 type Evidence struct {
 	Time, Until time.Time
 	Count       int
 	Text        string
 }
 
-// Span is an interval of the timeline; End is zero while it lasts.
+// Span is an interval of the timeline. End is zero if the span is ongoing.
 type Span struct {
 	Track      Track
 	Name       string
 	Start, End time.Time
 }
 
-// Track is what a Span shows.
+// Track is the row of the timeline to which a Span belongs.
 type Track string
 
 // The tracks.
@@ -164,36 +183,40 @@ const (
 	TrackForeign   Track = "foreign"
 	TrackAddress   Track = "address"
 	TrackOutage    Track = "outage"
+	// TrackBlind shows the time in which kubeflap was not running.
+	TrackBlind Track = "blind"
 )
 
-// Tracks lists the tracks in the order in which one follows from the other.
+// Tracks returns the tracks from causes to effects.
 func Tracks() []Track {
-	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage}
+	return []Track{TrackHeartbeat, TrackNode, TrackPod, TrackConflict, TrackForeign, TrackAddress, TrackOutage, TrackBlind}
 }
 
-// Notice reports an incident that began, changed or ended.
+// Notice reports that an incident started, changed or ended.
 type Notice struct {
 	Kind     NoticeKind
 	Incident Incident
-	// Into is the ID of the incident that this one was merged into.
-	Into string
+	// Into is the ID of the incident that this one was merged into. IntoSubject is that incident's subject.
+	Into, IntoSubject string
 }
 
-// NoticeKind is what happened to an incident.
+// NoticeKind is the kind of change that a Notice reports.
 type NoticeKind uint8
 
 // The kinds of Notice.
 const (
-	// Started: an incident has begun.
+	// Started means that an incident has started.
 	Started NoticeKind = iota + 1
-	// Changed: the losses that were pending have happened.
+	// Changed means that the losses of a pending incident have happened.
 	Changed
-	// Ended: everything has recovered and stayed so.
+	// Ended means that everything has stayed recovered.
 	Ended
-	// Merged: it turned out to be part of another incident, which is reported instead.
+	// Merged means that the incident was merged into another one, which replaces it in later reports.
 	Merged
-	// Dropped: it is ongoing, but newer incidents have taken its place. Its end will not be reported.
+	// Dropped means that newer incidents displaced an ongoing one, whose end will not be reported.
 	Dropped
-	// Ongoing: no more transitions will come, and it has not ended.
+	// Ongoing means that the incident has not ended, but no more transitions will arrive.
 	Ongoing
+	// Continued means that the incident was ongoing before kubeflap restarted, and still is.
+	Continued
 )

@@ -15,7 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Find returns the incident whose ID, or former ID, begins with a text.
+// Find returns the only incident whose ID or former ID starts with id. If no incident or several incidents match, it
+// returns an error.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	var found *api.Incident
 	var names []string
@@ -35,7 +36,7 @@ func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	return nil, fmt.Errorf("several incidents have an ID that begins with %s: %s", id, strings.Join(names, ", "))
 }
 
-// JSON writes what a kubeflap answered, or of that only one incident.
+// JSON prints kubeflap's JSON response, or only the incident with this ID if id is not empty.
 func JSON(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
@@ -47,11 +48,12 @@ func JSON(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// YAML writes what a kubeflap answered, or of that only one incident.
+// YAML prints kubeflap's JSON response as YAML, or only the incident with this ID if id is not empty.
 func YAML(out io.Writer, text []byte, id string) error {
 	text, err := only(text, id)
 	if err == nil {
-		// The YAML library reads no pairs of surrogates and refuses control characters, so their escapes become part of the text.
+		// The YAML library rejects control characters and cannot read surrogate pairs, so escapes of these become
+		// literal text.
 		text, err = yaml.JSONToYAML([]byte(escaped(string(text), `\\u`)))
 	}
 	if err == nil {
@@ -63,7 +65,8 @@ func YAML(out io.Writer, text []byte, id string) error {
 	return nil
 }
 
-// only returns the JSON of one incident, or all of it if the ID is empty. It keeps fields that a later kubeflap may have added.
+// only returns one incident's JSON, or the whole text if id is empty. It keeps fields that later versions of kubeflap
+// may add.
 func only(text []byte, id string) ([]byte, error) {
 	if id == "" {
 		return text, nil
@@ -84,7 +87,7 @@ func only(text []byte, id string) ([]byte, error) {
 	return nil, fmt.Errorf("there is no incident %s", id)
 }
 
-// escaped escapes characters that a terminal would obey. JSON has them in strings only.
+// escaped escapes characters that could control a terminal. In JSON they only occur inside strings.
 func escaped(text, prefix string) string {
 	var b strings.Builder
 	for _, r := range text {

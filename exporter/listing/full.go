@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// textWidth is where texts are wrapped.
+	// textWidth is the maximum line width.
 	textWidth = 80
-	// labelWidth is that of the labels before them, evidenceWidth that of the times of the evidence.
+	// labelWidth is the width of the labels before texts. evidenceWidth is the width of the times before evidence
+	// entries.
 	labelWidth    = 10
 	evidenceWidth = 14
 )
 
-// Full writes all that is known of an incident as of a time.
+// Full prints all details of an incident as of a time.
 func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 	x := &row{incident, asOf}
 	var text strings.Builder
@@ -55,7 +56,7 @@ func Full(out io.Writer, incident *api.Incident, asOf time.Time) error {
 	return nil
 }
 
-// subject is what the table shows, and says that a node is one.
+// subject returns the subject as in the table, with the prefix "node" for a node.
 func (x *row) subject() string {
 	if x.Scope == "node" {
 		return "node " + x.what()
@@ -63,7 +64,7 @@ func (x *row) subject() string {
 	return x.what()
 }
 
-// decision is the verdict with the fact that decided.
+// decision returns the verdict and the fact that decided it.
 func (x *row) decision() string {
 	if x.Withdrawn != "" {
 		return "none, because this was no incident: " + x.Withdrawn
@@ -108,7 +109,7 @@ func (x *row) writeEffects(text *strings.Builder) {
 		}
 		fmt.Fprintf(table, "  %s\t%d\t%d\t%d\t%s\n", printable.Line(s.Namespace+"/"+s.Service), s.AddressesLost, s.AddressesBack, s.Outages, down)
 	}
-	_ = table.Flush() // a strings.Builder takes all
+	_ = table.Flush() // writing to a strings.Builder never fails
 	if x.ServicesLeftOut > 0 {
 		fmt.Fprintf(text, "  and %d more\n", x.ServicesLeftOut)
 	}
@@ -141,7 +142,7 @@ func listed(names []string, leftOut int) string {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// wrapped makes a text printable and breaks it between words. The lines after the first are indented.
+// wrapped makes a text printable and wraps it at word boundaries. All lines but the first are indented.
 func wrapped(text string, indent int) string {
 	var lines []string
 	line := ""

@@ -1,4 +1,5 @@
-// Package listing prints the incidents that a kubeflap has answered with: a table, or one incident in full. It decides nothing.
+// Package listing prints the incidents of an API response as a table, in full, as JSON, or as YAML. It contains no
+// decisions.
 package listing
 
 import (
@@ -14,18 +15,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// shortID is how much of an ID the table shows: enough to find the incident among those that a kubeflap keeps.
+// shortID is the length of IDs in the table. It is sufficient to distinguish all incidents that kubeflap keeps.
 const shortID = 8
 
-// columnGap is between two columns.
+// columnGap is the number of spaces between two columns.
 const columnGap = 2
 
-// Table writes a line for each incident. It fits in 80 columns, unless names are long.
+// Table prints one line per incident. Lines fit in 80 columns unless names are long.
 func Table(out io.Writer, answer *api.Answer) error {
 	return table(out, answer, columns(answer, func(x *row) string { return x.ID[:min(len(x.ID), shortID)] }))
 }
 
-// WideTable writes a line for each incident, with its whole ID, the cause and the summary.
+// WideTable prints one line per incident, with the full ID, the cause and the summary.
 func WideTable(out io.Writer, answer *api.Answer) error {
 	all := columns(answer, func(x *row) string { return x.ID })
 	return table(out, answer, append(all,
@@ -34,20 +35,20 @@ func WideTable(out io.Writer, answer *api.Answer) error {
 	))
 }
 
-// columns are those of every table.
+// columns returns the columns that all tables have.
 func columns(answer *api.Answer, id func(*row) string) []column {
 	all := []column{
 		{"ID", id}, {"STATE", (*row).state}, {"AGE", (*row).age}, {"LASTED", (*row).lasted}, {"VERDICT", (*row).verdict}, {"WHAT", (*row).what}, {"HIT", (*row).hit},
 	}
 	if slices.ContainsFunc(answer.Incidents, func(x api.Incident) bool { return x.Cluster != "" }) {
-		// Each cluster is a replay at a time of its own, so ages cannot be compared.
+		// Each cluster is a replay with its own current time, so ages cannot be compared.
 		all[2] = column{"START", func(x *row) string { return x.Start.UTC().Format(time.DateTime) }}
 		all = append([]column{{"CLUSTER", func(x *row) string { return x.Cluster }}}, all...)
 	}
 	return all
 }
 
-// column is a column of a table.
+// column is a column of the table.
 type column struct {
 	title string
 	cell  func(*row) string
@@ -96,7 +97,7 @@ func (x *row) verdict() string {
 	return x.Verdict
 }
 
-// what names the subject.
+// what returns the subject with its kind and namespace.
 func (x *row) what() string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {
@@ -108,7 +109,8 @@ func (x *row) what() string {
 	return x.Subject
 }
 
-// hit says which nodes and Services were affected, unless the subject says it.
+// hit summarizes the losses: the numbers of nodes and addresses, and the outage time. It omits the name of a Service
+// that is the subject.
 func (x *row) hit() string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {

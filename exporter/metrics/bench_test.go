@@ -17,14 +17,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// size is the size of a cluster.
+// size is the size of a benchmark cluster.
 type size struct{ nodes, services int }
 
 func sizes() map[string]size {
 	return map[string]size{"small": {100, 200}, "medium": {1000, 2000}, "large": {5000, 10000}}
 }
 
-// cluster returns a tracker with a cluster of a size, each Service with 15 addresses, and the page of its metrics.
+// cluster returns a tracker with a cluster of this size, and its metrics page. Each Service has 15 addresses.
 func cluster(s size) (*track.Tracker, *Page) {
 	tracker := track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	c := NewCollector(tracker, correlate.New(100), time.Now)
@@ -56,7 +56,7 @@ func scrapeHandler(page *Page, format expfmt.FormatType) http.HandlerFunc {
 			return
 		}
 		defer scrape.Done()
-		_ = scrape.Write(w, expfmt.NewFormat(format)) // the client is gone
+		_ = scrape.Write(w, expfmt.NewFormat(format)) // an error means that the client has disconnected
 	}
 }
 
@@ -81,7 +81,7 @@ func BenchmarkScrape(b *testing.B) {
 	benchmark(b, scrapeHandler)
 }
 
-// The same metrics through client_golang's registry and expfmt.
+// BenchmarkLibrary writes the same metrics with client_golang's registry and expfmt.
 func BenchmarkLibrary(b *testing.B) {
 	benchmark(b, func(page *Page, format expfmt.FormatType) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -92,7 +92,7 @@ func BenchmarkLibrary(b *testing.B) {
 			}
 			encoder := expfmt.NewEncoder(w, expfmt.NewFormat(format))
 			for _, family := range families {
-				_ = encoder.Encode(family) // the client is gone
+				_ = encoder.Encode(family) // an error means that the client has disconnected
 			}
 		}
 	})
@@ -116,7 +116,7 @@ func benchmark(b *testing.B, handler func(*Page, expfmt.FormatType) http.Handler
 	}
 }
 
-// counted keeps only the number of bytes written.
+// counted is a ResponseWriter that only counts the bytes.
 type counted struct {
 	http.ResponseWriter
 	bytes *int64
@@ -127,7 +127,8 @@ func (c counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkEventToMetrics measures the time from an event until the end of a scrape with it, at 500 events a second.
+// BenchmarkEventToMetrics measures the time from an event to the end of the scrape that includes it, at 500 events
+// per second.
 func BenchmarkEventToMetrics(b *testing.B) {
 	for name, s := range sizes() {
 		b.Run(name, func(b *testing.B) {
@@ -165,7 +166,7 @@ func fetch(b *testing.B, url string) {
 	}
 }
 
-// renew renews the Lease of one node after the other, every 2 ms.
+// renew renews one Lease every 2 ms, for all nodes in turn.
 func renew(tracker *track.Tracker, nodes int, stop <-chan struct{}) {
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Collector reads the tracker at each scrape. Observe fills its histograms.
+// Collector reads the tracker at each scrape. Observe adds to its histograms.
 type Collector struct {
 	tracker   *track.Tracker
 	incidents *correlate.Log
@@ -34,13 +34,13 @@ type Collector struct {
 	groups    []group
 }
 
-// group is the metrics of one kind of object. collect adds their series to a scrape.
+// group holds the metrics of one kind of object. collect adds their series to a scrape.
 type group struct {
 	metrics Catalogue
 	collect func(*scrape, *snapshot)
 }
 
-// NewCollector returns a collector that reads the tracker and the incidents as of now().
+// NewCollector returns a collector for a tracker and its incidents. Each scrape returns the state at now().
 func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() time.Time) *Collector {
 	c := &Collector{
 		tracker: tracker, incidents: incidents, now: now, verdicts: newVerdictMetrics(), settings: newSettingMetrics(),
@@ -61,7 +61,7 @@ func NewCollector(tracker *track.Tracker, incidents *correlate.Log, now func() t
 	return c
 }
 
-// Declared returns every metric of a cluster, in the order of the reference.
+// Declared returns all metrics of a cluster, in the reference's order.
 func Declared() Catalogue { return NewCollector(nil, nil, nil).catalogue() }
 
 func (c *Collector) catalogue() Catalogue {
@@ -98,16 +98,17 @@ func (c *Collector) Observe(x transition.Transition) {
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) { c.describe(ch, nil) }
 
-// Collect implements prometheus.Collector, for readers that need a registry. A scrape does without one.
+// Collect implements prometheus.Collector, for callers that need a registry. Page.Scrape does not use it.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch, nil) }
 
-// selection is some metrics of a collector, by name.
+// selection is a Collector that only collects the metrics with certain names.
 type selection struct {
 	collector *Collector
 	names     []string
 }
 
-// Only returns a collector of the metrics with these names. In a registry each series takes hundreds of bytes, and a cluster has many.
+// Only returns a collector of the metrics with these names. It saves memory, because a registry needs hundreds of bytes
+// per series.
 func (c *Collector) Only(names []string) prometheus.Collector { return selection{c, names} }
 
 // Describe implements prometheus.Collector.
@@ -116,7 +117,7 @@ func (s selection) Describe(ch chan<- *prometheus.Desc) { s.collector.describe(c
 // Collect implements prometheus.Collector.
 func (s selection) Collect(ch chan<- prometheus.Metric) { s.collector.collect(ch, s.names) }
 
-// describe sends the descriptions of the metrics with these names, or of all.
+// describe sends the descriptions of the metrics with these names, or of all metrics if names is nil.
 func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
 	for _, m := range c.catalogue() {
 		if m.in(names) {
@@ -125,7 +126,7 @@ func (c *Collector) describe(ch chan<- *prometheus.Desc, names []string) {
 	}
 }
 
-// collect sends the series of the metrics with these names, or of all.
+// collect sends the series of the metrics with these names, or of all metrics if names is nil.
 func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	var now snapshot
 	c.snapshot(&now)
@@ -143,7 +144,7 @@ func (c *Collector) collect(ch chan<- prometheus.Metric, names []string) {
 	}
 }
 
-// snapshot is a copy of the tracker's numbers: the tracker must not wait until they are written.
+// snapshot is a copy of the tracker's numbers, so that the tracker is not locked while they are written.
 type snapshot struct {
 	grace       grace.Setting
 	heartbeats  nodes.Heartbeats
@@ -163,7 +164,7 @@ type snapshot struct {
 	silences    []incident.Silences
 }
 
-// snapshot copies the tracker's numbers as of now. It reuses the memory of an earlier snapshot.
+// snapshot copies the tracker's current numbers. It reuses the memory of an earlier snapshot.
 func (c *Collector) snapshot(s *snapshot) {
 	now := c.now()
 	s.grace, s.source = c.tracker.GracePeriod(), c.tracker.AddressSource().String()

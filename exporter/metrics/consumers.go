@@ -9,7 +9,7 @@ import (
 
 type consumerMetrics struct {
 	updates, bounces, readds *Metric
-	// windows are the values of the label window.
+	// windows holds the values of the label "window".
 	windows []string
 }
 
@@ -23,9 +23,9 @@ func newConsumerMetrics() *consumerMetrics {
 			perNamespace, "namespace", "window"),
 	}
 	m.readds = counter("kubeflap_service_stale_readds_total",
-		"Addresses that a client with this batching window would have put back although their container was about to be replaced or already gone. "+
-			"This applies for 2 minutes after an image change in place, or until the pod is Ready with a new container. "+
-			"Counted once per image change, on the assumption that the updater had removed the address from the load balancer.",
+		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. "+
+			"Counted for 2 minutes after an in-place image change, or until the pod is Ready with the new container. "+
+			"At most once per image change, assuming that the updater had removed the address from the load balancer.",
 		"each window and Service once it occurred", "namespace", "service", "window")
 	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))

@@ -15,8 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// Prometheus takes a counter that goes down for a reset and counts its value again. The test reads all counters ten times a second, and
-// every 10 ms after a watch breaks or works again.
+// TestNoCounterEverGoesDown reads all counters every 100 ms, and every 10 ms after a watch fails or recovers.
+// Prometheus treats a decreasing counter as a reset and adds its full value again.
 func TestNoCounterEverGoesDown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")
@@ -51,7 +51,7 @@ func TestNoCounterEverGoesDown(t *testing.T) {
 	}
 }
 
-// withBreaks adds short and long breaks of watches to a recording.
+// withBreaks adds watch failures of 90 ms and 1.1 s to a recording.
 func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool) {
 	return func(yield func(event.Event, error) bool) {
 		n := 0
@@ -72,13 +72,13 @@ func withBreaks(recording *recording.Reader) func(func(event.Event, error) bool)
 	}
 }
 
-// counterReader reads every counter of a tracker and remembers its value.
+// counterReader reads all counters of a tracker and compares them with their previous values.
 type counterReader struct {
 	tracker   *track.Tracker
 	collector *Collector
-	// now is when the last event was, asOf that of which is read.
+	// now is the time of the last event. asOf is the time of the current read.
 	now, asOf time.Time
-	// step is how often it is read.
+	// step is the time between two reads.
 	step time.Duration
 	seen map[string]float64
 }
@@ -115,7 +115,7 @@ func (r *counterReader) read(t *testing.T, asOf time.Time) {
 	}
 }
 
-// countedBy returns the value of a counter or the count of a histogram.
+// countedBy returns a counter's value or a histogram's count. For other types, counts is false.
 func countedBy(m *dto.Metric) (value float64, counts bool) {
 	switch {
 	case m.Counter != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/track"
@@ -19,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// golden compares text with a file, or writes it there with -update.
+// golden compares text with a file. With -update, it writes the text to the file.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -37,7 +38,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// played returns the collector of a recording at its end.
+// played replays a recording and returns its collector.
 func played(t *testing.T, path string) *Collector {
 	t.Helper()
 	reader, err := recording.Open(path)
@@ -71,11 +72,18 @@ func exposed(t *testing.T, c prometheus.Collector) string {
 	return b.String()
 }
 
-// The story has some of everything: late and missed heartbeats, a node lost and back, flips,
-// churn, a bounce, an outage, a reset, a conflict, an in-place update with its silent restart, a blind watch, an
-// unavailable resource. Its exposition documents every metric by example.
+// TestExpositionOfAStoryWithSomeOfEverything replays a story with late and missed heartbeats, a node that is lost and
+// recovers, readiness changes, churn, a bounce, an outage, a reset, a selector conflict, an in-place update with a
+// silent restart, a blind watch and an unavailable resource. The exposition contains an example of every metric.
 func TestExpositionOfAStoryWithSomeOfEverything(t *testing.T) {
 	golden(t, "testdata/story.prom", exposed(t, played(t, "testdata/story.jsonl")))
+}
+
+// TestExpositionOfAFlightRecorder contains an example of each metric that a process with --data.dir adds.
+func TestExpositionOfAFlightRecorder(t *testing.T) {
+	golden(t, "testdata/recorder.prom", exposed(t, NewFlightRecorder(func() flightrecorder.Status {
+		return flightrecorder.Status{Recording: true, Bytes: 4096, Oldest: time.Unix(1_700_000_000, 0), Lost: 2, Gaps: 1}
+	})))
 }
 
 func TestMetricReferenceIsFresh(t *testing.T) {
@@ -151,7 +159,7 @@ func TestCountersCarryTheTimeAtWhichTheirObjectWasFirstSeen(t *testing.T) {
 	}
 }
 
-// feed applies events to a tracker and passes the transitions to a collector.
+// feed returns a function that applies an event to the tracker and passes its transitions to the collector.
 func feed(c *Collector, tracker *track.Tracker) func(event.Event) {
 	return func(e event.Event) {
 		for _, x := range tracker.Apply(e) {

@@ -18,8 +18,8 @@ type nodeMetrics struct {
 	intervals, unreadyDurations                                *prometheus.HistogramVec
 }
 
-// intervalBuckets are dense around the 10 s of a healthy kubelet's Lease and
-// around the usual grace periods.
+// intervalBuckets are dense around 10 s, the renewal interval of a healthy kubelet, and around the usual grace
+// periods.
 func intervalBuckets() []float64 {
 	return []float64{1, 5, 9.5, 10.5, 11, 12, 15, 20, 25, 30, 40, 50, 60, 90, 120, 300}
 }
@@ -39,11 +39,11 @@ func newNodeMetrics() *nodeMetrics {
 		heartbeats: counter("kubeflap_node_heartbeats_total",
 			"Heartbeats of the node, counted as the node controller does.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
-			"Times no heartbeat of the node arrived for more than half the grace period.", perNode, "node"),
+			"Number of times no heartbeat arrived from the node for more than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
-			"Times no heartbeat of the node arrived for more than the grace period.", perNode, "node"),
+			"Number of times no heartbeat arrived from the node for more than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
-			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by the source from which kubeflap knows it.", onceKnown, "source"),
+			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by the source of the value.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
 		transitions: counter("kubeflap_node_ready_transitions_total",
@@ -51,25 +51,25 @@ func newNodeMetrics() *nodeMetrics {
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Length of the periods in which a node was not Ready, by status. Only periods that kubeflap saw from start to end count; a new node's first start does not.", "each status except true", "status"),
+			"Duration of the periods in which a node was not Ready, by status. Includes only periods that kubeflap saw from start to end, and not a new node's startup.", "each status except true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Smallest delay in the last 10 minutes between a Lease's renewTime and the time at which kubeflap saw it. This is kubeflap's clock minus the node's clock, plus the fastest delivery.",
+		"Minimum delay in the last 10 minutes between a Lease's renewTime and its arrival at kubeflap: the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"each Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
 		"1 while something announces that the node will leave: a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
 		"each Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
-		"Times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
+		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node has been silent for more than the grace period plus 15 s and is still Ready, although the API server answers; else 0.", whileLeasesKnown, "node")
+		"1 while the node has been silent for more than the grace period plus 15 s and is still Ready, although the API server answers, otherwise 0.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
-		"Recommended node monitor grace period, as on the page, in alerts and in advise. Absent if the current one is right, or if nobody can set it.", "while there is a recommendation")
+		"Recommended node monitor grace period, as on the page, in alerts and in advise. Absent if the current one is suitable or cannot be set.", "while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"Expected interval between heartbeats: a quarter of the Lease duration (10 s by default), or less if a node regularly sends them more often. The longest of all nodes.",
+		"Expected interval between heartbeats: a quarter of the Lease duration (10 s by default), or less if a node regularly sends them more often. The maximum of all nodes.",
 		"while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
-		"1 if the cloud runs the control plane (EKS, GKE, AKS), so nobody can set its flags, else 0.", always)
+		"1 if the cloud provider runs the control plane (EKS, GKE, AKS), so that its flags cannot be set, otherwise 0.", always)
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()

@@ -14,33 +14,35 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
-// ClusterLabel is the label with the name of the cluster, if a page has several.
+// ClusterLabel is the label for the cluster's name on pages with several clusters.
 const ClusterLabel = "cluster"
 
-// Page has the metrics of one or more clusters and those of the process.
+// Page serves the metrics of one or more clusters and of the process.
 type Page struct {
 	clusters []named
 	process  prometheus.Gatherer
-	// histograms has those of the clusters, and library all their metrics, for the formats that client_golang writes.
+	// histograms gathers the histograms of the clusters. library gathers all their metrics, for the formats that
+	// only client_golang writes.
 	histograms, library *prometheus.Registry
-	// heads are what precedes the series of a metric, by its index and encoding.
+	// heads holds the text that precedes the series of each metric, by metric index and encoding.
 	heads [][exposition.NumEncodings][]byte
-	// idle is the memory of the last scrape, for the next one.
+	// idle is a finished scrape. The next scrape reuses its memory.
 	idle atomic.Pointer[Scrape]
 }
 
-// named is a cluster's collector and the value of ClusterLabel.
+// named is a collector with the name of its cluster.
 type named struct {
 	name string
 	*Collector
 }
 
-// NewPage returns a page with the metrics of the process and no cluster yet.
+// NewPage returns a page without clusters. process provides the process metrics.
 func NewPage(process prometheus.Gatherer) *Page {
 	return &Page{process: process, histograms: prometheus.NewRegistry(), library: prometheus.NewRegistry()}
 }
 
-// Add adds a cluster before the first scrape. Its name becomes the label ClusterLabel; leave it empty for the only cluster.
+// Add adds a cluster. Call it before the first scrape. name becomes the value of ClusterLabel, which is omitted if name
+// is empty.
 func (p *Page) Add(c *Collector, name string) {
 	library, histograms := prometheus.Registerer(p.library), prometheus.Registerer(p.histograms)
 	if name != "" {
@@ -66,20 +68,21 @@ func (p *Page) Gather() ([]*dto.MetricFamily, error) {
 	return prometheus.Gatherers{p.library, p.process}.Gather()
 }
 
-// Scrape has all metrics of one moment.
+// Scrape is a copy of all metrics at one time.
 type Scrape struct {
 	page *Page
-	// snapshots are those of each cluster.
+	// snapshots holds one snapshot per cluster.
 	snapshots []snapshot
-	// others are the histograms and the metrics of the process. The library writes them.
+	// others holds the histograms and the process metrics, which the library writes.
 	others []*dto.MetricFamily
 	series scrape
 }
 
-// piece is how many bytes are written at once.
+// piece is the number of bytes to buffer before a write.
 const piece = 64 << 10
 
-// Scrape reads all metrics. Call Done when they are written.
+// Scrape copies all metrics. Call Scrape.Done after writing them. Scrape returns an error if the library cannot gather
+// its metrics.
 func (p *Page) Scrape() (*Scrape, error) {
 	s := p.idle.Swap(nil)
 	if s == nil {
@@ -88,7 +91,7 @@ func (p *Page) Scrape() (*Scrape, error) {
 	for i, c := range p.clusters {
 		c.snapshot(&s.snapshots[i])
 	}
-	// The snapshots may have added to the histograms.
+	// Gather the histograms last, because taking a snapshot may add durations.
 	histograms, err := p.histograms.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("read the histograms: %w", err)
@@ -101,20 +104,21 @@ func (p *Page) Scrape() (*Scrape, error) {
 	return s, nil
 }
 
-// Done passes the memory of the scrape to the next one.
+// Done releases the scrape's memory for the next scrape.
 func (s *Scrape) Done() {
 	s.others = nil
 	s.series.out.Reset(nil)
 	s.page.idle.Store(s)
 }
 
-// CanScrape reports whether Scrape.Write knows the format. The others are rare, or escape names that kubeflap does not use.
+// CanScrape reports whether Scrape.Write supports the format. Other formats are rare, or escape characters that do not
+// occur in the names of kubeflap's metrics.
 func CanScrape(format expfmt.Format) bool {
 	_, ok := exposition.Of(format)
 	return ok
 }
 
-// Write writes the metrics in a format that CanScrape accepts, those of the process last.
+// Write writes the metrics in a format that CanScrape accepts. The process metrics come last.
 func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	s.series.encoding, _ = exposition.Of(format)
 	s.series.out.Reset(w)
@@ -132,12 +136,12 @@ func (s *Scrape) Write(w io.Writer, format expfmt.Format) error {
 	return nil
 }
 
-// writeOthers lets the library write the other metrics and the end of the format.
+// writeOthers uses the library to write the other metrics and the end of the output.
 func (s *Scrape) writeOthers(format expfmt.Format) error {
 	library := expfmt.NewEncoder(s.series.out, format)
 	for _, f := range s.others {
 		if len(f.Metric) == 0 {
-			continue // the library refuses an empty family
+			continue // the library rejects empty families
 		}
 		if err := library.Encode(f); err != nil {
 			return fmt.Errorf("write %s: %w", f.GetName(), err)

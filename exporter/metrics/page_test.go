@@ -23,7 +23,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// pages returns pages of one cluster, of two named ones, and of a large one.
+// pages returns pages with one cluster, with two named clusters, and with a large cluster.
 func pages(t *testing.T) map[string]*Page {
 	t.Helper()
 	process := prometheus.NewPedanticRegistry()
@@ -39,7 +39,7 @@ func pages(t *testing.T) map[string]*Page {
 	return map[string]*Page{"one cluster": one, "two clusters": two, "a large cluster": large}
 }
 
-// crowded returns the collector of a cluster with so many Services that a metric of them takes several pieces.
+// crowded returns the collector of a cluster with many Services, so that a single metric needs several writes.
 func crowded() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -50,7 +50,8 @@ func crowded() *Collector {
 	return c
 }
 
-// oddlyNamed returns the collector of a cluster with names that an API server refuses but a recording may contain.
+// oddlyNamed returns the collector of a cluster with invalid names, which an API server rejects but a recording may
+// contain.
 func oddlyNamed() *Collector {
 	tracker := track.New(track.Settings{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
@@ -63,8 +64,8 @@ func oddlyNamed() *Collector {
 	return c
 }
 
-// A scrape writes the series that the library writes, in the same families. The order of series and labels and the format of numbers
-// may differ. The following scrapes write the same bytes.
+// TestAScrapeIsWhatTheLibraryWrites checks that a scrape contains the same families and series as the library's output.
+// The order of series and labels and the format of numbers may differ. Repeated scrapes must be identical.
 func TestAScrapeIsWhatTheLibraryWrites(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")
@@ -93,7 +94,7 @@ func TestAScrapeIsWhatTheLibraryWrites(t *testing.T) {
 	}
 }
 
-// scraped returns the text or messages of a scrape.
+// scraped returns the output of a scrape.
 func scraped(t *testing.T, page *Page, format expfmt.Format) []byte {
 	t.Helper()
 	if !CanScrape(format) {
@@ -142,7 +143,7 @@ func compare(t *testing.T, got, want map[string][]string) {
 	}
 }
 
-// blocks returns the series of each family, by its head.
+// blocks returns the sorted series of each family. The keys are the HELP and TYPE lines.
 func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]string {
 	t.Helper()
 	if format.FormatType() == expfmt.TypeProtoDelim {
@@ -162,7 +163,7 @@ func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]str
 		}
 	}
 	if head != "" {
-		found[head] = append(found[head], "") // the end, too, is to be the same
+		found[head] = append(found[head], "") // include the end in the comparison
 	}
 	for _, series := range found {
 		slices.Sort(series)
@@ -170,7 +171,7 @@ func blocks(t *testing.T, format expfmt.Format, written []byte) map[string][]str
 	return found
 }
 
-// canonical returns a line with sorted labels and its number in one form.
+// canonical returns a line with sorted labels and a canonical number.
 func canonical(t *testing.T, line string) string {
 	t.Helper()
 	end := strings.LastIndexByte(line, ' ')
@@ -192,7 +193,8 @@ func canonical(t *testing.T, line string) string {
 	return name + strings.Join(labels, ",") + " " + strconv.FormatFloat(value, 'g', -1, 64)
 }
 
-// labelsIn splits the labels between braces. A regular expression takes many times as long under the race detector.
+// labelsIn splits the labels between braces. A regular expression would be many times slower under the race
+// detector.
 func labelsIn(t *testing.T, text string) (labels []string) {
 	t.Helper()
 	for text != "" {
@@ -239,7 +241,8 @@ func messages(t *testing.T, written []byte) map[string][]string {
 	}
 }
 
-// Numbers survive being written and parsed. In OpenMetrics they look like floats.
+// TestNumbers checks that numbers are unchanged after writing and parsing, and look like floats, as OpenMetrics
+// requires.
 func TestNumbers(t *testing.T) {
 	for _, value := range []float64{
 		0, 1, -1, 0.1, 1e21, 1e-9, 1234567, -0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64,

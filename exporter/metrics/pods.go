@@ -19,18 +19,18 @@ type podMetrics struct {
 func newPodMetrics() *podMetrics {
 	m := &podMetrics{
 		unready: counter("kubeflap_pods_unready_total",
-			"Times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
+			"Number of times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
 			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the preceding loss.",
 			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
 		stale: histogram("kubeflap_pod_stale_ready_seconds",
-			"Time from an image change in place, or from the end of a container, until the pod's Ready was no longer True.", always),
+			"Time for which a pod's Ready condition stayed True after an in-place image change or a container exit.", always),
 		inPlaceUpdates: counter("kubeflap_pod_inplace_updates_total",
 			"Updates that changed a container's image in a running pod.", perPodNamespace, "namespace"),
 		ungatedUpdates: counter("kubeflap_pod_inplace_updates_ungated_total",
-			"In-place updates of pods without a readiness gate: nothing took the pod out of rotation first.", perPodNamespace, "namespace").experimental(),
+			"In-place updates of pods without a readiness gate, so that nothing took the pod out of rotation first.", perPodNamespace, "namespace").experimental(),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
-			"Containers that restarted while their pod's Ready stayed True.", perPodNamespace, "namespace"),
+			"Container restarts while the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
 		"Pods whose Ready condition is wrong: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (no heartbeat of the node for longer than the grace period).",

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
-// Reference returns the metric reference in Markdown: docs/metrics.md.
+// Reference returns the metric reference, docs/metrics.md, in Markdown.
 func (c Catalogue) Reference() string {
 	var b strings.Builder
 	b.WriteString(`# Metrics
@@ -26,7 +26,7 @@ Times are in seconds. Histograms are native and classic. A stable metric keeps i
 | metric | type | labels | a series for | stability | meaning |
 | --- | --- | --- | --- | --- | --- |
 `)
-	for _, m := range append(slices.Clone(c), logLinesDropped()) {
+	for _, m := range slices.Concat(c, Catalogue{logLinesDropped()}, recorderMetrics()) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m.Name, exposition.TypeText(m.Type), labelList(m.Labels), m.Series, m.Stability, m.Help)
 	}
 	return b.String()

@@ -12,56 +12,58 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics/exposition"
 )
 
-// scrape writes the series of one metric at a time, straight to bytes: a large cluster has a hundred thousand series, and nothing is
-// allocated for one. A format has all series of a metric together, so the collect function of a group runs once for each of its metrics.
-// Nothing is validated or sorted: the declarations are valid, and the tracker's order is stable.
+// scrape encodes the series of one metric at a time. A large cluster has a hundred thousand series, so encoding a
+// series must not allocate memory. All formats group series by metric, so a group's collect function runs once for each
+// of its metrics. Nothing is validated or sorted, because the declarations are valid and the tracker's order is stable.
 type scrape struct {
 	encoding exposition.Encoding
-	// metric is the index of the metric to write; samples of others are ignored.
+	// metric is the index of the current metric. Samples of other metrics are ignored.
 	metric int
-	// buffer has the metric's head and its series that are not sent yet. hasSeries says that there is a series.
+	// buffer holds the metric's head and the unwritten series. hasSeries is set if the metric has a series.
 	buffer    []byte
 	hasSeries bool
-	// out passes large pieces on to the network and gzip.
+	// out writes large chunks to the network and gzip.
 	out *bufio.Writer
-	// registry receives the series instead, of the metrics that are selected by their index.
+	// registry receives the series instead, unless it is nil. selected reports which metrics to send, by metric index.
 	registry chan<- prometheus.Metric
 	selected []bool
 
-	// cluster is the value of ClusterLabel, empty if there is only one cluster.
+	// cluster is the value of ClusterLabel. It is empty if the page has only one cluster.
 	cluster string
 	object  object
-	// labels has the encoded labels of the group's objects, one after the other, and ends where each ends. All metrics of a group have
-	// the same objects in the same order, so only the first metric encodes them. next is the index of the next object.
+	// labels holds the encoded labels of the group's objects, one after another. ends holds the end of each object's
+	// labels. All metrics of a group have the same objects in the same order, so only the first one encodes the labels.
+	// next is the index of the next object.
 	labels []byte
 	ends   []int
 	next   int
-	// scratch is memory for a protobuf message.
+	// scratch is reused memory for a protobuf message.
 	scratch []byte
 }
 
-// object is what the next samples are about: a node, a Service, ...
+// object is a node, a Service or another object that the next samples belong to.
 type object struct {
-	// created is the time from which its counters count, zero if that is not known.
+	// created is the start time of the object's counters. It is zero if the time is unknown.
 	created time.Time
-	// encoded has its labels in the scrape's format.
+	// encoded holds the object's labels in the format of the scrape.
 	encoded []byte
-	// labels has names and values in turn, for a registry.
+	// labels holds alternating names and values, for a registry.
 	labels []string
 }
 
-// everyMetric is the index that stands for all metrics, for a registry.
+// everyMetric selects all metrics, for a registry.
 const everyMetric = -1
 
-// startGroup starts the metrics of another kind of objects.
+// startGroup starts a group of metrics for another kind of object.
 func (s *scrape) startGroup() { s.labels, s.ends = s.labels[:0], s.ends[:0] }
 
-// startMetric starts a metric, which may have no series.
+// startMetric starts a metric. A metric without series is not written.
 func (s *scrape) startMetric(m *Metric, head []byte) {
 	s.metric, s.buffer, s.hasSeries, s.next = m.index, append(s.buffer[:0], head...), false, 0
 }
 
-// startObject starts the samples of an object. labels are the names and values, in turn, of the first labels of its metrics.
+// startObject starts the samples of an object. labels holds alternating names and values of the first labels of its
+// metrics.
 func (s *scrape) startObject(created time.Time, labels ...string) {
 	s.object.created = created
 	if s.registry != nil {
@@ -97,8 +99,8 @@ func (s *scrape) encodeLabel(name, value string) {
 	}
 }
 
-// sample adds a series of the object. labels are the values of the metric's last labels. Most samples are of another metric than the
-// scrape's, so this function is small enough to be inlined.
+// sample adds a series of the object. labels holds the values of the metric's last labels. Most samples belong to
+// another metric and are ignored, so this function is small enough to be inlined.
 func (s *scrape) sample(m *Metric, value float64, labels ...string) {
 	if s.metric == m.index || s.metric == everyMetric {
 		s.add(m, value, labels)
@@ -123,12 +125,12 @@ func (s *scrape) write(m *Metric, value float64, labels []string) {
 	}
 	s.writeLine(m.Name, value, names, labels)
 	if len(s.buffer) >= piece {
-		_, _ = s.out.Write(s.buffer) // bufio.Writer keeps the error
+		_, _ = s.out.Write(s.buffer) // bufio.Writer returns the error later
 		s.buffer = s.buffer[:0]
 	}
 }
 
-// writeMessage writes a series of the object as a field of its MetricFamily.
+// writeMessage encodes one of the object's series as a field of its MetricFamily.
 func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) {
 	o := &s.object
 	s.scratch = append(s.scratch[:0], o.encoded...)
@@ -139,7 +141,7 @@ func (s *scrape) writeMessage(m *Metric, value float64, names, labels []string) 
 	s.buffer = exposition.AppendSeries(s.buffer, s.scratch)
 }
 
-// writeLine writes a series of the object.
+// writeLine encodes a series of the object as a line of text.
 func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 	o := &s.object
 	b := s.buffer
@@ -150,20 +152,20 @@ func (s *scrape) writeLine(name string, value float64, names, labels []string) {
 		for i, label := range labels {
 			b = exposition.AppendLabel(b, names[i], label)
 		}
-		b[len(b)-1] = '}' // in place of the last comma
+		b[len(b)-1] = '}' // this replaces the last comma
 	}
 	b = append(b, ' ')
 	s.buffer = append(exposition.AppendNumber(b, value, s.encoding == exposition.OpenMetrics), '\n')
 }
 
-// endMetric sends the rest of a metric. A protobuf message is sent whole, behind its length.
+// endMetric writes the rest of a metric. A protobuf message is written whole, preceded by its length.
 func (s *scrape) endMetric() error {
 	if !s.hasSeries {
 		return nil
 	}
 	if s.encoding == exposition.Protobuf {
 		s.scratch = protowire.AppendVarint(s.scratch[:0], uint64(len(s.buffer)))
-		_, _ = s.out.Write(s.scratch) // bufio.Writer keeps the error
+		_, _ = s.out.Write(s.scratch) // bufio.Writer returns the error later
 	}
 	_, err := s.out.Write(s.buffer)
 	return err

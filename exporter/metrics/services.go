@@ -35,19 +35,19 @@ func newServiceMetrics() *serviceMetrics {
 		bounces: counter("kubeflap_service_address_bounces_total",
 			"Addresses that were lost and ready again within the bounce window.", perService, "namespace", "service"),
 		outages: counter("kubeflap_service_outages_total",
-			"Times the Service lost its last ready address.", perService, "namespace", "service"),
+			"Number of times the Service lost its last ready address.", perService, "namespace", "service"),
 		outageTime: counter("kubeflap_service_outage_seconds_total",
-			"Time in outages of the Service, including an ongoing one.", perService, "namespace", "service"),
+			"Total duration of the Service's outages, including an ongoing one.", perService, "namespace", "service"),
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
-			"Length of the outages of Services that kubeflap saw from start to end.", "each cause of an outage that ended", "cause"),
+			"Duration of the Service outages that kubeflap saw from start to end.", "each cause of an outage that ended", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
-			"Times all manually managed addresses of the Service were removed, by whether the Service had a selector. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
+			"Number of times all manually managed addresses of the Service were removed, by whether the Service had a selector. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
 			"1 while the Service has a selector and manually managed Endpoints. It stays 1 after these were removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
 		manual: gauge("kubeflap_service_manual_addresses",
 			"Manually managed addresses in the Service's Endpoints, 0 after they were removed.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",
-			"1, with the Service's type, whether it has a selector, and the resource that its addresses are read from.", perService, "namespace", "service", "type", "selector", "source"),
+			"Constant 1, with the Service's type, whether it has a selector, and the source of its addresses as labels.", perService, "namespace", "service", "type", "selector", "source"),
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
 	m.lost = counter("kubeflap_service_addresses_lost_total",
@@ -57,7 +57,7 @@ func newServiceMetrics() *serviceMetrics {
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
 		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses do not count while the Service has other addresses.", "each Service that ever lost one", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
-		"Time from a pod's readiness change to the change of its address, both as kubeflap sees them. Events within 20 ms may be seen together.", always, "to")
+		"Time from a pod's readiness change to the change of its address, as seen by kubeflap. Events within 20 ms may arrive together.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses whose readiness differs between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"each Service with at least one such address", "namespace", "service")
@@ -126,7 +126,8 @@ func (m *serviceMetrics) collectLosses(to *scrape, s *endpoints.Service) {
 	}
 }
 
-// collectManual adds a series for the Service's present selector, and one for each past reset with the other.
+// collectManual adds the reset counts. It always adds the count for the Service's current kind (with or without
+// selector), and the other count only if it is positive.
 func (m *serviceMetrics) collectManual(to *scrape, s *endpoints.Service) {
 	to.sample(m.conflict, boolean(s.SelectorConflict))
 	to.sample(m.manual, float64(s.ManualAddresses))

@@ -2,19 +2,19 @@ package metrics
 
 import "time"
 
-// settingMetrics are settings of the cluster that decide what becomes of a flap.
+// settingMetrics declares the metrics for cluster settings that determine the effects of a flap.
 type settingMetrics struct{ flag, short, shortest *Metric }
 
 func newSettingMetrics() *settingMetrics {
 	const perShort = "each namespace with a toleration of at most 60 s"
 	return &settingMetrics{
 		flag: gauge("kubeflap_controller_manager_flag",
-			"Value of a flag of the kube-controller-manager, with durations in seconds. The smallest value, if it differs between pods.",
+			"Value of a kube-controller-manager flag, with durations in seconds. If the value differs between pods, the smallest one.",
 			"each flag that is read and set in a kube-controller-manager pod", "flag"),
 		short: gauge("kubeflap_pods_short_toleration",
 			"Pods that tolerate a node that is not Ready (node.kubernetes.io/not-ready, node.kubernetes.io/unreachable) for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",
-			"Shortest time that a pod of the namespace tolerates a node that is not Ready. After that, it is evicted.", perShort, "namespace"),
+			"Shortest time for which a pod in the namespace tolerates a node that is not Ready, before it is evicted.", perShort, "namespace"),
 	}
 }
 

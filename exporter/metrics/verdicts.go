@@ -22,7 +22,7 @@ func newVerdictMetrics() *verdictMetrics {
 			perIncident, "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
 		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. The incident continues if it flaps again.",
 			perIncident+", while everything has recovered", "id").experimental(),
-		node: gauge("kubeflap_node_verdict", "1 while the node is part of an incident with this verdict.",
+		node: gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
 			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),
 		silences: gauge("kubeflap_node_silences",
 			"Silences of the node since kubeflap first saw it, by verdict and reason: heartbeats that came after more than half of the grace period, and changes to Unknown by the node controller. "+
@@ -39,7 +39,7 @@ func (m *verdictMetrics) catalogue() Catalogue {
 	return Catalogue{m.ongoing, m.resolved, m.start, m.end, m.node, m.silences, m.lastSilence, m.service}
 }
 
-// possible are the pairs of scope and verdict that incidents can have.
+// possible lists the verdicts that incidents of each scope can have.
 var possible = []struct {
 	scope    incident.Scope
 	verdicts []verdict.Verdict
@@ -84,7 +84,7 @@ func (m *verdictMetrics) collect(to *scrape, now *snapshot) {
 	}
 }
 
-// collectSilences adds the silences of the nodes that exist. Both lists are sorted by node.
+// collectSilences adds the silences of existing nodes. Both lists are sorted by node.
 func (m *verdictMetrics) collectSilences(to *scrape, now *snapshot) {
 	all := now.silences
 	for i := range now.nodes {
@@ -116,7 +116,7 @@ type serviceVerdict struct {
 	verdict verdict.Verdict
 }
 
-// nodeVerdicts are the verdicts about nodes, each once, in their order.
+// nodeVerdicts returns the distinct verdicts of each node, sorted by node and verdict.
 func nodeVerdicts(standings []incident.Standing) (all []nodeVerdict) {
 	for _, x := range standings {
 		for _, node := range x.Nodes {
@@ -129,7 +129,7 @@ func nodeVerdicts(standings []incident.Standing) (all []nodeVerdict) {
 	return slices.Compact(all)
 }
 
-// serviceVerdicts are the verdicts about Services, each once, in their order.
+// serviceVerdicts returns the distinct verdicts of each Service, sorted by Service and verdict.
 func serviceVerdicts(standings []incident.Standing) (all []serviceVerdict) {
 	for _, x := range standings {
 		for _, service := range x.Services {

@@ -1,4 +1,4 @@
-// Package phrase has durations and counts as sentences have them.
+// Package phrase formats durations, counts and names for sentences.
 package phrase
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Duration has about three digits, such as 850ms, 13.5s, 2m05s, 3h20m or 4d06h.
+// Duration formats a duration with about three digits, such as 850ms, 13.5s, 2m05s, 3h20m or 4d06h.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -24,7 +24,25 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// Count is a number with its noun, such as "1 node" or "2 nodes".
+// Length formats a duration with a space before the unit, such as 850 ms, 13.5 s, 2 min 05 s, 3 h 20 min or 4 days. Negative
+// durations are 0 ms.
+func Length(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", max(d, 0).Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%d min %02d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// Count returns a number with its noun, such as "1 node" or "2 nodes".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -32,7 +50,7 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Times ends a sentence about what happened n times; it is empty for once.
+// Times returns a suffix such as ", 3 times" for repeated observations. It is empty if n is less than 2.
 func Times(n int) string {
 	if n < 2 {
 		return ""
@@ -40,10 +58,11 @@ func Times(n int) string {
 	return fmt.Sprintf(", %d times", n)
 }
 
-// Sentence begins with a capital letter.
+// Sentence returns s with its first letter capitalized. The string s must not be empty and must start with an ASCII character.
 func Sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// Some names the first of several things.
+// Some returns the first name and the number of the others, such as "node-1 and 2 more". It returns "the nodes" for an empty
+// list.
 func Some(names []string) string {
 	switch len(names) {
 	case 0:

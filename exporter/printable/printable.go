@@ -1,5 +1,5 @@
-// Package printable makes names from a cluster or a recording safe to show. It escapes control characters, which a terminal or
-// a browser would obey.
+// Package printable makes names from a cluster or a recording safe to display. It escapes control characters, because a
+// terminal or a browser would interpret them.
 package printable
 
 import (
@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Line escapes a text for one line. Line breaks are escaped as well, so that no name can fake a line.
+// Line escapes a text for display on one line. It also escapes line breaks, so that a name cannot imitate a separate line.
 func Line(s string) string { return escape(s, "") }
 
-// Text escapes a text of several lines.
+// Text escapes a text for display on several lines. It keeps line feeds and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// escape replaces characters that cannot be printed by Go escapes such as \x1b or \u202e, except those in keep.
+// escape replaces unprintable characters and invalid UTF-8 with Go escapes such as \x1b or \u202e. It keeps the characters in
+// keep.
 func escape(s, keep string) string {
 	shown := func(r rune) bool { return unicode.IsPrint(r) || strings.ContainsRune(keep, r) }
 	bad := func(r rune) bool { return r == utf8.RuneError || !shown(r) }

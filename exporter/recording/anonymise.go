@@ -9,9 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Anonymiser replaces everything that identifies a cluster: names, addresses, UIDs, images, labels and free text. Each name has
-// the same pseudonym throughout, numbered by first appearance. So a recording keeps its structure, and a replay gives the same
-// results. Times, numbers, and Kubernetes' own words (anonymise_words.go) stay. Several goroutines may use an Anonymiser.
+// Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
+// keeps times, numbers and Kubernetes' own words (anonymise_words.go). A name always gets the same pseudonym,
+// numbered by first appearance, so that a replay of the anonymised recording gives the same results. Several
+// goroutines may use an Anonymiser.
 type Anonymiser struct {
 	mu         sync.Mutex
 	pseudonyms map[realName]string
@@ -19,10 +20,10 @@ type Anonymiser struct {
 	uids       map[event.UID]event.UID
 }
 
-// realName is a name that is replaced. The same name in two namespaces is two objects.
+// realName is a name to replace. The same name in two namespaces belongs to two objects.
 type realName struct{ noun, namespace, text string }
 
-// NewAnonymiser makes an Anonymiser for one recording.
+// NewAnonymiser returns an Anonymiser for one recording.
 func NewAnonymiser() *Anonymiser {
 	return &Anonymiser{
 		pseudonyms: make(map[realName]string),
@@ -31,7 +32,7 @@ func NewAnonymiser() *Anonymiser {
 	}
 }
 
-// Header returns the header of the anonymised recording. It has no title, because that is free text.
+// Header returns the header of the anonymised recording. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
 	header.Title = ""
 	header.Kubernetes = release(header.Kubernetes)
@@ -39,15 +40,15 @@ func (a *Anonymiser) Header(header Header) Header {
 	return header
 }
 
-// Event returns the event with an anonymised copy of its object. It does not change the object itself, which the tracker may
-// hold.
+// Event returns the event with an anonymised copy of its object. It does not modify the object, because the tracker
+// may hold it.
 func (a *Anonymiser) Event(ev event.Event) event.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ev.Reason != "" && !ev.Reason.Known() {
 		ev.Reason = other
 	}
-	// An object of an unknown type is left out. Then the Writer refuses the event.
+	// Drop objects of unknown types. The Writer then rejects the event.
 	object := ev.Object
 	ev.Object = nil
 	switch o := object.(type) {
@@ -71,7 +72,7 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym returns "noun-7" for the seventh name with this noun, and an empty text for an empty name.
+// pseudonym returns "noun-7" for the seventh name with this noun. It returns "" for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
@@ -111,8 +112,8 @@ func (a *Anonymiser) containerName(namespace, original string) string {
 	return a.pseudonym(realName{"container", namespace, original})
 }
 
-// ownerName keeps the kind before the slash if it is Kubernetes' own: the kind of a custom resource may be the name of a
-// product. A Node owns its static pods.
+// ownerName keeps the kind of an owner if it is one of Kubernetes' own kinds. Another kind may contain a product
+// name. The owner of a static pod is a Node.
 func (a *Anonymiser) ownerName(namespace, original string) string {
 	kind, owner, ok := strings.Cut(original, "/")
 	switch {
@@ -133,7 +134,7 @@ func (a *Anonymiser) managerName(original string) string {
 	case isKubernetesManager(original):
 		return original
 	case strings.HasPrefix(original, "kubectl-"):
-		return "kubectl" // the name of a plugin is arbitrary
+		return "kubectl" // the name of a plugin is arbitrary text
 	}
 	return a.pseudonym(realName{"manager", "", original})
 }
@@ -145,7 +146,7 @@ func (a *Anonymiser) taintKey(original string) string {
 	return a.pseudonym(realName{"taint", "", original})
 }
 
-// each returns a copy of the list with each entry replaced.
+// each returns a copy of the list in which all entries are replaced.
 func each[T any](list []T, replace func(T) T) []T {
 	replaced := slices.Clone(list)
 	for i, entry := range list {
@@ -154,14 +155,14 @@ func each[T any](list []T, replace func(T) T) []T {
 	return replaced
 }
 
-// message keeps a message that Kubernetes itself writes, with the names of containers replaced, and drops any other.
+// message keeps Kubernetes' own messages, with pseudonyms for containers. It drops all other messages.
 func (a *Anonymiser) message(namespace, original string) string {
 	if isKubernetesMessage(original) {
 		return original
 	}
 	parts := strings.Split(original, ", ")
 	for i, part := range parts {
-		// The words are those of pkg/kubelet/status, GenerateContainersReadyCondition.
+		// These phrases come from pkg/kubelet/status, GenerateContainersReadyCondition.
 		words, list, ok := strings.Cut(part, ": [")
 		names, closed := strings.CutSuffix(list, "]")
 		if !ok || !closed || (words != "containers with unready status" && words != "containers with unknown status") {

@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// labels replaces the labels of a pod or a selector, which stay equal where they were.
+// labels replaces the labels of a pod or a selector. Equal labels stay equal, so a selector still matches the same
+// pods.
 func (a *Anonymiser) labels(original map[string]string) map[string]string {
 	return replaceEntries(original, func(key, value string) (string, string) {
 		return a.labelKey(key), a.pseudonym(realName{"value", "", value})
@@ -22,7 +23,8 @@ func (a *Anonymiser) labelKey(original string) string {
 	return a.pseudonym(realName{"key", "", original})
 }
 
-// nodeLabels keeps the keys that event.NodeLabels lists. The pseudonym of a value says what the label names: "zone-2".
+// nodeLabels keeps the keys in event.NodeLabels. The pseudonym of a value begins with the trait that the label
+// describes, as in "zone-2".
 func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
 	known := event.NodeLabels()
 	return replaceEntries(original, func(key, value string) (string, string) {
@@ -35,8 +37,8 @@ func (a *Anonymiser) nodeLabels(original map[string]string) map[string]string {
 	})
 }
 
-// replaceEntries replaces the entries in order, so that the same recording always gives the same result. A map that is nil is
-// unknown, and stays nil.
+// replaceEntries replaces the entries in key order, so that the result is deterministic. It keeps a nil map, which
+// means that the labels are unknown.
 func replaceEntries(original map[string]string, replace func(key, value string) (string, string)) map[string]string {
 	if original == nil {
 		return nil
@@ -49,7 +51,7 @@ func replaceEntries(original map[string]string, replace func(key, value string) 
 	return replaced
 }
 
-// providerID keeps the name of a known cloud: "aws://machine-1".
+// providerID keeps the prefix of a known cloud, as in "aws://machine-1".
 func (a *Anonymiser) providerID(original string) string {
 	machine := a.pseudonym(realName{"machine", "", original})
 	if cloud, _, ok := strings.Cut(original, "://"); ok && isCloud(cloud) {
@@ -58,7 +60,7 @@ func (a *Anonymiser) providerID(original string) string {
 	return machine
 }
 
-// controlPlaneLeaseName keeps the names that are the same in all clusters.
+// controlPlaneLeaseName keeps the Lease names that all clusters use.
 func (a *Anonymiser) controlPlaneLeaseName(original string) string {
 	switch {
 	case original == event.LeaseControllerManager, original == event.LeaseScheduler:

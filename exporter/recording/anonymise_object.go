@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The objects are passed by value, so fields that are not replaced are copied. Pointers, lists and maps are replaced by new ones.
+// The functions in this file receive objects by value, so that they copy unchanged fields. They replace pointers, lists
+// and maps with new ones.
 
 func (a *Anonymiser) node(n event.Node) *event.Node {
 	n.Meta = event.Meta{UID: a.uid(n.UID), Namespace: a.namespaceName(n.Namespace), Name: a.nodeName(n.Name)}
@@ -32,7 +33,7 @@ func (a *Anonymiser) node(n event.Node) *event.Node {
 	return &n
 }
 
-// lease keeps the name equal to the node's.
+// lease uses the pseudonym of the node, because a Lease has the same name as its node.
 func (a *Anonymiser) lease(l event.Lease) *event.Lease {
 	l.Meta = event.Meta{UID: a.uid(l.UID), Namespace: a.namespaceName(l.Namespace), Name: a.nodeName(l.Name)}
 	return &l
@@ -63,7 +64,7 @@ func (a *Anonymiser) pod(p event.Pod) *event.Pod {
 		return c
 	})
 	if p.ControllerManager != nil {
-		manager := *p.ControllerManager // its flags are numbers
+		manager := *p.ControllerManager // numeric flags are kept
 		manager.Version = release(manager.Version)
 		p.ControllerManager = &manager
 	}
@@ -112,7 +113,7 @@ func (a *Anonymiser) meta(noun string, m event.Meta) event.Meta {
 	}
 }
 
-// serviceMeta is for a Service and its Endpoints, which have the same name.
+// serviceMeta replaces the metadata of a Service or its Endpoints. Both have the same name.
 func (a *Anonymiser) serviceMeta(m event.Meta) event.Meta {
 	return event.Meta{
 		UID:       a.uid(m.UID),
@@ -132,7 +133,7 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address keeps the origin of the UID: that of the target, or made from the IP if there is no target.
+// address keeps the relation between UID and target: the UID is the target's or, without a target, derived from the IP.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
@@ -145,8 +146,8 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 	return replaced
 }
 
-// ip replaces IPv4 addresses by those of 10.0.0.0/8 and IPv6 addresses by those of fd00::/8, in order. Any other text is replaced
-// as a host name.
+// ip replaces IPv4 addresses with addresses from 10.0.0.0/8, and IPv6 addresses with addresses from fd00::/8, in order
+// of appearance. It treats any other text as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *Anonymiser) uid(original event.UID) event.UID {
 	if known, ok := a.uids[original]; ok {
 		return known
 	}
-	made := event.UID{6: 0x40, 8: 0x80} // version and variant of a random UUID
+	made := event.UID{6: 0x40, 8: 0x80} // these are the version and variant of a random UUID
 	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
 	a.uids[original] = made
 	return made

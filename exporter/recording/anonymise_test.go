@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// disguises are the forms in which a real name could survive, because a part of the form is known or kept.
+// disguises are texts that the Anonymiser partly keeps. It must still replace a real name in such a text.
 var disguises = []string{
 	"%s", "ReplicaSet/%s", "Node/%s", "%s/web", "Acme%s/web",
 	"v1.36.3-%s", "v%s", "1.2.%s",
@@ -30,7 +30,7 @@ func TestNoRealNameSurvives(t *testing.T) {
 		random := filler{Rand: rand.New(rand.NewPCG(5, 6)), full: true, zone: time.UTC}
 		var planted []string
 		random.text = func() string {
-			const letters = "ghijklmnopqrstuvwxyz" // no hexadecimal digits, so that no UID contains a name by chance
+			const letters = "ghijklmnopqrstuvwxyz" // names contain no hexadecimal digits, so that no UID contains a name by chance
 			name := make([]byte, 12)
 			for i := range name {
 				name[i] = letters[random.IntN(len(letters))]
@@ -83,7 +83,7 @@ func encoded(t *testing.T, ev event.Event) string {
 	return string(text)
 }
 
-// TestAllButNamesStays removes the names on both sides. The rest must be equal.
+// TestAllButNamesStays removes all names from both recordings, and checks that the rest is equal.
 func TestAllButNamesStays(t *testing.T) {
 	random := filler{Rand: rand.New(rand.NewPCG(9, 10)), full: true, zone: time.UTC}
 	random.text = func() string { return fmt.Sprint("name-", random.Int()) }
@@ -127,12 +127,12 @@ func blank(v reflect.Value) {
 		for i := range v.Len() {
 			blank(v.Index(i))
 		}
-	case reflect.Map: // only its size is compared
+	case reflect.Map: // compare only the sizes
 		v.Set(reflect.ValueOf(map[string]string{fmt.Sprint(v.Len()): ""}))
 	}
 }
 
-// pods is a small cluster: a node, its Lease, a pod, its Service and addresses.
+// pods returns a small cluster: a node, its Lease, a pod, and a Service with its addresses.
 func pods() []event.Object {
 	pod, service := event.ParseUID("6f9619ff-8b86-4011-b42d-00cf4fc964ff"), event.ParseUID("0d5c2a50-8b86-4011-b42d-00cf4fc964ff")
 	meta := func(name string) event.Meta { return event.Meta{Namespace: "shop", Name: name} }
@@ -287,7 +287,7 @@ func TestSixWatchesAreAnonymisedAtOnce(t *testing.T) {
 	}
 }
 
-// stranger is an object of a type that the Anonymiser does not know.
+// stranger is an object type that the Anonymiser does not know.
 type stranger struct{ event.Node }
 
 func TestUnknownObjectIsNotLetThrough(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// This file lists the words that an Anonymiser keeps. Kubernetes itself writes them, so they identify no cluster. Any other word
-// may be a name: many clients can write a status.
+// An Anonymiser keeps the words in this file. Kubernetes itself writes these words, so they do not identify a cluster.
+// Any other word may be a name, because many clients can write a status.
 
 const other = "Other"
 
@@ -20,11 +20,11 @@ func knownOr(isKnown func(string) bool, word string) string {
 
 func reason(word string) string { return knownOr(isKubernetesReason, word) }
 
-// isKubernetesReason knows the reasons of conditions and pods.
+// isKubernetesReason reports whether Kubernetes itself uses this reason in a condition or a pod.
 func isKubernetesReason(word string) bool { return isConditionReason(word) || isPodReason(word) }
 
-// isConditionReason knows the reasons of pkg/kubelet/nodestatus, pkg/kubelet/status and the node lifecycle controller, and those
-// of the condition DisruptionTarget.
+// isConditionReason reports whether word is a reason from pkg/kubelet/nodestatus, pkg/kubelet/status or the node
+// lifecycle controller, or a DisruptionTarget reason.
 func isConditionReason(word string) bool {
 	switch word {
 	case "KubeletReady", "KubeletNotReady", "NodeStatusUnknown", "NodeStatusNeverUpdated",
@@ -37,7 +37,7 @@ func isConditionReason(word string) bool {
 	return false
 }
 
-// isPodReason knows the reasons that the kubelet and the controllers write into a pod's status.
+// isPodReason reports whether the kubelet or a controller writes this reason to a pod's status.
 func isPodReason(word string) bool {
 	switch word {
 	case "Evicted", "NodeLost", "NodeShutdown", "Terminated", "Shutdown", "Preempting", "DeadlineExceeded",
@@ -52,7 +52,7 @@ func isPodReason(word string) bool {
 	return false
 }
 
-// isKubernetesMessage knows whole messages of the node condition Ready.
+// isKubernetesMessage reports whether text is a known message of the node condition Ready.
 func isKubernetesMessage(text string) bool {
 	switch text {
 	case "Kubelet stopped posting node status.", "Kubelet never posted node status.",
@@ -89,7 +89,7 @@ func isKubernetesOwner(kind string) bool {
 	return false
 }
 
-// isKubernetesManager knows field managers, and the controllers in the managed-by labels.
+// isKubernetesManager reports whether word is a known field manager, or a known controller in a managed-by label.
 func isKubernetesManager(word string) bool {
 	switch word {
 	case "kubelet", "kube-controller-manager", "kube-scheduler", "kube-apiserver", "k3s", "kubelite",
@@ -102,7 +102,8 @@ func isKubernetesManager(word string) bool {
 	return event.IsSliceManager(word)
 }
 
-// isKubernetesTaint compares whole keys, because any name may follow node-role.kubernetes.io/.
+// isKubernetesTaint reports whether Kubernetes itself or a known tool sets this taint. It compares whole keys,
+// because the suffix of node-role.kubernetes.io/ is an arbitrary name.
 func isKubernetesTaint(key string) bool {
 	switch key {
 	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable",
@@ -115,8 +116,8 @@ func isKubernetesTaint(key string) bool {
 	return isDepartureTaint(key)
 }
 
-// isDepartureTaint knows taints by which autoscalers, clouds and maintenance tools announce that a node goes. They identify no
-// cluster, and a replay needs them.
+// isDepartureTaint reports whether an autoscaler, a cloud or a maintenance tool announces with this taint that a node
+// will leave. Such taints identify no cluster, and replays need them.
 func isDepartureTaint(key string) bool {
 	switch key {
 	case "DeletionCandidateOfClusterAutoscaler", "UpdateInProgress", "aws-node-termination-handler/rebalance-recommendation",
@@ -126,7 +127,7 @@ func isDepartureTaint(key string) bool {
 	return event.IsRemovalTaint(key)
 }
 
-// isKubernetesLabel knows the labels of pods that Kubernetes itself sets, and those that it recommends.
+// isKubernetesLabel reports whether Kubernetes itself sets or recommends this label for pods.
 func isKubernetesLabel(key string) bool {
 	switch key {
 	case "pod-template-hash", "controller-revision-hash", "pod-template-generation",
@@ -140,7 +141,7 @@ func isKubernetesLabel(key string) bool {
 	return false
 }
 
-// isCloud knows how provider IDs begin.
+// isCloud reports whether word is the prefix of a known cloud's provider IDs.
 func isCloud(word string) bool {
 	switch word {
 	case "aws", "azure", "baremetalhost", "digitalocean", "equinixmetal", "gce", "hcloud", "ibm", "k3s", "kind", "linode",
@@ -174,8 +175,8 @@ func isServiceType(word string) bool {
 	return false
 }
 
-// release keeps the first three numbers of a version ("v1.36.3") and drops a vendor's or an image's suffix. It keeps whether the
-// suffix is that of EKS or GKE: nobody can set the flags of their control planes.
+// release keeps the first three numbers of a version ("v1.36.3"). It drops the suffix except for the vendor EKS or GKE,
+// because a replay must know that the flags of such a managed control plane cannot be set.
 func release(version string) string {
 	numbers := bareRelease(version)
 	suffix := strings.TrimPrefix(version, numbers)

@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of docs/recording-format.md")
 
-// row is a line of a table without its last cell. That is the meaning, which the document keeps.
+// row holds the cells of a table row except the last one, which is the meaning and comes from the document.
 type row []string
 
-// tables returns the tables of the document, by the comment above each.
+// tables returns the expected tables. The keys are the comments above the document's tables.
 func tables() map[string][]row {
 	tables := map[string][]row{
 		"fields of the header": {
@@ -103,7 +103,7 @@ func typeName(of reflect.Type) string {
 		return "list of " + typeName(of.Elem())
 	case reflect.Map:
 		return "map of " + typeName(of.Elem())
-	case reflect.Struct: // ControllerManager: controller manager
+	case reflect.Struct: // ControllerManager becomes "controller manager"
 		return strings.ToLower(regexp.MustCompile(`(.)([A-Z])`).ReplaceAllString(of.Name(), "$1 $2"))
 	case reflect.Interface:
 		return "object"
@@ -111,14 +111,14 @@ func typeName(of reflect.Type) string {
 	return of.Kind().String()
 }
 
-// TestDocumentHasTheFieldsOfTheCode compares the tables with the structs.
+// TestDocumentHasTheFieldsOfTheCode compares the document's tables with the structs.
 func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 	const path = "../../docs/recording-format.md"
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The comment of a table, the two lines of its heading, and its rows.
+	// The pattern matches a table's comment, its two heading lines and its rows.
 	table := regexp.MustCompile(`<!-- (.+) -->\n((?:\|.*\n){2})((?:\|.*\n)*)<!-- end -->`)
 	want := tables()
 	after := table.ReplaceAllStringFunc(string(before), func(text string) string {
@@ -144,7 +144,7 @@ func TestDocumentHasTheFieldsOfTheCode(t *testing.T) {
 	}
 }
 
-// rewritten returns the rows of the code with the meanings of the document.
+// rewritten returns the rows from the code, with the meanings from the document.
 func rewritten(t *testing.T, table string, rows []row) string {
 	t.Helper()
 	meanings := map[string]string{}
@@ -165,7 +165,7 @@ func rewritten(t *testing.T, table string, rows []row) string {
 	return b.String()
 }
 
-// TestExamplesOfTheDocumentAreRead reads the examples of the document.
+// TestExamplesOfTheDocumentAreRead checks that Reader accepts the document's examples.
 func TestExamplesOfTheDocumentAreRead(t *testing.T) {
 	text, err := os.ReadFile("../../docs/recording-format.md")
 	if err != nil {

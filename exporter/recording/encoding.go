@@ -1,5 +1,6 @@
-// Package recording writes events to a file, and plays them back at their pace, faster, or at once. A recording is JSON Lines:
-// a header, then one event per line (docs/recording-format.md). An Anonymiser replaces the names in it by pseudonyms.
+// Package recording writes events to a file and replays them in real time, faster, or at once. A recording is JSON
+// Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names with
+// pseudonyms.
 package recording
 
 import (
@@ -14,29 +15,32 @@ import (
 )
 
 const (
-	// Version is the version of the format that is written.
+	// Version is the format version that Writer writes.
 	Version = 2
-	// oldestVersion is the oldest version that is read. It lacks fields and a kind of the later ones.
+	// denseVersion is the format version in which a line can hold several renewals.
+	denseVersion = 3
+	// oldestVersion is the oldest format version that Reader accepts. It lacks some fields and one kind of object.
 	oldestVersion = 1
 )
 
-// maxLine limits the bytes of a line, and so the memory that a malicious recording can use. The API server stores no object of
-// more than a few megabytes.
+// maxLine is the maximum length of a line in bytes. It limits the memory that a malicious recording can use. The API
+// server stores objects of at most a few megabytes.
 const maxLine = 64 << 20
 
 // Header is the first line of a recording.
 type Header struct {
-	// Recorded is when the recording began.
+	// Recorded is the time at which the recording began.
 	Recorded time.Time `json:"recorded,omitzero"`
-	// Kubernetes is the version of the API server, empty if it was not known.
+	// Kubernetes is the version of the API server, or "" if it is unknown.
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// Title says in one line what the recording shows.
+	// Title is a one-line description of the recording.
 	Title string `json:"title,omitempty"`
-	// Anonymised: all names are pseudonyms.
+	// Anonymised reports whether names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
 }
 
-// format marks a file as a recording. It is read before the rest of the header, which another version may have changed.
+// format identifies a file as a recording. It is decoded before the rest of the header, which may depend on the
+// version.
 type format struct {
 	Kubeflap string `json:"kubeflap"`
 	Version  int    `json:"version"`
@@ -50,21 +54,21 @@ var (
 
 const kubeflapRecording = "recording"
 
-func encodeHeader(header Header) ([]byte, error) {
+func encodeHeader(header Header, version int) ([]byte, error) {
 	header.Recorded = header.Recorded.UTC()
 	return encode(struct {
 		format
 		Header
-	}{format{kubeflapRecording, Version}, header})
+	}{format{kubeflapRecording, version}, header})
 }
 
 func decodeHeader(text []byte) (Header, error) {
 	var f format
 	if err := json.Unmarshal(text, &f); err != nil || f.Kubeflap != kubeflapRecording {
-		return Header{}, errors.New("this is not a kubeflap recording: the first line is not its header")
+		return Header{}, errors.New("not a kubeflap recording: the first line is not a recording header")
 	}
-	if f.Version < oldestVersion || f.Version > Version {
-		return Header{}, fmt.Errorf("the format has version %d, and this kubeflap reads versions %d to %d", f.Version, oldestVersion, Version)
+	if f.Version < oldestVersion || f.Version > denseVersion {
+		return Header{}, fmt.Errorf("the format version is %d, but this kubeflap reads versions %d to %d", f.Version, oldestVersion, denseVersion)
 	}
 	var header Header
 	if err := json.Unmarshal(text, &header); err != nil {
@@ -74,7 +78,8 @@ func decodeHeader(text []byte) (Header, error) {
 	return header, nil
 }
 
-// line is one event. Its object is decoded later: the kind decides about its type, and may follow it.
+// line is one event. A reader decodes the object last, because the object's type depends on the kind, which may come
+// later in the line.
 type line[Object any] struct {
 	Seen   time.Time    `json:"seen"`
 	Kind   event.Kind   `json:"kind"`
@@ -98,7 +103,8 @@ func encodeEvent(ev event.Event) ([]byte, error) {
 	return text, err
 }
 
-// check refuses an event that no Reader would accept. Later the recording could not be repaired.
+// check returns an error if no Reader would accept the event. It runs before the event is written, because a written
+// line cannot be removed.
 func check(ev event.Event) error {
 	var known event.Type
 	if err := checkSeen(ev.Seen); err != nil {
@@ -106,9 +112,9 @@ func check(ev event.Event) error {
 	}
 	switch {
 	case event.New(ev.Kind) == nil:
-		return fmt.Errorf("there is no kind %d", ev.Kind)
+		return fmt.Errorf("unknown kind %d", ev.Kind)
 	case known.UnmarshalText([]byte(ev.Type.String())) != nil:
-		return fmt.Errorf("there is no event type %d", ev.Type)
+		return fmt.Errorf("unknown event type %d", ev.Type)
 	case !ev.Type.HasObject() && ev.Object != nil:
 		return fmt.Errorf("an event of type %v has no object", ev.Type)
 	case !ev.Type.HasObject():
@@ -128,7 +134,7 @@ func checkObject(object event.Object) error {
 	return nil
 }
 
-// encode returns compact JSON with a newline, and with &, < and > unescaped.
+// encode returns compact JSON with a trailing newline. It does not escape &, < and >.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -179,7 +185,8 @@ func decodeObject(kind event.Kind, text json.RawMessage) (event.Object, error) {
 	return inUTC(object), nil
 }
 
-// plain rewords an error of encoding/json, which speaks of Go types, and shortens it: it may quote a line of megabytes.
+// plain rewords errors of encoding/json that mention Go types. It also truncates them, because they may quote
+// megabytes.
 func plain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -187,7 +194,7 @@ func plain(err error) error {
 	case errors.As(err, &wrong) && wrong.Field == "":
 		return fmt.Errorf("want a JSON object, not %.40s", wrong.Value)
 	case errors.As(err, &wrong):
-		// encoding/json also names the embedded struct, which a recording does not have.
+		// encoding/json also names the embedded struct Meta, which does not occur in recordings.
 		return fmt.Errorf("%.200q cannot be %.40s", strings.TrimPrefix(wrong.Field, "Meta."), wrong.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("bad JSON: %w", err)

@@ -9,17 +9,18 @@ import (
 	"io"
 )
 
-// lines splits a recording, compressed or not, into lines.
+// lines reads a recording line by line. The recording may be compressed.
 type lines struct {
 	in *bufio.Reader
-	// number is that of the last line, or of the one that cannot be read.
+	// number is the number of the last line, or of the line that cannot be read.
 	number int
-	// unended: the last line has no newline. If it is not valid JSON, the recording was cut short.
+	// unended reports whether the last line has no newline. If that line is also invalid JSON, the recording is
+	// truncated.
 	unended bool
 	buf     []byte
 }
 
-// newLines checks the first bytes to see whether the recording is compressed, because the file may have any name.
+// newLines detects compression from the first bytes, because the file may have any name.
 func newLines(in io.Reader) (*lines, error) {
 	const size = 64 << 10
 	buffered := bufio.NewReaderSize(in, size)
@@ -37,7 +38,7 @@ func newLines(in io.Reader) (*lines, error) {
 	return &lines{in: bufio.NewReaderSize(unzipped, size)}, nil
 }
 
-// next returns the next line. It is valid until the following call.
+// next returns the next line. The line is valid until the next call.
 func (l *lines) next() ([]byte, error) {
 	l.number++
 	l.buf = l.buf[:0]

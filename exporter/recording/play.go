@@ -11,9 +11,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Play calls apply for each event at its time. The time since the first event is that of the recording, divided by the clock's
-// speed. An event that was seen before its predecessor is due at once: the recorder's clock was set back. Play returns after the
-// last event, at the first error, or when the context ends.
+// Play calls apply for each event when it is due. It divides the recorded delays by the clock's speed. If an event was
+// seen before its predecessor, because the recorder's clock was set back, the event is due immediately. Play returns
+// after the last event, at the first error, or when the context is canceled.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
 		return fmt.Errorf("speed %v: it must be above 0, or 0 to replay at once", clock.speed)
@@ -26,7 +26,8 @@ func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Cloc
 		if err := sleep(ctx, clock.wait(ev.Seen)); err != nil {
 			return err
 		}
-		// The clock goes first. So a reader that holds apply's lock never sees a time before the last event.
+		// Advance the clock first, so that a reader that waits for apply's lock never sees a time before the last
+		// event.
 		clock.reach(ev.Seen)
 		apply(ev)
 	}
@@ -47,24 +48,24 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Clock is the clock of a replay. It shows the recording's time, never runs backwards, and stays between the last applied event
-// and the next one. So a reader gets the answers of the time of the recording. After the end, the clock stays at the last
-// event. A Clock is for one call of Play.
+// Clock is the clock of a replay. It shows the time in the recording, so that queries refer to that time. It never runs
+// backwards, and stays between the last applied event and the next one. After the end it stays at the last event. Each
+// call of Play needs its own Clock.
 type Clock struct {
 	speed float64
 
 	mu sync.Mutex
-	// first is when the first event was seen, started is when it was played.
+	// first is the recorded time of the first event. started is the real time at which it was played.
 	first, started time.Time
-	// low is the time of the last applied event, high that of the next one.
+	// low is the time of the last applied event. high is the time of the next event.
 	low, high time.Time
 }
 
-// NewClock makes the clock of a replay. Speed 1 is the pace of the recording, 60 is a minute per second, and 0 or infinity is at
-// once.
+// NewClock returns the clock of a replay. Speed 1 is real time, and 60 is a minute per second. At speed 0 or
+// infinity, all events are due immediately.
 func NewClock(speed float64) *Clock { return &Clock{speed: speed} }
 
-// Now returns the time in the replay, the zero time before its first event.
+// Now returns the current time in the replay. It returns the zero time before the first event.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (c *Clock) now() time.Time {
 
 func (c *Clock) paced() bool { return c.speed > 0 && !math.IsInf(c.speed, 1) }
 
-// wait returns how long it is until an event is due.
+// wait returns the time until an event is due.
 func (c *Clock) wait(seen time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +115,7 @@ func (c *Clock) reach(seen time.Time) {
 	c.high = c.low
 }
 
-// stop stops the clock: no event will follow.
+// stop stops the clock after the last event.
 func (c *Clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +123,8 @@ func (c *Clock) stop() {
 	c.high = c.low
 }
 
-// duration converts nanoseconds to the nearest time.Duration. A slow replay of a long recording would overflow it.
+// duration converts nanoseconds to a time.Duration. It clamps values that are out of range, which a slow replay of a
+// long recording can produce.
 func duration(nanoseconds float64) time.Duration {
 	switch {
 	case nanoseconds >= math.MaxInt64:

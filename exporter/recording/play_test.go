@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// at makes a recording with events at these seconds after noon.
+// at returns a recording with events at these seconds after noon.
 func at(seconds ...float64) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for _, s := range seconds {
@@ -25,7 +25,7 @@ func at(seconds ...float64) iter.Seq2[event.Event, error] {
 	}
 }
 
-// sinceNoon returns a time of the recording in seconds.
+// sinceNoon returns the seconds between noon and a time in the recording.
 func sinceNoon(t time.Time) float64 { return t.Sub(noon).Seconds() }
 
 func TestEventsAreDueAtTheirPace(t *testing.T) {
@@ -84,7 +84,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 					t.Errorf("while the event of %v is applied it is only %v", ev.Seen, now)
 				}
 				if sinceNoon(ev.Seen) == 150 {
-					time.Sleep(2 * time.Second) // a slow tracker
+					time.Sleep(2 * time.Second) // this simulates a slow tracker
 				}
 			})
 		}()
@@ -92,7 +92,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 			{0, 100},
 			{1, 110},
 			{4.9, 149},
-			{6, 150}, // the tracker is still at this event
+			{6, 150}, // the tracker is still handling this event
 			{7.5, 175},
 			{9.9, 199},
 			{10.1, 200},
@@ -112,7 +112,7 @@ func TestClockRunsBetweenEventsAndNoFurther(t *testing.T) {
 	})
 }
 
-// began returns when the replay began, or now if it has not.
+// began returns the start time of the replay, or the current time if the replay has not started.
 func began(c *Clock) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func TestClockDoesNotPassAnEventThatIsLate(t *testing.T) {
 		clock := NewClock(1)
 		clock.wait(noon)
 		clock.wait(noon.Add(time.Second))
-		time.Sleep(time.Hour) // nothing is applied
+		time.Sleep(time.Hour) // no event is applied
 		if now := sinceNoon(clock.Now()); now != 1 {
 			t.Errorf("it is %v, want 1", now)
 		}

@@ -10,11 +10,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// filler fills objects by reflection, so that a new field of package event is tested automatically.
+// filler fills objects with random values. It uses reflection, so that the tests cover new fields of package event
+// automatically.
 type filler struct {
 	*rand.Rand
 	text func() string
-	// full fills every field. Otherwise some stay empty by chance.
+	// full is set if every field gets a value. Otherwise some random fields stay empty.
 	full bool
 	zone *time.Location
 }
@@ -78,7 +79,7 @@ func (f filler) event(kind event.Kind, eventType event.Type) event.Event {
 	return ev
 }
 
-// everything returns an event of each kind and type.
+// everything returns events of every kind and type.
 func (f filler) everything() []event.Event {
 	var events []event.Event
 	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {

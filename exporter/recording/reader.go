@@ -10,24 +10,31 @@ import (
 	"os"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording/renewals"
 )
 
-// ErrCutShort says that a recording ends in the middle: the recorder was killed, or the copy is incomplete. All events before
-// the end are good.
+// ErrCutShort is returned for a truncated recording: the recorder was killed, or the copy is incomplete. All events
+// before the error are valid.
 var ErrCutShort = errors.New("the recording is cut short here")
 
-// Reader reads the events of a recording.
+// ErrEmpty is returned for an empty file.
+var ErrEmpty = errors.New("is empty")
+
+// Reader reads a recording's events.
 type Reader struct {
 	name   string
-	file   io.Closer // nil if the caller closes it
+	file   io.Closer // file is nil if the caller closes the input
 	lines  *lines
 	header Header
 	span   span
-	// err is io.EOF or the damage that ended the recording.
+	leases renewals.Leases
+	// pending holds the events of the last line that were not returned yet.
+	pending []event.Event
+	// err is the error that ended the recording. It is io.EOF at the regular end.
 	err error
 }
 
-// Open opens a file, compressed or not, and reads the header of its recording.
+// Open opens a recording and reads its header. The file may be compressed.
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -35,14 +42,14 @@ func Open(path string) (*Reader, error) {
 	}
 	r, err := NewReader(file, path)
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // closing a file that was only read cannot lose data
 		return nil, err
 	}
 	r.file = file
 	return r, nil
 }
 
-// NewReader reads the header of a recording, compressed or not. The name is for the errors.
+// NewReader reads the header of a recording, which may be compressed. Errors contain the name.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	l, err := newLines(in)
 	if err != nil {
@@ -51,7 +58,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name, lines: l}
 	text, err := l.next()
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("recording %s is empty", name)
+		return nil, fmt.Errorf("recording %s %w", name, ErrEmpty)
 	}
 	if err != nil {
 		return nil, r.damage(err)
@@ -65,8 +72,8 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the header of the recording.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next event, and io.EOF after the last one. Any other error names the file, the line and the fault. Every
-// event before it is good, and nothing can be read after it.
+// Next returns the next event, or io.EOF after the last one. Other errors contain the file, the line and the problem.
+// All events before an error are valid. After an error, Next returns the same error again.
 func (r *Reader) Next() (event.Event, error) {
 	if r.err != nil {
 		return event.Event{}, r.err
@@ -80,6 +87,11 @@ func (r *Reader) Next() (event.Event, error) {
 
 func (r *Reader) next() (event.Event, error) {
 	for {
+		if len(r.pending) > 0 {
+			ev := r.pending[0]
+			r.pending = r.pending[1:]
+			return ev, nil
+		}
 		text, err := r.lines.next()
 		if errors.Is(err, io.EOF) {
 			return event.Event{}, io.EOF
@@ -90,21 +102,44 @@ func (r *Reader) next() (event.Event, error) {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		ev, err := decodeEvent(text)
-		if err == nil {
-			err = r.span.admit(ev.Seen)
-		}
+		events, err := r.decode(text)
 		if err != nil && r.lines.unended && !json.Valid(text) {
 			err = ErrCutShort
 		}
 		if err != nil {
 			return event.Event{}, r.damage(err)
 		}
-		return ev, nil
+		r.pending = events
 	}
 }
 
-// Events returns the remaining events. If the recording is damaged, the last pair has the error.
+// decode returns the events of a line.
+func (r *Reader) decode(text []byte) (events []event.Event, err error) {
+	if renewals.Is(text) {
+		events, err = r.leases.Events(text)
+	} else {
+		var ev event.Event
+		ev, err = decodeEvent(text)
+		events = []event.Event{ev}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range events {
+		if err := checkSeen(ev.Seen); err != nil {
+			return nil, err
+		}
+		if err := r.span.admit(ev.Seen); err != nil {
+			return nil, err
+		}
+	}
+	if len(events) == 1 {
+		r.leases.Note(events[0])
+	}
+	return events, nil
+}
+
+// Events iterates over the remaining events. If the recording is damaged, the last pair contains the error.
 func (r *Reader) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for {

@@ -28,7 +28,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// drain counts the events, and returns the error that ended the recording.
+// drain reads all events. It returns their number and the error that ended the recording.
 func drain(in io.Reader) (int, error) {
 	r, err := NewReader(in, "test.jsonl")
 	if err != nil {
@@ -52,10 +52,10 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		want       string
 	}{
 		{"an empty file", "", 0, `recording test.jsonl is empty`},
-		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
-		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: this is not a kubeflap recording: the first line is not its header`},
-		{"a version to come", `{"kubeflap":"recording","version":3,"title":5}`, 0, `recording test.jsonl, line 1: the format has version 3, and this kubeflap reads versions 1 to 2`},
-		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format has version 0, and this kubeflap reads versions 1 to 2`},
+		{"another JSON file", "{\"kind\":\"List\"}\n", 0, `recording test.jsonl, line 1: not a kubeflap recording: the first line is not a recording header`},
+		{"no JSON at all", "hello", 0, `recording test.jsonl, line 1: not a kubeflap recording: the first line is not a recording header`},
+		{"a version to come", `{"kubeflap":"recording","version":4,"title":5}`, 0, `recording test.jsonl, line 1: the format version is 4, but this kubeflap reads versions 1 to 3`},
+		{"no version", `{"kubeflap":"recording"}`, 0, `recording test.jsonl, line 1: the format version is 0, but this kubeflap reads versions 1 to 3`},
 		{"a header with a wrong field", `{"kubeflap":"recording","version":1,"title":5}`, 0, `recording test.jsonl, line 1: bad header: "title" cannot be number`},
 		{"bad JSON", goodHeader + goodEvent + "{]\n" + goodEvent, 1, `recording test.jsonl, line 3: bad JSON: invalid character ']' looking for beginning of object key string`},
 		{"two events in a line", goodHeader + strings.TrimSpace(goodEvent) + goodEvent, 0, `recording test.jsonl, line 2: bad JSON: invalid character '{' after top-level value`},
@@ -110,8 +110,8 @@ func TestWhatAReaderTolerates(t *testing.T) {
 	}
 }
 
-// Recordings of earlier kubeflap versions hold fields that no version ever used. They are dropped, so that an anonymised copy
-// cannot leak them.
+// TestFormerFieldsAreDropped checks that the reader drops fields of earlier versions that no version ever used, so that
+// an anonymised copy cannot leak them.
 func TestFormerFieldsAreDropped(t *testing.T) {
 	const former = `{"kubeflap":"recording","version":1}` + "\n" +
 		`{"seen":"2026-03-01T12:00:00Z","kind":"pods","type":"added","object":{"name":"web","ips":["192.0.2.7"],"hostNetwork":true,` +
@@ -139,7 +139,8 @@ func TestFormerFieldsAreDropped(t *testing.T) {
 	}
 }
 
-// A reader can tell a pod without labels from a pod whose labels were not recorded.
+// TestWhatVersion1LacksIsUnknown checks that a replay can distinguish a pod without labels from a pod whose labels were
+// not recorded.
 func TestWhatVersion1LacksIsUnknown(t *testing.T) {
 	pod := &event.Pod{Meta: event.Meta{Name: "web"}, ControllerManager: &event.ControllerManager{}}
 	known := *pod
@@ -176,7 +177,7 @@ func TestWhatVersion1LacksIsUnknown(t *testing.T) {
 	}
 }
 
-// endless is a line without end.
+// endless is a reader of a single infinite line.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -193,7 +194,7 @@ func TestLineWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-// The recorder's clock can be set back by any time.
+// TestSeenMayRunBack checks that a recording may contain any step back of the recorder's clock.
 func TestSeenMayRunBack(t *testing.T) {
 	text := goodHeader + goodEvent + strings.Replace(goodEvent, "2026", "1970", 1) + strings.Replace(goodEvent, "2026", "2035", 1)
 	if events, err := drain(strings.NewReader(text)); events != 3 || err != nil {
@@ -229,8 +230,8 @@ func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
 	}
 }
 
-// FuzzReader asserts that no input makes a Reader panic, that each error is one short line, and that each event can be written
-// and read again unchanged.
+// FuzzReader checks that no input makes Reader panic, that each error is one short line, and that each event is
+// unchanged after it is written and read again.
 func FuzzReader(f *testing.F) {
 	random := filler{Rand: rand.New(rand.NewPCG(3, 4)), full: true, zone: time.UTC, text: func() string { return "text" }}
 	for _, ev := range random.everything() {

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// maxSpan is how long after the first event of a recording an event can have been seen. A later time is a fault: such times
-// would overflow a duration, and give counters that no cluster has.
+// maxSpan is the maximum time from the first event of a recording to any later event. Later times must cause an error,
+// because they would overflow durations and produce impossible counters.
 const maxSpan = 10 * 366 * 24 * time.Hour
 
-// span checks the times of a recording.
+// span checks the times of a recording's events.
 type span struct{ first time.Time }
 
-// admit refuses a time long after the first event. A time before the first event is allowed.
+// admit returns an error if the time is more than maxSpan after the first event. Times before the first event are
+// allowed.
 func (s *span) admit(seen time.Time) error {
 	if s.first.IsZero() {
 		s.first = seen
@@ -23,7 +24,7 @@ func (s *span) admit(seen time.Time) error {
 	return nil
 }
 
-// checkSeen refuses times before 1970 and from 2200 on.
+// checkSeen returns an error if the time is before 1970 or after 2199.
 func checkSeen(seen time.Time) error {
 	switch {
 	case seen.IsZero():

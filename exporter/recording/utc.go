@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// inUTC returns the object with its times in UTC, so that recordings do not depend on a time zone. It does not change the object
-// itself, which the tracker may hold.
+// inUTC returns a copy of the object with its times in UTC, so that recordings do not depend on the time zone. It
+// does not modify the object, because the tracker may hold it.
 func inUTC(object event.Object) event.Object {
 	switch o := object.(type) {
 	case *event.Node:
@@ -54,8 +54,9 @@ func conditionInUTC(condition *event.Condition) *event.Condition {
 	return &c
 }
 
-// utc returns the time in UTC. The API server accepts times that are outside of the years 0 to 9999 in UTC because of their
-// zone. Those cannot be written, so they become the first or the last second of the calendar.
+// utc converts a time to UTC. Near the limits of the calendar, the year in UTC may be outside of 0 to 9999 although the
+// year in the time's own zone is not. The API server accepts such a time, but JSON cannot represent it in UTC. utc
+// returns the first or last second of the calendar instead.
 func utc(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Year() > 9999:

@@ -14,28 +14,46 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// flushEvery is how much time of a compressed recording is lost if the process is killed. Flushing each line would cost more
-// bytes than the compression saves.
+// flushEvery is the interval between flushes of a compressed recording. A killed process loses the events since the
+// last flush. Flushing every line would cost more bytes than the compression saves.
 const flushEvery = time.Second
 
-// Writer writes a recording. It may be used by several goroutines at once.
+// Writer writes a recording. Several goroutines may use it.
 type Writer struct {
 	name string
-	file io.Closer // nil if the caller closes it
+	file io.Closer // file is nil if the caller closes the output
 	gzip *gzip.Writer
 
-	mu   sync.Mutex
-	out  io.Writer
-	span span
-	// flush is set while lines are in the compressor.
-	flush *time.Timer
-	// err is the first failure. Nothing is written after it, because nobody could read what follows a broken line.
+	mu    sync.Mutex
+	out   io.Writer
+	bytes *countedBytes // bytes is nil if the size is not needed
+	span  span
+	// dense writes several Lease renewals per line. It is nil if each event has its own line.
+	dense *dense
+	// flush is the timer for unflushed lines. It is nil if there are none. pending counts their events.
+	flush   *time.Timer
+	pending int
+	// err is the first write error. Nothing is written afterwards, because no reader can continue after an incomplete
+	// line.
 	err    error
 	closed bool
 }
 
-// Create begins a recording in a new file, compressed if the name ends in .gz. It fails with fs.ErrExist if the file exists.
+// Create creates a file and starts a recording in it. The recording is compressed if the name ends in .gz. Create
+// returns fs.ErrExist if the file exists.
 func Create(path string, header Header) (*Writer, error) {
+	w, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(path, ".gz") {
+		w.gzip = gzip.NewWriter(w.bytes)
+		w.out = w.gzip
+	}
+	return w.beginFile(header)
+}
+
+func create(path string) (*Writer, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("recording %s exists already and is not overwritten: %w", path, fs.ErrExist)
@@ -43,19 +61,33 @@ func Create(path string, header Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording %s: %w", path, cause(err))
 	}
-	w := &Writer{name: path, file: file, out: file}
-	if strings.HasSuffix(path, ".gz") {
-		w.gzip = gzip.NewWriter(file)
-		w.out = w.gzip
-	}
+	bytes := &countedBytes{to: file}
+	return &Writer{name: path, file: file, bytes: bytes, out: bytes}, nil
+}
+
+// beginFile writes the header. On error it removes the file, so that its name can be reused.
+func (w *Writer) beginFile(header Header) (*Writer, error) {
 	if err := w.begin(header); err != nil {
-		_, _ = w.Close(), os.Remove(path) // so that the next attempt can create it
+		_, _ = w.Close(), os.Remove(w.name)
 		return nil, err
 	}
 	return w, nil
 }
 
-// NewWriter begins a recording on out, without compression. Close does not close out.
+// CreateDense creates a file and starts a compressed recording in it, whose lines can hold several Lease renewals. It
+// truncates the times of events to microseconds. It returns fs.ErrExist if the file exists.
+func CreateDense(path string, header Header) (*Writer, error) {
+	w, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	w.dense = newDense()
+	w.gzip = gzip.NewWriter(w.bytes)
+	w.out = w.gzip
+	return w.beginFile(header)
+}
+
+// NewWriter starts an uncompressed recording on out. Close does not close out.
 func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	w := &Writer{name: "stream", out: out}
 	if err := w.begin(header); err != nil {
@@ -64,9 +96,24 @@ func NewWriter(out io.Writer, header Header) (*Writer, error) {
 	return w, nil
 }
 
-// begin writes the header and flushes it, so that the file is a valid recording even without events.
+// NewDenseWriter starts a recording on out in the format of CreateDense. Close does not close out.
+func NewDenseWriter(out io.Writer, header Header) (*Writer, error) {
+	w := &Writer{name: "stream", bytes: &countedBytes{to: out}, dense: newDense()}
+	w.gzip = gzip.NewWriter(w.bytes)
+	w.out = w.gzip
+	if err := w.begin(header); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// begin writes and flushes the header, so that the file is a valid recording even without events.
 func (w *Writer) begin(header Header) error {
-	text, err := encodeHeader(header)
+	version := Version
+	if w.dense != nil {
+		version = denseVersion
+	}
+	text, err := encodeHeader(header, version)
 	if err != nil {
 		return fmt.Errorf("write recording %s: %w", w.name, err)
 	}
@@ -77,26 +124,59 @@ func (w *Writer) begin(header Header) error {
 	return w.err
 }
 
-// Write adds an event. It is in the file when Write returns, or within a second if the file is compressed.
+// Write adds an event. When Write returns, the event is in the file; if the file is compressed, it follows within a
+// second.
 func (w *Writer) Write(ev event.Event) error {
-	text, err := encodeEvent(ev)
-	if err != nil {
-		return fmt.Errorf("write recording %s: %w", w.name, err)
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.span.admit(ev.Seen); err != nil {
+	if err := w.writeEvent(ev); err != nil {
 		return fmt.Errorf("write recording %s: %w", w.name, err)
 	}
-	w.write(text)
-	if w.gzip != nil && w.flush == nil && w.err == nil {
+	if w.gzip == nil || w.err != nil {
+		return w.err
+	}
+	w.pending++
+	if w.flush == nil {
 		w.flush = time.AfterFunc(flushEvery, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.flushNow()
 		})
 	}
-	return w.err
+	return nil
+}
+
+// Pending returns the number of events that are not in the file yet. After a failure, these events are lost.
+func (w *Writer) Pending() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending
+}
+
+// writeEvent returns an error if the event cannot be recorded. Write errors are stored in w.err.
+func (w *Writer) writeEvent(ev event.Event) error {
+	if w.dense != nil {
+		ev.Seen = ev.Seen.Truncate(time.Microsecond)
+	}
+	if err := check(ev); err != nil {
+		return err
+	}
+	if err := w.span.admit(ev.Seen); err != nil {
+		return err
+	}
+	if w.dense != nil && w.dense.batch.Add(ev) {
+		return nil
+	}
+	text, err := encodeEvent(ev)
+	if err != nil {
+		return err
+	}
+	w.writeBatch()
+	w.write(text)
+	if w.dense != nil {
+		w.dense.leases.Note(ev)
+	}
+	return nil
 }
 
 func (w *Writer) write(text []byte) {
@@ -110,19 +190,23 @@ func (w *Writer) write(text []byte) {
 
 func (w *Writer) flushNow() {
 	w.flush = nil
+	w.writeBatch()
 	if w.gzip == nil || w.err != nil {
 		return
 	}
 	if err := w.gzip.Flush(); err != nil {
 		w.fail(err)
+		return
 	}
+	w.pending = 0
 }
 
 func (w *Writer) fail(err error) {
 	w.err = fmt.Errorf("write recording %s: %w", w.name, cause(err))
 }
 
-// Close completes the recording. It returns the first error of any write, including those between two calls of Write.
+// Close completes the recording. It returns the first write error, including errors of flushes between two calls of
+// Write.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,6 +217,7 @@ func (w *Writer) Close() error {
 	if w.flush != nil {
 		w.flush.Stop()
 	}
+	w.writeBatch()
 	if w.gzip != nil && w.err == nil {
 		if err := w.gzip.Close(); err != nil {
 			w.fail(err)
@@ -148,7 +233,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// cause removes the path from a file error, because the caller names it.
+// cause removes the path from a file error, because the caller adds the path.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

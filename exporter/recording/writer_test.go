@@ -103,7 +103,7 @@ func TestKilledRecorderLosesASecondAtMost(t *testing.T) {
 			}
 			time.Sleep(flushEvery)
 			synctest.Wait()
-			r, err := Open(path) // before it is closed
+			r, err := Open(path) // the writer is still open
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestWriterRefusesWhatNoReaderTakes(t *testing.T) {
 	}
 }
 
-// disk is full after this many writes.
+// disk is a writer that fails after a number of writes.
 type disk int
 
 var errFull = errors.New("no space left on device")
@@ -202,7 +202,7 @@ func (d *disk) Write(p []byte) (int, error) {
 }
 
 func TestFailureToWriteLasts(t *testing.T) {
-	space := disk(2) // the header and an event
+	space := disk(2) // there is space for the header and an event
 	w, err := NewWriter(&space, Header{})
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestFailureToWriteLasts(t *testing.T) {
 		if err := w.Write(lease(2)); !errors.Is(err, errFull) {
 			t.Errorf("got error %v", err)
 		}
-		space = 1 // there is space again, but the last line may be incomplete
+		space = 1 // there is space again, but the previous line may be incomplete
 	}
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("close: got error %v", err)

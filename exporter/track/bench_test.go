@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// apply measures Apply on events that follow each other in turn.
+// apply measures Apply with events that it repeats.
 func apply(b *testing.B, f *Tracker, events ...event.Event) {
 	b.Helper()
 	b.ReportAllocs()
@@ -35,8 +35,8 @@ func changed(o event.Object) event.Event {
 	return event.Event{Kind: o.Kind(), Type: event.Modified, Object: o}
 }
 
-// hundred is a slice of 100 addresses, which is as many as the controller puts
-// into one; mark is put before the first.
+// hundred returns a slice with 100 addresses, the controller's maximum per slice. mark is put in front of the first
+// address.
 func hundred(mark string) *event.EndpointSlice {
 	names := make([]string, 100)
 	for i := range names {
@@ -46,10 +46,10 @@ func hundred(mark string) *event.EndpointSlice {
 	return slice("a", "web", names...)
 }
 
-// 5,000 nodes that renew every 10 s: 500 events a second.
+// BenchmarkLeaseRenewal simulates 5,000 nodes that renew every 10 s, which makes 500 events per second.
 func BenchmarkLeaseRenewal(b *testing.B) { renewals(b, 10*time.Second) }
 
-// The same while an overloaded etcd lets a renewal through only every 30 s: each is late.
+// BenchmarkLateLeaseRenewal simulates an overloaded etcd that accepts a renewal only every 30 s, so each renewal is late.
 func BenchmarkLateLeaseRenewal(b *testing.B) { renewals(b, 30*time.Second) }
 
 func renewals(b *testing.B, interval time.Duration) {
@@ -72,7 +72,8 @@ func renewals(b *testing.B, interval time.Duration) {
 	}
 }
 
-// What a scrape asks while one of 5,000 nodes is lost: whose 150,000 pods are Ready there.
+// BenchmarkReadyOnLostNode measures the query for Ready pods on lost nodes while one of 5,000 nodes is lost. The cluster has
+// 150,000 pods.
 func BenchmarkReadyOnLostNode(b *testing.B) {
 	const nodes, pods = 5000, 150000
 	f := New(grace40)
@@ -123,7 +124,8 @@ func BenchmarkSliceWithAFlip(b *testing.B) {
 	apply(b, f, changed(hundred("-")), changed(hundred("")))
 }
 
-// BenchmarkNodeWhileTurnsWait turns a node while other nodes' pods wait for theirs: what it costs does not depend on how many.
+// BenchmarkNodeWhileTurnsWait changes a node while pods of other nodes wait for their nodes' events. The cost must not
+// depend on the number of waiting pods.
 func BenchmarkNodeWhileTurnsWait(b *testing.B) {
 	for _, waiting := range []int{1_000, 40_000} {
 		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
@@ -149,7 +151,7 @@ func BenchmarkNodeWhileTurnsWait(b *testing.B) {
 	}
 }
 
-// bytesPer reports how much memory the fold holds for each of n objects.
+// bytesPer reports the memory that the tracker holds for each of n objects.
 func bytesPer(b *testing.B, what string, n int, fill func(*Tracker)) {
 	b.Helper()
 	for b.Loop() {
@@ -161,8 +163,8 @@ func bytesPer(b *testing.B, what string, n int, fill func(*Tracker)) {
 	}
 }
 
-// heapInUse is the memory in use after a collection; twice, since the first leaves
-// what finalizers and weak pointers still hold.
+// heapInUse returns the memory in use after two collections, because the first one leaves objects with finalizers and
+// weak pointers.
 func heapInUse() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -203,7 +205,7 @@ func BenchmarkBytesPerAddress(b *testing.B) {
 	})
 }
 
-// A pod's event while the losses of a storm wait for their evidence.
+// BenchmarkPodWhileLossesWait measures a pod's event while many losses wait for their evidence.
 func BenchmarkPodWhileLossesWait(b *testing.B) {
 	for _, waiting := range []int{1_000, 10_000, 40_000} {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {

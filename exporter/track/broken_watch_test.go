@@ -98,7 +98,7 @@ func TestWithoutLeasesNothingIsSaidOfHeartbeats(t *testing.T) {
 }
 
 func TestServiceThatIsDeletedIsNoOutage(t *testing.T) {
-	// Its slice may go a moment before it in another watch.
+	// Separate watches may show the deletion of its slice a moment earlier.
 	s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready), slice("a", "web", "web-1"))
 	s.at(10).deleted(slice("a", "web", "web-1"))
 	s.at(10.001).deleted(aService("web", true))

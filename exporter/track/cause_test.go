@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// unready is the pod web-1 with Ready False for a reason, changed by the functions.
+// unready returns the pod web-1 with Ready=False and a reason, modified by the given functions.
 func unready(reason string, change ...func(*event.Pod)) *event.Pod {
 	p := aPod("web-1", notReady, running("app:1", 0))
 	p.Ready.Reason = reason
@@ -41,7 +41,7 @@ func phase(phase, reason string) func(*event.Pod) {
 	return func(p *event.Pod) { p.Phase, p.Reason = phase, reason }
 }
 
-// webStory is a Service with the pods web-1 and web-2 on node-1.
+// webStory begins with a Service and its pods web-1 and web-2 on node-1.
 func webStory(t *testing.T) *story {
 	node := aNode("node-1", ready, -100)
 	node.KubeletVersion = "v1.36.3"
@@ -61,6 +61,28 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 		{
 			"marked by the node controller: no reason, the containers ready",
 			func(s *story) { s.modified(unknownSince("node-1", 10), unready("", containersReady)) }, cause.NodeHeartbeatLost,
+		},
+		{
+			"marked because of Unknown, and seen when the kubelet is back and reports NotReady",
+			func(s *story) {
+				s.modified(unknownSince("node-1", 10)).at(10.1).modified(aNode("node-1", notReady, 10))
+				s.at(11.5).modified(unready("", containersReady))
+			}, cause.NodeHeartbeatLost,
+		},
+		{
+			"marked because of Unknown, and seen when the node was NotReady and is Ready again",
+			func(s *story) {
+				s.modified(unknownSince("node-1", 10)).at(10.1).modified(aNode("node-1", notReady, 10))
+				s.at(11).modified(aNode("node-1", ready, 11))
+				s.at(11.5).modified(unready("", containersReady))
+			}, cause.NodeHeartbeatLost,
+		},
+		{
+			"marked for a second time, because the kubelet is back and reports NotReady",
+			func(s *story) {
+				s.modified(unknownSince("node-1", 10), unready("", containersReady)).at(10.1).modified(aNode("node-1", notReady, 10))
+				s.at(11).modified(aPod("web-1", ready, running("app:1", 0))).at(11.5).modified(unready("", containersReady))
+			}, cause.NodeNotReady,
 		},
 		{
 			"marked by the node controller, whose write of the node is seen 1.5 s later",
@@ -226,7 +248,7 @@ func TestCauseOfAPodThatIsNotReady(t *testing.T) {
 	}
 }
 
-// kubeletRestarts lets node-1's kubelet of a version renew and report off its beat.
+// kubeletRestarts makes node-1's kubelet of this version renew and report early.
 func (s *story) kubeletRestarts(version string) *story {
 	node := aNode("node-1", ready, -100)
 	node.KubeletVersion = version
@@ -475,7 +497,7 @@ func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {
 		s.starts(aService("web", selector), handWritten("web", "192.0.2.1"))
 		s.at(10).modified(handWritten("web"))
 		if want == cause.ManualWrite {
-			s.at(11) // a selector that was added could still be shown
+			s.at(11) // kubeflap may still see that a selector was added
 		}
 		equal(t, "losses by "+want.String(), s.losses(want), 1)
 	}
@@ -516,8 +538,9 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	equal(t, "web-2", s.pods.Named(id("pod/web-2")).Name, "web-2")
 }
 
-// The slices' watch, or their controller, is behind by more than a loss waits for its evidence: the pod still waits for its node by then, and has
-// recovered before a loss is given up.
+// TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks delays the slice's event by more than
+// evidenceWait, because the watch of slices or its controller lags. The pod is still waiting for its node's event then,
+// and recovers before the loss stops waiting.
 func TestALossIsExplainedByAPodThatStillWaitedForItsNodeHoweverOftenAnyoneAsks(t *testing.T) {
 	for _, every := range []time.Duration{time.Hour, time.Second, 100 * time.Millisecond} {
 		for _, lost := range []float64{11.2, 11.5, 11.9, 12.5, 13.5} {

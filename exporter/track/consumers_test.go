@@ -21,21 +21,21 @@ func (s *story) inNamespace() consumers.Namespace {
 func TestConsumersApplyWhatIsLeftWhenTheirWindowCloses(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1", "web-2", "web-3"))
 	equal(t, "at the start", s.inNamespace(), consumers.Namespace{Name: "shop"})
-	// A batch of three, out and in again one by one, a second apart.
+	// Three addresses leave one by one and return together.
 	s.at(10).modified(slice("a", "web", "-web-1", "web-2", "web-3"))
 	s.at(11).modified(slice("a", "web", "-web-1", "-web-2", "web-3"))
 	s.at(13).modified(slice("a", "web", "-web-1", "-web-2", "-web-3"))
 	s.at(14).modified(slice("a", "web", "web-1", "web-2", "web-3"))
 	s.at(30)
-	// 0 s: each event; 2 s: at 12, and at 15 what came at 13 is undone but web-1 and web-2 are back;
-	// 5 s: at 15 nothing is left of it; 10 s: nothing is left at 20.
+	// A window of 0 s applies each event. With 2 s, web-1 and web-2 are removed at 12 s, and put back at 15 s. With 5 s and
+	// 10 s, all addresses are back when the window closes, at 15 s and 20 s.
 	equal(t, "updates by window", s.inNamespace().Updates, [consumers.NumWindows]uint64{4, 2, 0, 0})
 	equal(t, "bounces by window", s.inNamespace().Bounces, [consumers.NumWindows]uint64{})
 }
 
 func TestConsumersBounceWhatIsPutBackAndTakenOutAgain(t *testing.T) {
 	s := newStory(t, Settings{BounceWindow: time.Minute}).starts(aService("web", true), slice("a", "web", "web-1", "web-2"))
-	for _, at := range []float64{10, 16} { // out, in (wrong), out, in
+	for _, at := range []float64{10, 16} { // the address is removed, put back too early, removed, and put back
 		s.at(at).modified(slice("a", "web", "-web-1", "web-2"))
 		s.at(at + 3).modified(slice("a", "web", "web-1", "web-2"))
 	}

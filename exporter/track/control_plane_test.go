@@ -15,7 +15,7 @@ func apiServer(name string, renewed float64) *event.ControlPlaneLease {
 	}
 }
 
-// controlPlane returns the transitions of the control plane's Leases as text.
+// controlPlane returns the transitions of control-plane Leases as text.
 func (s *story) controlPlane() string {
 	var all []string
 	for _, x := range s.transitions() {
@@ -57,7 +57,7 @@ func TestLeasesOfTheControlPlaneThatAreNotRenewed(t *testing.T) {
 	s = begin().at(70).modified(apiServer("a", 70), apiServer("b", 70))
 	s.at(76).modified(leader("two", 76))
 	equal(t, "the leader stops, and another one takes over", s.controlPlane(),
-		"kube-controller-manager late since 1m0s; another kube-controller-manager leads: two; kube-controller-manager renewed after 16s, in time false")
+		"kube-controller-manager late since 1m0s; new leader of the kube-controller-manager: two; kube-controller-manager renewed after 16s, in time false")
 
 	s = begin().at(120).modified(apiServer("a", 70), leader("one", 62))
 	s.at(120.5).modified(apiServer("a", 120.4), leader("one", 120.4), apiServer("b", 120.5))

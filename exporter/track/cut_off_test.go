@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// threeServers is threeNodes in a cluster of three API servers. Their Leases were last renewed at 10 s.
+// threeServers is threeNodes in a cluster with three API servers. The API servers' Leases were last renewed at 10 s.
 func threeServers(t *testing.T) *story {
 	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), aNode("c", ready, 0), lease("a", 0), lease("b", 0), lease("c", 0)).
 		lists(event.KindControlPlaneLease, apiServer("1", 0), apiServer("2", 0), apiServer("3", 0))
@@ -18,7 +18,7 @@ func threeServers(t *testing.T) *story {
 	return s.at(11.1).modified(apiServer("1", 10), apiServer("2", 10), apiServer("3", 10))
 }
 
-// failing lets direct reads fail, one every 10 s.
+// failing makes direct reads fail every 10 s.
 func (s *story) failing(reason event.Reason, from, to float64) *story {
 	for at := from; at < to; at += 10 {
 		s.at(at).watch(event.Asking, event.KindLease)
@@ -28,7 +28,8 @@ func (s *story) failing(reason event.Reason, from, to float64) *story {
 	return s
 }
 
-// leasesOf are those of the three nodes, every 10 s from 19 s on, that are due between two seconds. silent reports whether a node leaves one out.
+// leasesOf returns the renewals of the three nodes between two times, every 10 s from 19 s on. silent reports whether a
+// node skips a renewal.
 func leasesOf(from, to float64, silent func(node string, at float64) bool) (all []*event.Lease) {
 	for i := 0; ; i++ {
 		name, at := string(rune('a'+i%3)), float64(19+i%3+i/3*10)
@@ -41,7 +42,8 @@ func leasesOf(from, to float64, silent func(node string, at float64) bool) (all 
 	}
 }
 
-// catchesUp lets the watch show all renewals of 19 s to 130 s at once, and then each when it is made, for 30 s.
+// catchesUp makes the watch show all renewals from 19 s to 130 s at once, and each renewal immediately in the following
+// 30 s.
 func (s *story) catchesUp(silent func(node string, at float64) bool) *story {
 	for _, l := range leasesOf(0, 130, silent) {
 		s.modified(l)
@@ -66,12 +68,12 @@ func (s *story) intervals() (all []float64) {
 	return all
 }
 
-// With several API servers the one that kubeflap uses may be the only one that cannot reach etcd. So its error shows nothing about the nodes, until the
-// watch goes on: then their renewals tell.
+// TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing checks that such an error proves nothing about nodes,
+// because other API servers may reach etcd. The renewals that the watch shows later are decisive.
 func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 	for _, reason := range []event.Reason{event.ReasonEtcdNotReady, event.ReasonTimeout, event.ReasonServerError} {
 		s := threeServers(t).failing(reason, 29.6, 125)
-		s.at(126).is(event.Added, &event.Cluster{Version: "v1.37.2"}).watch(event.Bookmark, event.Kinds()...) // from the memory of the API server
+		s.at(126).is(event.Added, &event.Cluster{Version: "v1.37.2"}).watch(event.Bookmark, event.Kinds()...) // these come from the API server's memory
 		s.breaks(event.ReasonEnded, event.KindPod).watch(event.Up, event.KindPod)
 		equal(t, "late while nothing can be known", s.at(130).lates(), 0)
 		for _, k := range event.Kinds() {
@@ -97,8 +99,9 @@ func TestAnAPIServerOfSeveralThatCannotReadFromEtcdProvesNothing(t *testing.T) {
 	}
 }
 
-// etcd itself stalls from 12 s to 75 s. The renewals of a and b wait in the API server and are written when etcd is back. The watch shows only
-// that, which is no backlog: they renew again at once or 10 s later.
+// TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight stalls etcd from 12 s to 75 s. The renewals of a and b
+// wait in the API server until etcd is back, and the watch then shows only these two. They are not a backlog of the
+// watch, because a renews again immediately and b 10 s later.
 func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 70)
 	equal(t, "late while nothing can be known", s.at(75).lates(), 0)
@@ -124,7 +127,8 @@ func TestAStallOfEtcdBehindSeveralAPIServersIsCountedInHindsight(t *testing.T) {
 	}
 }
 
-// When etcd is back at 55 s, it takes the renewal that the kubelet of c had tried last, at 45 s. The kubelet renews again 9 s later.
+// TestARenewalThatWaitedForEtcdTakesNothingBack covers a stall after which, at 55 s, etcd accepts the renewal that c's
+// kubelet last tried at 45 s. The kubelet renews again 9 s later.
 func TestARenewalThatWaitedForEtcdTakesNothingBack(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonTimeout, 29.6, 50)
 	s.at(55).modified(lease("c", 45)).at(55.1).modified(lease("a", 55), lease("b", 55.1)).at(64).modified(lease("c", 64))
@@ -132,7 +136,8 @@ func TestARenewalThatWaitedForEtcdTakesNothingBack(t *testing.T) {
 	equal(t, "taken back", count[transition.HeartbeatsWereInTime](s), 0)
 }
 
-// The watch catches up, and of b it shows that it was silent from 30 s to 95 s.
+// TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight checks the counts after the watch has caught up
+// and shown that b skipped its renewals from 30 s to 90 s.
 func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
 	s.catchesUp(func(node string, at float64) bool { return node == "b" && at >= 30 && at < 100 })
@@ -141,7 +146,8 @@ func TestANodeThatWasSilentWhileNothingCouldBeKnownIsCountedInHindsight(t *testi
 	equal(t, "longest interval of b", seconds(s.node("b").LongestInterval), 80)
 }
 
-// The watch of nodes is not ordered with that of Leases: a report of the status may come first.
+// TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing covers a status report that arrives first, because the
+// watches of nodes and Leases have no common order.
 func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 	s := threeServers(t).failing(event.ReasonEtcdNotReady, 29.6, 125)
 	s.at(130).modified(&event.Node{Meta: aNode("a", ready, 0).Meta, Ready: &event.Condition{Status: ready, Transition: clock(0), Heartbeat: clock(60)}})
@@ -149,7 +155,8 @@ func TestAReportThatComesBeforeTheLeasesThatCatchUpCountsNothing(t *testing.T) {
 	equal(t, "late", s.lates(), 0)
 }
 
-// A single API server that cannot read from etcd proves that no node has renewed: there is no other way to etcd.
+// TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent checks that the error is proof if there is no
+// other path to etcd.
 func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testing.T) {
 	s := threeNodes(t).lists(event.KindControlPlaneLease, apiServer("1", 0)).at(11.1).modified(apiServer("1", 10))
 	s.failing(event.ReasonEtcdNotReady, 29.6, 60)
@@ -157,8 +164,9 @@ func TestTheOnlyAPIServerThatCannotReadFromEtcdProvesThatNodesAreSilent(t *testi
 	equal(t, "blind", s.blind(event.KindLease), 0)
 }
 
-// kubeflap sees one API server, or may not see how many there are, and takes the error for a proof. When the watch catches up, it takes the silence back,
-// also if the report of a status comes first.
+// TestASilenceThatAnErrorSeemedToProveIsTakenBack covers an error that kubeflap takes as proof, because it sees only
+// one API server or cannot count them. After the watch has caught up, kubeflap must withdraw the silence, even if a
+// status report arrives first.
 func TestASilenceThatAnErrorSeemedToProveIsTakenBack(t *testing.T) {
 	s := threeNodes(t).failing(event.ReasonEtcdNotReady, 29.6, 125).at(130)
 	equal(t, "missed", s.misses(), 3)

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/pods"
 )
 
-// managed are the Endpoints of web as its controller writes them.
+// managed returns the Endpoints of the Service web like the controller.
 func managed(addresses ...string) *event.Endpoints {
 	o := handWritten("web")
 	for i, a := range addresses {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Evidence that is late, contradicts itself, or looks like that of another cause.
+// In these tests the evidence is late, contradicts itself, or resembles the evidence for another cause.
 
 func (s *story) onlyLoss(t *testing.T, want cause.Cause) {
 	t.Helper()
@@ -31,8 +31,8 @@ func oldNode(beat float64) *event.Node {
 	return n
 }
 
-// A slow kubelet (off its beat all the time) posts its status as always every 5 minutes, or because an image was pulled.
-
+// TestSlowKubeletIsNoRestart covers a slow kubelet that always renews late. Its status report, every 5 minutes or after
+// an image pull, is not a restart.
 func TestSlowKubeletIsNoRestart(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-250), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
@@ -40,15 +40,14 @@ func TestSlowKubeletIsNoRestart(t *testing.T) {
 	for _, at := range []float64{13, 26, 39} {
 		s.at(at).modified(lease("node-1", at))
 	}
-	s.at(50).modified(oldNode(50)) // 5 minutes after -250
+	s.at(50).modified(oldNode(50)) // this is 5 minutes after -250 s
 	s.at(52).modified(lease("node-1", 52))
 	s.at(70).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
 	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// A node is lost for the controller and comes back; 20 s later a probe fails.
-
+// TestProbeAfterHeartbeatLoss covers a probe that fails 25 s after a lost node has returned.
 func TestProbeAfterHeartbeatLoss(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-10), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
@@ -64,8 +63,7 @@ func TestProbeAfterHeartbeatLoss(t *testing.T) {
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// publishNotReadyAddresses is turned off while a pod has not been ready for a minute.
-
+// TestPublishTurnedOff turns publishNotReadyAddresses off after a pod has been unready for a minute.
 func TestPublishTurnedOff(t *testing.T) {
 	pub := aService("web", true)
 	pub.PublishNotReady = true
@@ -80,8 +78,8 @@ func TestPublishTurnedOff(t *testing.T) {
 	s.onlyLoss(t, cause.ServiceChanged)
 }
 
-// Someone takes one of three addresses out of hand-written Endpoints of a Service with a selector: no controller does that.
-
+// TestPartialHandEdit removes one of three addresses from manually managed Endpoints of a Service with a selector,
+// which no controller does.
 func TestPartialHandEdit(t *testing.T) {
 	s := newStory(t, Settings{AddressSource: event.KindEndpoints, BounceWindow: time.Minute})
 	s.starts(aService("web", true), handWritten("web", "192.0.2.1", "192.0.2.2", "192.0.2.3"))
@@ -99,8 +97,8 @@ func handSlice(name string, ready bool, ips ...string) *event.EndpointSlice {
 	return o
 }
 
-// The endpointslice controller leaves slices alone that are not its own.
-
+// TestHandMadeSliceOfServiceWithSelector covers a slice of another writer, which the EndpointSlice controller does not
+// change.
 func TestHandMadeSliceOfServiceWithSelector(t *testing.T) {
 	t.Run("turned not ready by its writer", func(t *testing.T) {
 		s := webStory(t)
@@ -121,8 +119,8 @@ func TestHandMadeSliceOfServiceWithSelector(t *testing.T) {
 	})
 }
 
-// A selector is added to a Service with mirrored hand-written addresses; the slices' watch is ahead of the Services'.
-
+// TestSelectorAddedAfterWipeSeen adds a selector to a Service with mirrored manual addresses, while the slice watch is
+// ahead of the Service watch.
 func TestSelectorAddedAfterWipeSeen(t *testing.T) {
 	m := slice("m", "web")
 	m.ManagedBy = "endpointslicemirroring-controller.k8s.io"
@@ -138,8 +136,7 @@ func TestSelectorAddedAfterWipeSeen(t *testing.T) {
 	s.onlyLoss(t, cause.EndpointsReset)
 }
 
-// The watch of pods breaks while a pod is not ready; it recovers unseen, and is then deleted.
-
+// TestPodWatchBroken breaks the pod watch while a pod is not ready. The pod recovers unseen and is then deleted.
 func TestPodWatchBroken(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
@@ -155,8 +152,8 @@ func TestPodWatchBroken(t *testing.T) {
 	equal(t, "pod_deleted", v.Losses[cause.PodDeleted], 1)
 }
 
-// The eviction was refused after DisruptionTarget was written (a webhook): the pod runs on, and its probe fails.
-
+// TestEvictionRefused covers a webhook that rejects the eviction after DisruptionTarget was written. The pod keeps
+// running, and its probe fails.
 func TestEvictionRefused(t *testing.T) {
 	s := webStory(t).at(10).modified(aPodDisrupted())
 	s.at(60).modified(unready("ContainersNotReady", disrupted("EvictionByEvictionAPI"))).modified(slice("a", "web", "-web-1", "web-2"))
@@ -170,8 +167,7 @@ func aPodDisrupted() *event.Pod {
 	return p
 }
 
-// In place update, done and Ready again; a minute later the new container crashes.
-
+// TestCrashAfterInPlaceUpdateDone crashes the new container one minute after an in-place update has completed.
 func TestCrashAfterInPlaceUpdateDone(t *testing.T) {
 	img := func(p *event.Pod) { p.Containers[0].Image = "app:2" }
 	s := webStory(t).at(10).modified(aPod("web-1", ready, running("app:2", 0)))
@@ -184,8 +180,8 @@ func TestCrashAfterInPlaceUpdateDone(t *testing.T) {
 	equal(t, "exit", v.Losses[cause.ContainerExit], 1)
 }
 
-// A pod is relabelled out of the Service; it was the last of its slice, which the controller deletes.
-
+// TestRelabelledLastOfSlice changes a label, so that the pod leaves the Service. It was the last pod in its slice, so
+// the controller deletes the slice.
 func TestRelabelledLastOfSlice(t *testing.T) {
 	s := webStory(t)
 	s.added(aPod("web-3", ready, running("app:1", 0)), slice("b", "web", "web-3"))
@@ -195,10 +191,8 @@ func TestRelabelledLastOfSlice(t *testing.T) {
 	s.onlyLoss(t, cause.Unknown)
 }
 
-// A pod whose deadline passed (activeDeadlineSeconds): the kubelet kills it; PodFailed while it runs.
-
-// Node NotReady by its kubelet for an hour (disk), then a probe fails.
-
+// TestNodeNotReadyLongAgo covers a probe that fails after the kubelet has reported a full disk and Ready=False for an
+// hour.
 func TestNodeNotReadyLongAgo(t *testing.T) {
 	s := webStory(t).at(10).modified(aNode("node-1", notReady, 10))
 	s.at(3610).modified(unready("ContainersNotReady")).modified(slice("a", "web", "-web-1", "web-2"))
@@ -206,8 +200,8 @@ func TestNodeNotReadyLongAgo(t *testing.T) {
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// One container of two crashed and is back, the pod is ready; a second later (by the kubelet's clock) nothing; LTT restored to long ago.
-
+// TestSidecarRestartThenProbe covers a probe that fails ten minutes after a container restarted while the pod stayed
+// Ready, so that lastTransitionTime is older than the restart.
 func TestSidecarRestartThenProbe(t *testing.T) {
 	s := webStory(t)
 	s.at(3).modified(aPod("web-1", ready, running("app:1", 1)))
@@ -218,8 +212,7 @@ func TestSidecarRestartThenProbe(t *testing.T) {
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// Deleted by hand, and during the grace period the kubelet evicts.
-
+// TestDeletedThenEvicted covers a deleted pod that the kubelet evicts during the termination grace period.
 func TestDeletedThenEvicted(t *testing.T) {
 	p := aPod("web-1", ready, running("app:1", 0))
 	deleting(p)
@@ -230,8 +223,7 @@ func TestDeletedThenEvicted(t *testing.T) {
 	equal(t, "transitions by deleted", s.inShop().Transitions[notReady][cause.PodDeleted], 1)
 }
 
-// A pod marked by the node controller stays so; its Service's slice is then seen; then it is deleted.
-
+// TestNodeLostSliceBeforeAll loses a node. The events arrive in the order slice, pod, node.
 func TestNodeLostSliceBeforeAll(t *testing.T) {
 	s := webStory(t)
 	s.at(50).modified(slice("a", "web", "-web-1", "web-2"))
@@ -241,8 +233,8 @@ func TestNodeLostSliceBeforeAll(t *testing.T) {
 	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
-// The node is lost, the taint manager evicts after tolerationSeconds: one loss, by heartbeat.
-
+// TestNodeLostThenEvicted checks that a pod that is evicted after tolerationSeconds from a lost node is one loss, with
+// the cause node_heartbeat_lost.
 func TestNodeLostThenEvicted(t *testing.T) {
 	s := webStory(t)
 	s.at(50).modified(unknownSince("node-1", 50)).modified(unready("", containersReady)).modified(slice("a", "web", "-web-1", "web-2"))
@@ -252,10 +244,7 @@ func TestNodeLostThenEvicted(t *testing.T) {
 	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
-// Node deleted (scale-down of the cluster): the slice controller drops the pods of a missing node before pod GC deletes them.
-
-// A liveness probe kills: terminated (137) with Ready still True first, then a new container.
-
+// TestLiveness covers a container that the kubelet replaces after its liveness probe failed.
 func TestLiveness(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady", container1("running", "", 1), func(p *event.Pod) { p.Containers[0].ID = "new" })).modified(slice("a", "web", "-web-1", "web-2"))
@@ -263,8 +252,8 @@ func TestLiveness(t *testing.T) {
 	s.onlyLoss(t, cause.ContainerExit)
 }
 
-// A gate goes False and the pod is deleted 200 ms later (a controller that drains first): the loss is the gate's.
-
+// TestGateThenDelete checks that the readiness gate is the cause of the loss if a controller sets it to False and
+// deletes the pod 200 ms later.
 func TestGateThenDelete(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ReadinessGatesNotReady", containersReady))
@@ -275,8 +264,7 @@ func TestGateThenDelete(t *testing.T) {
 	s.onlyLoss(t, cause.ReadinessGate)
 }
 
-// The same with the slices' watch behind by 300 ms.
-
+// TestGateThenDeleteSliceLate is TestGateThenDelete with a slice watch that is 300 ms late.
 func TestGateThenDeleteSliceLate(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ReadinessGatesNotReady", containersReady))
@@ -287,8 +275,8 @@ func TestGateThenDeleteSliceLate(t *testing.T) {
 	s.onlyLoss(t, cause.ReadinessGate)
 }
 
-// A pod fails its probe and is back within 100 ms; the slices' events come after both of the pod's.
-
+// TestQuickFlapSliceLate covers a probe that fails and succeeds within 100 ms. The slice's events arrive after both pod
+// events.
 func TestQuickFlapSliceLate(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady"))
@@ -299,8 +287,7 @@ func TestQuickFlapSliceLate(t *testing.T) {
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// The Service changes its port (not its choice) and at the same time nothing; selector changes and a pod crashes 3 s later.
-
+// TestSelectorChangedWhileCrash changes a Service's selector. A pod crashes 2 s later.
 func TestSelectorChangedWhileCrash(t *testing.T) {
 	other := aService("web", true)
 	other.Selector = map[string]string{"app": "web", "v": "2"}
@@ -310,8 +297,7 @@ func TestSelectorChangedWhileCrash(t *testing.T) {
 	s.onlyLoss(t, cause.ContainerExit)
 }
 
-// A selector is changed; the controller is slow (throttled): the addresses go 8 s later.
-
+// TestSelectorSlowController covers a throttled controller that removes the addresses 8 s after a selector change.
 func TestSelectorSlowController(t *testing.T) {
 	other := aService("web", true)
 	other.Selector = map[string]string{"app": "other"}
@@ -321,10 +307,8 @@ func TestSelectorSlowController(t *testing.T) {
 	s.onlyLoss(t, cause.ServiceChanged)
 }
 
-// Outage cause when two addresses of different causes go in one write: stable?
-
-// A Job's pod behind a Service: completes, and is deleted by the TTL a second later before the slice is seen.
-
+// TestJobTTL covers a Job's pod behind a Service. It completes, and the TTL controller deletes it before the slice's
+// event arrives.
 func TestJobTTL(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("PodCompleted", phase("Succeeded", "")))
@@ -334,10 +318,7 @@ func TestJobTTL(t *testing.T) {
 	s.onlyLoss(t, cause.PodCompleted)
 }
 
-// One container of a Never pod ended well, the other runs on: not completed yet.
-
-// All watches break and relist in the middle: pod was restarted meanwhile and is not ready.
-
+// TestRelistAll breaks the watches of pods and slices. When they list again, a pod has restarted and is unready.
 func TestRelistAll(t *testing.T) {
 	s := webStory(t)
 	s.at(10).watch(event.Down, event.KindPod, event.KindEndpointSlice)
@@ -347,12 +328,8 @@ func TestRelistAll(t *testing.T) {
 	s.onlyLoss(t, cause.ContainerExit)
 }
 
-// The pods' list takes 3 s longer than that of the slices (a large cluster).
-
-// Deleted while the watch was broken: gone from the list, never seen with a deletion.
-
-// Endpoints deleted by hand (source Endpoints); the controller writes them anew within 20 ms.
-
+// TestEndpointsDeleted deletes Endpoints, from which address states are read. The controller writes them again within
+// 20 ms.
 func TestEndpointsDeleted(t *testing.T) {
 	eps := func(addresses ...string) *event.Endpoints {
 		o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/web"), Namespace: "shop", Name: "web"}, Writer: "kube-controller-manager"}
@@ -367,10 +344,7 @@ func TestEndpointsDeleted(t *testing.T) {
 	s.onlyLoss(t, cause.ManualWrite)
 }
 
-// A stranger writes the slice again and again: the first seen writer was he.
-
-// Kubelet v1.31 restarts and the pod is not ready: Ready turns before the Lease's renewal is seen.
-
+// TestKubeletRestartPodFirst restarts a v1.31 kubelet. Its pod's event arrives before the Lease renewal.
 func TestKubeletRestartPodFirst(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-10), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)),
@@ -383,8 +357,7 @@ func TestKubeletRestartPodFirst(t *testing.T) {
 	s.onlyLoss(t, cause.KubeletRestart)
 }
 
-// Two restarts within a minute of one pod watch; a loss with the departed pod's name reused.
-
+// TestScaleToZeroAndUp scales a Service to zero and up again. The outage starts with the deletion of its pods.
 func TestScaleToZeroAndUp(t *testing.T) {
 	s := webStory(t)
 	d := func(n string) *event.Pod { p := aPod(n, ready, running("app:1", 0)); deleting(p); return p }
@@ -397,10 +370,8 @@ func TestScaleToZeroAndUp(t *testing.T) {
 	equal(t, "outages", s.service("web").Outages, 1)
 }
 
-// A Service that is created while kubeflap watches: its slice begins as a placeholder without endpoints, which nobody has written.
-
-// From then on the controller's own writes count as someone else's.
-
+// TestPlaceholderHasNoWriter creates a Service while kubeflap watches. Its first slice is a placeholder without
+// addresses and without a writer. The controller's own writes must not count as edits by another writer.
 func TestPlaceholderHasNoWriter(t *testing.T) {
 	w := func(writer string, addresses ...string) *event.EndpointSlice {
 		o := slice("a", "web", addresses...)
@@ -410,14 +381,13 @@ func TestPlaceholderHasNoWriter(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("node-1", ready, -100), lease("node-1", 0))
 	s.at(1).added(aService("web", true), w(""))
 	s.at(2).added(aPod("web-1", ready), aPod("web-2", ready)).modified(w("kube-controller-manager", "web-1", "web-2"))
-	// Much later the controller takes one out for what kubeflap cannot tell, e.g. its pod's labels changed.
+	// Later the controller removes an address for a reason that kubeflap cannot see, such as a label change of the pod.
 	s.at(600).modified(aPod("web-1", ready)).modified(w("kube-controller-manager", "web-2"))
 	s.Advance(s.now.Add(lagWait))
 	s.onlyLoss(t, cause.Unknown)
 }
 
-// Namespace deletion: Endpoints and mirrored slices go before the Service does.
-
+// TestNamespaceDeleted deletes a namespace. Endpoints and mirrored slices disappear before the Service.
 func TestNamespaceDeleted(t *testing.T) {
 	full := slice("m", "web")
 	full.ManagedBy, full.Owner = "endpointslicemirroring-controller.k8s.io", event.UID{}
@@ -436,8 +406,8 @@ func TestNamespaceDeleted(t *testing.T) {
 	}
 }
 
-// Node not ready by its own kubelet; the pod's event is seen 100 ms before the node's.
-
+// TestNodeNotReadyPodFirst covers a kubelet that reports its node not ready. The pod's event arrives 100 ms before the
+// node's.
 func TestNodeNotReadyPodFirst(t *testing.T) {
 	s := webStory(t)
 	s.at(10).modified(unready("ContainersNotReady"))
@@ -446,8 +416,7 @@ func TestNodeNotReadyPodFirst(t *testing.T) {
 	s.onlyLoss(t, cause.NodeNotReady)
 }
 
-// An image is changed in place; the pod's own kubelet reports the restart, and much later (100 s) the node's heartbeat is lost.
-
+// TestInPlaceThenNodeLost covers a node that is lost 50 s after an in-place image change.
 func TestInPlaceThenNodeLost(t *testing.T) {
 	s := webStory(t).at(10).modified(aPod("web-1", ready, running("app:2", 0)))
 	s.at(60).modified(unknownSince("node-1", 60))
@@ -456,12 +425,8 @@ func TestInPlaceThenNodeLost(t *testing.T) {
 	s.onlyLoss(t, cause.NodeHeartbeatLost)
 }
 
-// An image is changed in place; then a gate that has nothing to do with it, 100 s after the new container was ready.
-
-// In place resize/update of one container of a pod (sidecar image), the main container fails its probe.
-
-// Evicted by the kubelet (pressure) while publishNotReadyAddresses: the address goes when the pod has failed.
-
+// TestEvictedPublished covers an evicted pod of a Service with publishNotReadyAddresses. The address is only removed
+// when the pod has failed.
 func TestEvictedPublished(t *testing.T) {
 	pub := aService("web", true)
 	pub.PublishNotReady = true
@@ -474,8 +439,7 @@ func TestEvictedPublished(t *testing.T) {
 	s.onlyLoss(t, cause.PodEvicted)
 }
 
-// publishNotReadyAddresses, the pod not ready for long; then the selector changes.
-
+// TestPublishedReselected changes the selector of a Service that publishes a long unready pod's address.
 func TestPublishedReselected(t *testing.T) {
 	pub := aService("web", true)
 	pub.PublishNotReady = true
@@ -489,8 +453,7 @@ func TestPublishedReselected(t *testing.T) {
 	s.onlyLoss(t, cause.ServiceChanged)
 }
 
-// A pod in two Services, one of which publishes: the probe fails; only one loses.
-
+// TestTwoServices checks that both Services of a pod lose its address when a container exits.
 func TestTwoServices(t *testing.T) {
 	s := webStory(t)
 	s.added(aService("two", true), slice("b", "two", "web-1"))
@@ -502,8 +465,7 @@ func TestTwoServices(t *testing.T) {
 	equal(t, "of two", s.service("two").Losses[cause.ContainerExit], 1)
 }
 
-// Lease watch down, then renewals come in late: no kubelet restart.
-
+// TestLeaseWatchBreak checks that a renewal soon after a broken Lease watch has listed again is not a kubelet restart.
 func TestLeaseWatchBreak(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-200), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)), slice("a", "web", "web-1", "web-2"))
@@ -516,8 +478,7 @@ func TestLeaseWatchBreak(t *testing.T) {
 	s.onlyLoss(t, cause.ProbeFailed)
 }
 
-// The node's clock is stepped by 3 s (NTP) just when the 5-minute status is posted.
-
+// TestClockStep moves the node's clock 3 s forward when the kubelet sends its 5-minute status report.
 func TestClockStep(t *testing.T) {
 	s := newStory(t, grace40).starts(oldNode(-280), lease("node-1", 0), aService("web", true),
 		aPod("web-1", ready, running("app:1", 0)), aPod("web-2", ready, running("app:1", 0)), slice("a", "web", "web-1", "web-2"))

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// managedSlice is a slice of Service web that a manager keeps.
+// managedSlice returns a slice of the Service web with this manager.
 func managedSlice(manager string, addresses ...string) *event.EndpointSlice {
 	o := slice("foreign", "web", addresses...)
 	o.Owner, o.ManagedBy = event.UID{}, manager
@@ -59,7 +59,7 @@ func TestForeignAddresses(t *testing.T) {
 			settings.KnownManagers = []string{"our-controller"}
 			s := newStory(t, settings).starts(aService("web", c.selector)).added(c.objects...)
 			equal(t, "foreign addresses", s.service("web").ForeignAddresses, c.want)
-			// Manual Endpoints of a Service whose selector matches no pod are a conflict instead.
+			// If the selector matches no pod, manual Endpoints are a conflict instead.
 			reported := count[transition.ForeignAddresses](s) - count[transition.ForeignAddressesEnded](s) + count[transition.SelectorConflict](s)
 			equal(t, "reported", reported > 0, c.want > 0)
 		})
@@ -85,7 +85,7 @@ func TestForeignAddressesAreReported(t *testing.T) {
 	s.at(10).added(managedSlice("someone.example.com", "x", "-dead"))
 	equal(t, "reported", count[transition.ForeignAddresses](s), 1)
 	equal(t, "reported as", of[transition.ForeignAddresses](s)[0].String(),
-		"service shop/web: foreign addresses (2, 1 of them ready) beside the selector, in EndpointSlice foreign (managed by someone.example.com)")
+		"service shop/web: has a selector, and 2 foreign addresses (1 ready) in EndpointSlice foreign (managed by someone.example.com)")
 	s.at(20).modified(managedSlice("someone.example.com", "x"))
 	equal(t, "reported while they stay", count[transition.ForeignAddresses](s), 1)
 	s.at(30).modified(managedSlice("someone.example.com"))
@@ -120,7 +120,8 @@ func TestTheServiceOfForeignAddressesMayBeSeenLast(t *testing.T) {
 	equal(t, "reported", count[transition.ForeignAddresses](s), 1)
 }
 
-// An address that somebody added to the Endpoints of a Service with pods is foreign. The selector is right.
+// TestAnAddressAddedToTheEndpointsOfPodsIsForeign checks that an address that somebody adds to a controller's Endpoints
+// is foreign, and not a selector conflict.
 func TestAnAddressAddedToTheEndpointsOfPodsIsForeign(t *testing.T) {
 	edited := handWritten("web", "192.0.2.1")
 	edited.Writer = "kubectl-edit"
@@ -174,7 +175,7 @@ func TestWritersThatUndoEachOther(t *testing.T) {
 	}
 }
 
-// The pod of the address stays ready: its slice alone took the address away.
+// TestLossByAForeignSlice covers an address that only leaves the slice, while its pod stays ready.
 func TestLossByAForeignSlice(t *testing.T) {
 	for _, c := range []struct {
 		name, manager string
@@ -210,7 +211,7 @@ func TestLossByAForeignSlice(t *testing.T) {
 	})
 }
 
-// Somebody takes pods out of Endpoints that a controller keeps. That adds no address.
+// TestAddressesWithdrawnFromEndpoints removes pods from a controller's Endpoints, which adds no foreign address.
 func TestAddressesWithdrawnFromEndpoints(t *testing.T) {
 	endpoints := func(writer string, addresses ...string) *event.Endpoints {
 		return &event.Endpoints{Meta: handWritten("web").Meta, Writer: writer, Addresses: slice("", "web", addresses...).Addresses}
@@ -258,7 +259,8 @@ func TestAddressesWithdrawnFromEndpoints(t *testing.T) {
 	})
 }
 
-// Who removes foreign addresses mends the Service. It is no reset, and no loss that an alert reports.
+// TestForeignAddressesThatAreRemoved checks that removing foreign addresses, which repairs the Service, is neither a
+// reset nor a loss that causes an alert.
 func TestForeignAddressesThatAreRemoved(t *testing.T) {
 	own, foreign := slice("a", "web", "web-1"), handSlice("x", true, "192.0.2.1")
 	known := handSlice("x", true, "192.0.2.1")
@@ -273,7 +275,7 @@ func TestForeignAddressesThatAreRemoved(t *testing.T) {
 		source event.Kind
 		starts []event.Object
 		then   func(s *story)
-		// last is the cause of the last loss; lost counts ready addresses.
+		// last is the cause of the last loss. lost is the number of lost ready addresses.
 		last cause.Cause
 		lost uint64
 	}{
@@ -396,7 +398,7 @@ func TestOverwrittenEndpointsAreWrittenAgain(t *testing.T) {
 	equal(t, "reported conflicts", count[transition.SelectorConflict](s), 1)
 }
 
-// kubeflap saw the pods that matched: the annotation is older.
+// kubeflap has seen matching pods, so the annotation is older than they are.
 func TestAServiceScaledToZeroWhileSeenIsNoConflict(t *testing.T) {
 	full := applied(handWritten("web"))
 	full.Addresses = slice("", "web", "web-1").Addresses

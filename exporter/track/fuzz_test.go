@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 )
 
-// FuzzApply feeds the fold with whatever events the bytes make, in no sensible order.
+// FuzzApply passes arbitrary events to the tracker, in arbitrary order.
 func FuzzApply(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a node and its Lease, a Service, its slice and its Endpoints, a pod"))
@@ -35,7 +35,8 @@ func FuzzApply(f *testing.F) {
 		w := &warden{t: t, fold: fold, seen: map[string]reading{}}
 		for n := 0; n < 200 && len(d.data) > 0; n++ {
 			fold.Apply(d.event())
-			// A little later, so that what is created again is not created at the same time; and again, while nothing happens.
+			// Query a little later, so that a recreated object has a later creation time, and again without an event in
+			// between.
 			w.look(d.now.Add(time.Millisecond))
 			for later := 10 * time.Millisecond; later < 2*time.Second && d.chance(); later *= 10 {
 				w.look(d.now.Add(later))
@@ -44,7 +45,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// dice makes choices out of bytes.
+// dice derives choices from bytes.
 type dice struct {
 	data []byte
 	now  time.Time
@@ -61,7 +62,7 @@ func (d *dice) roll(sides int) int {
 
 func (d *dice) chance() bool { return d.roll(2) == 1 }
 
-// event is any event: the object need not fit the kind, and may be missing.
+// event returns an arbitrary event. The object may not match the kind, and may be missing.
 func (d *dice) event() event.Event {
 	d.now = d.now.Add(time.Duration(d.roll(256)) * 200 * time.Millisecond)
 	e := event.Event{
@@ -131,7 +132,7 @@ func (d *dice) uid() event.UID {
 }
 
 func (d *dice) time() time.Time {
-	// An API server takes any time of the calendar.
+	// The API server accepts any date.
 	switch d.roll(10) {
 	case 0:
 		return time.Time{}
@@ -164,15 +165,15 @@ func (d *dice) addresses() []event.Address {
 	return some
 }
 
-// warden watches what the fold answers.
+// warden checks the tracker's answers.
 type warden struct {
 	t    *testing.T
 	fold *Tracker
-	// seen is the last reading of each object by its name.
+	// seen is the last reading of each object, by name.
 	seen map[string]reading
 }
 
-// reading is an object's counters, which never fall while the object is the same one.
+// reading holds an object's counters, which must never decrease.
 type reading struct {
 	created  time.Time
 	counters []float64
@@ -209,7 +210,7 @@ func (w *warden) look(now time.Time) {
 	w.fold.AddressSource()
 }
 
-// forgetGone forgets the namespaces that are not told of any more: their counts begin anew.
+// forgetGone drops namespaces that are no longer reported, because their counts restart.
 func (w *warden) forgetGone(now time.Time) {
 	there := map[string]bool{}
 	for _, n := range w.fold.Namespaces(now, nil) {
@@ -271,7 +272,7 @@ func (w *warden) positive(what string, d time.Duration) {
 	}
 }
 
-// sums compares the numbers by state with the addresses that the Service has.
+// sums compares the numbers by state with the Service's number of addresses.
 func (w *warden) sums(v endpoints.Service) {
 	w.t.Helper()
 	if v.Ready < 0 || v.NotReady < 0 || v.Terminating < 0 {

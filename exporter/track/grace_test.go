@@ -65,7 +65,8 @@ func TestGracePeriodGoesBackToTheDefaultWithTheManagersPod(t *testing.T) {
 	equal(t, "grace", s.GracePeriod(), grace.Setting{Period: 50 * time.Second, Source: grace.SourceDefault})
 }
 
-// observed is the grace period after a node was found lost so many seconds after its last heartbeat, one time after the other.
+// observed returns a story in which the node controller repeatedly marks a node, each time this many seconds after its
+// last heartbeat.
 func observed(t *testing.T, version string, after ...float64) *story {
 	s := newStory(t, Settings{}).added(server(version))
 	s.starts(aNode("node-1", ready, -100), lease("node-1", 0))
@@ -76,7 +77,7 @@ func observed(t *testing.T, version string, after ...float64) *story {
 		at += d
 		s.at(at).modified(unknownSince("node-1", at))
 		s.at(at+1).modified(aNode("node-1", ready, at+1), lease("node-1", at+1))
-		for range 8 { // until it is another time
+		for range 8 { // wait for the next episode
 			at += 10
 			s.at(at).modified(lease("node-1", at))
 		}
@@ -142,7 +143,7 @@ func TestNewGracePeriodCountsForTheRunningInterval(t *testing.T) {
 }
 
 func TestNodesLostTogetherAreOneObservation(t *testing.T) {
-	// A controller manager that took over gave each of them a new grace period.
+	// A new controller-manager leader started a new grace period for each node.
 	s := newStory(t, Settings{}).added(server("v1.36.3"))
 	s.starts(aNode("a", ready, -100), aNode("b", ready, -100), aNode("c", ready, -100),
 		lease("a", 0), lease("b", 0), lease("c", 0))

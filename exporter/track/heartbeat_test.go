@@ -37,7 +37,7 @@ func TestFirstListTakesTheAgeFromRenewTimeButNeverANegativeOne(t *testing.T) {
 	equal(t, "age of the one that renewed 7 s ago", seconds(s.node("slow").HeartbeatAge), 7)
 	equal(t, "age of the one whose clock is ahead", seconds(s.node("ahead").HeartbeatAge), 0)
 	equal(t, "heartbeats", s.node("slow").Heartbeats, 0)
-	// The interval that began before is no measured one.
+	// The interval that began before the start is not measured.
 	s.at(3).modified(lease("slow", 3))
 	equal(t, "measured intervals", count[transition.HeartbeatSeen](s), 0)
 }
@@ -229,7 +229,7 @@ func TestNodeCreatedAgainTakesOverTheLeaseThatSteppedBack(t *testing.T) {
 }
 
 func TestLeaseCreatedAgainBehindTheOneThatIsHeldRenewsInVain(t *testing.T) {
-	// The node controller keeps the Lease it has seen, also when that is deleted.
+	// The node controller keeps the Lease that it has seen, even after the Lease was deleted.
 	s := newStory(t, grace40).starts(aNode("node-1", ready, 0), lease("node-1", 0))
 	s.at(10).modified(lease("node-1", 10))
 	s.at(20).deleted(lease("node-1", 10)).added(lease("node-1", 20-3600))
@@ -287,7 +287,8 @@ func TestLongestIntervalIsForgottenAlsoWhileNothingIsSeen(t *testing.T) {
 	equal(t, "longest: what was seen of the running one", seconds(s.node("node-1").LongestInterval), 2)
 }
 
-// What is taken from a node's clock is from then on by kubeflap's: no set clock moves it.
+// TestMarkOfAGuessedHeartbeatHeedsNoSetClock checks that setting a clock does not affect a time that was already
+// converted from a node's clock to kubeflap's.
 func TestMarkOfAGuessedHeartbeatHeedsNoSetClock(t *testing.T) {
 	now := time.Now()
 	f := New(grace40)

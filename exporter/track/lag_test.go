@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// at version makes an object that of a write.
+// version sets an object's resourceVersion.
 func version[T event.Object](n int, o T) T {
 	o.Metadata().Version = fmt.Sprint(n)
 	return o
@@ -44,7 +44,8 @@ func TestAProbeThatFailedWaitsForANodeWhoseWatchIsKnownToLag(t *testing.T) {
 	equal(t, "not known to", story(false).losses(cause.ProbeFailed), 1)
 }
 
-// The node fails 6 s after the pod has recovered. A replica whose watch of nodes lags still waits then, and must not blame the node.
+// TestANodeThatFailsLaterDoesNotExplainAProbeThatFailedBefore covers a node that fails 6 s after the pod has recovered.
+// A replica with a lagging node watch is still waiting then, and must not blame the node.
 func TestANodeThatFailsLaterDoesNotExplainAProbeThatFailedBefore(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		s := webStory(t)

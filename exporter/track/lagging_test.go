@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// What one replica sees in order, another one sees with a watch that is 1.5 s behind: it tells the same cause.
+// TestACauseIsTheSameWhereAWatchIsBehindAndThePodHasGoneOn checks that a replica whose watch is 1.5 s late reports the
+// same cause as one that sees the events in order.
 func TestACauseIsTheSameWhereAWatchIsBehindAndThePodHasGoneOn(t *testing.T) {
 	ends := unready("ContainersNotReady", container1("terminated", "Error", 0))
 	fails, heals := unready("ContainersNotReady"), aPod("web-1", ready, running("app:1", 0))

@@ -20,11 +20,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// naive is what the fold is to mean, in the most obvious form: it keeps the objects as
-// they came and works everything out anew after each event. A list is one change, from all
-// that was known to all that it shows.
+// naive is the simplest possible model of the tracker. It keeps all objects as they arrived, and computes all results
+// from scratch after each event. A list is a single change from all known objects to all listed objects.
 type naive struct {
-	// dark is the newest break of each watch, before the one before it.
+	// dark holds the newest break of each watch, and before the preceding break.
 	dark, before map[event.Kind]span
 	now          time.Time
 	source       event.Kind
@@ -36,19 +35,19 @@ type naive struct {
 	nodes        map[event.UID]*nodeTally
 	pulses       map[string]*pulse
 	spaces       map[string]*pods.Namespace
-	// emptied is when a namespace had its last pod.
+	// emptied is the time at which a namespace's last pod was deleted.
 	emptied map[string]time.Time
-	// lit is when the watch of Leases worked; the last one goes on if it has no end.
+	// lit holds the periods in which the Lease watch worked. The last one is ongoing if it has no end.
 	lit []span
-	// shown is when the watch of Leases showed one.
+	// shown holds the times at which the Lease watch showed an object.
 	shown []time.Time
-	// leased is when the first list of Leases was complete.
+	// leased is the time at which the first list of Leases was complete.
 	leased time.Time
 }
 
 type objects map[event.UID]event.Object
 
-// how a change was seen.
+// how describes how a change was seen.
 type how int
 
 const (
@@ -138,14 +137,15 @@ func (m *naive) change(k event.Kind, after objects, h how) {
 
 // Services
 
-// tally is what is counted of the Service of one UID, from when it or a slice of it is seen.
+// tally holds the counts of the Service with one UID. They start when the Service or one of its slices is first seen.
 type tally struct {
 	created time.Time
-	// states, hands, others and endpoints are as they were after the event before. others are hands in slices that no controller keeps.
+	// states, hands, others and endpoints describe the state after the previous event. hands counts manual addresses,
+	// and others those in slices that no controller manages.
 	states map[event.UID]string
 	hands  map[event.Kind]int
 	others int
-	// derived: it has addresses that a controller made from pods.
+	// derived reports whether the Service has addresses that a controller derived from pods.
 	derived   bool
 	endpoints *event.Endpoints
 
@@ -171,7 +171,7 @@ func (m *naive) tally(id event.UID) *tally {
 	return m.services[id]
 }
 
-// servicesChanged counts nothing: what is there when a Service is created is where it begins.
+// servicesChanged counts nothing, because everything that exists when a Service is created is its baseline.
 func (m *naive) servicesChanged(before, after objects) {
 	for id := range before {
 		if after[id] == nil {
@@ -190,7 +190,7 @@ func (m *naive) servicesChanged(before, after objects) {
 	}
 }
 
-// countAll counts for each Service that is there, or that a slice says will be.
+// countAll updates the counts of each Service that exists or owns a slice.
 func (m *naive) countAll(quiet bool) {
 	mentioned := map[event.UID]bool{}
 	for id := range m.objects[event.KindService] {
@@ -239,7 +239,7 @@ func (m *naive) endpointsOf(id event.UID) []*event.Endpoints {
 	return found
 }
 
-// addressesOf are all addresses that the objects of a kind give a Service.
+// addressesOf returns all of a Service's addresses that objects of a kind contain.
 func (m *naive) addressesOf(id event.UID, k event.Kind) []event.Address {
 	var found []event.Address
 	if k == event.KindEndpoints {
@@ -299,7 +299,7 @@ func (m *naive) count(id event.UID, t *tally, quiet bool) {
 	m.countHands(id, t, quiet)
 }
 
-// leavesOut reports whether the addresses are those of Endpoints which were truncated, and are.
+// leavesOut reports whether the Endpoints omitted addresses before the event, and whether they do so now.
 func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
 	before := t.endpoints
 	t.endpoints = nil
@@ -313,7 +313,7 @@ func (m *naive) leavesOut(id event.UID, t *tally) (leftOut, leavesOut bool) {
 	return before.Truncated, now.Truncated
 }
 
-// mayHaveLeft is the earliest time at which what is told now can have happened.
+// mayHaveLeft returns the earliest time at which a change that is now seen may have happened.
 func (m *naive) mayHaveLeft() time.Time {
 	x := m.dark[m.source]
 	if !x.start.IsZero() && (x.end.IsZero() || m.now.Before(x.end.Add(2*time.Second))) {
@@ -322,7 +322,7 @@ func (m *naive) mayHaveLeft() time.Time {
 	return m.now
 }
 
-// darkens notes the newest break of each watch that was longer than a moment.
+// darkens records the newest break of each watch that lasted at least a second.
 func (m *naive) darkens(e event.Event) {
 	x := m.dark[e.Kind]
 	switch {
@@ -370,7 +370,7 @@ func (t *tally) settle(at time.Time, before, now int, quiet bool) {
 	}
 }
 
-// countHands counts the hand-written addresses. A mirrored slice repeats Endpoints.
+// countHands counts the manually managed addresses. Mirrored slices repeat those of Endpoints.
 func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	hands, others, derived := map[event.Kind]int{}, 0, 0
 	add := func(k event.Kind, addresses []event.Address, manager string) {
@@ -400,7 +400,7 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 		if k == event.KindEndpointSlice && !selector {
 			before, now = before+t.others, now+others
 		}
-		// Beside pods, they are foreign: so they were while pods matched.
+		// If pods match the selector, or did so until now, manual addresses are foreign.
 		foreign := selector && (derived > 0 || t.derived)
 		if before > 0 && now == 0 && s != nil && !quiet && !foreign {
 			t.resets[selector]++
@@ -412,7 +412,7 @@ func (m *naive) countHands(id event.UID, t *tally, quiet bool) {
 	t.wiped = t.wiped && derived == 0
 }
 
-// foreignAddresses counts those of slices that nobody is known to manage, and the hand-written ones in Endpoints.
+// foreignAddresses counts the addresses in slices without a manager, and the manual ones in Endpoints.
 func (m *naive) foreignAddresses(id event.UID, s *event.Service) int {
 	foreign := map[event.UID]bool{}
 	for _, o := range m.slicesOf(id) {
@@ -459,26 +459,26 @@ func (m *naive) readServices() []endpoints.Service {
 
 // Nodes
 
-// nodeTally is what is counted of the node of one UID.
+// nodeTally holds the counts of the node with one UID.
 type nodeTally struct {
 	created, since time.Time
 	unready        time.Duration
 	turned         map[event.Status]uint64
 }
 
-// pulse is a node's heartbeats, by its name as the node controller has them.
+// pulse holds the heartbeats of a node name, as the node controller sees them.
 type pulse struct {
-	// began is from when on lateness is counted.
+	// began is the time from which lateness is counted.
 	began time.Time
-	// beats are all since the node is there, the first may be a guess.
+	// beats are all heartbeats of the node. The first one may be a guess.
 	beats   []time.Time
 	guessed bool
-	// told is the first of beats by the node's own clock.
+	// told is the time of the first heartbeat by the node's own clock.
 	told time.Time
 	// saved is the renewTime that the node controller holds.
 	saved     *time.Time
 	intervals []interval
-	// found is when the node controller found it lost.
+	// found holds the times at which the node controller found the node lost.
 	found []time.Time
 }
 
@@ -555,11 +555,11 @@ func (m *naive) newPulse(n *event.Node, h how) {
 	}
 	m.guess(p, told...)
 	if h != byFirstList && len(p.beats) > 0 && p.beats[0].Equal(m.now) {
-		p.told = time.Time{} // that is kubeflap's clock
+		p.told = time.Time{} // this time is from kubeflap's clock
 	}
 }
 
-// guess takes the latest of the times that the node tells of, which are never later than now.
+// guess uses the latest of the times that the node reported, limited to now.
 func (m *naive) guess(p *pulse, told ...time.Time) {
 	for _, byNode := range told {
 		t := byNode
@@ -600,7 +600,7 @@ func (m *naive) nodeChanged(old, n *event.Node, h how) {
 	}
 }
 
-// takeLease: the node controller takes the Lease that there is for the one it holds.
+// takeLease makes the node controller save the current Lease.
 func (m *naive) takeLease(p *pulse, name string) {
 	p.saved = nil
 	if l := m.lease(name); l != nil {
@@ -641,16 +641,16 @@ func (m *naive) beat(p *pulse, byNode time.Time) {
 	}
 }
 
-// doubtful reports whether only the clock of a Ready node says that it was lost when kubeflap started.
+// doubtful reports whether only a Ready node's own clock shows that the node was lost when kubeflap started.
 func (m *naive) doubtful(n *event.Node, p *pulse) bool {
 	unseen := len(p.beats) == 1 && p.guessed && !latest(p.beats[0], m.lit[len(m.lit)-1].start).Add(modelGrace).After(m.watched(p))
 	return unseen && statusOf(n).Status == event.StatusTrue && m.now.Sub(m.watched(p)) <= 11500*time.Millisecond
 }
 
-// watched is when heartbeats could be seen first.
+// watched returns the time at which heartbeats first became visible.
 func (m *naive) watched(p *pulse) time.Time { return latest(p.began, m.leased) }
 
-// lost reports whether the first interval missed the grace period: as kubeflap has seen, or before it started.
+// lost reports whether the first interval exceeded the grace period, before or after kubeflap started.
 func (m *naive) lost(p *pulse) bool {
 	if m.late(p, modelGrace) > 0 {
 		return true
@@ -663,14 +663,14 @@ func (m *naive) lost(p *pulse) bool {
 	return !p.beats[0].Add(modelGrace).After(m.watched(p)) && (silent || len(p.found) > 0)
 }
 
-// sees reports whether an interval from a heartbeat until now is one that was measured:
-// what comes in the first two seconds after a break may have happened before.
+// sees reports whether an interval from a heartbeat until now can be measured. Heartbeats in the first two seconds
+// after a break may have happened earlier.
 func (m *naive) sees(last time.Time) bool {
 	now := m.lit[len(m.lit)-1]
 	return now.end.IsZero() && (len(m.lit) == 1 || !last.Before(now.start.Add(2*time.Second)))
 }
 
-// lights notes when the watch of Leases works. A break of less than a second is none.
+// lights records the periods in which the Lease watch works. It ignores breaks of less than a second.
 func (m *naive) lights(e event.Event) {
 	m.darkens(e)
 	if e.Kind != event.KindLease {
@@ -680,7 +680,7 @@ func (m *naive) lights(e event.Event) {
 	switch {
 	case last < 0:
 		m.leased = m.now
-		m.lit = []span{{}} // from the beginning of time, as the first list tells of it
+		m.lit = []span{{}} // the first list contains older heartbeats, so the period has no start
 	case e.Type == event.Down && m.lit[last].end.IsZero():
 		m.lit[last].end = m.now
 	case e.Type == event.Up && m.lit[last].end.IsZero():
@@ -691,7 +691,7 @@ func (m *naive) lights(e event.Event) {
 	}
 }
 
-// late counts the intervals of which more than the limit passed while the watch worked.
+// late counts the intervals that exceeded the limit while the watch worked.
 func (m *naive) late(p *pulse, limit time.Duration) uint64 {
 	n := uint64(0)
 	for i, beat := range p.beats {
@@ -706,8 +706,8 @@ func (m *naive) late(p *pulse, limit time.Duration) uint64 {
 	return n
 }
 
-// passes is when an interval first passes a limit before the eyes of the watch, which is known when the watch has shown another
-// Lease since, the node controller says so, or a second after it; zero if it does not.
+// passes returns the time at which an interval first exceeds a limit while the watch works, or zero. It must be proven:
+// the watch has shown another Lease since then, the node controller has marked the node, or one more second has passed.
 func (m *naive) passes(p *pulse, beat, next time.Time, came bool, limit time.Duration) time.Time {
 	for _, s := range m.lit {
 		start, end := latest(beat, s.start), next
@@ -799,7 +799,7 @@ func (m *naive) podsChanged(before, after objects, h how) {
 	}
 }
 
-// isForgotten: the namespace has had no pod for an hour.
+// isForgotten reports whether the namespace has had no pod for more than an hour.
 func (m *naive) isForgotten(name string) bool {
 	since, empty := m.emptied[name]
 	return empty && m.now.Sub(since) > time.Hour
@@ -836,9 +836,9 @@ func (m *naive) readNamespaces() []pods.Namespace {
 	return all
 }
 
-// The cluster whose history is told
+// The simulated cluster
 
-// cluster is a small cluster in which things happen at random, and six watches of it.
+// cluster is a small cluster with random events and six watches.
 type cluster struct {
 	*rand.Rand
 	t       *testing.T
@@ -853,8 +853,7 @@ type cluster struct {
 	listing event.Kind
 }
 
-// stream is the watch of a resource. While it lags or is broken, events wait; if it is to be listed
-// anew, they are lost.
+// stream is the watch of a resource. Events wait while it lags or is broken, and are lost if it must list again.
 type stream struct {
 	lags, broken, lost, absent bool
 	waiting                    []event.Event
@@ -872,7 +871,7 @@ func newCluster(t *testing.T, seed uint64, absent event.Kind, sinks ...func(even
 		c.something()
 	}
 	kinds := event.Kinds()
-	// Endpoints come first, before the slices that mirror them; the rest in any order.
+	// Endpoints come first, before the slices that mirror them. The other kinds are in random order.
 	c.Shuffle(len(kinds)-1, func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 	slices.Reverse(kinds)
 	for _, k := range kinds {
@@ -897,7 +896,7 @@ func (c *cluster) list(k event.Kind) {
 	c.tell(event.Event{Kind: k, Type: event.Listing})
 	for _, o := range c.pickAll(c.objects[k]) {
 		if c.chance(5) {
-			c.list(k) // it broke off and begins anew
+			c.list(k) // the list was interrupted and starts again
 			return
 		}
 		c.tell(event.Event{Kind: k, Type: event.Listed, Object: o})
@@ -911,7 +910,7 @@ func (c *cluster) list(k event.Kind) {
 	}
 }
 
-// meanwhile something else happens: a large list takes its time. What happens to its own objects waits for its end.
+// meanwhile makes something else happen during a large list. Events of the listed resource wait until the list is complete.
 func (c *cluster) meanwhile(k event.Kind) {
 	if c.listing != 0 || !c.chance(20) || !(k == event.KindPod || k == event.KindEndpoints || k == event.KindEndpointSlice) {
 		return
@@ -948,7 +947,7 @@ func (c *cluster) remove(o event.Object) {
 	c.happens(event.Deleted, o)
 }
 
-// catchUp delivers what waits.
+// catchUp delivers the waiting events.
 func (c *cluster) catchUp(k event.Kind) {
 	waiting := c.streams[k].waiting
 	*c.streams[k] = stream{}
@@ -964,7 +963,7 @@ func (c *cluster) newUID() event.UID {
 
 func (c *cluster) chance(percent int) bool { return c.IntN(100) < percent }
 
-// pickAll is all objects in a random order, which is the same for the same seed.
+// pickAll returns all objects in a random order that only depends on the seed.
 func (c *cluster) pickAll(from objects) []event.Object {
 	all := slices.SortedFunc(maps.Values(from), func(a, b event.Object) int {
 		return strings.Compare(a.Metadata().UID.String(), b.Metadata().UID.String())
@@ -991,7 +990,7 @@ func (c *cluster) named(k event.Kind, name string) event.Object {
 	return nil
 }
 
-// something happens, a while after what happened before.
+// something makes a random event happen after a random time.
 func (c *cluster) something() {
 	c.now = c.now.Add(time.Duration(c.IntN(4000)) * time.Millisecond)
 	switch n := c.IntN(100); {
@@ -1059,7 +1058,8 @@ func (c *cluster) nodeDoes() {
 	}
 }
 
-// renew renews a node's Lease; a new node does not before its Node is told of.
+// renew renews a node's Lease. It creates no Lease while the node watch is broken, because the watch could not show the
+// new node.
 func (c *cluster) renew(name string) {
 	if nodes := c.streams[event.KindNode]; c.named(event.KindLease, name) == nil && (nodes.broken || nodes.lost) {
 		return
@@ -1072,7 +1072,7 @@ func (c *cluster) renew(name string) {
 	c.put(&l)
 }
 
-// report writes a node's status, as its kubelet or as the node controller.
+// report writes a node's status, either as the kubelet or as the node controller.
 func (c *cluster) report(n event.Node) {
 	r := *n.Ready
 	to := []event.Status{ready, ready, notReady, unknown}[c.IntN(4)]
@@ -1134,7 +1134,7 @@ func (c *cluster) sliceDoes() {
 	}
 }
 
-// newSlice makes one that the Service owns, one by hand or a mirrored one.
+// newSlice creates a slice that is owned by the Service, manually managed, or a mirror.
 func (c *cluster) newSlice() {
 	s, ok := pick[*event.Service](c, event.KindService)
 	if !ok {
@@ -1152,7 +1152,8 @@ func (c *cluster) newSlice() {
 	c.put(o)
 }
 
-// moveAddresses gives the addresses of a slice to another of the same Service, that one first or last.
+// moveAddresses moves addresses from one slice to another of the same Service, and updates the two slices in random
+// order.
 func (c *cluster) moveAddresses(from *event.EndpointSlice) {
 	to, ok := pick[*event.EndpointSlice](c, event.KindEndpointSlice)
 	if !ok || to == from || to.Owner != from.Owner || to.Service != from.Service {
@@ -1169,7 +1170,7 @@ func (c *cluster) moveAddresses(from *event.EndpointSlice) {
 	c.put(&filled)
 }
 
-// addresses are some of five pods and, unless they are only derived from pods, of two hand-written ones.
+// addresses returns a random choice of the addresses of five pods and, unless derived is set, of two manual entries.
 func (c *cluster) addresses(derived bool) []event.Address {
 	var some []event.Address
 	for range c.IntN(4) {
@@ -1269,7 +1270,7 @@ func compareWithModel(t *testing.T, seed uint64, source, absent event.Kind) {
 		if step%5 == 0 {
 			c.same(step, "nodes", linesOf(withoutClocks(f.Nodes(c.now, nil))), linesOf(m.readNodes()))
 		}
-		if step%3 == 0 { // more may have changed since the last question
+		if step%3 == 0 { // several changes can happen between two queries
 			c.same(step, "pods that are Ready on lost nodes", readyOnLost(f.Misreported(c.now, nil)), recountReadyOnLost(f, m))
 		}
 	}
@@ -1279,7 +1280,7 @@ func readyOnLost(all []pods.Misreported) []string {
 	return linesOf(slices.DeleteFunc(all, func(m pods.Misreported) bool { return m.Kind != pods.ReadyOnLostNode }))
 }
 
-// recountReadyOnLost goes over all pods, of which the tracker only keeps a count.
+// recountReadyOnLost visits all pods, unlike the tracker, which keeps counts.
 func recountReadyOnLost(f *Tracker, m *naive) []string {
 	counts, lost := map[string]int{}, f.nodes.Lost(m.now)
 	for _, o := range m.objects[event.KindPod] {
@@ -1294,7 +1295,7 @@ func recountReadyOnLost(f *Tracker, m *naive) []string {
 	return linesOf(all)
 }
 
-// linesOf writes each on a line.
+// linesOf formats each element as a line, and sorts the lines.
 func linesOf[T any](all []T) []string {
 	var lines []string
 	for _, x := range all {
@@ -1316,7 +1317,7 @@ func (c *cluster) same(step int, what string, got, want []string) {
 	c.t.Fatalf("%s after step %d:\ngot\n%s\nwant\n%s", what, step, strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
-// The model knows no causes: they have stories of their own.
+// withoutCauses removes the causes, which the model does not compute. Other tests cover them.
 func withoutCauses(all []endpoints.Service) []endpoints.Service {
 	for i := range all {
 		all[i].Losses, all[i].LastLoss, all[i].LastCause = [cause.Count]uint32{}, time.Time{}, cause.Unknown

@@ -39,7 +39,7 @@ func TestASilentWatchWasBlindSinceItsLastSignOfLife(t *testing.T) {
 
 func TestTheNewestLossByTimeIsTheLast(t *testing.T) {
 	s := webStory(t)
-	// web-1 leaves and its pod is told of late; web-2 leaves after it, and why shows at once.
+	// web-1 leaves first, but its pod's event arrives late. web-2 leaves later with an immediately known cause.
 	s.at(10).modified(slice("a", "web", "-web-1", "web-2"))
 	gone := aPod("web-2", ready, running("app:1", 0))
 	gone.Deletion = clock(40)
@@ -89,9 +89,9 @@ func TestConsumersOfANamespaceOutliveItsLastServiceByAnHour(t *testing.T) {
 func TestStaleReadyIsOnlyTheTimeInWhichReadyStoodAndWasNotTrue(t *testing.T) {
 	s := newStory(t, grace40).starts(aService("web", true), aPod("web-1", ready, running("app:1", 0)), slice("a", "web", "web-1"))
 	updated := func(status event.Status) *event.Pod { return aPod("web-1", status, running("app:2", 0)) }
-	s.at(10).modified(updated(ready)) // the image changes, the old container runs on
+	s.at(10).modified(updated(ready)) // the image changes while the old container is running
 	s.at(14).modified(updated(notReady))
-	s.at(34).modified(updated(ready)) // not ready for 20 s, and again without a new container
+	s.at(34).modified(updated(ready)) // the pod is not ready for 20 s, then ready without a new container
 	s.at(37).modified(updated(notReady))
 	var stale []float64
 	for _, x := range of[transition.PodReadyWasStale](s) {

@@ -8,14 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// leader is the Lease of the leading kube-controller-manager.
+// leader returns the Lease of the leading kube-controller-manager.
 func leader(holder string, renewed float64) *event.ControlPlaneLease {
 	return &event.ControlPlaneLease{
 		Meta: event.Meta{UID: event.ParseUID("leader"), Namespace: "kube-system", Name: event.LeaseControllerManager}, Holder: holder, Renew: clock(renewed),
 	}
 }
 
-// deadNode has node a silent from 9 s on. The others renew every 10 s until a second, and the leader every 2 s.
+// deadNode returns a story in which node a is silent from 9 s on. Until the given second, the other nodes renew every
+// 10 s and the leader every 2 s.
 func deadNode(t *testing.T, until int, leads func(second int) string) *story {
 	s := threeNodes(t).at(11).lists(event.KindControlPlaneLease)
 	for second := 12; second <= until; second++ {
@@ -33,7 +34,7 @@ func deadNode(t *testing.T, until int, leads func(second int) string) *story {
 	return s
 }
 
-// notMarked says of which nodes it turned out when that they are silent and Ready.
+// notMarked lists the nodes that were reported as silent but Ready, with the times.
 func (s *story) notMarked() (text string) {
 	for _, x := range of[transition.NodeNotMarked](s) {
 		certain := "perhaps"
@@ -45,7 +46,8 @@ func (s *story) notMarked() (text string) {
 	return text
 }
 
-// The grace period is 40 s, and the node controller needs up to 15 s, so node a is due at 64 s.
+// TestSilentNodesThatTheNodeControllerLeavesReady checks that node a is due at 64 s, after a grace period of 40 s and
+// up to 15 s for the node controller.
 func TestSilentNodesThatTheNodeControllerLeavesReady(t *testing.T) {
 	always := func(int) string { return "one" }
 	never := func(int) string { return "" }
@@ -77,7 +79,8 @@ func deadNodeGoesOn(s *story) string {
 	return s.notMarked()
 }
 
-// Nobody can write for a minute. When the API server answers again, the node controller needs its time as well.
+// TestSilentNodesStayReadyWhileNobodyCanWrite blocks all writes for a minute. After the API server answers again, the
+// node controller needs time, too.
 func TestSilentNodesStayReadyWhileNobodyCanWrite(t *testing.T) {
 	s := threeNodes(t).at(11).lists(event.KindControlPlaneLease, leader("one", 11))
 	for second := 31; second <= 70; second += 10 {
@@ -90,7 +93,7 @@ func TestSilentNodesStayReadyWhileNobodyCanWrite(t *testing.T) {
 	equal(t, "20 s after", s.notMarked(), "a 1m30s certainly; ")
 }
 
-// The watch of nodes shows nothing, so it would not show Unknown either.
+// TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent covers a silent node watch, which would not show Unknown either.
 func TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent(t *testing.T) {
 	s := deadNode(t, 44, func(int) string { return "one" })
 	for second := 45; second <= 300; second += 5 {
@@ -99,7 +102,8 @@ func TestReadyIsNotKnownWhileTheWatchOfNodesIsSilent(t *testing.T) {
 	equal(t, "found", s.notMarked(), "")
 }
 
-// With a single node no other heartbeat shows that the API server answers, so Leases are read directly.
+// TestTheLeaseOfASilentNodeIsReadToSeeWhetherTheAPIServerAnswers checks that kubeflap reads Leases directly if there is
+// only one node, because no other heartbeat can prove that the API server answers.
 func TestTheLeaseOfASilentNodeIsReadToSeeWhetherTheAPIServerAnswers(t *testing.T) {
 	s := newStory(t, grace40).starts(aNode("a", ready, 0), lease("a", 0)).at(9).modified(lease("a", 9))
 	for tenth := 90; tenth < 2000; tenth++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// pendingPod is a pod of Service app that is not running yet: without a node, a volume or an image.
+// pendingPod returns a pod of the Service app that is not running yet, because it lacks a node, a volume or an image.
 func pendingPod(name, app string) *event.Pod {
 	p := aPod(name, event.StatusUnknown)
 	p.Phase, p.Node, p.Ready = "Pending", "", nil

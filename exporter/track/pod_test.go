@@ -87,13 +87,14 @@ func TestContainersAreToldApartByTheirNames(t *testing.T) {
 }
 
 func TestRestartsThatFallAreNoRestart(t *testing.T) {
-	// A runtime that lost its state counts anew.
+	// A container runtime that has lost its state restarts the count.
 	s := newStory(t, grace40).starts(aPod("web-1", ready, running("app:1", 4)))
 	s.at(10).modified(aPod("web-1", ready, running("app:1", 0)))
 	equal(t, "silent restarts", s.inShop().SilentRestarts, 0)
 }
 
-// What a pod's name shares with its owner's is kept once: no owner may cost it its name.
+// TestPodIsToldOfByItsNameWhoeverOwnsIt checks that no owner changes a pod's name, although the owner's part of the
+// name is stored only once.
 func TestPodIsToldOfByItsNameWhoeverOwnsIt(t *testing.T) {
 	for _, owner := range []string{"", "ReplicaSet/web-5d4f", "ReplicaSet/other", "Node/web-5d4f-abcde", "DaemonSet/", "web-5d4f"} {
 		for _, later := range []string{owner, "", "ReplicaSet/web-5d4f", "Job/web"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// propagations are the measurements of addresses that followed their pods.
+// propagations returns the measured propagation times.
 func (s *story) propagations() (all []string) {
 	for _, x := range of[transition.AddressFollowedPod](s) {
 		all = append(all, transition.Readiness(x.Ready)+" "+x.Delay.String())

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// reads tells of a direct read of Leases that were renewed at these seconds.
+// reads simulates a direct read of the given Leases.
 func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
 	s.watch(event.Asking, event.KindLease)
 	s.is(event.Read, leases...)
@@ -18,7 +18,7 @@ func (s *story) reads(reason event.Reason, leases ...event.Object) *story {
 
 func (s *story) asks() string { return strings.Join(s.LeasesToRead(s.now), " ") }
 
-// threeNodes have renewed at 9, 10 and 11 s, with a grace period of 40 s.
+// threeNodes returns a story of three nodes that renewed at 9, 10 and 11 s, with a grace period of 40 s.
 func threeNodes(t *testing.T) *story {
 	s := newStory(t, grace40).starts(aNode("a", ready, 0), aNode("b", ready, 0), aNode("c", ready, 0),
 		lease("a", 0), lease("b", 0), lease("c", 0))
@@ -88,7 +88,7 @@ func TestAReadThatIsAMomentAheadOfTheWatchMeansNothing(t *testing.T) {
 
 func TestNothingIsLateThatAWatchShowsLateWhichAReadHasShownToBeBehind(t *testing.T) {
 	s := threeNodes(t).at(29.6).reads("", lease("b", 20), lease("c", 21))
-	s.at(31.2).modified(lease("a", 19), lease("b", 20), lease("c", 21)) // in time, and then seen late
+	s.at(31.2).modified(lease("a", 19), lease("b", 20), lease("c", 21)) // these were renewed in time but seen late
 	equal(t, "late", s.at(31.3).lates(), 0)
 	equal(t, "behind", s.LeasesBehind(s.now), false)
 	s.at(31.4).modified(lease("b", 30), lease("c", 31))
@@ -128,8 +128,9 @@ func TestAnAnswerThatIsNotAboutTheNodesProvesNothing(t *testing.T) {
 	}
 }
 
-// etcd stalls for 45 s. Kubelets have sent their renewals in time, and the API server writes them when etcd is back. A read shows one just
-// before the watch does. That is no lag of the watch: reads during the stall have proven that nothing was renewed.
+// TestARenewalThatWaitedForEtcdIsLate stalls etcd for 45 s. The kubelets have sent their renewals in time, and the API
+// server writes them when etcd is back. A read shows one of them just before the watch does. The watch does not lag,
+// because reads during the stall have proven that nothing was renewed.
 func TestARenewalThatWaitedForEtcdIsLate(t *testing.T) {
 	s := threeNodes(t)
 	s.at(31.6).reads("", lease("a", 9), lease("b", 10), lease("c", 11))

@@ -34,7 +34,7 @@ func TestAddressThatTurnsTerminatingIsRemovedOnce(t *testing.T) {
 }
 
 func TestTerminatingAddressThatIsReadyIsReady(t *testing.T) {
-	// publishNotReadyAddresses: the controller writes ready=true whatever the pod does.
+	// With publishNotReadyAddresses the controller always writes ready=true.
 	published := slice("a", "web", "web-1")
 	published.Addresses[0].Terminating = true
 	s := newStory(t, grace40).starts(aService("web", true), slice("a", "web", "web-1"))

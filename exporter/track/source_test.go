@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// endpointsOf are the Endpoints that a controller keeps of a Service.
+// endpointsOf returns a Service's Endpoints as the controller writes them.
 func endpointsOf(service string, addresses ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/" + service), Namespace: "shop", Name: service}}
 	for i, a := range addresses {

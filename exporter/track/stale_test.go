@@ -9,11 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// upgrade is an upgrade in place of a batch of four pods: out of the load balancer at 10, images changed at 17 (7 s later), then
-// each pod's old container ends and its address leaves in an update of its own.
+// upgrade is an in-place upgrade of four pods. They leave the load balancer at 10 s, and their images change at 17 s.
+// Then the old containers end one by one, and each address leaves in its own update.
 type upgrade struct {
 	*story
-	// leaves and back are when the addresses leave and return.
+	// leaves and back are the times at which the addresses leave and return.
 	leaves, back [4]float64
 }
 
@@ -25,7 +25,7 @@ func newUpgrade(t *testing.T) upgrade {
 	return upgrade{s, [4]float64{18, 20.5, 23, 26}, [4]float64{40, 41, 42, 43}}
 }
 
-// addresses is the slice as of a time.
+// addresses returns the slice at a time.
 func (u upgrade) addresses(at float64) *event.EndpointSlice {
 	var all []string
 	for i := range u.leaves {
@@ -38,7 +38,7 @@ func (u upgrade) addresses(at float64) *event.EndpointSlice {
 	return slice("a", "web", all...)
 }
 
-// pod is a pod in a state, with the new image.
+// pod returns a pod with this status and the new image.
 func (u upgrade) pod(i int, status event.Status, restarts int32) *event.Pod {
 	p := aPod(fmt.Sprintf("web-%d", i+1), status, running("app:2", restarts))
 	if status != ready {
@@ -81,8 +81,9 @@ func TestStaleReaddsOfAnUpgradeInPlace(t *testing.T) {
 		play func(upgrade)
 		want [consumers.NumWindows]uint64
 	}{
-		// 0 s: at 18 web-2, web-3 and web-4 are still listed. 2 s: at 20 the same. 5 s: at 23 only web-4 and web-3, which leaves
-		// at that moment. 10 s: at 28 all have left.
+		// With 0 s, the batch closes at 18 s: web-2, web-3 and web-4 are still listed. With 2 s it closes at 20 s, with the
+		// same addresses. With 5 s it closes at 23 s: web-3, which leaves at that moment, and web-4 are listed. With 10 s it
+		// closes at 28 s, when all have left.
 		"addresses leave one by one": {func(u upgrade) { u.changeImages(17); u.play() }, [consumers.NumWindows]uint64{3, 3, 2, 0}},
 		"all leave within 2 s": {func(u upgrade) {
 			u.leaves = [4]float64{18, 18.5, 19, 19.5}

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// story feeds a fold with events at exact times. It starts at zero.
+// story passes events to a tracker at exact times. It starts at zero.
 type story struct {
 	*Tracker
 	t     *testing.T
@@ -33,16 +33,16 @@ func newStory(t *testing.T, settings Settings) *story {
 	return s
 }
 
-// Apply, Advance and Settle keep what was found.
+// Apply, Advance and Settle store the transitions.
 func (s *story) Apply(e event.Event) { s.found = append(s.found, s.Tracker.Apply(e)...) }
 func (s *story) Advance(t time.Time) { s.found = append(s.found, s.Tracker.Advance(t)...) }
 func (s *story) Settle()             { s.found = append(s.found, s.Tracker.Settle()...) }
 func (s *story) transitions() []transition.Transition {
-	s.Advance(time.Time{}) // a question may have found some
+	s.Advance(time.Time{}) // a query may have added transitions
 	return s.found
 }
 
-// at sets the time of what follows, in seconds since the start.
+// at sets the time of the next events, in seconds since the start.
 func (s *story) at(seconds float64) *story {
 	s.now = zero.Add(time.Duration(seconds * float64(time.Second)))
 	return s
@@ -66,14 +66,14 @@ func (s *story) watch(typ event.Type, kinds ...event.Kind) *story {
 	return s
 }
 
-// lists lists all of a kind.
+// lists sends a complete list of one kind.
 func (s *story) lists(k event.Kind, objects ...event.Object) *story {
 	s.watch(event.Listing, k)
 	s.is(event.Listed, objects...)
 	return s.watch(event.Synced, k)
 }
 
-// starts lists every kind with what there is of it.
+// starts lists every kind with the matching objects.
 func (s *story) starts(objects ...event.Object) *story {
 	for _, k := range event.Kinds() {
 		var some []event.Object
@@ -109,7 +109,7 @@ func (s *story) service(name string) endpoints.Service {
 	return endpoints.Service{}
 }
 
-// of are the transitions of a type.
+// of returns the transitions of a type.
 func of[T transition.Transition](s *story) (all []T) {
 	for _, x := range s.transitions() {
 		if x, ok := x.(T); ok {
@@ -134,7 +134,7 @@ func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func clock(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
 
-// lease is a node's Lease with a renewTime in seconds since the start.
+// lease returns a node's Lease. renewed is in seconds since the start.
 func lease(node string, renewed float64) *event.Lease {
 	return &event.Lease{
 		Meta:  event.Meta{UID: id("lease/" + node), Namespace: "kube-node-lease", Name: node},
@@ -142,7 +142,7 @@ func lease(node string, renewed float64) *event.Lease {
 	}
 }
 
-// aNode is a node whose Ready has a status since a time, both in seconds since the start.
+// aNode returns a node whose Ready condition has had this status since a time in seconds since the start.
 func aNode(name string, status event.Status, since float64) *event.Node {
 	return &event.Node{
 		Meta:  event.Meta{UID: id("node/" + name), Name: name},
@@ -164,8 +164,8 @@ func aService(name string, selector bool) *event.Service {
 	return s
 }
 
-// slice is a slice of a Service with addresses such as "web-1" (ready), "-web-1"
-// (not ready) and "~web-1" (terminating).
+// slice returns a slice of a Service with addresses such as "web-1" (ready), "-web-1" (not ready) and "~web-1"
+// (terminating).
 func slice(name, service string, addresses ...string) *event.EndpointSlice {
 	o := &event.EndpointSlice{
 		Meta:    event.Meta{UID: id("slice/" + name), Namespace: "shop", Name: name},
@@ -189,7 +189,7 @@ func addressOf(text string, i int) event.Address {
 	return a
 }
 
-// handWritten are the Endpoints of a Service with addresses without a targetRef.
+// handWritten returns the Endpoints of a Service with addresses without a targetRef.
 func handWritten(service string, ips ...string) *event.Endpoints {
 	o := &event.Endpoints{Meta: event.Meta{UID: id("endpoints/" + service), Namespace: "shop", Name: service}}
 	for _, ip := range ips {
@@ -205,13 +205,14 @@ func aPod(name string, ready event.Status, containers ...event.Container) *event
 	}
 }
 
-// The waiting times that most stories let pass.
+// These are waiting times that most stories need.
 const (
 	nodeWait = 3 * time.Second
 	lagWait  = watches.LagWait
 )
 
-// kept is how many entries a part of the tracker keeps in a field, such as "services.of"; "any" is some entry of a map.
+// kept returns the number of entries in a field of a part of the tracker, such as "services.of". "any" selects any entry of
+// a map.
 func kept(part any, field string) int {
 	v := reflect.ValueOf(part).Elem()
 	for _, name := range strings.Split(field, ".") {

@@ -1,8 +1,8 @@
-// Package track folds the events of a cluster into what readers ask for: which
-// nodes, pods and Service addresses lost readiness, how often, how long and why.
+// Package track maintains the state of a cluster from its events. It detects nodes, pods and Service addresses that
+// lose readiness, and measures how often, for how long and why.
 //
-// The tracker reads no clock: time comes with the events and the questions, so
-// the same events give the same answers live and replayed, at any speed.
+// The tracker reads no clock: events and queries supply the time. So the same events produce the same answers, live or
+// replayed, at any speed.
 package track
 
 import (
@@ -20,24 +20,23 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Settings are what the operator decides.
+// Settings configure a Tracker.
 type Settings struct {
-	// GracePeriod is the node monitor grace period if it is known beforehand;
-	// 0 lets the tracker find it.
+	// GracePeriod is the node monitor grace period. If it is 0, the tracker determines the grace period.
 	GracePeriod time.Duration
-	// BounceWindow is how soon an address must be ready again for a bounce.
+	// BounceWindow is the maximum time between the loss and the return of an address that counts as a bounce.
 	BounceWindow time.Duration
-	// AddressSource is the resource that address states are read from, KindEndpointSlice or
-	// KindEndpoints; 0 takes EndpointSlices where the cluster has them, else Endpoints.
+	// AddressSource is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
+	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	AddressSource event.Kind
-	// KnownManagers may write addresses beside a selector, besides those that event.IsSliceManager knows.
+	// KnownManagers may add addresses to a Service with a selector, in addition to those in event.IsSliceManager.
 	KnownManagers []string
 }
 
-// Tracker is the state of a cluster's readiness. It is safe for concurrent use.
+// Tracker tracks the readiness of a cluster's objects. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// found are the transitions that are not returned yet: a question may find some as well.
+	// found holds the transitions that were not returned yet. Queries may also add transitions.
 	found transition.List
 
 	watches      *watches.Watches
@@ -48,7 +47,7 @@ type Tracker struct {
 	endpoints    *endpoints.Endpoints
 }
 
-// New makes an empty tracker.
+// New returns a Tracker without events.
 func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
@@ -65,7 +64,7 @@ func New(settings Settings) *Tracker {
 func (t *Tracker) Apply(e event.Event) []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// The watches deliver side by side: an event may arrive behind a later one.
+	// The watches run concurrently, so an event may arrive after a later one.
 	if now := t.watches.Now(); e.Seen.Before(now) {
 		e.Seen = now
 	}
@@ -120,7 +119,7 @@ func (t *Tracker) applyPod(e event.Event, o *event.Pod) {
 	t.endpoints.PodChanged(o.UID, t.pods.Apply(e, o), e.Seen)
 }
 
-// deletePod records that a pod is gone, with its last state if that was seen.
+// deletePod handles a pod's deletion. last is its last state, or nil if that was not seen.
 func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	if c, ok := t.pods.Delete(id, last); ok {
 		t.endpoints.PodChanged(id, c, t.watches.Now())
@@ -128,7 +127,7 @@ func (t *Tracker) deletePod(id event.UID, last *event.Pod) {
 	}
 }
 
-// applyWatch processes an event about a watch.
+// applyWatch processes a watch event.
 func (t *Tracker) applyWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -169,7 +168,7 @@ func (t *Tracker) applyWatch(e event.Event) {
 	}
 }
 
-// noteOptionalWatch processes an event about a watch that kubeflap is complete without. No transition reports it.
+// noteOptionalWatch processes an event of an optional watch, for which there are no transitions.
 func (t *Tracker) noteOptionalWatch(e event.Event) {
 	switch e.Type {
 	case event.Listing:
@@ -210,7 +209,7 @@ func (t *Tracker) watchWorks(e event.Event) {
 	t.found.Add(transition.WatchWorks{At: transition.At{Time: e.Seen}, Resource: e.Kind, Blind: blind})
 }
 
-// findCutOff finds out from a direct read that failed that the watches show nothing, although they are not broken.
+// findCutOff checks whether a failed direct read shows that the watches are cut off, that is, open but without events.
 func (t *Tracker) findCutOff(e event.Event) {
 	failed := t.nodes.ReadFailed()
 	if failed.IsZero() || !reads.HidesEtcd(e) {
@@ -221,14 +220,15 @@ func (t *Tracker) findCutOff(e event.Event) {
 	}
 }
 
-// watchesRestored records that a watch shows objects again, so none is cut off any more. They will show everything that they kept back.
+// watchesRestored records that a watch delivers events again. All watches are then connected, and will deliver their
+// delayed events.
 func (t *Tracker) watchesRestored(seen time.Time) {
 	for _, e := range t.watches.Restored(seen) {
 		t.found.Add(transition.WatchWorks{At: transition.At{Time: seen}, Resource: e.Kind, Blind: t.watches.Works(e)})
 	}
 }
 
-// sweep drops the objects of a resource that its newest list did not show.
+// sweep drops a resource's objects that are missing from the newest list.
 func (t *Tracker) sweep(e event.Event) {
 	switch e.Kind {
 	case event.KindNode:
@@ -244,7 +244,7 @@ func (t *Tracker) sweep(e event.Event) {
 	}
 }
 
-// Advance lets time pass up to a time without an event: heartbeats become late, and waiting causes are settled. It returns the
+// Advance advances the time without an event: heartbeats become late, and waiting causes are settled. It returns the
 // transitions found since the last call, in order.
 func (t *Tracker) Advance(to time.Time) []transition.Transition {
 	t.mu.Lock()
@@ -264,8 +264,9 @@ func (t *Tracker) advance(to time.Time) {
 	t.endpoints.Pass()
 }
 
-// settleDue settles the causes that have waited long enough, in order of time and of what else becomes due. A pod's cause may decide
-// a loss, and what comes first decides about incidents, so any other order would make them depend on how often somebody asks.
+// settleDue settles the causes that have waited long enough, ordered by time together with everything else that is due.
+// A pod's cause may decide the cause of a loss, and incidents depend on the order of transitions. With any other order,
+// they would depend on the times of queries.
 func (t *Tracker) settleDue(to time.Time) {
 	for {
 		due, settle := t.pods.Due(to)
@@ -282,8 +283,8 @@ func (t *Tracker) settleDue(to time.Time) {
 	}
 }
 
-// Settle gives all that still waits its most likely cause: no more evidence will come. It returns the transitions found since the
-// last call, in order.
+// Settle settles all waiting causes with the most likely one. Call it after the last event. It returns the transitions
+// found since the last call, in order.
 func (t *Tracker) Settle() []transition.Transition {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// told says of watches what is not watched, since when, and why.
+// told describes the watches that show nothing, with their time and reason.
 func told(unwatched []watches.Watch) string {
 	var all []string
 	for _, w := range unwatched {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// renewing is a cluster with one node that renews its Lease every 10 s until a time.
+// renewing returns a cluster with one node that renews its Lease every 10 s until a second.
 func renewing(t *testing.T, until int, o *event.Node) *story {
 	s := newStory(t, grace40).starts(o, lease("node-1", 0))
 	for at := 10; at <= until; at += 10 {
@@ -21,7 +21,8 @@ func renewing(t *testing.T, until int, o *event.Node) *story {
 func TestAMarkAlthoughTheHeartbeatWasInTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// last is the last heartbeat; mark is when the node controller wrote Unknown, seen when kubeflap saw it.
+		// last is the time of the last heartbeat. mark is the time at which the node controller wrote Unknown, and seen the
+		// time at which kubeflap saw it.
 		last       int
 		mark, seen float64
 		age        time.Duration
@@ -46,8 +47,8 @@ func TestAMarkAlthoughTheHeartbeatWasInTime(t *testing.T) {
 	}
 }
 
-// The write of a mark hangs while renewals arrive. When it was made, its lastTransitionTime tells by the controller's clock, and the leader's Lease how
-// that clock differs: here it is 30 s ahead.
+// TestAMarkWhoseWriteHungIsAsOldAsTheControllersClockSays covers a mark whose write hangs while renewals arrive. Its
+// lastTransitionTime is by the controller's clock. The leader's Lease shows that this clock is 30 s ahead.
 func TestAMarkWhoseWriteHungIsAsOldAsTheControllersClockSays(t *testing.T) {
 	const ahead = 30
 	for _, c := range []struct {
@@ -68,7 +69,7 @@ func TestAMarkWhoseWriteHungIsAsOldAsTheControllersClockSays(t *testing.T) {
 				if at%10 == 0 && (at <= c.last || at >= 110) {
 					s.modified(lease("node-1", float64(at)))
 				}
-				// It cannot write from 100 s on.
+				// The leader cannot write from 100 s on.
 				if c.leads && at < 100 {
 					s.at(float64(at) + 0.3).modified(leader("one", float64(at+ahead)))
 				}
@@ -121,7 +122,7 @@ func TestWhatAnnouncesADeparture(t *testing.T) {
 			s := renewing(t, 4000, aNode("node-1", ready, -5000))
 			s.at(4001).modified(with(c.change))
 			equal(t, "departing", s.node("node-1").Departing, c.want)
-			s.at(4045).modified(lease("another", 4045)) // so that it is known that no heartbeat came
+			s.at(4045).modified(lease("another", 4045)) // this shows that node-1 sent no heartbeat
 			missed := of[transition.HeartbeatMissed](s)
 			if len(missed) != 1 {
 				t.Fatalf("missed heartbeats %v, want one", missed)

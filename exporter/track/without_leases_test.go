@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// reporting has two nodes that report their status at intervals from 0 on, until a second. Leases cannot be watched for a reason.
+// reporting returns a story with two nodes that report their status at an interval until a second. reason is the reason
+// why Leases cannot be watched.
 func reporting(t *testing.T, reason event.Reason, every, until int) *story {
 	s := newStory(t, grace40)
 	for _, k := range event.Kinds() {
@@ -76,7 +77,8 @@ func TestReportsThatAreFarApartShowNoSilence(t *testing.T) {
 	}
 }
 
-// Bookmarks come from the memory of the API server, and reports cannot be read directly. So nobody is late while all nodes are silent.
+// TestSilentReportsOfAllNodesAreNotKnownToBeMissing checks that no node is late while all nodes are silent, because
+// bookmarks come from the API server's memory, and status reports cannot be read directly.
 func TestSilentReportsOfAllNodesAreNotKnownToBeMissing(t *testing.T) {
 	s := reporting(t, event.ReasonAbsent, 10, 400)
 	for second := 410; second <= 500; second += 10 {

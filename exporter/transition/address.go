@@ -9,13 +9,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Address names an address of a Service.
+// Address identifies a Service address.
 type Address struct {
 	Service
-	// ID identifies the address, whatever its IP is.
+	// ID identifies the address independently of its IP.
 	ID event.UID
 	IP netip.Addr
-	// Pod is the pod behind it; zero if that was never seen.
+	// Pod is the pod that has the address. It is zero if kubeflap never saw this pod.
 	Pod Pod
 }
 
@@ -35,7 +35,7 @@ func (a Address) sentence(format string, args ...any) string {
 	return s + fmt.Sprintf(format, args...)
 }
 
-// AddressAdded means that an address came to the Service.
+// AddressAdded means that an address was added to the Service.
 type AddressAdded struct {
 	At
 	Address
@@ -56,16 +56,20 @@ func (x AddressReady) String() string { return x.sentence(" is ready") }
 type AddressLost struct {
 	At
 	Address
-	// Removed: the address left the Service; else it stays and is not ready.
+	// Removed reports whether the address left the Service. If false, the address is still listed but not ready.
 	Removed bool
 	Cause   cause.Cause
-	// Steady: the Service has no selector, and the only writer of its addresses took this one away.
+	// Steady reports whether the Service has no selector and the only writer of its addresses removed this one.
 	Steady bool
-	// Foreign: it was foreign beside the selector and was removed, and the Service keeps its own addresses, or lost them just before.
+	// Foreign reports whether the lost address was a foreign address of a Service with a selector. It is only true if the
+	// address was removed while the Service kept its own addresses, or shortly after it lost them.
 	Foreign bool
-	// Announced is what announced the departure of the pod's node, if the pod was deleted or evicted before the node left; else empty.
+	// Managed reports whether a known manager removed its own address. Its reason is not visible in this cluster.
+	Managed bool
+	// Announced describes how the departure of the pod's node was announced, such as "a cordon". It is empty unless the
+	// pod was deleted or evicted after the announcement.
 	Announced string
-	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
+	// Trigger identifies the write that started the loss. It is the same for every watcher, and 0 if unknown.
 	Trigger uint64
 }
 
@@ -78,7 +82,7 @@ func (x AddressLost) Fields() Fields {
 
 func (x AddressLost) String() string {
 	if x.Foreign {
-		return x.sentence(" removed: it was foreign beside the selector")
+		return x.sentence(" removed: it was a foreign address of a Service with a selector")
 	}
 	if x.Removed {
 		return x.sentence(" removed%s", because(x.Cause))
@@ -86,7 +90,7 @@ func (x AddressLost) String() string {
 	return x.sentence(" is not ready%s", because(x.Cause))
 }
 
-// AddressRemoved means that an address that was not ready left the Service.
+// AddressRemoved means that an address left the Service while it was not ready.
 type AddressRemoved struct {
 	At
 	Address
@@ -94,11 +98,12 @@ type AddressRemoved struct {
 
 func (x AddressRemoved) String() string { return x.sentence(" removed") }
 
-// AddressBounced means that an address is ready again soon after the Service lost it.
+// AddressBounced means that an address became ready again soon after its loss.
 type AddressBounced struct {
 	At
 	Address
-	// Away is the time since it was lost, or less if AtMost: a watch was broken when it was lost, or when it came back.
+	// Away is the time since the loss. It is an upper limit if AtMost is set, because a watch was broken at the loss or
+	// at the return.
 	Away   time.Duration
 	AtMost bool
 }
@@ -111,15 +116,15 @@ func (x AddressBounced) String() string {
 	return x.sentence(" is back in rotation after %s%s", most, round(x.Away))
 }
 
-// AddressLeftOut means that truncated Endpoints no longer show an address that was not ready: it may
-// have left the Service or not.
+// AddressLeftOut means that truncated Endpoints no longer list an address that was not ready. The address may still belong to
+// the Service.
 type AddressLeftOut struct {
 	At
 	Address
 }
 
 func (x AddressLeftOut) String() string {
-	return x.sentence(" is not in the Endpoints any more, which leave addresses out")
+	return x.sentence(" was left out of the truncated Endpoints")
 }
 
 // AddressFollowedPod means that an address changed its readiness after its pod did.
@@ -127,7 +132,7 @@ type AddressFollowedPod struct {
 	At
 	Address
 	Ready bool
-	// Delay is the time since the pod's change, 0 if the address was seen to change first.
+	// Delay is the time since the pod's change, or 0 if kubeflap saw the address change first.
 	Delay time.Duration
 }
 
@@ -135,7 +140,7 @@ func (x AddressFollowedPod) String() string {
 	return x.sentence(" turned %s %s after its pod", Readiness(x.Ready), round(x.Delay))
 }
 
-// Readiness is the value of the label `to` of an address.
+// Readiness returns the value of the label `to` for address readiness.
 func Readiness(ready bool) string {
 	if ready {
 		return "ready"
@@ -143,27 +148,27 @@ func Readiness(ready bool) string {
 	return "not_ready"
 }
 
-// ConsumerBounced means that a consumer that batches endpoint updates would have put an address back and taken it out again.
+// ConsumerBounced means that a client that batches endpoint updates would have put an address back and removed it again.
 type ConsumerBounced struct {
 	At
 	Address
-	// Window is for how long the consumer collects updates before it applies them.
+	// Window is the time for which the client collects updates before it applies them.
 	Window time.Duration
 }
 
 func (x ConsumerBounced) String() string {
-	return fmt.Sprintf("%s: a consumer that batches changes for %s would have put an address back and taken it out again", x.Service, x.Window)
+	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address and removed it again", x.Service, x.Window)
 }
 
-// ConsumerReaddedStale means that a consumer that batches endpoint updates would have put an address back although its container was
-// about to be replaced, or gone. An image was changed in place, and the pod has not been Ready with a new container since.
+// ConsumerReaddedStale means that a client that batches endpoint updates would have put back an address whose container
+// was, after an in-place image change, about to be replaced or already gone. The pod had not been Ready since.
 type ConsumerReaddedStale struct {
 	At
 	Address
-	// Window is for how long the consumer collects updates before it applies them.
+	// Window is the time for which the client collects updates before it applies them.
 	Window time.Duration
 }
 
 func (x ConsumerReaddedStale) String() string {
-	return fmt.Sprintf("%s: a consumer that batches changes for %s would have put an address back whose container is being replaced", x.Service, x.Window)
+	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address again while its container is replaced", x.Service, x.Window)
 }

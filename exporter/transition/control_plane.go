@@ -7,18 +7,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// ControlPlane is what is known of the Leases of the control plane at a time. The zero value is of one whose Leases cannot be seen.
+// ControlPlane summarizes the control-plane Leases at a time. The zero value means that the Leases are not visible.
 type ControlPlane struct {
-	// Time is when that was known.
+	// Time is the time of the summary.
 	Time time.Time
-	// Shown is when the watch last showed a renewal, zero if the Leases cannot be seen.
+	// Shown is the time at which the watch last showed a renewal. It is zero if the Leases are not visible.
 	Shown time.Time
-	// Leader: that of the kube-controller-manager is known. APIServers is how many API servers have renewed theirs lately.
+	// Leader is set if kubeflap has seen the kube-controller-manager's Lease. APIServers is the number of API servers
+	// that renewed their Leases recently.
 	Leader     bool
 	APIServers int
 }
 
-// LeaderChanged means that another kube-controller-manager leads.
+// LeaderChanged means that the kube-controller-manager's Lease has a new holder. To is empty if the leader released the
+// Lease.
 type LeaderChanged struct {
 	At
 	To string
@@ -29,17 +31,18 @@ func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
 	if x.To == "" {
-		return "no kube-controller-manager leads: the leader gave its Lease up"
+		return "no kube-controller-manager leads: the leader released its Lease"
 	}
-	return "another kube-controller-manager leads: " + x.To
+	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server does not renew its Lease, while another component does.
+// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server does not renew its Lease, while another
+// component still renews its own.
 type ControlPlaneLeaseLate struct {
 	At
-	// Name is that of the Lease, Host that of the API server's machine if it is known.
+	// Name is the name of the Lease. Host is the machine of the API server, if known.
 	Name, Host string
-	// Since is the last renewal, by kubeflap's clock.
+	// Since is the time of the last renewal, by kubeflap's clock.
 	Since time.Time
 }
 
@@ -50,12 +53,12 @@ func (x ControlPlaneLeaseLate) String() string {
 	return fmt.Sprintf("control plane: Lease %s was not renewed for %s", x.Name, round(x.Time.Sub(x.Since)))
 }
 
-// ControlPlaneLeaseRenewed means that such a Lease is renewed again.
+// ControlPlaneLeaseRenewed means that a late control-plane Lease is renewed again.
 type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime: by its renewTime it was never late, so the watch was.
+	// InTime reports whether the renewals were in time by their renewTime. In that case the watch was late, not the Lease.
 	InTime bool
 }
 
@@ -66,10 +69,10 @@ func (x ControlPlaneLeaseRenewed) String() string {
 	return fmt.Sprintf("control plane: Lease %s is renewed again, after %s", x.Name, round(x.Silence))
 }
 
-// LeasesRead means that a direct read of Leases has ended while nodes were silent.
+// LeasesRead means that a direct read of Leases finished while nodes were silent.
 type LeasesRead struct {
 	At
-	// Answered: the API server answered. Reason says why the Leases could not be read, empty if they were.
+	// Answered reports whether the API server answered. Reason is the error if the Leases could not be read, or empty.
 	Answered bool
 	Reason   event.Reason
 }
@@ -80,7 +83,7 @@ func (LeasesRead) Fields() Fields { return Fields{} }
 func (x LeasesRead) String() string {
 	switch {
 	case !x.Answered:
-		return "a direct read of Leases was not answered: " + string(x.Reason)
+		return "a direct read of Leases got no response: " + string(x.Reason)
 	case x.Reason != "":
 		return "the API server could not read Leases: " + string(x.Reason)
 	}

@@ -11,10 +11,10 @@ import (
 type HeartbeatSeen struct {
 	At
 	Node string
-	// Interval is the time since the heartbeat before.
+	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
-	// Unwatched: the interval began before kubeflap watched the node. Its length is computed from the node's own clock and does
-	// not count as a measurement.
+	// Unwatched reports whether the interval started before kubeflap watched the node. Its length is then computed from the
+	// node's own clock and is not a measurement.
 	Unwatched bool
 }
 
@@ -25,17 +25,19 @@ func (x HeartbeatSeen) String() string {
 	return fmt.Sprintf("node %s: heartbeat after %s", x.Node, round(x.Interval))
 }
 
-// HeartbeatLate means that no heartbeat arrived for half of the grace period.
+// HeartbeatLate means that no heartbeat arrived for half the grace period.
 type HeartbeatLate struct {
 	At
 	Node string
-	// Silence is the time without a heartbeat, which equals half of the grace period.
+	// Silence is the time without a heartbeat, which equals half the grace period.
 	Silence time.Duration
-	// Announced is what announced the departure of the node before its next heartbeat was due; empty if nothing did.
+	// Announced describes the announcement of the node's departure. It is empty unless the announcement came before the next
+	// heartbeat was due.
 	Announced string
-	// Unwatched: that was so before kubeflap watched, by the node's own clock. It is not counted.
+	// Unwatched reports whether the heartbeat was late before kubeflap watched the node, by the node's own clock. It is then
+	// not counted.
 	Unwatched bool
-	// Last is as in NodeLoss.
+	// Last is the same as NodeLoss.Last.
 	Last time.Time
 }
 
@@ -52,51 +54,57 @@ type HeartbeatMissed struct {
 	Node string
 	// Silence is the time without a heartbeat, which equals the grace period.
 	Silence time.Duration
-	// Read: a direct read of Leases has shown that there was none.
+	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat.
 	Read bool
 	Loss NodeLoss
 }
 
-// NodeLoss identifies the loss of a node.
+// NodeLoss identifies a node's loss and contains the facts that decide its verdict.
 type NodeLoss struct {
-	// Trigger identifies the write in the cluster that the loss began with: the same for every watcher, 0 if it is not known.
+	// Trigger identifies the write that started the loss. It is the same for every watcher, and 0 if unknown.
 	Trigger uint64
-	// Renewed is the node's last renewTime, by the node's clock; zero if it has no Lease.
+	// Renewed is the node's last renewTime, by the node's clock. It is zero if the node has no Lease.
 	Renewed time.Time
-	// Announced is what announced the departure of the node before the heartbeat after its last one was due; empty if nothing did. AnnouncedAfter: after
-	// the last one.
+	// Announced describes the node's departure announcement. It is empty unless the announcement came before the next
+	// heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
 	AnnouncedAfter bool
-	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if it did
-	// not, or if that age is not known.
+	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown. It is
+	// 0 if the controller did not set Ready to Unknown, or if the age is unknown.
 	MarkedAge time.Duration
-	// GracePeriod is the one in force, 0 while it is not known. Managed: the cloud runs the control plane, so nobody can set its flags.
+	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
+	// control plane, so that its flags cannot be set.
 	GracePeriod time.Duration
 	Managed     bool
-	// ControlPlane is what is known of the control plane at the loss.
+	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
-	// Blind: kubeflap's watch was broken in the time since the last heartbeat, so there may have been others.
+	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that it may have missed
+	// heartbeats.
 	Blind bool
-	// Last is when a node whose silence began while the watch was broken last renewed its Lease, as the list after that has shown; zero if that is not known.
+	// Last is the time of the node's last renewal in the first list after a break, if its silence began while the watch
+	// was broken. It is zero if unknown.
 	Last time.Time
-	// Unseen: the heartbeats of the node cannot be seen, only status reports that may be 5 min apart.
+	// Unseen reports whether kubeflap cannot see the node's heartbeats, but only status reports, which may be 5 min
+	// apart.
 	Unseen bool
-	// Labels say what the node shares with others; nil if they are not known.
+	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found: the node was lost before kubeflap watched it. Then Perhaps is what may have announced its departure, before the loss or after it, and
-	// Returned is how many other nodes had turned Ready soon after it fell silent.
+	// Found reports whether the node was lost before kubeflap watched it. Perhaps and Returned are only set for such nodes.
+	// Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the number of other
+	// nodes that turned Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
 }
 
-// NodeLabel is a label, and how many nodes have it.
+// NodeLabel is a label with the number of its nodes.
 type NodeLabel struct {
 	Key, Value string
 	Nodes      int
 }
 
-// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
+// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace
+// period.
 func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
 // Fields returns the names for a structured log line.
@@ -106,17 +114,20 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
 }
 
-// NodeFoundLost means that the node was lost before kubeflap watched it: the first list shows it Unknown, or with a Lease that was not renewed for the whole
-// grace period, nor for one more interval since. Nothing of that is counted.
+// NodeFoundLost means that the node was lost before kubeflap watched it: the first list shows it as Unknown, or with a
+// Lease that is older than the grace period and is not renewed for one more interval. Counters do not include such
+// losses.
 type NodeFoundLost struct {
 	At
 	Node string
-	// Silence is the time since the last heartbeat, whose time is by the node's own clock; 0 if it is not known.
+	// Silence is the time since the last heartbeat, as measured by the node's own clock. It is 0 if unknown.
 	Silence time.Duration
-	// Unknown: the node controller had set Ready to Unknown, at Marked by its own clock; zero if that is not known.
+	// Unknown reports whether the node controller had set Ready to Unknown. Marked is the time of that write by the
+	// controller's clock, or zero if unknown.
 	Unknown bool
 	Marked  time.Time
-	// InDoubt: the last heartbeat is too young for that mark. The node is back, or the mark was an error, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent to explain the status Unknown: the node has returned,
+	// the status was wrong, or the clocks differ.
 	InDoubt bool
 	Loss    NodeLoss
 }
@@ -130,16 +141,17 @@ func (x NodeFoundLost) String() string {
 		s = fmt.Sprintf("node %s: Unknown before kubeflap started", x.Node)
 	}
 	if x.Silence > 0 {
-		s += fmt.Sprintf(", last heartbeat %s ago by the clock of the node", round(x.Silence))
+		s += fmt.Sprintf(", last heartbeat %s ago by the node's clock", round(x.Silence))
 	}
 	return s
 }
 
-// ClockSetBack means that the node's clock was set back. Its renewals do not count until they pass the newest one before.
+// ClockSetBack means that the node's clock was set back. Renewals do not count until their renewTime is later than all
+// before the step.
 type ClockSetBack struct {
 	At
 	Node string
-	// By is how far, as far as the renewals show.
+	// By is the size of the step, as far as the renewals show it.
 	By time.Duration
 }
 
@@ -147,10 +159,11 @@ type ClockSetBack struct {
 func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
-	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until they pass the last one before", x.Node, round(x.By))
+	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until they are newer than the last counted one", x.Node, round(x.By))
 }
 
-// HeartbeatsWereInTime means that the watch has shown the heartbeats of a silence late: by the node's clock they were in time.
+// HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were in
+// time by the node's clock.
 type HeartbeatsWereInTime struct {
 	At
 	Node    string
@@ -161,7 +174,7 @@ type HeartbeatsWereInTime struct {
 func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsWereInTime) String() string {
-	return fmt.Sprintf("node %s: was not silent for %s: the heartbeats were in time, and the watch showed them late", x.Node, round(x.Silence))
+	return fmt.Sprintf("node %s: heartbeats arrived in time, but the watch showed them up to %s late", x.Node, round(x.Silence))
 }
 
 // NodeReadyChanged means that the node's Ready condition changed.
@@ -169,12 +182,12 @@ type NodeReadyChanged struct {
 	At
 	Node     string
 	From, To event.Status
-	// Lasted is how long Ready was From, or longer if not Complete.
+	// Lasted is the time for which Ready was From. It is a lower limit if Complete is false.
 	Lasted   time.Duration
 	Complete bool
-	// Silence is the time since the last heartbeat, 0 if none is known.
+	// Silence is the time since the last heartbeat, or 0 if no heartbeat is known.
 	Silence time.Duration
-	// Loss is set if To is not True; Renewed only if it is Unknown.
+	// Loss is set if To is not True. Loss.Renewed is only set if To is Unknown.
 	Loss NodeLoss
 }
 
@@ -193,15 +206,15 @@ func (x NodeReadyChanged) String() string {
 	return s
 }
 
-// NodeNotMarked means that the node is silent for longer than the grace period and the node controller's own delay, and still Ready, while the API
-// server answers. The node controller is stuck, or leaves silent nodes Ready.
+// NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay, although
+// the API server answers. The node controller is stuck, or leaves silent nodes Ready on purpose.
 type NodeNotMarked struct {
 	At
 	Node string
 	// Silence is the time since the last heartbeat.
 	Silence time.Duration
-	// Certain: nothing else explains that it is Ready. Otherwise the leader may have changed unseen, so that each node has a fresh grace period, or the
-	// cluster may have a longer grace period than the default.
+	// Certain reports whether all other explanations are excluded. Otherwise an unseen leader change may have started a
+	// new grace period for each node, or the cluster's grace period is longer than the default.
 	Certain bool
 	Loss    NodeLoss
 }
@@ -213,7 +226,7 @@ func (x NodeNotMarked) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s, and still Ready: the node controller has not set it to Unknown", x.Node, round(x.Silence))
 }
 
-// NodeReadyMissed means that a list shows that the node's Ready left Status and came back while the watch was broken.
+// NodeReadyMissed means that Ready left Status and returned to it while the watch was broken, as the next list shows.
 type NodeReadyMissed struct {
 	At
 	Node    string
@@ -225,10 +238,10 @@ type NodeReadyMissed struct {
 func (x NodeReadyMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeReadyMissed) String() string {
-	return fmt.Sprintf("node %s: Ready left %s and came back while the watch was broken", x.Node, x.Status)
+	return fmt.Sprintf("node %s: Ready changed from %s and back while the watch was broken", x.Node, x.Status)
 }
 
-// NodeRebooted means that the node reports another bootID.
+// NodeRebooted means that the node reports a new bootID.
 type NodeRebooted struct {
 	At
 	Node string
@@ -241,7 +254,7 @@ func (x NodeRebooted) String() string {
 	return fmt.Sprintf("node %s: the machine was rebooted", x.Node)
 }
 
-// KubeletUpgraded means that the node reports another version of its kubelet.
+// KubeletUpgraded means that the node reports another kubelet version.
 type KubeletUpgraded struct {
 	At
 	Node string
@@ -251,14 +264,14 @@ type KubeletUpgraded struct {
 func (x KubeletUpgraded) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x KubeletUpgraded) String() string {
-	return fmt.Sprintf("node %s: another version of the kubelet", x.Node)
+	return fmt.Sprintf("node %s: the kubelet reports another version", x.Node)
 }
 
 // NodeRemoved means that the Node was deleted.
 type NodeRemoved struct {
 	At
 	Node string
-	// Earliest is when that happened at the earliest: the watch may have been broken. It is zero if it is not known.
+	// Earliest is the earliest possible time of the deletion, because the watch may have been broken. It is zero if unknown.
 	Earliest time.Time
 }
 
@@ -267,22 +280,22 @@ func (x NodeRemoved) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeRemoved) String() string { return fmt.Sprintf("node %s: removed", x.Node) }
 
-// Machine is what a Node of the name of a deleted one says about its machine.
+// Machine is the relation between the machines of a Node and of a deleted Node with the same name.
 type Machine uint8
 
-// The machines.
+// The possible relations.
 const (
-	// MachineSame: the same machine, which was not rebooted. It has the same bootID.
+	// MachineSame means the same machine without a reboot: the bootID is the same.
 	MachineSame Machine = iota + 1
-	// MachineRebooted: the same machine by its providerID, with another bootID.
+	// MachineRebooted means the same machine after a reboot: the providerID is the same and the bootID differs.
 	MachineRebooted
-	// MachineReplaced: another machine, by its providerID.
+	// MachineReplaced means another machine: the providerID differs.
 	MachineReplaced
-	// MachineUnclear: another bootID, and no providerID that identifies the machine: it was rebooted or replaced.
+	// MachineUnclear means a rebooted or a replaced machine: the bootID differs and no providerID identifies the machine.
 	MachineUnclear
 )
 
-// NodeReturned means that a Node has the name of one that was deleted in the last hour.
+// NodeReturned means that a Node was created with the name of a Node that was deleted in the last hour.
 type NodeReturned struct {
 	At
 	Node    string
@@ -296,25 +309,26 @@ func (x NodeReturned) String() string {
 	return fmt.Sprintf("node %s: created again: %s", x.Node, x.Machine)
 }
 
-// String says which machine it is.
+// String describes the machine in words.
 func (m Machine) String() string {
 	return [...]string{
 		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted, or another one has its name",
 	}[m]
 }
 
-// GracePeriodKnown means that kubeflap learned something that decides about the node monitor grace period, or how many nodes there are.
+// GracePeriodKnown means that kubeflap learned a setting that affects the node monitor grace period, or the number of nodes.
 type GracePeriodKnown struct {
 	At
-	// Period is the one in force, 0 while it is not known. Default is that of the Kubernetes version.
+	// Period is the current grace period, or 0 if unknown. Default is the default of the Kubernetes version.
 	Period, Default time.Duration
-	// Assumed: nothing but the default tells the period.
+	// Assumed reports whether Period is only an assumption, based on the default.
 	Assumed bool
-	// Interval is how often the nodes send heartbeats while nothing delays them, the longest of all nodes; 0 without nodes.
+	// Interval is the longest interval at which any node sends heartbeats if nothing delays them. It is 0 if there are no
+	// nodes.
 	Interval time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set the grace period.
+	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
 	Managed bool
-	// Nodes is how many nodes there are; 0 before the first list is complete.
+	// Nodes is the number of nodes. It is 0 until the first list is complete.
 	Nodes int
 }
 
@@ -322,7 +336,7 @@ type GracePeriodKnown struct {
 func (GracePeriodKnown) Fields() Fields { return Fields{} }
 
 func (x GracePeriodKnown) String() string {
-	text := "the grace period is not known"
+	text := "the grace period is unknown"
 	switch {
 	case x.Period > 0 && x.Assumed:
 		text = "the grace period is assumed to be the default of " + round(x.Period).String()

@@ -8,10 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Pod names a pod.
+// Pod identifies a pod.
 type Pod struct {
 	Namespace, Name, Node string
-	// Owner is the controller, such as "ReplicaSet/web-5d4"; empty if it has none.
+	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4". It is empty if the pod has no controller.
 	Owner string
 }
 
@@ -23,7 +23,7 @@ type PodReadyChanged struct {
 	At
 	Pod
 	From, To event.Status
-	// Cause is why Ready is not True; if To is True, why it was not.
+	// Cause is the reason why Ready is not True. If To is True, it is the reason why Ready was not True before.
 	Cause   cause.Cause
 	Trigger uint64
 }
@@ -42,16 +42,16 @@ func (x PodReadyChanged) String() string {
 	return fmt.Sprintf("pod %s/%s: Ready %s -> %s%s", x.Namespace, x.Name, x.From, x.To, because(x.Cause))
 }
 
-// PodReadyWasStale means that the pod's Ready was still True after its container was to be replaced, or had exited.
+// PodReadyWasStale means that Ready stayed True after the pod's container was due for replacement or had exited.
 type PodReadyWasStale struct {
 	At
 	Pod
-	// Stale is for how long.
+	// Stale is the time for which Ready was wrong.
 	Stale time.Duration
 }
 
 func (x PodReadyWasStale) String() string {
-	return fmt.Sprintf("pod %s/%s: Ready was True for %s after its container was replaced or ended", x.Namespace, x.Name, round(x.Stale))
+	return fmt.Sprintf("pod %s/%s: Ready stayed True for %s after its container was replaced or ended", x.Namespace, x.Name, round(x.Stale))
 }
 
 // PodUpdatedInPlace means that the image of a container in a running pod changed.
@@ -64,7 +64,7 @@ func (x PodUpdatedInPlace) String() string {
 	return fmt.Sprintf("pod %s/%s: image changed in place", x.Namespace, x.Name)
 }
 
-// PodRestartedSilently means that a container restarted and the pod's Ready stayed True.
+// PodRestartedSilently means that a container restarted while the pod's Ready condition stayed True.
 type PodRestartedSilently struct {
 	At
 	Pod
@@ -74,14 +74,15 @@ func (x PodRestartedSilently) String() string {
 	return fmt.Sprintf("pod %s/%s: a container restarted and the pod stayed Ready", x.Namespace, x.Name)
 }
 
-// PodEvicted means that the pod was deleted because of the taint of its node, which is not Ready (pkg/controller/tainteviction).
+// PodEvicted means that the pod was deleted because of a taint on its node, which is not Ready
+// (pkg/controller/tainteviction).
 type PodEvicted struct {
 	At
 	Pod
-	// Status is the node's Ready: Unknown or False. After is how long it has been so.
+	// Status is the status of the node's Ready condition: Unknown or False. After is the time since Ready took that status.
 	Status event.Status
 	After  time.Duration
-	// Tolerates is for how long the pod tolerates that taint; nil if it is not known.
+	// Tolerates is the pod's toleration of the taint. It is nil if unknown.
 	Tolerates *event.Toleration
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// Service names a Service.
+// Service identifies a Service.
 type Service struct{ Namespace, Name string }
 
 // Fields returns the names for a structured log line.
@@ -38,10 +38,10 @@ func (x OutageStarted) String() string {
 type OutageEnded struct {
 	At
 	Service
-	// Lasted is the time without a ready address, more or less if not Complete.
+	// Lasted is the time without a ready address. It is approximate if Complete is false.
 	Lasted time.Duration
 	Cause  cause.Cause
-	// Complete: both ends were seen when they happened.
+	// Complete reports whether kubeflap saw the start and the end of the outage as they happened.
 	Complete bool
 }
 
@@ -65,7 +65,7 @@ type EndpointsReset struct {
 	At
 	Service
 	Count int
-	// BySelector: the endpoints controller did it, because the Service has a selector.
+	// BySelector reports whether the endpoints controller removed the addresses because the Service has a selector.
 	BySelector bool
 	Trigger    uint64
 }
@@ -78,7 +78,7 @@ func (x EndpointsReset) String() string {
 	return s
 }
 
-// EndpointsRewritten means that the addresses that were removed from a Service with a selector are there again.
+// EndpointsRewritten means that manually managed addresses were restored to a Service with a selector after their removal.
 type EndpointsRewritten struct {
 	At
 	Service
@@ -89,12 +89,13 @@ func (x EndpointsRewritten) String() string {
 	return fmt.Sprintf("%s: manually managed addresses are back (%d): the endpoints controller will remove them again", x.Service, x.Count)
 }
 
-// SelectorConflict means that the Service has a selector and manually managed addresses, or had them before kubeflap looked.
+// SelectorConflict means that the Service has both a selector and manually managed addresses, or had both before kubeflap
+// started.
 type SelectorConflict struct {
 	At
 	Service
 	Count int
-	// Overwritten: the controller had removed the addresses before kubeflap looked.
+	// Overwritten reports whether the controller had removed the addresses before kubeflap started.
 	Overwritten bool
 	Trigger     uint64
 }
@@ -106,7 +107,7 @@ func (x SelectorConflict) String() string {
 	return fmt.Sprintf("%s: manually managed addresses (%d) and a selector: the endpoints controller will remove them", x.Service, x.Count)
 }
 
-// SelectorConflictEnded means that the Service has no selector any more, or no manually managed addresses.
+// SelectorConflictEnded means that the Service no longer has a selector, or no longer has manually managed addresses.
 type SelectorConflictEnded struct {
 	At
 	Service
@@ -116,24 +117,24 @@ func (x SelectorConflictEnded) String() string {
 	return x.Service.String() + ": the selector conflict is resolved"
 }
 
-// ForeignAddresses means that an object has addresses beside the selector of the Service, and neither the controllers of Kubernetes nor a
-// known manager wrote them.
+// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Neither a Kubernetes controller
+// nor a known manager wrote them.
 type ForeignAddresses struct {
 	At
 	Service
-	// Object is the slice or the Endpoints, and who manages or wrote it.
+	// Object describes the EndpointSlice or Endpoints object with its manager or writer.
 	Object string
 	Count  int
-	// Ready counts those that get traffic.
+	// Ready is the number of foreign addresses that receive traffic.
 	Ready   int
 	Trigger uint64
 }
 
 func (x ForeignAddresses) String() string {
-	return fmt.Sprintf("%s: foreign addresses (%d, %d of them ready) beside the selector, in %s", x.Service, x.Count, x.Ready, x.Object)
+	return fmt.Sprintf("%s: has a selector, and %d foreign addresses (%d ready) in %s", x.Service, x.Count, x.Ready, x.Object)
 }
 
-// ForeignAddressesEnded means that the object has no addresses any more that are foreign, or that the Service has no selector any more.
+// ForeignAddressesEnded means that the object no longer has foreign addresses, or that the Service no longer has a selector.
 type ForeignAddressesEnded struct {
 	At
 	Service
@@ -141,25 +142,25 @@ type ForeignAddressesEnded struct {
 }
 
 func (x ForeignAddressesEnded) String() string {
-	return fmt.Sprintf("%s: no foreign addresses any more in %s", x.Service, x.Object)
+	return fmt.Sprintf("%s: no more foreign addresses in %s", x.Service, x.Object)
 }
 
-// AddressesWithdrawn means that somebody took ready addresses of pods out of Endpoints that a controller keeps.
+// AddressesWithdrawn means that somebody removed ready pod addresses from Endpoints that a controller manages.
 type AddressesWithdrawn struct {
 	At
 	Service
-	// Object is the Endpoints, and who wrote them.
+	// Object describes the Endpoints object, with its writer.
 	Object  string
 	Count   int
 	Trigger uint64
 }
 
 func (x AddressesWithdrawn) String() string {
-	return fmt.Sprintf("%s: ready addresses of pods (%d) taken out of %s, by no controller", x.Service, x.Count, x.Object)
+	return fmt.Sprintf("%s: %d ready pod addresses were removed from %s, but not by a controller", x.Service, x.Count, x.Object)
 }
 
-// WithdrawnAddressesReturned means that the Endpoints have all addresses again that somebody had taken out, or are gone, or that the Service has no
-// selector any more.
+// WithdrawnAddressesReturned means that the withdrawn addresses are back, the Endpoints object was deleted, or the
+// Service no longer has a selector.
 type WithdrawnAddressesReturned struct {
 	At
 	Service
@@ -170,18 +171,18 @@ func (x WithdrawnAddressesReturned) String() string {
 	return fmt.Sprintf("%s: no addresses are missing any more in %s", x.Service, x.Object)
 }
 
-// AddressesContested means that two writers undo each other's changes of the addresses of a Service without a selector.
+// AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a selector.
 type AddressesContested struct {
 	At
 	Service
-	// Object is the slice or the Endpoints. Writers are their field managers, sorted.
+	// Object describes the EndpointSlice or Endpoints object. Writers contains the two field managers, sorted.
 	Object  string
 	Writers [2]string
 	Trigger uint64
 }
 
 func (x AddressesContested) String() string {
-	return fmt.Sprintf("%s: %s and %s undo each other's changes of %s", x.Service, x.Writers[0], x.Writers[1], x.Object)
+	return fmt.Sprintf("%s: %s and %s undo each other's changes to %s", x.Service, x.Writers[0], x.Writers[1], x.Object)
 }
 
 // ServiceRemoved means that the Service was deleted.

@@ -1,5 +1,5 @@
-// Package transition has the changes that the tracker reports: a small type for
-// each kind, with its sentence. It decides nothing and keeps no state.
+// Package transition defines the changes that the tracker reports. Each kind of change has a small type with its own
+// sentence. The package contains no decisions and no state.
 package transition
 
 import (
@@ -12,40 +12,41 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// Transition is one change that the tracker found.
+// Transition is a change that the tracker found.
 type Transition interface {
-	// When is the time of the change, by kubeflap's clock.
+	// When returns the time of the change, by kubeflap's clock.
 	When() time.Time
-	// Found is when the tracker found it, by kubeflap's clock. It is later than When if the cause had to wait for evidence.
+	// Found returns the time at which the tracker found the change, by kubeflap's clock. It is later than When if the
+	// cause had to wait for evidence.
 	Found() time.Time
 	// Fields returns the names for a structured log line.
 	Fields() Fields
-	// String is the change in one line, without its time.
+	// String describes the change in one line, without its time.
 	String() string
 }
 
-// Fields name what a transition is about. A field that does not apply is empty.
+// Fields names the objects that a transition concerns. Fields that do not apply are empty.
 type Fields struct {
 	Namespace, Service, Pod, Node string
 	IP                            netip.Addr
-	// Cause is Unknown where there is none, too.
+	// Cause is Unknown for a transition that has no cause.
 	Cause cause.Cause
 }
 
 // At is the time of a transition.
 type At struct {
 	Time time.Time
-	// Waited is how long its cause waited for evidence, 0 if it was found at once.
+	// Waited is the time for which the cause waited for evidence, or 0 if it was known immediately.
 	Waited time.Duration
 }
 
-// When is the time of the change, by kubeflap's clock.
+// When returns the time of the change, by kubeflap's clock.
 func (a At) When() time.Time { return a.Time }
 
-// Found is when the tracker found the change, by kubeflap's clock.
+// Found returns the time at which the tracker found the change, by kubeflap's clock.
 func (a At) Found() time.Time { return a.Time.Add(max(a.Waited, 0)) }
 
-// because is the cause as the end of a sentence.
+// because returns the cause as the end of a sentence, or an empty string if it is unknown.
 func because(c cause.Cause) string {
 	if c == cause.Unknown {
 		return ""
@@ -53,7 +54,7 @@ func because(c cause.Cause) string {
 	return ": " + c.String()
 }
 
-// round leaves about three digits.
+// round keeps about three digits.
 func round(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)
@@ -61,13 +62,13 @@ func round(d time.Duration) time.Duration {
 	return d.Round(100 * time.Millisecond)
 }
 
-// List collects transitions in their order.
+// List collects transitions in the order in which they are added.
 type List struct{ found []Transition }
 
 // Add adds a transition.
 func (l *List) Add(x Transition) { l.found = append(l.found, x) }
 
-// AddInOrder adds transitions by time, and nodes at the same time by name.
+// AddInOrder sorts transitions by time, then by node name, and adds them. It sorts some in place.
 func (l *List) AddInOrder(some []Transition) {
 	slices.SortFunc(some, func(a, b Transition) int {
 		return cmp.Or(a.When().Compare(b.When()), strings.Compare(a.Fields().Node, b.Fields().Node))
@@ -75,7 +76,7 @@ func (l *List) AddInOrder(some []Transition) {
 	l.found = append(l.found, some...)
 }
 
-// Take returns the transitions that were added since the last call.
+// Take returns the transitions added since the last call.
 func (l *List) Take() []Transition {
 	found := l.found
 	l.found = nil

@@ -7,9 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Trigger identifies the write in the cluster that a loss began with: an object and its
-// resourceVersion, or a time that the object shows. It is the same for every watcher, and 0 only if the UID or the version is missing, as
-// in older recordings.
+// Trigger identifies the write that started a loss by an object's UID and either its resourceVersion or a time in the
+// object. It is the same for every watcher. It is 0 only if the UID or the version is missing, as in older recordings.
 func Trigger(id event.UID, version string) uint64 {
 	if id.IsZero() || version == "" {
 		return 0

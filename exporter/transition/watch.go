@@ -12,7 +12,7 @@ type WatchBroke struct {
 	At
 	Resource event.Kind
 	Reason   event.Reason
-	// Since is the last sign of life. It is noticed later that a connection is dead.
+	// Since is the time of the last sign of life. A dead connection is only noticed later.
 	Since time.Time
 }
 
@@ -20,14 +20,14 @@ type WatchBroke struct {
 func (WatchBroke) Fields() Fields { return Fields{} }
 
 func (x WatchBroke) String() string {
-	return fmt.Sprintf("watch of %s broke (%s): what happens now is not seen", x.Resource, x.Reason)
+	return fmt.Sprintf("watch of %s broke (%s): changes are missed until it works again", x.Resource, x.Reason)
 }
 
 // WatchWorks means that the watch of a resource works again.
 type WatchWorks struct {
 	At
 	Resource event.Kind
-	// Blind is how long it was broken.
+	// Blind is the time for which the watch was broken.
 	Blind time.Duration
 }
 

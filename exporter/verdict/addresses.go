@@ -2,17 +2,21 @@ package verdict
 
 import "github.com/kubeflap/kubeflap/exporter/cause"
 
-// AddressLoss are the facts of an incident of a workload or a Service.
+// AddressLoss holds the facts about an incident of a workload or a Service.
 type AddressLoss struct {
 	Cause cause.Cause
-	// Writers are who writes the addresses beside those who should; empty if that was not seen.
+	// Writers names the unexpected writers of the addresses. It is empty if none was seen.
 	Writers string
-	// Lost counts the lost addresses, Planned those whose nodes were announced to leave; AnnouncedBy says by what.
+	// Lost is the number of lost addresses. Planned is the number of lost addresses on nodes with an announced departure.
+	// AnnouncedBy describes the announcement.
 	Lost, Planned int
 	AnnouncedBy   string
+	// DeletedNodes names the Nodes if every lost address was on a Node that had been deleted without notice. Otherwise
+	// it is empty.
+	DeletedNodes string
 }
 
-// ofCause is the verdict that follows from each cause, and the fact that decides.
+// ofCause holds the verdict for each cause, and the deciding fact.
 var ofCause = [cause.Count]struct {
 	verdict Verdict
 	because string
@@ -29,10 +33,10 @@ var ofCause = [cause.Count]struct {
 	cause.ServiceChanged: {ServiceSpec, "the selector or publishNotReadyAddresses changed"},
 }
 
-// addressVerdicts are the verdicts about a workload or a Service, in the order of their precedence.
+// addressVerdicts are the verdicts about a workload or a Service, in order of precedence.
 var addressVerdicts = []Verdict{Planned, EndpointsController, ForeignWriter, ServiceSpec, UpdateInPlace, Workload, Node}
 
-// OfAddresses decides about an incident of a workload or a Service.
+// OfAddresses returns the decision about an incident of a workload or a Service.
 func OfAddresses(f *AddressLoss) Decision {
 	if f.Cause == cause.Unknown {
 		d := Decision{Command: "kubectl get events -A --field-selector reason!=Pulled; kubectl get endpointslices -o yaml shows who wrote them last"}
@@ -41,12 +45,15 @@ func OfAddresses(f *AddressLoss) Decision {
 		}
 		return d
 	}
+	if f.DeletedNodes != "" {
+		return withNodes(f.DeletedNodes)
+	}
 	is := ofCause[f.Cause]
 	if is.verdict == ForeignWriter && f.Writers != "" {
 		is.because = f.Writers
 	}
 	if f.Cause.OfNode() {
-		// The pod's node is not known, so what happened to it cannot be weighed.
+		// kubeflap has no facts about a node that it has not seen.
 		return Decision{Command: "kubectl get nodes -o wide", Considered: []Considered{
 			{Node, Unknown, "the pods were lost with a node that kubeflap has not seen"},
 			{Workload, No, "the loss follows from the node"},
@@ -64,4 +71,18 @@ func OfAddresses(f *AddressLoss) Decision {
 		}
 	}
 	return decide(all)
+}
+
+// withNodes returns the decision about pods whose Nodes were deleted without notice. The cluster does not show whether
+// the machines failed or were removed on purpose.
+func withNodes(names string) Decision {
+	because := "the pods were deleted with their Nodes: " + names
+	return Decision{
+		Command: "kubectl get events -A --field-selector involvedObject.kind=Node, the autoscaler's log, or the cloud's activity log shows who removed the machines",
+		Considered: []Considered{
+			{Node, Unknown, because + ". The machines may have failed"},
+			{Planned, Unknown, because + ". Somebody may have removed the machines without announcing it"},
+			{Workload, No, because},
+		},
+	}
 }

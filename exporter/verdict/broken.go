@@ -2,21 +2,22 @@ package verdict
 
 import "time"
 
-// Break is a time in which kubeflap's own watch of Leases was broken. To is zero while it is; From is zero if there was none.
+// Break is a period in which kubeflap's own Lease watch was broken. From is zero if there was no break. To is zero if
+// the break is ongoing.
 type Break struct{ From, To time.Time }
 
-// Begin notes that the watch broke. A second break before it works again belongs to the first.
+// Begin records that the watch broke. It ignores a second break before the watch works again.
 func (b *Break) Begin(t time.Time) {
 	if b.From.IsZero() || !b.To.IsZero() {
 		*b = Break{From: t}
 	}
 }
 
-// caughtUp is how long after a break a watch has delivered what it had missed (catchUp in exporter/track/watches).
+// caughtUp is the time that a repaired watch needs to deliver missed events (catchUp in exporter/track/watches).
 const caughtUp = 2 * time.Second
 
-// othersUnseen reports whether kubeflap cannot tell yet how the other nodes fared when those of the incident fell silent: its watch of Leases broke
-// before their next heartbeats were due, and has not caught up.
+// othersUnseen reports whether it is unknown if other nodes fell silent at the same time. This happens if kubeflap's
+// Lease watch broke before their next heartbeats were due and has not caught up yet.
 func (f *NodeLoss) othersUnseen() bool {
 	b := f.Break
 	if b.From.IsZero() || !b.To.IsZero() && !f.Now.Before(b.To.Add(caughtUp)) {
@@ -27,4 +28,4 @@ func (f *NodeLoss) othersUnseen() bool {
 	}) > 0
 }
 
-const othersUnseenText = "kubeflap's own watch was broken: whether other nodes fell silent too shows when it has caught up"
+const othersUnseenText = "kubeflap's own watch was broken: it will be known when it has caught up whether other nodes fell silent, too"

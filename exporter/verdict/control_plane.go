@@ -11,33 +11,35 @@ import (
 )
 
 const (
-	// aroundBegin is how far the stop of an API server and the beginning of silences with the same cause may lie apart: each renews every 10 s.
+	// aroundBegin is the maximum time between the stop of an API server and node silences with the same cause. Both
+	// renew their Leases every 10 s.
 	aroundBegin = 15 * time.Second
-	// maxStops bounds the stops, and the reads, that are kept.
+	// maxStops limits the lists of stops, leader changes and reads, each separately.
 	maxStops = 100
 )
 
-// ControlPlane is what Leases in kube-system and direct reads have shown of the control plane. The zero value knows nothing.
+// ControlPlane holds the facts about the control plane from Leases in kube-system and direct reads. The zero value has no
+// facts.
 type ControlPlane struct {
-	// AsOf is what was known at the newest loss of a node.
+	// AsOf is the state of the Leases at the newest node loss.
 	AsOf    transition.ControlPlane
 	stops   []stop
 	changes []time.Time
 	reads   []transition.LeasesRead
 }
 
-// stop is the time in which a Lease was not renewed; back is zero while it lasts.
+// stop is a period in which a Lease was not renewed. back is zero if the period is ongoing.
 type stop struct {
 	name, host  string
 	since, back time.Time
 }
 
-// Late notes that a Lease is not renewed.
+// Late records that a Lease is no longer renewed.
 func (c *ControlPlane) Late(x transition.ControlPlaneLeaseLate) {
 	c.stops = bounded(append(c.stops, stop{name: x.Name, host: x.Host, since: x.Since}))
 }
 
-// Renewed notes that a Lease is renewed again.
+// Renewed records that a Lease is renewed again. It removes the stop if the renewals turn out to have been in time.
 func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
 	if x.InTime {
 		c.stops = slices.DeleteFunc(c.stops, func(s stop) bool { return s.name == x.Name && s.back.IsZero() })
@@ -49,7 +51,7 @@ func (c *ControlPlane) Renewed(x transition.ControlPlaneLeaseRenewed) {
 	}
 }
 
-// StoppedSince are the Leases that were not renewed since t or later, each with the time of the last renewal.
+// StoppedSince returns the Leases that stopped at t or later, each with the time of its last renewal.
 func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
 	all := map[string]time.Time{}
 	for _, s := range c.stops {
@@ -60,10 +62,10 @@ func (c *ControlPlane) StoppedSince(t time.Time) map[string]time.Time {
 	return all
 }
 
-// Changed notes that the leader changed.
+// Changed records a leader change.
 func (c *ControlPlane) Changed(t time.Time) { c.changes = bounded(append(c.changes, t)) }
 
-// Read notes a direct read of Leases.
+// Read records the result of a direct read of Leases.
 func (c *ControlPlane) Read(x transition.LeasesRead) { c.reads = bounded(append(c.reads, x)) }
 
 func bounded[T any](all []T) []T {
@@ -73,13 +75,13 @@ func bounded[T any](all []T) []T {
 	return all
 }
 
-// began is when the first of the silences began.
+// began returns the start of the first silence.
 func (f *NodeLoss) began() time.Time {
 	from, _ := f.span()
 	return from
 }
 
-// span is the time from the first silence to the end of the last one, or now.
+// span returns the start of the first silence and the end of the last one, or Now if a silence is ongoing.
 func (f *NodeLoss) span() (from, to time.Time) {
 	for i, s := range f.Silences {
 		if i == 0 || s.Began.Before(from) {
@@ -96,7 +98,7 @@ func (f *NodeLoss) span() (from, to time.Time) {
 	return from, to
 }
 
-// lastBegan is when the last of the silences began.
+// lastBegan returns the start of the latest silence.
 func (f *NodeLoss) lastBegan() (last time.Time) {
 	for _, s := range f.Silences {
 		if s.Began.After(last) {
@@ -109,7 +111,7 @@ func (f *NodeLoss) lastBegan() (last time.Time) {
 // leaderText describes the state of the leading kube-controller-manager during the silences.
 func (f *NodeLoss) leaderText() string {
 	if f.found() > 0 {
-		return "; what its leader did is not known, as " + notWatched
+		return "; the state of its leader is unknown, because " + notWatched
 	}
 	from, to := f.span()
 	c := &f.ControlPlane
@@ -128,18 +130,18 @@ func (f *NodeLoss) leaderText() string {
 		}
 	}
 	if !c.AsOf.Leader {
-		return "; its leader is not known, as kubeflap does not see its Lease in kube-system"
+		return "; its leader is unknown, because kubeflap cannot see its Lease in kube-system"
 	}
 	return "; its leader renewed its Lease in time"
 }
 
-// leader and serverPrefix name the Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
+// leader and serverPrefix identify Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
 const (
 	leader       = "kube-controller-manager"
 	serverPrefix = "apiserver-"
 )
 
-// stopped are the API servers that stopped renewing their Leases when silences began, at from.
+// stopped returns the API servers that stopped renewing their Leases around the time from, and the time of the first stop.
 func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	for _, s := range c.stops {
 		if strings.HasPrefix(s.name, serverPrefix) && s.since.Sub(from).Abs() <= aroundBegin {
@@ -156,20 +158,21 @@ func (c *ControlPlane) stopped(from time.Time) (names []string, at time.Time) {
 	return names, at
 }
 
-// allStopped reports whether all API servers stopped renewing their Leases when silences began. What they share is etcd.
+// allStopped reports whether all API servers stopped renewing their Leases around the time from. In that case, etcd may be at
+// fault, because all of them use it.
 func (c *ControlPlane) allStopped(from time.Time) bool {
 	names, _ := c.stopped(from)
 	return len(names) > 0 && len(names) >= c.AsOf.APIServers
 }
 
-// pathText names the component on the path that is at fault, as far as that is known.
+// pathText names the faulty component on the path to the API, as far as the facts show it.
 func (f *NodeLoss) pathText() string {
 	names, at := f.ControlPlane.stopped(f.began())
 	known := f.ControlPlane.AsOf
 	text := ""
 	switch n := known.APIServers; {
 	case f.found() == len(f.Silences):
-		text = "; which component is not known, as " + notWatched
+		text = "; the component is unknown, because " + notWatched
 	case len(names) > 0 && len(names) < n:
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
 			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
@@ -178,25 +181,26 @@ func (f *NodeLoss) pathText() string {
 	case len(names) > 0:
 		text = "; all API servers stopped renewing their Leases, too: etcd"
 	case known.Shown.IsZero() || n == 0 && !known.Leader:
-		text = "; which API server is not known, as kubeflap does not see their Leases in kube-system"
+		text = "; the API server is unknown, because kubeflap cannot see API server Leases in kube-system"
 	case known.Time.Sub(known.Shown) > aroundBegin:
-		text = "; no Lease of the control plane was renewed either: etcd, or the API server that kubeflap uses"
+		text = "; no control-plane Lease was renewed either: etcd, or the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
-		// Renewed when the silent nodes should have been: an API server is late only after two renewals.
-		text = fmt.Sprintf("; %s renewed in time, so etcd took writes", phrase.Count(n, "Lease of an API server was", "Leases of API servers were"))
+		// The API servers renewed their Leases when the silent nodes' renewals were due. An API server's Lease is only
+		// late after two missed renewals.
+		text = fmt.Sprintf("; %s renewed in time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
 	}
 	return text + f.ControlPlane.readText(f.span())
 }
 
-// readFailed reports whether a direct read of Leases has failed between two times.
+// readFailed reports whether a direct read of Leases failed between from and to.
 func (c *ControlPlane) readFailed(from, to time.Time) bool {
 	return slices.ContainsFunc(c.reads, func(x transition.LeasesRead) bool {
 		return !x.Time.Before(from) && !x.Time.After(to) && (!x.Answered || x.Reason != "")
 	})
 }
 
-// readText describes the results of direct reads during the silences. A read that succeeds after others failed proves nothing
-// about the time before.
+// readText describes the results of direct reads during the silences. A success after failures proves nothing about the
+// time before it.
 func (c *ControlPlane) readText(from, to time.Time) string {
 	text := ""
 	for _, x := range slices.Backward(c.reads) {

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// controllerManager: the node controller marked a node although it must have seen a recent heartbeat, or leaves silent nodes Ready.
+// controllerManager weighs whether the node controller marked a node despite a recent heartbeat, or leaves silent nodes Ready.
 func controllerManager(f *NodeLoss) (Answer, string) {
 	inTime := f.each(func(s *Silence) bool { return s.Marked && s.MarkedInTime && s.MarkedAge > 0 })
 	ageUnknown := f.each(func(s *Silence) bool { return s.Marked && s.MarkedAge == 0 && s.ClockBack == 0 })
@@ -20,7 +20,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 		return Yes, fmt.Sprintf("%s silent for 15s longer than the grace period%s, and still Ready, while the API server answered: the node controller has not reacted",
 			phrase.Count(notMarked, "node was", "nodes were"), f.graceText()) + f.leaderText()
 	case inTime > 0 && silent > 0:
-		// Its marks came late, but that is not why these nodes fell silent.
+		// The marks came late, but they do not explain why these nodes fell silent.
 		return Unknown, fmt.Sprintf("the node controller marked %s after the heartbeats had returned, but %s silent for longer than the grace period",
 			phrase.Count(inTime, "node", "nodes"), phrase.Count(silent, "node was", "nodes were"))
 	case inTime > 0:
@@ -31,9 +31,9 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case f.unseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:
-		return Unknown, "the age of the newest heartbeat at the mark is not known" + f.leaderText()
+		return Unknown, "the age of the newest heartbeat when the node was marked is unknown" + f.leaderText()
 	}
-	return No, "the node controller marked no node whose heartbeat was in time"
+	return No, "the node controller marked no node with a punctual heartbeat"
 }
 
 func (f *NodeLoss) graceText() string {

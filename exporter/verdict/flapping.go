@@ -4,11 +4,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// manyTimes is how many times in an hour nodes that flap by themselves are expected to fall silent together, so that doing so tells nothing.
+// manyTimes is the hourly rate above which a group of flapping nodes is no evidence of a common cause, because they
+// often fall silent together by chance.
 const manyTimes = 0.05
 
-// flapAlone is whether silences of a group share a cause, as far as it is known how often each of the nodes fell silent by itself in the last hour: such
-// nodes meet by chance. It is Yes if that does not explain the group.
+// flapAlone weighs whether a group has a common cause although its nodes also fall silent alone, so that they may fall
+// silent together by chance. It returns Yes if chance is excluded, and No if chance explains the group.
 func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	expected := f.byThemselves(group)
 	if expected < chance.Accepted {
@@ -20,8 +21,8 @@ func (f *NodeLoss) flapAlone(group []*Silence) Answer {
 	return No
 }
 
-// byThemselves is how many times silences of just these nodes are expected to begin within an interval by chance in an hour, by how often each of them
-// fell silent by itself in the last hour. It is 0 if one of them did not.
+// byThemselves returns how often per hour these nodes are expected to fall silent within one interval by chance, based
+// on each node's single silences in the last hour. It returns 0 if one of the nodes had no single silence.
 func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	counts, expected := f.byItself(), 1.0
 	for i, s := range group {
@@ -36,7 +37,8 @@ func (f *NodeLoss) byThemselves(group []*Silence) float64 {
 	return expected
 }
 
-// byItself is how often each node fell silent in the last hour while no other one did, within an interval. It is counted once for all incidents.
+// byItself returns each node's number of single silences in the last hour. A silence is single if no other node fell
+// silent within one interval. The result is cached for all incidents.
 func (f *NodeLoss) byItself() map[string]float64 {
 	if f.single.of == len(f.Others) && f.single.counts != nil {
 		return f.single.counts
@@ -54,7 +56,7 @@ func (f *NodeLoss) byItself() map[string]float64 {
 	return f.single.counts
 }
 
-// single is how often each node fell silent by itself, of so many silences.
+// single caches the numbers of single silences. of is the length of the list from which counts was computed.
 type single struct {
 	of     int
 	counts map[string]float64

@@ -7,19 +7,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// notWatched is why something about a silence is not known.
+// notWatched explains facts that are unknown because they precede kubeflap's start.
 const notWatched = "kubeflap did not watch yet"
 
-// found is how many silences began before kubeflap watched.
+// found returns the number of silences that began before kubeflap watched.
 func (f *NodeLoss) found() int { return f.each(func(s *Silence) bool { return s.Found.Is }) }
 
-// isDoubtful reports whether it is not known that the node failed: its departure may have been announced, or it may have been back.
+// isDoubtful reports whether the failure of the node is uncertain: its departure may have been announced, or it may have
+// returned already.
 func (x *Found) isDoubtful() bool { return x.Perhaps != "" || x.InDoubt }
 
 // inLastHour reports whether a silence began in the last hour.
 func (f *NodeLoss) inLastHour(s *Silence) bool { return s.Began.After(f.Now.Add(-time.Hour)) }
 
-// perhaps says that all departures may have been announced; empty if not.
+// perhaps explains that all departures may have been announced. It is empty if one was certainly not announced, or if all
+// certainly were.
 func (f *NodeLoss) perhaps() string {
 	n := f.each(func(s *Silence) bool { return s.Found.Perhaps != "" || s.Announced != "" })
 	if n == 0 || n < len(f.Silences) {
@@ -27,13 +29,14 @@ func (f *NodeLoss) perhaps() string {
 	}
 	for _, s := range f.Silences {
 		if s.Found.Perhaps != "" {
-			return nodesText(f.Silences) + " had " + s.Found.Perhaps + " when kubeflap started: whether before the silence is not known"
+			return nodesText(f.Silences) + " had " + s.Found.Perhaps + " when kubeflap started: it is unknown whether that was before the silence"
 		}
 	}
 	return ""
 }
 
-// othersSent says how nodes fared that are not in the incident. Of the time before it watched, kubeflap only knows when they turned Ready.
+// othersSent describes the nodes outside of the incident. For the time before kubeflap watched, only their changes to
+// Ready are known.
 func (f *NodeLoss) othersSent(others int) string {
 	text := "the other " + phrase.Count(others, "node", "nodes")
 	if f.found() > 0 {
@@ -42,26 +45,26 @@ func (f *NodeLoss) othersSent(others int) string {
 	return text + " sent their heartbeats in time"
 }
 
-// maybeShared says that nodes whose silence began before kubeflap watched may have been lost with others that are back, or at another time than their own
-// clocks say; empty if not.
+// maybeShared explains why a silence that began unseen may have a shared cause: other nodes may have been lost at the
+// same time and returned, or the nodes' own clocks may be wrong. It is empty if neither applies.
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
-			return other + " turned Unknown and back while kubeflap's own watch was broken: whether it was lost together with " + s.Node + " is not known"
+			return other + " turned Unknown and back while kubeflap's own watch was broken: it is unknown whether it was lost together with " + s.Node
 		}
 		switch other := f.markedWith(s); {
 		case s.Found.Returned > 0:
-			return fmt.Sprintf("%s turned Ready after %s fell silent: whether they were lost together is not known, as "+notWatched,
+			return fmt.Sprintf("%s turned Ready after %s fell silent: it is unknown whether they were lost together, because "+notWatched,
 				phrase.Count(s.Found.Returned, "other node", "other nodes"), s.Node)
 		case other != "":
-			return s.Node + " and " + other + " turned Unknown together, but by their own clocks they fell silent at other times: whether together is not known, as " + notWatched
+			return s.Node + " and " + other + " turned Unknown together, but fell silent at different times by their own clocks: it is unknown whether they were lost together, because " + notWatched
 		}
 	}
 	return ""
 }
 
-// backUnseen names a node that was lost and came back while kubeflap's own watch was broken, if the silence of another node began
-// at that time. It is empty if there is no such node.
+// backUnseen returns another node that was lost and returned during a break of kubeflap's own watch, if the silence s
+// may have begun in the same break. Otherwise it returns an empty string.
 func (f *NodeLoss) backUnseen(s *Silence) string {
 	for _, o := range f.Others {
 		if s.Relisted && o.Blind && o.Node != s.Node && o.Ended.Equal(o.Began) && o.Began.After(s.Began) {
@@ -71,8 +74,9 @@ func (f *NodeLoss) backUnseen(s *Silence) string {
 	return ""
 }
 
-// markedWith is a node that turned Unknown with another before kubeflap watched, and that fell silent at another time by its own clock; empty if there
-// is none. The node controller looks at all nodes every 5 s, by one clock.
+// markedWith returns another node that turned Unknown at the same time before kubeflap watched, although the nodes' own
+// clocks show different last heartbeats. It is empty if there is no such node. The node controller checks all nodes
+// every 5 s by a single clock.
 func (f *NodeLoss) markedWith(s *Silence) string {
 	if s.Found.Marked.IsZero() {
 		return ""
@@ -85,5 +89,5 @@ func (f *NodeLoss) markedWith(s *Silence) string {
 	return ""
 }
 
-// monitorPeriod is how often the node controller looks at the nodes (--node-monitor-period).
+// monitorPeriod is the default period at which the node controller checks the nodes (--node-monitor-period).
 const monitorPeriod = 5 * time.Second

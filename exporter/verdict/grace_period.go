@@ -6,11 +6,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// gracePeriod: kubelets that are on time miss it.
+// gracePeriod weighs whether the grace period is so short that even punctual kubelets miss it.
 func gracePeriod(f *NodeLoss) (Answer, string) {
 	switch {
 	case f.GracePeriod == 0:
-		return Unknown, "the grace period is not known"
+		return Unknown, "the grace period is unknown"
 	case f.GracePeriod > f.Interval:
 		return No, fmt.Sprintf("the grace period of %s is longer than an undisturbed heartbeat interval (%s)", phrase.Duration(f.GracePeriod), phrase.Duration(f.Interval))
 	}
@@ -21,5 +21,5 @@ func gracePeriod(f *NodeLoss) (Answer, string) {
 	if late > 0 {
 		return No, fmt.Sprintf("%s lost more than one heartbeat", phrase.Count(late, "node", "nodes"))
 	}
-	return Yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than their interval", phrase.Duration(f.GracePeriod))
+	return Yes, fmt.Sprintf("at most one heartbeat was lost, and the grace period of %s is not longer than the heartbeat interval", phrase.Duration(f.GracePeriod))
 }

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// remembered is how long silences count for the rate of a cluster; maxRemembered bounds how many.
+	// remembered is the time for which silences count toward the cluster's rate. maxRemembered limits their number.
 	remembered    = 24 * time.Hour
 	maxRemembered = 1000
 )
 
-// History are the silences of a cluster in the last day. The zero value has none.
+// History holds the silences in a cluster over the last day. The zero value is empty.
 type History struct {
 	since    time.Time
 	silences []*Silence
-	// late are the nodes that have sent no heartbeat for more than half of the grace period, with the time of the last one.
+	// late maps each node whose last heartbeat is more than half the grace period old to the time of that heartbeat.
 	late map[string]time.Time
-	// Upgrades are those of the kubelets.
+	// Upgrades holds the recent upgrades of kubelets.
 	Upgrades upgrades.Upgrades
 }
 
-// Late notes that a node has sent no heartbeat since a time, for more than half of the grace period.
+// Late records that a node's last heartbeat, sent at since, is more than half the grace period old.
 func (h *History) Late(node string, since time.Time) {
 	if h.late == nil {
 		h.late = map[string]time.Time{}
@@ -34,10 +34,10 @@ func (h *History) Late(node string, since time.Time) {
 	h.late[node] = since
 }
 
-// NotLate notes a heartbeat, or that the node is gone, or silent for the whole grace period.
+// NotLate removes a node from the late nodes because it sent a heartbeat, was deleted, or exceeded the grace period.
 func (h *History) NotLate(node string) { delete(h.late, node) }
 
-// LateNodes are the late nodes, by the time of their last heartbeat.
+// LateNodes returns the late nodes, sorted by their last heartbeat.
 func (h *History) LateNodes() (all []*Silence) {
 	for node, since := range h.late {
 		all = append(all, &Silence{Node: node, Began: since})
@@ -46,14 +46,15 @@ func (h *History) LateNodes() (all []*Silence) {
 	return all
 }
 
-// Begin notes when the observation began.
+// Begin records the start of the observation. Only the first call has an effect.
 func (h *History) Begin(t time.Time) {
 	if h.since.IsZero() {
 		h.since = t
 	}
 }
 
-// Add adds a silence. It is the newest one, except for those that began before kubeflap watched.
+// Add adds a silence, sorted by its start. It is usually the newest one, unless it began before kubeflap watched. Add drops silences
+// that are too old, and the oldest ones above the limit.
 func (h *History) Add(s *Silence) {
 	at := len(h.silences)
 	for at > 0 && h.silences[at-1].Began.After(s.Began) {
@@ -62,20 +63,21 @@ func (h *History) Add(s *Silence) {
 	h.silences = slices.Insert(h.silences, at, s)
 	old := h.silences[len(h.silences)-1].Began.Add(-remembered)
 	keep := slices.IndexFunc(h.silences, func(x *Silence) bool { return x.Began.After(old) })
-	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.lasts() }) // they may have one cause with others that are found
+	// Ongoing silences that began earlier may still have the same cause as others.
+	older := slices.DeleteFunc(h.silences[:keep], func(x *Silence) bool { return !x.Found.Is || !x.lasts() })
 	h.silences = slices.Delete(h.silences, len(older), keep)
 	h.silences = slices.Delete(h.silences, 0, max(len(h.silences)-maxRemembered, 0))
 }
 
-// lasts reports whether no heartbeat has ended it, and the Node is still there.
+// lasts reports whether the silence is ongoing: no heartbeat has ended it, and the Node still exists.
 func (s *Silence) lasts() bool { return s.Ended.IsZero() && !s.isDeleted() }
 
-// Remove withdraws a silence that did not happen.
+// Remove removes a silence that did not happen after all.
 func (h *History) Remove(s *Silence) {
 	h.silences = slices.DeleteFunc(h.silences, func(x *Silence) bool { return x == s })
 }
 
-// Lasted is how long a silence lasted, or has lasted by now.
+// Lasted returns the duration of a silence, up to now if it is ongoing.
 func (s *Silence) Lasted(now time.Time) time.Duration {
 	switch {
 	case !s.Ended.IsZero():
@@ -86,12 +88,14 @@ func (s *Silence) Lasted(now time.Time) time.Duration {
 	return now.Sub(s.Began)
 }
 
-// Explained reports whether it is known what one node was silent for: it was announced, ended with a reboot or another kubelet, or its clock was set back.
+// Explained reports whether the silence has a known cause on its own node: an announced departure, a reboot, another
+// kubelet version, a kubelet that is not ready, or a clock that was set back.
 func (s *Silence) Explained() bool {
 	return s.Announced != "" || s.Rebooted || s.Upgraded || s.NotReady || s.ClockBack > 0
 }
 
-// SetBackTogether are the silences after t of nodes whose clocks were set back within an interval; nil if there is only one. They follow the same wrong time.
+// SetBackTogether returns the silences after t of nodes whose clocks were set back within one interval, which means
+// that they follow the same wrong time source. It returns nil for fewer than two nodes.
 func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silence {
 	var all []*Silence
 	for _, s := range slices.Backward(h.silences) {
@@ -108,7 +112,7 @@ func (h *History) SetBackTogether(t time.Time, interval time.Duration) []*Silenc
 	return all
 }
 
-// After are the unexplained silences that began after t.
+// After returns the unexplained silences that began after t.
 func (h *History) After(t time.Time) (all []*Silence) {
 	for _, s := range slices.Backward(h.silences) {
 		if !s.Began.After(t) {
@@ -121,7 +125,7 @@ func (h *History) After(t time.Time) (all []*Silence) {
 	return all
 }
 
-// AfterOrLasting are the unexplained silences that began after t, or last.
+// AfterOrLasting returns the unexplained silences that began after t or are ongoing.
 func (h *History) AfterOrLasting(t time.Time) []*Silence {
 	all := h.After(t)
 	for _, s := range h.silences {
@@ -135,8 +139,8 @@ func (h *History) AfterOrLasting(t time.Time) []*Silence {
 	return all
 }
 
-// Rate is how often nodes fell silent one by one, of a cluster with so many nodes. Silences of the last hour are the ones in question,
-// so they do not count, and neither do those from before the observation.
+// Rate returns the rate of single silences in a cluster of nodes. It omits silences from before the observation, and
+// those of the last hour, which are still being judged.
 func (h *History) Rate(t time.Time, nodes int) chance.Rate {
 	r := chance.Rate{NodeTime: time.Duration(nodes) * min(t.Sub(h.since), remembered)}
 	for _, s := range h.silences {

@@ -2,30 +2,32 @@ package verdict
 
 import "slices"
 
-// Judgement is what was decided about an incident. All its silences point to it, so each of them follows when the verdict is revised.
+// Judgement is the decision about an incident. All of the incident's silences point to it, so that each revision
+// applies to them.
 type Judgement struct {
-	// reviewed is the verdict at the last review, asked the one at the time of a question.
+	// reviewed is the verdict at the last review. asked is the verdict at the last query.
 	reviewed, asked Verdict
-	// into is that of the incident which this one turned out to be part of.
+	// into is the judgement of the incident that this one was merged into.
 	into *Judgement
 }
 
-// Judged is a judgement that no incident revises.
+// Judged returns a judgement that no incident revises.
 func Judged(v Verdict) *Judgement { return &Judgement{reviewed: v, asked: v} }
 
-// Revise notes what a review has decided.
+// Revise records the result of a review.
 func (j *Judgement) Revise(v Verdict) { j.reviewed, j.asked = v, v }
 
-// Ask notes what is decided at the time of a question. That changes nothing for good: it must not matter when somebody asks.
+// Ask records the verdict at the time of a query. It does not change the reviewed verdict, which must not depend on
+// queries.
 func (j *Judgement) Ask(v Verdict) { j.asked = v }
 
-// Merge notes that the incident turned out to be part of another one.
+// Merge records that the incident was merged into another one.
 func (j *Judgement) Merge(into *Judgement) { j.into = into }
 
-// Verdict is what is decided at the time of the question.
+// Verdict returns the verdict at the last query.
 func (j *Judgement) Verdict() Verdict { return j.root().asked }
 
-// Reviewed is what was decided at the last review.
+// Reviewed returns the verdict at the last review.
 func (j *Judgement) Reviewed() Verdict { return j.root().reviewed }
 
 func (j *Judgement) root() *Judgement {
@@ -35,25 +37,27 @@ func (j *Judgement) root() *Judgement {
 	return j
 }
 
-// Reason says more about a silence than the verdict about its incident. The set is closed.
+// Reason qualifies the verdict for a single silence. The set is closed.
 type Reason uint8
 
 // The reasons.
 const (
-	// NoReason: the verdict says all.
+	// NoReason means that the verdict needs no qualification.
 	NoReason Reason = iota
-	// Late: the heartbeat came within the grace period. That is no incident.
+	// Late means that the heartbeat arrived within the grace period, so that there is no incident.
 	Late
-	// Slow: by the verdict it is the node, which came back within the longest grace period to recommend.
+	// Slow means that the node is at fault and returned within advice.LongestGrace, the longest recommended grace
+	// period.
 	Slow
-	// Down: by the verdict it is the node, which was silent for longer than that.
+	// Down means that the node is at fault and was silent for longer than advice.LongestGrace.
 	Down
-	// Announced, Rebooted: other silences of the same incident are the node's fault, but this one was announced, or ended with a reboot.
+	// Announced and Rebooted are used if the incident's verdict blames the node for other silences, but this silence
+	// was announced or ended with a reboot.
 	Announced
 	Rebooted
-	// Upgraded: by the verdict it is the node, because its kubelet was replaced by another version meanwhile.
+	// Upgraded means that the node fell silent because its kubelet was replaced by another version.
 	Upgraded
-	// ClockSetBack: by the verdict it is the node, because its clock was set back.
+	// ClockSetBack means that the node's heartbeats did not count because its clock was set back.
 	ClockSetBack
 	// ReasonCount is the number of reasons, for arrays indexed by Reason.
 	ReasonCount
@@ -61,10 +65,11 @@ const (
 
 var reasonTexts = [ReasonCount]string{NoReason: "", Late: "late", Slow: "slow", Down: "down", Announced: "announced", Rebooted: "rebooted", Upgraded: "upgraded", ClockSetBack: "clock_set_back"}
 
-// String is the value of the label `reason`.
+// String returns the value of the label `reason`.
 func (r Reason) String() string { return reasonTexts[r] }
 
-// ParseReason converts the value of the label `reason`. A later kubeflap may have others.
+// ParseReason converts a value of the label `reason`. ok is false for unknown values, which later versions of kubeflap
+// may use.
 func ParseReason(s string) (r Reason, ok bool) {
 	i := slices.Index(reasonTexts[:], s)
 	return Reason(max(i, 0)), i >= 0

@@ -11,10 +11,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// maxGroups bounds the groups of nodes that are named besides the largest one, and the values of a label that several groups have.
+// maxGroups limits the number of additional groups in a text, and of label values in severalText.
 const maxGroups = 3
 
-// commonText says what silent nodes have in common, and the others do not.
+// commonText describes labels that all silent nodes share and other nodes lack.
 func commonText(silent []*Silence, nodes int) string {
 	best := commonLabel(silent, nodes)
 	several := severalText(silent, nodes)
@@ -31,7 +31,8 @@ func commonText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// commonLabel is the rarest label that all silent nodes have, and not all others; nil if there is none.
+// commonLabel returns the rarest label that all silent nodes share, unless all other nodes share it, too. It returns
+// nil if there is none.
 func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	for i := range silent[0].Labels {
 		l := &silent[0].Labels[i]
@@ -48,7 +49,8 @@ func commonLabel(silent []*Silence, nodes int) (best *transition.NodeLabel) {
 	return best
 }
 
-// severalText names a few values of a label, if the silent nodes are all that have one of them, such as two zones.
+// severalText names a few values of one label, such as two zones, that exactly the silent nodes have. It is empty if
+// there are no such values.
 func severalText(silent []*Silence, nodes int) string {
 	if len(silent) >= nodes {
 		return ""
@@ -67,7 +69,7 @@ func severalText(silent []*Silence, nodes int) string {
 			}
 			have[s.Labels[at].Value]++
 		}
-		// A value for each node would be said of any nodes.
+		// With one value per node, the text would fit any set of nodes.
 		if n := len(have); all != len(silent) || n < 2 || n > maxGroups || 2*n > len(silent) {
 			continue
 		}
@@ -80,7 +82,7 @@ func severalText(silent []*Silence, nodes int) string {
 	return ""
 }
 
-// othersText names the nodes of the incident that fell silent together as well, a short time before or after the largest group.
+// othersText describes further groups of the incident that fell silent together shortly before or after the largest group.
 func (f *NodeLoss) othersText() (text string) {
 	group := f.together()
 	rest := withoutNodes(slices.DeleteFunc(slices.Clone(f.Silences), func(s *Silence) bool { return s.BeganBlind || !f.disturbed(s) }), group)
@@ -101,7 +103,7 @@ func (f *NodeLoss) othersText() (text string) {
 	return text
 }
 
-// withoutNodes are the silences of all nodes but those of a group.
+// withoutNodes removes the silences of the group's nodes from all. It modifies all.
 func withoutNodes(all, group []*Silence) []*Silence {
 	names := newNames(len(group))
 	for _, s := range group {

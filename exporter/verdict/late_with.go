@@ -8,11 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// fewest is how many nodes must be late together, if not all of them missed the grace period: single late heartbeats are more frequent than silences.
+// fewest is the minimum number of late nodes for a common cause if some returned within the grace period. Late
+// heartbeats are more frequent than silences.
 const fewest = 3
 
-// lateWith are the silences of nodes that were late together with one of the incident, and have one cause with it. They came back within the grace period,
-// so there is no incident of them. It is nil if there are too few.
+// lateWith returns the silences of nodes that became late at the same time as one of the incident's nodes, for the same
+// cause. It includes nodes that returned within the grace period and have no incident of their own. It returns nil if
+// there are too few nodes.
 func (f *NodeLoss) lateWith() []*Silence {
 	if f.Within == nil || len(f.Silences) == 0 || len(f.together()) > 1 {
 		return nil
@@ -44,6 +46,6 @@ func (f *NodeLoss) lateWith() []*Silence {
 
 func (f *NodeLoss) lateWithText(group []*Silence) string {
 	return fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
-		"independently, that happens less than once in 1,000 times", len(group), f.Nodes,
+		"independent failures look like this less than once in 1,000 times", len(group), f.Nodes,
 		phrase.Duration(max(group[len(group)-1].Began.Sub(group[0].Began), time.Second)))
 }

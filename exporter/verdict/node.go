@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// oneNode: only this node, and nothing that others share.
+// oneNode weighs whether the fault lies in this node only, and not in something that it shares with others.
 func oneNode(f *NodeLoss) (Answer, string) {
 	if f.unseen() > 0 {
 		return Unknown, unseenText
@@ -38,7 +38,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Unknown, othersUnseenText
 	}
 	if late := f.lateToo(); len(late) > 0 {
-		return Unknown, phrase.Some(late) + " became late with it"
+		return Unknown, phrase.Some(late) + " became late at the same time"
 	}
 	if f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0 {
 		return Unknown, unclearText
@@ -51,16 +51,16 @@ func oneNode(f *NodeLoss) (Answer, string) {
 	}
 	switch {
 	case others <= 0 && f.ControlPlane.readFailed(f.span()):
-		return Unknown, "no other node shows whether it is this one, and the API server could not read Leases meanwhile"
+		return Unknown, "there is no other node to compare with, and the API server could not read Leases at that time"
 	case others <= 0:
-		return Yes, "no other node shows more, and there is no evidence against the API server"
+		return Yes, "there is no other node to compare with, and no evidence against the API server"
 	}
 	return Yes, f.othersSent(others) + deletedText(f)
 }
 
-// goneWithin is how soon after its last heartbeat a Node is deleted whose machine was reclaimed. The cloud controller manager deletes Nodes without
-// a machine soon after they stop being Ready (node lifecycle controller of cloud-provider, MonitorNodes). A Node that is deleted later
-// failed, and was tidied up.
+// goneWithin is the maximum time from the last heartbeat to the deletion of a reclaimed Node. The cloud controller manager
+// deletes Nodes without a machine soon after they stop being Ready (node lifecycle controller of cloud-provider, MonitorNodes).
+// A Node that is deleted later failed first and was then cleaned up.
 const goneWithin = 10 * time.Minute
 
 // isGone reports whether the machine may have been reclaimed.
@@ -68,11 +68,12 @@ func (s *Silence) isGone() bool {
 	return s.isDeleted() && s.Deleted.Sub(s.Began) <= goneWithin
 }
 
-// oneOfSeveral is the answer of oneNode for nodes that fell silent together with others, with its text; empty if that does not speak against them alone.
+// oneOfSeveral is oneNode for nodes that fell silent together with others. The text is empty if the other nodes do not
+// decide the answer.
 func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	if len(f.together()) < 2 {
 		if late := f.lateWith(); late != nil {
-			return No, "other nodes were late with it"
+			return No, "other nodes were late at the same time"
 		}
 		return Unknown, ""
 	}
@@ -80,7 +81,7 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	case Yes:
 		return No, "several nodes fell silent together"
 	case Unknown:
-		why := "which can be chance"
+		why := "which may be chance"
 		if upgraded := f.upgrade(); upgraded != "" {
 			return Unknown, "several nodes fell silent together: " + upgraded
 		}
@@ -92,7 +93,8 @@ func (f *NodeLoss) oneOfSeveral() (Answer, string) {
 	return Unknown, ""
 }
 
-// otherThanPath says what else than a shared path may explain nodes that fell silent together; empty if nothing does.
+// otherThanPath describes an explanation other than a shared path for nodes that fell silent together. It is empty if there is
+// none.
 func (f *NodeLoss) otherThanPath() string {
 	if f.allGone() {
 		return allGoneText
@@ -102,7 +104,7 @@ func (f *NodeLoss) otherThanPath() string {
 
 const allGoneText = "each of these Nodes was deleted soon after: somebody may have removed these machines without notice"
 
-// allGone reports whether the machines of all nodes that fell silent together may have been reclaimed, such as by a scaling group.
+// allGone reports whether all nodes that fell silent together may have been reclaimed, for example by a scaling group.
 func (f *NodeLoss) allGone() bool {
 	group := f.together()
 	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
@@ -110,20 +112,20 @@ func (f *NodeLoss) allGone() bool {
 
 const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine: it was rebooted or replaced"
 
-// isDeleted reports whether the Node was deleted before a heartbeat came.
+// isDeleted reports whether the Node was deleted before its next heartbeat.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
 
-// deletedText says when a silent Node was deleted.
+// deletedText describes the deletion of a silent Node. It is empty if no Node was deleted.
 func deletedText(f *NodeLoss) string {
 	for _, s := range f.Silences {
 		if s.isDeleted() {
-			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat, too late for a machine that was reclaimed", phrase.Duration(s.Deleted.Sub(s.Began)))
+			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat: the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
 		}
 	}
 	return ""
 }
 
-// unclear says why it is not known whether nodes were silent, or since when; empty if it is.
+// unclear explains why the silences or their start are uncertain. It is empty if they are certain.
 func (f *NodeLoss) unclear() string {
 	switch n := f.blind(); {
 	case n > 0 && n == len(f.Silences):
@@ -134,8 +136,8 @@ func (f *NodeLoss) unclear() string {
 	return f.perhaps()
 }
 
-// clockText says that the clocks of nodes were set back.
+// clockText explains that the nodes' clocks were set back.
 func clockText(all []*Silence) string {
 	most := slices.MaxFunc(all, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they are newer than the last one before"
+	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they are newer than the last counted one"
 }

@@ -10,123 +10,134 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/upgrades"
 )
 
-// Silence is a node that was lost: the time between two of its heartbeats, or a mark of the node controller.
+// Silence is the loss of a node: a missing heartbeat, or a mark by the node controller.
 type Silence struct {
 	Node string
-	// Began is the last heartbeat before it, Ended the first one after it; zero while it lasts. Both are by kubeflap's clock.
+	// Began is the last heartbeat before the silence. Ended is the first heartbeat after it, or zero if the silence is ongoing.
+	// Both are by kubeflap's clock.
 	Began, Ended time.Time
-	// Announced is what announced the departure of the node before the heartbeat after Began was due, empty if nothing did. AnnouncedAfter: after Began.
+	// Announced describes the node's departure announcement. It is empty if there was none before the first missing
+	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
 	Announced      string
 	AnnouncedAfter bool
-	// Rebooted: the node reported another bootID after Began. Upgraded: another kubeletVersion.
+	// Rebooted reports whether the node reported another bootID after Began. Upgraded reports whether it reported another
+	// kubeletVersion.
 	Rebooted, Upgraded bool
-	// Deleted is when the Node was deleted, at the earliest; zero if it was not.
+	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
-	// Again describes the machine of a later Node with the same name; zero if there is no such Node.
+	// Again describes the machine of a later Node with the same name. It is zero if there is no such Node.
 	Again transition.Machine
-	// Marked: the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the controller must have seen
-	// by then, 0 if that is not known.
+	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the
+	// controller must have seen at that time, or 0 if unknown.
 	Marked    bool
 	MarkedAge time.Duration
-	// MarkedInTime: MarkedAge is younger than the grace period that was in force.
+	// MarkedInTime reports whether MarkedAge was shorter than the grace period at that time.
 	MarkedInTime bool
-	// NotMarked: the node was silent for longer than the grace period and the node controller's own delay, and still Ready, while the API server answered.
-	// NotMarkedCertain: nothing else explains that, such as a change of the leader that cannot be seen.
+	// NotMarked reports whether the node was still Ready after the grace period plus the node controller's own delay,
+	// although the API server answered. NotMarkedCertain reports whether other explanations, such as an unseen leader
+	// change, are excluded.
 	NotMarked, NotMarkedCertain bool
-	// Blind: kubeflap's own watch was broken meanwhile, so the node may have sent heartbeats, or others may have been silent as well. BeganBlind: the silence is
-	// proven, but it began while the watch was broken, and Began is when the watch worked again. EndedBlind: the watch was broken
-	// when it may have ended.
+	// Blind reports whether kubeflap's own watch was broken during the silence, so that heartbeats or other nodes'
+	// silences may be missing. BeganBlind reports whether a proven silence began during the break; Began is then the
+	// end of the break. EndedBlind reports whether the watch was broken when the silence may have ended.
 	Blind, BeganBlind, EndedBlind bool
-	// Relisted: the silence began while kubeflap's own watch was broken. The list after that has shown the last renewal, so Began is by the node's own clock.
+	// Relisted reports whether the silence began during a break of kubeflap's own watch, and the list after the break
+	// showed the last renewal. Began is then the time of that renewal by the node's own clock.
 	Relisted bool
-	// Read: a direct read of Leases has shown that there was no heartbeat for the whole grace period.
+	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace period.
 	Read bool
-	// Unseen: kubeflap saw only status reports, which may be 5 min apart. So Began is when the node was marked.
+	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time of the mark.
 	Unseen bool
-	// ClockBack is how far the node's clock was set back, 0 if it was not: it sends heartbeats that do not count.
+	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
+	// not count for a while.
 	ClockBack time.Duration
-	// NotReady: the node's own kubelet reported not ready, and no heartbeat was late.
+	// NotReady reports whether the node's own kubelet reported not ready while no heartbeat was late.
 	NotReady bool
-	// Labels say what the node shares with others; nil if they are not known.
+	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []transition.NodeLabel
-	// Judgement is the decision about the silence; nil while there is none.
+	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
-	// Found is what the first lists have shown, if the silence began before kubeflap watched. Then Began is by the node's own clock.
+	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then by the node's own
+	// clock.
 	Found Found
 }
 
-// Found is what the first lists have shown of a silence. The zero value is a silence whose beginning kubeflap saw.
+// Found holds facts from the first lists about a silence. The zero value means that kubeflap saw the silence begin.
 type Found struct {
-	// Is: the silence began before kubeflap watched.
+	// Is reports whether the silence began before kubeflap watched.
 	Is bool
-	// InDoubt: the last heartbeat is too young for the mark. The node was back, or the mark was an error, or the clocks differ.
+	// InDoubt reports whether the last heartbeat is too recent to explain the mark. Either the node had returned, the
+	// mark was wrong, or the clocks differ.
 	InDoubt bool
-	// Marked is when the node controller had set Ready to Unknown, by its clock; zero if it had not.
+	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was not
+	// Unknown.
 	Marked time.Time
-	// Perhaps is what may have announced the departure of the node, before the silence or after it began; empty if nothing did.
+	// Perhaps describes a possible departure announcement of the node, before or after the start of the silence. It is
+	// empty if there is none.
 	Perhaps string
-	// Returned is how many other nodes had turned Ready soon after it began.
+	// Returned is the number of other nodes that turned Ready soon after the silence began.
 	Returned int
 }
 
-// NodeLoss are the facts of an incident of nodes.
+// NodeLoss holds the facts of a node incident.
 type NodeLoss struct {
-	// Silences are those of the incident, by Began. Others are the unexplained silences of all nodes that began in the hour before, or last, these included.
+	// Silences holds the incident's silences, sorted by Began. Others holds the unexplained silences of all nodes,
+	// including these, that began in the last hour or are ongoing.
 	Silences, Others []*Silence
-	// Late are the nodes that are silent for more than half of the grace period, but not yet for all of it.
+	// Late holds the nodes that have been silent for more than half the grace period, but not yet for all of it.
 	Late []*Silence
-	// Within are the unexplained silences that began between two times and were longer than half of the grace period, but ended within it; nil if there
-	// are none.
+	// Within returns the unexplained silences that began between two times and lasted at least half the grace period,
+	// but less than all of it. It may be nil.
 	Within func(from, to time.Time) []*Silence
-	// Now is the time of the question.
+	// Now is the time of the decision.
 	Now time.Time
-	// Nodes is the number of nodes of the cluster.
+	// Nodes is the number of nodes in the cluster.
 	Nodes int
-	// GracePeriod is 0 while it is not known. Interval is the longest undisturbed heartbeat interval.
+	// GracePeriod is 0 if unknown. Interval is the longest undisturbed heartbeat interval.
 	GracePeriod, Interval time.Duration
-	// ControlPlane is what its Leases and direct reads have shown.
+	// ControlPlane holds the facts from control-plane Leases and direct reads.
 	ControlPlane ControlPlane
-	// Break is when kubeflap's own watch of Leases was broken last.
+	// Break is the last break of kubeflap's own Lease watch.
 	Break Break
-	// Upgrades are those of the kubelets; nil if there were none.
+	// Upgrades holds the recent upgrades of kubelets. It is nil if there were none.
 	Upgrades *upgrades.Upgrades
-	// Rate is how often single nodes fall silent in this cluster.
+	// Rate is the rate of single silences in this cluster.
 	Rate chance.Rate
 
-	// group is the result of together, if grouped.
+	// group caches the result of the method together. grouped reports whether it is valid.
 	group   []*Silence
 	grouped bool
-	// sorted are Others by when they began. near is what was last found among them for a single silence.
+	// sorted caches Others, sorted by start. near caches the last result of largestGroup for a single silence.
 	sorted []*Silence
 	near   near
-	// single is how often each node fell silent by itself.
+	// single caches the result of byItself.
 	single single
-	// shared is the answer of sharedPath; nil if that was not weighed yet.
+	// shared caches the answer of sharedPath. It is nil until it is computed.
 	shared *considered
-	// turn is whether node after node falls silent, which is the same for all incidents; nil if that was not weighed yet.
+	// turn caches the answer of inTurn, which is the same for all incidents. It is nil until it is computed.
 	turn *turn
 }
 
-// considered is the answer of a hypothesis, with its text.
+// considered is the answer to a hypothesis, with a function that returns its text.
 type considered struct {
 	holds   Answer
 	because func() string
 }
 
-// turn is the answer to whether nodes fall silent one after the other, and the silences that do.
+// turn is the answer of inTurn, with its text and the silences of nodes that fell silent one after another.
 type turn struct {
 	holds    Answer
 	because  string
 	silences []*Silence
 }
 
-// nodeHypothesis is one explanation of an incident of nodes.
+// nodeHypothesis is a possible explanation of a node incident.
 type nodeHypothesis struct {
 	verdict Verdict
 	weigh   func(*NodeLoss) (Answer, string)
 }
 
-// nodeHypotheses are in the order of their precedence.
+// nodeHypotheses lists the hypotheses in order of precedence.
 var nodeHypotheses = []nodeHypothesis{
 	{Planned, planned},
 	{NodeRebooted, rebooted},
@@ -136,9 +147,9 @@ var nodeHypotheses = []nodeHypothesis{
 	{Node, oneNode},
 }
 
-// OfNodes decides about an incident of nodes.
+// OfNodes returns the decision about a node incident.
 func OfNodes(f *NodeLoss) Decision {
-	f.grouped, f.shared = false, nil // the silences may be others
+	f.grouped, f.shared = false, nil // the caller may have changed the silences
 	var all []Considered
 	for _, h := range nodeHypotheses {
 		holds, because := h.weigh(f)
@@ -165,7 +176,7 @@ func OfNodes(f *NodeLoss) Decision {
 	return d
 }
 
-// Withdrawn is the decision about an incident that did not happen.
+// Withdrawn returns the decision about an incident that did not happen after all.
 func Withdrawn(because string) (d Decision) {
 	for _, h := range nodeHypotheses {
 		d.Considered = append(d.Considered, Considered{h.verdict, No, because})
@@ -173,24 +184,25 @@ func Withdrawn(because string) (d Decision) {
 	return d
 }
 
-// blind is how many silences contain time in which kubeflap's own watch was broken. blindText says what that means.
+// blind returns the number of silences that are unproven because kubeflap's own watch was broken. blindText explains
+// the reason.
 func (f *NodeLoss) blind() int {
 	return f.each(func(s *Silence) bool { return s.Blind || s.Found.InDoubt })
 }
 
 func (f *NodeLoss) blindText() string {
 	if f.each(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
-		return "the last heartbeat is too young for the mark of the node controller: the node was back, the mark was an error, or the clocks differ; " + notWatched
+		return "the last heartbeat is too recent for the node controller's mark: the node was back, the mark was an error, or the clocks differ; " + notWatched
 	}
-	return "kubeflap's own watch was broken meanwhile: that proves nothing"
+	return "kubeflap's own watch was broken at that time, so this proves nothing"
 }
 
-// unseen is how many silences could not be seen. unseenText says why.
+// unseen returns the number of silences without any visible heartbeats. unseenText explains the reason.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
 
-const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart: what happened between them is not known"
+const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart: it is unknown what happened in between"
 
-// each reports how many silences match.
+// each returns the number of silences that match.
 func (f *NodeLoss) each(match func(*Silence) bool) int {
 	n := 0
 	for _, s := range f.Silences {
@@ -201,10 +213,10 @@ func (f *NodeLoss) each(match func(*Silence) bool) int {
 	return n
 }
 
-// nodesText names the nodes of some silences.
+// nodesText names the silent nodes.
 func nodesText(all []*Silence) string { return phrase.Some(nodesOf(all)) }
 
-// nodesOf are the names of the nodes that fell silent, each once.
+// nodesOf returns the names of the nodes that fell silent, without duplicates.
 func nodesOf(all []*Silence) (names []string) {
 	for _, s := range ofEachNode(all) {
 		names = append(names, s.Node)

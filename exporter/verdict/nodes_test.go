@@ -14,7 +14,7 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(s float64) time.Time { return zero.Add(time.Duration(s * float64(time.Second))) }
 
-// silent are nodes that fell silent at these seconds.
+// silent returns silences of different nodes that began at the given seconds.
 func silent(began ...float64) (all []*Silence) {
 	for i, s := range began {
 		all = append(all, &Silence{Node: fmt.Sprintf("node-%d", i+1), Began: at(s)})
@@ -22,7 +22,7 @@ func silent(began ...float64) (all []*Silence) {
 	return all
 }
 
-// back lets silences end after a duration, in seconds.
+// back ends each silence after a number of seconds. The last number applies to all further silences.
 func back(all []*Silence, after ...float64) []*Silence {
 	for i := range all {
 		all[i].Ended = all[i].Began.Add(time.Duration(after[min(i, len(after)-1)] * float64(time.Second)))
@@ -80,7 +80,7 @@ func TestVerdictsOfNodes(t *testing.T) {
 	earlier.Late = []*Silence{{Node: "node-2", Began: at(-30)}}
 	young := loss(3, silent(0, 0.1, 0.2))
 	young.GracePeriod, young.Now = 10*time.Second, at(10.3)
-	// Five nodes in an hour, but three of them have one cause.
+	// Three of the five nodes that fell silent within the hour share a cause.
 	day := silent(0, 60, 120, 124, 129)
 	afterZone, theZone := loss(9, day), loss(9, day)
 	afterZone.Silences, theZone.Silences = day[:1], day[2:]
@@ -134,7 +134,7 @@ func TestWhatSilentNodesShareIsNamed(t *testing.T) {
 		{[][]transition.NodeLabel{{zone("a", 3), pool}, {zone("a", 3), pool}, {zone("a", 3), pool}}, "the only nodes with topology.kubernetes.io/zone=a"},
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("a", 5), pool}, {zone("a", 5), pool}}, "all have topology.kubernetes.io/zone=a, as 5 nodes do"},
 		{[][]transition.NodeLabel{{zone("a", 5), pool}, {zone("b", 4), pool}, {zone("a", 5), pool}}, "no label distinguishes them"},
-		{[][]transition.NodeLabel{nil, nil, nil}, "less than once in 1,000 times"},
+		{[][]transition.NodeLabel{nil, nil, nil}, "below 1 in 1,000"},
 		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 2)}, {zone("a", 2)}, {zone("b", 2)}}, "the only nodes with topology.kubernetes.io/zone=a and topology.kubernetes.io/zone=b"},
 		{[][]transition.NodeLabel{{zone("a", 2)}, {zone("b", 3)}, {zone("a", 2)}, {zone("b", 3)}}, "no label distinguishes them"},
 		{[][]transition.NodeLabel{{zone("a", 3)}, {zone("b", 1)}, {zone("a", 3)}, {pool}}, "no label distinguishes them"},
@@ -157,7 +157,8 @@ func BenchmarkOfNodes(b *testing.B) {
 	}
 }
 
-// An etcd that stands still is not acquitted by the Leases that were renewed right before.
+// TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks checks that Leases renewed right before a stall do not prove
+// that etcd works.
 func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
 	for _, c := range []struct {
 		shown float64
@@ -168,7 +169,7 @@ func TestLeasesFromBeforeTheSilenceDoNotShowThatEtcdWorks(t *testing.T) {
 		if c.shown > 24 {
 			f.ControlPlane.AsOf.Time = at(c.shown)
 		}
-		if _, because := sharedPath(f); strings.Contains(because, "etcd took writes") != c.want {
+		if _, because := sharedPath(f); strings.Contains(because, "etcd accepted writes") != c.want {
 			t.Errorf("a Lease was renewed %v s after the first silence began: %q", c.shown, because)
 		}
 	}

@@ -17,8 +17,8 @@ func planned(f *NodeLoss) (Answer, string) {
 	return Yes, fmt.Sprintf("%s: announced by %s %s", nodesText(f.Silences), f.Silences[0].Announced, f.announcedWhen())
 }
 
-// announcedWhen says when departures were announced. A node is silent from when its next heartbeat is due: a node termination handler may still
-// announce its departure after the last one.
+// announcedWhen describes the time of the announcement. A silence only starts when the next heartbeat is due, so a node
+// termination handler may announce the departure after the last heartbeat.
 func (f *NodeLoss) announcedWhen() string {
 	after := f.each(func(s *Silence) bool { return s.AnnouncedAfter })
 	switch {

@@ -17,19 +17,20 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	case f.each(func(s *Silence) bool { return s.Again == transition.MachineUnclear }) > 0:
 		return Unknown, unclearText
 	case f.each(func(s *Silence) bool { return s.Again == transition.MachineReplaced }) > 0:
-		return No, "another machine has the name of a deleted Node: its providerID is another one"
+		return No, "another machine, with a different providerID, has the name of a deleted Node"
 	case deleted > 0:
 		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
 	case away > 0:
-		return Unknown, "the bootID shows when the node is back"
+		return Unknown, "the bootID will show it when the node is back"
 	case n > 0:
 		return No, fmt.Sprintf("only %d of %d nodes reported another bootID", n, len(f.Silences))
 	}
 	return No, "the bootID is the same as before"
 }
 
-// rebooting describes nodes that fell silent together, if more than one of them is back, all of those were rebooted, and others
-// are still away: their machines may have failed with the same host or power. It is empty if that is not so.
+// rebooting describes nodes that fell silent together and may have lost a shared host or power supply. It requires that
+// at least two nodes are back, that all of those were rebooted, and that others are still silent. Otherwise it is
+// empty.
 func (f *NodeLoss) rebooting() string {
 	var back []string
 	away := 0

@@ -9,10 +9,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict/chance"
 )
 
-// endTogether is how close the ends of silences with one cause are.
+// endTogether is the maximum time between the ends of silences with one cause.
 const endTogether = 20 * time.Second
 
-// Together are the silences that have one cause: they began within an interval, and chance is excluded.
+// Together returns silences with a common cause: they began within one interval, and chance is excluded. Otherwise it
+// returns nil.
 func Together(f *NodeLoss) []*Silence {
 	f.grouped, f.shared = false, nil
 	if f.sharedAnswer() != Yes {
@@ -21,7 +22,7 @@ func Together(f *NodeLoss) []*Silence {
 	return f.together()
 }
 
-// InTurn are the silences of node after node; nil if there are no more than chance allows.
+// InTurn returns the silences of nodes that fell silent one after another. It returns nil if chance may explain them.
 func InTurn(f *NodeLoss) []*Silence {
 	if holds, _ := inTurn(f); holds != Yes {
 		return nil
@@ -29,7 +30,7 @@ func InTurn(f *NodeLoss) []*Silence {
 	return f.turn.silences
 }
 
-// Shared reports whether something that nodes share delayed the heartbeats.
+// Shared reports whether something that the nodes share delayed their heartbeats.
 func Shared(f *NodeLoss) Answer {
 	f.grouped, f.shared = false, nil
 	return f.sharedAnswer()
@@ -37,7 +38,7 @@ func Shared(f *NodeLoss) Answer {
 
 func sharedPath(f *NodeLoss) (Answer, string) { return f.sharedAnswer(), f.shared.because() }
 
-// sharedAnswer is the answer of sharedPath, without the text, which costs more.
+// sharedAnswer is sharedPath without the text, which is expensive to compute.
 func (f *NodeLoss) sharedAnswer() Answer {
 	if f.shared == nil {
 		f.shared = &considered{}
@@ -46,7 +47,7 @@ func (f *NodeLoss) sharedAnswer() Answer {
 	return f.shared.holds
 }
 
-// says is a text that needs no work.
+// says returns a function that always returns text.
 func says(text string) func() string { return func() string { return text } }
 
 func (f *NodeLoss) weighShared() (Answer, func() string) {
@@ -54,12 +55,12 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 		return Unknown, says(unseenText)
 	}
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
-		return No, says("each of these nodes reported another version of its kubelet after the silence")
+		return No, says("each of these nodes reported another kubelet version after the silence")
 	}
 	holds, because := atOnce(f)
 	stopped, _ := f.ControlPlane.stopped(f.began())
 	if holds == Unknown && len(stopped) > 0 && len(stopped) < f.ControlPlane.AsOf.APIServers {
-		holds = Yes // an API server stopped when they fell silent
+		holds = Yes // an API server stopped at the same time
 	}
 	if upgraded := f.upgrade(); holds != No && upgraded != "" && len(stopped) == 0 && !f.ControlPlane.readFailed(f.span()) {
 		return Unknown, func() string { return because() + "; but " + upgraded }
@@ -85,7 +86,7 @@ func (f *NodeLoss) weighShared() (Answer, func() string) {
 	return holds, because
 }
 
-// atOnce: several nodes fall silent within one interval.
+// atOnce weighs whether several nodes fell silent within one interval for a common reason.
 func atOnce(f *NodeLoss) (Answer, func() string) {
 	silent := f.together()
 	if len(silent) < 2 {
@@ -104,7 +105,8 @@ func atOnce(f *NodeLoss) (Answer, func() string) {
 	}
 }
 
-// oneCause reports whether silences that began together have one cause, and why, as the end of a sentence.
+// oneCause weighs whether silences that began together have a common cause. The text completes a sentence and explains
+// the answer.
 func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	p := f.Rate.Together(len(silent), f.Nodes, f.Interval)
 	ended, endSeen, apart := endsOf(silent)
@@ -115,23 +117,23 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	case !endSeen && len(silent) == 2:
 		return Unknown, ", but kubeflap's own watch was broken when they may have come back"
 	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, (*Silence).isDeleted):
-		return Unknown, ", and a Node was deleted: that can be chance"
+		return Unknown, ", and a Node was deleted: this may be chance"
 	case !ended && len(silent) == 2:
 		return Unknown, ": this can be decided when they return, or when a third node falls silent"
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case p < chance.Accepted:
 		if alone := f.flapAlone(silent); alone != Yes {
-			return alone, ", but each of them also fell silent by itself within the hour: that can be chance"
+			return alone, ", but each of them also fell silent alone within the hour: this may be chance"
 		}
-		return Yes, ": independent failures look like this less than once in 1,000 times"
+		return Yes, ": the chance of this with independent failures is below 1 in 1,000"
 	case ended && endSeen && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
-	return Unknown, ": that can be chance"
+	return Unknown, ": this may be chance"
 }
 
-// inTurn: node after node falls silent, more often than chance allows.
+// inTurn weighs whether nodes fell silent one after another more often than chance allows.
 func inTurn(f *NodeLoss) (Answer, string) {
 	if f.turn == nil {
 		f.turn = f.weighTurn()
@@ -141,7 +143,7 @@ func inTurn(f *NodeLoss) (Answer, string) {
 
 func (f *NodeLoss) weighTurn() *turn {
 	if len(f.Others) < 4 || f.Rate.InTurn(len(f.Others), f.Nodes, time.Hour) >= chance.Accepted {
-		return &turn{holds: No} // even if no other hypothesis explained any of them
+		return &turn{holds: No} // there are too few silences, even if all of them are unexplained
 	}
 	counts := map[string]int{}
 	most := 0
@@ -154,5 +156,5 @@ func (f *NodeLoss) weighTurn() *turn {
 	if len(counts) < 4 || float64(most) > 2*share || f.Rate.InTurn(len(alone), f.Nodes, time.Hour) >= chance.Accepted {
 		return &turn{holds: No}
 	}
-	return &turn{Yes, fmt.Sprintf("%d nodes fell silent one after the other within an hour, %d times in all: more often than chance allows", len(counts), len(alone)), alone}
+	return &turn{Yes, fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in all: more often than chance allows", len(counts), len(alone)), alone}
 }

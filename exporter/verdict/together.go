@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// together is the largest group of silences that began within an interval, one of which belongs to the incident. Those whose beginning was not seen
-// are left out.
+// together returns the largest group of silences that began within one interval and includes one of the incident's. It
+// omits silences that began unseen.
 func (f *NodeLoss) together() []*Silence {
 	if !f.grouped {
 		f.group, f.grouped = f.largestGroup(), true
@@ -27,7 +27,8 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	others := f.sorted[from:to]
 	all := f.grouping(own)
 	if len(own) == 1 && len(all) == 1 && slices.Contains(others, own[0]) {
-		// The same for all that have the same others: a node has no two silences that are longer than an interval, and that near to each other.
+		// All incidents with the same neighbors have the same group. One node cannot have two disturbed silences this close
+		// together.
 		if f.near.from != from || f.near.to != to {
 			f.near = near{from, to, largest(f.grouping(others), f.Interval)}
 		}
@@ -41,13 +42,13 @@ func (f *NodeLoss) largestGroup() []*Silence {
 	return together(all, f.Interval)
 }
 
-// near is the largest group among some of the other silences, those between two indices.
+// near caches the result of largestGroup for the silences between two indices.
 type near struct {
 	from, to int
 	group    []*Silence
 }
 
-// grouping are the silences that may be in a group.
+// grouping returns the silences that can belong to a group: disturbed ones whose start kubeflap saw.
 func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	some := make([]*Silence, 0, len(all))
 	for _, s := range all {
@@ -58,7 +59,8 @@ func (f *NodeLoss) grouping(all []*Silence) []*Silence {
 	return some
 }
 
-// beganBetween are the indices of the silences that began between two times, of silences that are sorted by that.
+// beganBetween returns the index range of the silences that began between first and last. The slice must be sorted by
+// start.
 func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
 	began := func(x *Silence, t time.Time) int { return x.Began.Compare(t) }
 	from, _ = slices.BinarySearchFunc(sorted, first, began)
@@ -66,7 +68,7 @@ func beganBetween(sorted []*Silence, first, last time.Time) (from, to int) {
 	return from, from + to
 }
 
-// byBegan are silences sorted by when they began.
+// byBegan returns a copy of the silences, sorted by start and then by node.
 func byBegan(all []*Silence) []*Silence {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b *Silence) int {
@@ -78,20 +80,21 @@ func byBegan(all []*Silence) []*Silence {
 	return sorted
 }
 
-// hasNear reports whether another node fell silent within an interval of s. all are sorted by when they began.
+// hasNear reports whether another node fell silent within one interval of s. The slice all must be sorted by start.
 func hasNear(all []*Silence, s *Silence, interval time.Duration) bool {
 	from, to := beganBetween(all, s.Began.Add(-interval), s.Began.Add(interval))
 	return slices.ContainsFunc(all[from:to], func(x *Silence) bool { return x.Node != s.Node })
 }
 
-// alone are the silences of the last hour that no other one explains, nor an upgrade of the kubelet right before, nor a machine that is gone: machines
-// are replaced node by node. Those that began together have one cause, or may still turn out to have one.
+// alone returns the single silences of the last hour. Silences that began together only count if they certainly have
+// different causes. Silences right after a kubelet upgrade and silences of reclaimed machines do not count, because
+// upgrades and replacements proceed node by node.
 func (f *NodeLoss) alone() (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool {
 		return !f.inLastHour(s) || !f.disturbed(s) || s.isGone() || f.Upgrades != nil && f.Upgrades.Before(s.Node, s.Began)
 	})
 	for rest = byBegan(rest); len(rest) > 0; {
-		end := 1 // no group goes beyond a gap of more than an interval
+		end := 1 // a gap of more than one interval separates groups
 		for end < len(rest) && rest[end].Began.Sub(rest[end-1].Began) <= f.Interval {
 			end++
 		}
@@ -101,7 +104,7 @@ func (f *NodeLoss) alone() (alone []*Silence) {
 	return alone
 }
 
-// aloneOf appends those of some silences to alone.
+// aloneOf appends the single silences in rest to alone.
 func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 	for {
 		group := largest(rest, f.Interval)
@@ -115,19 +118,20 @@ func (f *NodeLoss) aloneOf(alone, rest []*Silence) []*Silence {
 			if len(group) == 0 || s != group[0] {
 				return false
 			}
-			group = group[1:] // both are in the same order
+			group = group[1:] // group and rest are in the same order
 			return true
 		})
 	}
 }
 
-// disturbed reports whether a silence lasts longer than an undisturbed interval. Shorter ones only miss a short grace period,
-// of those that could not be seen it is not known, and an upgrade of the kubelet is no disturbance.
+// disturbed reports whether a silence is longer than an undisturbed interval. Shorter silences only exceed a short
+// grace period. Unseen silences prove nothing, and kubelet upgrades are not disturbances.
 func (f *NodeLoss) disturbed(s *Silence) bool {
 	return !s.Unseen && !s.Blind && !s.Found.isDoubtful() && !s.Upgraded && s.ClockBack == 0 && f.lasted(s) > f.Interval
 }
 
-// beganBlind reports whether the nodes of the incident and others fell silent while kubeflap's own watch was broken: together or not is not known.
+// beganBlind reports whether nodes of the incident and other nodes fell silent during the same break of kubeflap's own
+// watch, so that it is unknown whether they fell silent together.
 func (f *NodeLoss) beganBlind() bool {
 	for _, s := range f.Others {
 		isNear := func(x *Silence) bool {
@@ -140,12 +144,13 @@ func (f *NodeLoss) beganBlind() bool {
 	return false
 }
 
-const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken: whether together is not known"
+const beganBlindText = "several nodes fell silent while kubeflap's own watch was broken: it is unknown whether they did so together"
 
-// lasted is how long a silence lasted, or has lasted so far.
+// lasted returns the duration of a silence, up to Now if it is ongoing.
 func (f *NodeLoss) lasted(s *Silence) time.Duration { return s.Lasted(f.Now) }
 
-// lateToo are the other nodes that have become late with those of the incident. Soon they will have missed the grace period, or be back.
+// lateToo returns other nodes that became late together with nodes of the incident. They will soon miss the grace period or
+// return.
 func (f *NodeLoss) lateToo() (names []string) {
 	for _, s := range f.Late {
 		isNear := func(x *Silence) bool {
@@ -158,12 +163,12 @@ func (f *NodeLoss) lateToo() (names []string) {
 	return names
 }
 
-// together is the largest group of silences of different nodes that began within an interval.
+// together returns the largest group of silences of different nodes that began within one interval.
 func together(all []*Silence, interval time.Duration) []*Silence {
 	return largest(byBegan(all), interval)
 }
 
-// largest is together, of silences that are sorted by when they began.
+// largest is together for silences that are already sorted by start.
 func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
 	end := 0
 	for i := range sorted {
@@ -177,13 +182,13 @@ func largest(sorted []*Silence, interval time.Duration) (most []*Silence) {
 			most = group
 		}
 		if end == len(sorted) {
-			break // what follows is a part of this
+			break // later groups are subsets of this one
 		}
 	}
 	return most
 }
 
-// ofEachNode are the first silences of each node.
+// ofEachNode returns the first silence of each node.
 func ofEachNode(all []*Silence) []*Silence {
 	group := make([]*Silence, 0, len(all))
 	seen := newNames(len(all))
@@ -195,7 +200,7 @@ func ofEachNode(all []*Silence) []*Silence {
 	return group
 }
 
-// names is a set of names. A few are found sooner without hashing.
+// names is a set of names. It searches short lists linearly, which is faster than hashing.
 type names struct {
 	few  []string
 	many map[string]struct{}
@@ -216,7 +221,7 @@ func (x *names) has(name string) bool {
 	return ok
 }
 
-// add adds a name, and reports whether it is new.
+// add adds a name and reports whether it is new.
 func (x *names) add(name string) bool {
 	if x.has(name) {
 		return false
@@ -229,7 +234,8 @@ func (x *names) add(name string) bool {
 	return true
 }
 
-// endsOf reports whether all silences have ended, whether that could be seen, and how far apart they ended.
+// endsOf reports whether all silences have ended, whether kubeflap saw their ends, and the time between the first and
+// the last end.
 func endsOf(all []*Silence) (ended, seen bool, apart time.Duration) {
 	first, last := all[0].Ended, all[0].Ended
 	ended, seen = true, true

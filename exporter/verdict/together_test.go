@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// naiveGroup is the first of the largest groups of silences of different nodes that began within an interval, found by looking from each of them.
+// naiveGroup returns a largest group of silences that began within one interval on different nodes, the first one if
+// there are several. It tries every silence as the group's first.
 func naiveGroup(all []*Silence, interval time.Duration) (most []*Silence) {
 	for _, first := range byBegan(all) {
 		var group []*Silence
@@ -26,7 +27,7 @@ func naiveGroup(all []*Silence, interval time.Duration) (most []*Silence) {
 	return most
 }
 
-// naiveOf is the largest group of an incident.
+// naiveOf returns an incident's largest group.
 func naiveOf(f *NodeLoss) []*Silence {
 	isNear := func(s *Silence) bool {
 		return slices.ContainsFunc(f.Silences, func(x *Silence) bool { return s.Node != x.Node && s.Began.Sub(x.Began).Abs() <= f.Interval })
@@ -40,7 +41,7 @@ func naiveOf(f *NodeLoss) []*Silence {
 	return naiveGroup(near, f.Interval)
 }
 
-// naiveAlone takes out one group after the other, the largest first.
+// naiveAlone removes one group after the other, largest first.
 func naiveAlone(f *NodeLoss) (alone []*Silence) {
 	rest := slices.DeleteFunc(slices.Clone(f.Others), func(s *Silence) bool { return !f.disturbed(s) })
 	for {
@@ -87,7 +88,7 @@ func TestGroupsAreThoseThatANaiveSearchFinds(t *testing.T) {
 				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(some), got, want)
 			}
 		}
-		for _, s := range all { // for single silences, the last result is used again
+		for _, s := range all { // consecutive single silences use the cached group
 			f.Silences, f.grouped = []*Silence{s}, false
 			if got, want := namesOf(f.together()), namesOf(naiveOf(f)); got != want {
 				t.Errorf("seed %d: of %s\nthe largest group is %s\nwant %s", seed, namesOf(f.Silences), got, want)

@@ -7,8 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// upgrade says what speaks for an upgrade of their kubelets as what the nodes that fell silent together have in common; empty if nothing does. It does not
-// show whether the new kubelets are at fault, or something that the nodes share.
+// upgrade explains that a kubelet upgrade may be the common cause of nodes that fell silent together. It is empty
+// without such an upgrade. The fault may be in the new kubelets, or in something that the nodes share.
 func (f *NodeLoss) upgrade() string {
 	if text := f.upgradedTogether(f.together()); text != "" {
 		return text
@@ -16,8 +16,8 @@ func (f *NodeLoss) upgrade() string {
 	return f.upgrading()
 }
 
-// upgrading describes nodes that fell silent together, if all that are back have another version of the kubelet, so the others may
-// be upgraded as well. It is empty if that is not so.
+// upgrading describes a group whose returned nodes all have another kubelet version, so that the silent ones may be in
+// an upgrade, too. Otherwise it is empty.
 func (f *NodeLoss) upgrading() string {
 	silent := f.together()
 	if len(silent) < 2 || slices.ContainsFunc(silent, func(s *Silence) bool { return !s.Ended.IsZero() }) {
@@ -27,11 +27,11 @@ func (f *NodeLoss) upgrading() string {
 	if len(back) == 0 {
 		return ""
 	}
-	return nodesText(back) + " fell silent with them and came back with another version of the kubelet: an upgrade may have stopped them all"
+	return nodesText(back) + " fell silent with them and came back with another kubelet version: an upgrade may have stopped them all"
 }
 
-// upgradedTogether says that an upgrade reached these silent nodes a short time before, and hardly others; empty if not. They have one cause then, but that
-// may be the new kubelets.
+// upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.
+// Such silences have a common cause, but it may be the new kubelets. The text is empty if there was no such upgrade.
 func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	if f.Upgrades == nil || len(silent) == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (f *NodeLoss) upgradedTogether(silent []*Silence) string {
 	case others > len(silent):
 		return ""
 	case others <= 0:
-		return fmt.Sprintf("the kubelets of %s, and of no other nodes, were upgraded in the ten minutes before", nodesText(silent))
+		return fmt.Sprintf("only the kubelets of %s were upgraded in the ten minutes before", nodesText(silent))
 	}
-	return fmt.Sprintf("the kubelets of %s, and of only %s, were upgraded in the ten minutes before", nodesText(silent), phrase.Count(others, "other node", "other nodes"))
+	return fmt.Sprintf("the kubelets of %s were upgraded in the ten minutes before, and only %s", nodesText(silent), phrase.Count(others, "other kubelet", "other kubelets"))
 }

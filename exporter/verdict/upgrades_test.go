@@ -29,15 +29,15 @@ func TestKubeletsThatWereUpgradedRightBefore(t *testing.T) {
 		want    Verdict
 		because string
 	}{
-		{"exactly the silent nodes", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "the kubelets of node-1 and 2 more, and of no other nodes, were upgraded in the ten minutes before"},
-		{"and they return together", back(silent(60, 64, 69), 90), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "of no other nodes"},
-		{"the last report before the silence has the version", silent(60, 64, 69), []func(*NodeLoss){upgraded(60, "node-1"), upgraded(64, "node-2"), upgraded(69, "node-3")}, Undecided, "of no other nodes"},
-		{"and a batch of as many before", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all[3:6]...), upgraded(240, all[:3]...)}, Undecided, "of only 3 other nodes"},
+		{"exactly the silent nodes", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "only the kubelets of node-1 and 2 more were upgraded in the ten minutes before"},
+		{"and they return together", back(silent(60, 64, 69), 90), []func(*NodeLoss){upgraded(0, all[:3]...)}, Undecided, "only the kubelets of"},
+		{"the last report before the silence has the version", silent(60, 64, 69), []func(*NodeLoss){upgraded(60, "node-1"), upgraded(64, "node-2"), upgraded(69, "node-3")}, Undecided, "only the kubelets of"},
+		{"and a batch of as many before", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all[3:6]...), upgraded(240, all[:3]...)}, Undecided, "and only 3 other kubelet"},
 		{"and most other nodes, too", silent(300, 304, 309), []func(*NodeLoss){upgraded(0, all...)}, SharedPath, ""},
 		{"two of three", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:2]...)}, SharedPath, ""},
 		{"eleven minutes before", silent(670, 674, 679), []func(*NodeLoss){upgraded(0, all[:3]...)}, SharedPath, ""},
 		{"afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(200, all[:3]...)}, SharedPath, ""},
-		{"before and afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), upgraded(2000, all[:3]...)}, Undecided, "of no other nodes"},
+		{"before and afterwards", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), upgraded(2000, all[:3]...)}, Undecided, "only the kubelets of"},
 		{"an API server stopped when they fell silent", silent(60, 64, 69), []func(*NodeLoss){upgraded(0, all[:3]...), func(f *NodeLoss) {
 			f.ControlPlane.AsOf = transition.ControlPlane{Time: at(100), Shown: at(99), APIServers: 3}
 			f.ControlPlane.Late(transition.ControlPlaneLeaseLate{Name: "apiserver-a", Since: at(60)})
@@ -73,7 +73,7 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 		change(all[:n], func(s *Silence) { s.Upgraded = true })
 		return all
 	}
-	// away lets all but some of the first nodes be silent still.
+	// away keeps the ends of the first silences and makes all others ongoing.
 	away := func(some int, all []*Silence) []*Silence {
 		change(all[some:], func(s *Silence) { s.Ended = time.Time{} })
 		return all
@@ -87,7 +87,7 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 		want    Verdict
 		because string
 	}{
-		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with another version"},
+		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with another kubelet version"},
 		{"one of five, and four are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9, 9, 9), 60)))), Undecided, "an upgrade may have stopped them all"},
 		{"one of five, long before the others", loss(9, away(1, upgraded(1, back(silent(-60, 4, 9, 9, 9), 60)))), SharedPath, ""},
 		{"one of five, and one came back without", loss(9, away(2, upgraded(1, back(silent(0, 4, 9, 9, 9), 60, 90)))), SharedPath, ""},

@@ -1,39 +1,42 @@
-// Package verdict decides which component somebody has to fix. It weighs
-// hypotheses by the facts of an incident, and says which it excluded and why.
+// Package verdict decides which component needs to be fixed. It weighs hypotheses against the facts about an incident,
+// and reports which ones it excluded and why.
 //
-// It reads no clock and keeps no state: the same facts give the same decision.
+// The decision depends on neither a clock nor any state, so the same facts always produce the same decision.
 package verdict
 
 import "slices"
 
-// Verdict is the component that somebody has to fix. The set is closed.
+// Verdict is the component that needs to be fixed. The set is closed.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Undecided: no hypothesis holds, or two hold that exclude each other.
+	// Undecided means that no hypothesis holds, or that two hold that exclude each other.
 	Undecided Verdict = iota
-	// Node: this node or its kubelet.
+	// Node means that this node or its kubelet is at fault.
 	Node
-	// NodeRebooted: the machine restarted.
+	// NodeRebooted means that the machine restarted.
 	NodeRebooted
-	// SharedPath: something that several nodes share on the way to the API: etcd, an API server, a zone, a network.
+	// SharedPath means that several nodes share the fault, which lies on the path to the API: etcd, an API server, a zone or a
+	// network.
 	SharedPath
-	// ControllerManager: the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes Ready.
+	// ControllerManager means that the kube-controller-manager is slow, its watch is stale, or it leaves silent nodes
+	// Ready.
 	ControllerManager
-	// GracePeriod: the node monitor grace period is not longer than an undisturbed heartbeat interval.
+	// GracePeriod means that the node monitor grace period is not longer than an undisturbed heartbeat interval.
 	GracePeriod
-	// Planned: the departure was announced. Nothing is at fault.
+	// Planned means that the departure was announced. Nothing is at fault.
 	Planned
-	// EndpointsController: a selector on a Service with manually managed Endpoints.
+	// EndpointsController means that the endpoints controller overwrote manually managed Endpoints because the Service has a
+	// selector.
 	EndpointsController
-	// ForeignWriter: another writer changes the addresses of a Service.
+	// ForeignWriter means that another writer changes a Service's addresses.
 	ForeignWriter
-	// ServiceSpec: somebody changed the Service.
+	// ServiceSpec means that somebody changed the Service.
 	ServiceSpec
-	// UpdateInPlace: a rollout changes images while pods receive traffic.
+	// UpdateInPlace means that a rollout changes images while the pods receive traffic.
 	UpdateInPlace
-	// Workload: the pods themselves.
+	// Workload means that the pods themselves are at fault.
 	Workload
 
 	// Count is the number of verdicts, for arrays indexed by Verdict.
@@ -47,16 +50,26 @@ var texts = [Count]string{
 	UpdateInPlace: "update_in_place", Workload: "workload",
 }
 
-// String is the value of the label `verdict`.
+// String returns the value of the label `verdict`.
 func (v Verdict) String() string { return texts[v] }
 
-// Parse converts the value of the label `verdict`. A later kubeflap may have others.
+// MarshalText returns the value of the label `verdict`.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText converts a value of the label `verdict`. Unknown values of later versions become Undecided.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	*v, _ = Parse(string(text))
+	return nil
+}
+
+// Parse converts a value of the label `verdict`. ok is false for unknown values, which later versions of kubeflap may
+// use.
 func Parse(s string) (v Verdict, ok bool) {
 	i := slices.Index(texts[:], s)
 	return Verdict(max(i, 0)), i >= 0
 }
 
-// All lists the verdicts in their order.
+// All returns all verdicts in the order of their constants.
 func All() []Verdict {
 	all := make([]Verdict, Count)
 	for i := range all {
@@ -65,39 +78,51 @@ func All() []Verdict {
 	return all
 }
 
-// Answer is whether a hypothesis holds.
+// Answer is the answer to a hypothesis.
 type Answer uint8
 
 // The answers.
 const (
-	// Unknown: the facts do not decide.
+	// Unknown means that the facts do not decide the hypothesis.
 	Unknown Answer = iota
 	No
 	Yes
 )
 
-// String is the answer in the API.
-func (a Answer) String() string { return [...]string{"unknown", "no", "yes"}[a] }
+var answers = [...]string{Unknown: "unknown", No: "no", Yes: "yes"}
 
-// Considered is a hypothesis that was weighed, with the fact that decided.
+// String returns the answer as in the API.
+func (a Answer) String() string { return answers[a] }
+
+// MarshalText returns the answer as in the API.
+func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText converts an answer of the API. Any other text becomes Unknown.
+func (a *Answer) UnmarshalText(text []byte) error {
+	*a = Answer(max(slices.Index(answers[:], string(text)), 0))
+	return nil
+}
+
+// Considered is a hypothesis with its answer and the deciding fact.
 type Considered struct {
 	Verdict Verdict
 	Holds   Answer
 	Because string
 }
 
-// Decision is a verdict, and what was considered for it.
+// Decision is a verdict and the hypotheses that were considered for it.
 type Decision struct {
 	Verdict    Verdict
 	Considered []Considered
-	// Command would decide between the remaining hypotheses; only if Verdict is Undecided.
+	// Command is a command whose output can decide between the remaining hypotheses. It is only set if Verdict is
+	// Undecided.
 	Command string
-	// Etcd: all API servers stopped renewing their Leases when the nodes fell silent; only if Verdict is SharedPath.
+	// Etcd reports whether all API servers stopped renewing their Leases when the nodes fell silent. It is only set if
+	// Verdict is SharedPath.
 	Etcd bool
 }
 
-// decide weighs hypotheses in the order of their precedence. The first that holds is the verdict, unless an earlier one that would
-// exclude it is unknown and open says that it may still hold.
+// decide returns the first hypothesis that holds. The hypotheses must be in order of precedence.
 func decide(considered []Considered) Decision {
 	d := Decision{Considered: considered}
 	for _, c := range considered {

@@ -1,11 +1,11 @@
-// Package watch lists and watches six resources with client-go's reflectors, and if it may the Leases of the control plane. It
-// passes each object on as a slim event.Event and keeps none.
+// Package watch lists and watches six resources with client-go's reflectors, and also the control-plane Leases if permitted.
+// It passes each object on as a slim event.Event and keeps no objects.
 //
-// It also follows the health of each watch: when a watch is down, why, and when it works again. A watch that brings neither an
-// event nor a bookmark for 90 s does not count as working.
+// It also tracks the health of each watch: when it fails, the reason, and when it works again. A watch counts as failed after
+// 90 s without an event or a bookmark.
 //
-//   - apiclient sends the requests and reads the answers.
-//   - permissions finds out what may be watched.
+//   - apiclient sends requests and decodes responses.
+//   - permissions checks which resources may be watched.
 //   - leases reads Leases directly.
-//   - batching reads small events together.
+//   - batching reads small events in batches.
 package watch

@@ -16,50 +16,51 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI is an API server with as much of the API as a reflector needs. It serves over pipes in memory, so that it runs in a
-// synctest bubble. Tests set its answers in the fields.
+// fakeAPI implements the part of the API that a reflector needs. It serves over in-memory pipes, so that it can run in
+// a synctest bubble. Tests set the fields to configure its responses.
 type fakeAPI struct {
 	pipes  chan net.Conn
 	closed chan struct{}
 	server *http.Server
 
 	lock sync.Mutex
-	// refuse maps "list pods" or "watch pods" to an HTTP status. "" is for all requests.
+	// refuse maps a verb and resource, such as "list pods", to an HTTP status. The key "" applies to all requests.
 	refuse map[string]int
-	// noWatchList: sendInitialEvents is refused, as by a server before v1.27.
+	// noWatchList makes the server reject sendInitialEvents, like servers before v1.27.
 	noWatchList bool
-	// down: connections are refused.
+	// down makes the server refuse connections.
 	down  bool
 	conns []net.Conn
-	// during are events in the middle of a streamed list, by resource. The next streamed list of the resource breaksOff ends
-	// early, and the next one has no events.
+	// during holds events in the middle of a streamed list, by resource. breaksOff is a resource whose next streamed
+	// list is truncated. Its later lists contain no such events.
 	during    map[string][]string
 	breaksOff string
-	// first is the first line of each watch that begins at a version, by resource.
+	// first holds the first line of each watch that starts at a version, by resource.
 	first map[string]string
-	// pagesExpire: all pages except the first are answered with 410.
+	// pagesExpire makes the server respond with 410 to requests for all pages but the first.
 	pagesExpire bool
-	// expired: each watch that begins at a version gets an event with 410.
+	// expired makes each watch that starts at a version receive an error event with code 410.
 	expired bool
-	// odd are the faults of watches, by resource.
+	// odd holds the faults of each resource's watch.
 	odd map[string]odd
-	// pages are answers of something else than the API, by "list pods". "" is for all requests.
+	// pages holds responses that are not from the API, by keys like "list pods". The key "" applies to all requests.
 	pages map[string]page200
-	// leases are the answers to direct reads, by name. readyz is the body of /readyz, with status 500 if it is not empty.
+	// leases holds the responses to direct reads, by Lease name. readyz is the body of /readyz; if it is not empty, the
+	// status is 500.
 	leases map[string]fakeLease
 	readyz string
-	// objects are the lists, by resource.
+	// objects holds the objects of the lists, by resource.
 	objects map[string][]string
-	// streams are the last opened watches, by resource.
+	// streams holds each resource's most recent watch.
 	streams map[string]*fakeStream
-	// progressed are the resources that were listed since their watch was opened.
+	// progressed holds the resources that were listed since their watch was opened.
 	progressed map[string]bool
-	// requests are the queries, by "list pods". paths are the last paths, by resource.
+	// requests holds the received queries, by keys like "list pods". paths holds each resource's last path.
 	requests map[string][]string
 	paths    map[string]string
 }
 
-// fakeStream is a watch, but not one of a preflight.
+// fakeStream is a reflector's open watch. The preflight's watches have no fakeStream.
 type fakeStream struct {
 	lines chan string
 	end   chan struct{}
@@ -76,7 +77,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	return f
 }
 
-// Accept, Close and Addr make it a net.Listener.
+// Accept, Close and Addr implement net.Listener.
 func (f *fakeAPI) Accept() (net.Conn, error) {
 	select {
 	case conn := <-f.pipes:
@@ -106,7 +107,7 @@ func (f *fakeAPI) config() *rest.Config {
 		case f.pipes <- theirs:
 			f.set(func() { f.conns = append(f.conns, theirs) })
 			return ours, nil
-		case <-f.closed: // a transport may still dial when nobody waits for the connection
+		case <-f.closed: // a transport may dial although no request is waiting for the connection
 			return nil, refusedConnection()
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -114,7 +115,7 @@ func (f *fakeAPI) config() *rest.Config {
 	}}
 }
 
-// crash breaks all connections and refuses new ones.
+// crash closes all connections and refuses new ones.
 func (f *fakeAPI) crash() {
 	f.set(func() {
 		f.down = true
@@ -124,7 +125,7 @@ func (f *fakeAPI) crash() {
 	})
 }
 
-// set changes the answers.
+// set changes the responses.
 func (f *fakeAPI) set(change func()) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -229,7 +230,7 @@ func status(code int, reason metav1.StatusReason, message string) *metav1.Status
 	}
 }
 
-// list answers with a page of one object, or with all objects.
+// list responds with all objects, or with a page of one object if pages is true.
 func (f *fakeAPI) list(w http.ResponseWriter, resource, from string, pages bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()

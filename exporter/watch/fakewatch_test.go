@@ -10,27 +10,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// odd are the faults of the watches of a resource.
+// odd describes the faults of a resource's watch.
 type odd struct {
-	// mute: no bookmarks. unmoved: no bookmarks until the resource is listed, as for a quiet resource whose watch cache does not
-	// know the progress of etcd.
+	// mute makes the server send no bookmarks. unmoved makes it send none until the resource is listed, as for a quiet
+	// resource whose watch cache does not know etcd's progress.
 	mute, unmoved bool
-	// endless: the watch does not end after its timeout.
+	// endless makes the server ignore the watch's timeout.
 	endless bool
-	// stalls: a streamed list stops before its end.
+	// stalls makes a streamed list stop in the middle.
 	stalls bool
-	// holds: the request is not answered.
+	// holds makes the server not respond.
 	holds bool
-	// breaks: the watch ends after this time, with a last line.
+	// breaks makes the server end the watch after a duration, with a last line.
 	breaks bool
 	after  time.Duration
 	last   string
 }
 
-// page200 is an answer of something else than the API.
+// page200 is a response that is not from the API.
 type page200 struct{ contentType, body string }
 
-// fakeLease is the answer to a direct read: an HTTP status, or none.
+// fakeLease is the response to a direct read: an HTTP status, or no response at all.
 type fakeLease struct {
 	code int
 	hang bool
@@ -59,7 +59,7 @@ func writeLine(w http.ResponseWriter, line string) {
 	w.(http.Flusher).Flush()
 }
 
-// begin sends the first lines, and reports whether the watch goes on.
+// begin sends the first lines of a watch. It reports whether the watch continues.
 func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string, o odd) bool {
 	f.lock.Lock()
 	expired, objects, during, first := f.expired, f.objects[resource], f.during[resource], f.first[resource]
@@ -93,7 +93,8 @@ func (f *fakeAPI) begin(w http.ResponseWriter, r *http.Request, resource string,
 	return true
 }
 
-// goOn sends the lines of the test, a bookmark each minute, and one two seconds before the timeout.
+// goOn sends the test's lines, and a bookmark every minute. If the timeout is shorter than a minute, the bookmark is
+// sent two seconds before the timeout.
 func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, s *fakeStream, o odd) {
 	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
 	over, minute := time.NewTimer(time.Duration(seconds)*time.Second), time.NewTicker(time.Minute)
@@ -132,7 +133,7 @@ func (f *fakeAPI) goOn(w http.ResponseWriter, r *http.Request, resource string, 
 	}
 }
 
-// lease answers the direct read of a Lease.
+// lease responds to a direct read of a Lease.
 func (f *fakeAPI) lease(w http.ResponseWriter, r *http.Request, name string) {
 	f.lock.Lock()
 	answer := f.leases[name]

@@ -12,30 +12,31 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// follower follows one resource: it has a reflector, and remembers how the last watches ended.
+// follower watches one resource with a reflector. It remembers how the most recent watches ended.
 type follower struct {
 	resource apiclient.Resource
 	store    *store
 	log      *slog.Logger
 	health   health
 	running  sync.WaitGroup
-	// passing is full while a page of a list is passed on.
+	// passing is full while the objects of a page are passed on.
 	passing chan struct{}
-	// current is the open watch, for Watcher.Reopen.
+	// current points to the open watch, for Watcher.Reopen.
 	current *atomic.Pointer[stream]
 
-	// shortSince is since when watches have ended right after they were opened, zero if the last one did not.
+	// shortSince is the start of the current series of watches that ended right after they were opened. It is zero if
+	// the last watch lasted longer.
 	shortSince time.Time
-	// delayNext: the next watch waits for the back-off.
+	// delayNext is set if the next watch must wait for the back-off.
 	delayNext bool
 	backoff   wait.Backoff
-	// silent counts the watches in a row that stayed silent.
+	// silent counts consecutive silent watches.
 	silent int
-	// listStalled: the last watch stopped in the middle of a streamed list.
+	// listStalled is set if the last watch stopped in the middle of a streamed list.
 	listStalled bool
-	// probes counts the probes in a row that ended in good order and brought nothing.
+	// probes counts consecutive probes that ended normally without an event or a bookmark.
 	probes int
-	// noBookmarks: the server ends watches on time and sends no bookmarks.
+	// noBookmarks is set if the server sends no bookmarks, although it ends watches on time.
 	noBookmarks bool
 }
 
@@ -49,13 +50,13 @@ func newFollower(resource apiclient.Resource, w *Watcher) *follower {
 	return f
 }
 
-// run follows the resource until the context ends or the permission is withdrawn. It returns when all its goroutines have
-// ended.
+// run watches the resource until the context is canceled or the permission is withdrawn. It returns after all of its
+// goroutines have ended.
 func (f *follower) run(ctx context.Context) {
 	ctx, f.health.withdraw = context.WithCancel(ctx)
 	defer f.health.withdraw()
 	f.runReflector(ctx)
 	f.running.Wait()
-	f.passing <- struct{}{} // wait for the page that is passed on; after the end of the context there is no other
+	f.passing <- struct{}{} // wait for the current page. No page follows after the context was canceled.
 	<-f.passing
 }

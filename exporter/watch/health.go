@@ -10,41 +10,42 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// health follows whether the watch of a resource works. It emits each change as an event, and logs each unusual reason once.
-// The reflector calls it sequentially.
+// health tracks whether the watch of a resource works. It emits an event for each change and logs each unusual
+// reason once. The reflector calls it sequentially.
 type health struct {
 	kind event.Kind
 	log  *slog.Logger
 	sink func(event.Event)
-	// recovered is called with the time for which the watch was down.
+	// recovered is called with the length of each downtime.
 	recovered func(time.Duration)
 
-	// downSince is when the watch went down, zero while it works.
+	// downSince is the time at which the watch went down. It is zero while the watch works.
 	downSince time.Time
-	// suspect is why the watch is not trusted, empty while it is: it was silent, or it ended whenever it was opened. A suspect
-	// watch stays down, even if it is open and was listed again, until an event or a bookmark has come.
+	// suspect is the reason why the watch is not trusted, or empty. A watch becomes suspect if it was silent, or
+	// repeatedly ended right after it was opened. A suspect watch stays down until an event or a bookmark arrives, even
+	// if it is open and was listed again.
 	suspect event.Reason
-	// listed is when the resource was listed last, zero if it never was.
+	// listed is the time of the last list, or zero.
 	listed time.Time
-	// logged are the reasons that were logged since the watch went down.
+	// logged holds the reasons that were logged since the watch went down.
 	logged []event.Reason
-	// reminders are those of all resources.
+	// reminders is shared by all resources.
 	reminders *reminders
-	// refusedSince is since when every request has been refused, zero if that is not so. withdraw ends the reflector after
-	// withdrawnAfter.
+	// refusedSince is the start of the current series of denied requests. It is zero if the last request was not
+	// denied. After withdrawnAfter, withdraw stops the reflector.
 	refusedSince time.Time
 	withdraw     context.CancelFunc
 }
 
-// withdrawnAfter is how long a refusal must last before the permission counts as withdrawn. A server that has just started
-// refuses users whom it accepts later.
+// withdrawnAfter is the duration of denied requests after which the permission is considered withdrawn. A server that
+// has just started denies requests that it accepts later.
 const withdrawnAfter = time.Minute
 
-// down is called when a list or the opening of a watch failed, and when a watch ended: in good order if there is no error.
-// Servers end each watch after 5 to 10 minutes, as the reflector asks.
+// down is called when a list failed, a watch could not be opened, or a watch ended. The error is nil if the server
+// ended the watch normally. Servers end each watch after 5 to 10 minutes, as the reflector requests.
 func (h *health) down(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		return // kubeflap stopped the watch
+		return // kubeflap itself stopped the watch
 	}
 	now := time.Now()
 	if h.downSince.IsZero() {
@@ -55,7 +56,7 @@ func (h *health) down(ctx context.Context, err error) {
 	h.noteRefusal(err, now)
 }
 
-// warn logs each reason once, and each minute that the API server still cannot be reached.
+// warn logs each reason once. While the API server is unreachable, it logs a reminder every minute.
 func (h *health) warn(err error) {
 	reason := reasonOf(err)
 	switch {
@@ -68,21 +69,21 @@ func (h *health) warn(err error) {
 	}
 }
 
-// unreachable reports whether nothing answered.
+// unreachable reports whether the reason means that there was no response.
 func unreachable(reason event.Reason) bool {
 	return reason == event.ReasonRefused || reason == event.ReasonUnreachable || reason == event.ReasonTimeout
 }
 
-// remindAfter is how often it is logged that the API server still cannot be reached.
+// remindAfter is the interval between reminders that the API server is still unreachable.
 const remindAfter = time.Minute
 
-// reminders lets only one of the watches log that, since all of them fail at the same time.
+// reminders lets only one watch log each reminder, because all watches fail at the same time.
 type reminders struct {
 	mu   sync.Mutex
 	last time.Time
 }
 
-// due reports whether it is time to log it again. The caller then does.
+// due reports whether a reminder is due. The caller must then log it.
 func (r *reminders) due() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +96,7 @@ func (r *reminders) due() bool {
 
 func (h *health) noteRefusal(err error, now time.Time) {
 	reason := reasonOf(err)
-	// If a listed resource becomes absent, the server or a proxy is at fault. Then it is retried as after any other fault.
+	// If a listed resource becomes absent, the server or a proxy is at fault. Retry as after other errors.
 	refusal := reason == event.ReasonForbidden || reason == event.ReasonAbsent && h.listed.IsZero()
 	switch {
 	case !refusal:
@@ -116,10 +117,10 @@ func (h *health) downFor() time.Duration {
 	return time.Since(h.downSince)
 }
 
-// staleFor is how old the last known state of the resource is.
+// staleFor returns how long ago the resource's state was last known.
 func (h *health) staleFor() time.Duration { return min(h.downFor(), time.Since(h.listed)) }
 
-// up is called when a watch continues where the last one was.
+// up is called when a watch resumes where the previous watch ended.
 func (h *health) up(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
@@ -132,7 +133,7 @@ func (h *health) emitUp() {
 	h.works()
 }
 
-// markSuspect stops trusting the watch because of err.
+// markSuspect marks the watch as suspect because of err.
 func (h *health) markSuspect(err error) { h.suspect = reasonOf(err) }
 
 func (h *health) isSuspect() bool { return h.suspect != "" }
@@ -146,14 +147,14 @@ func (h *health) alive() {
 	h.emitUp()
 }
 
-// trust is called when a suspect watch has turned out to work although nothing came.
+// trust is called when a suspect watch works after all, although it delivered nothing.
 func (h *health) trust(ctx context.Context) {
 	h.suspect = ""
 	h.up(ctx)
 }
 
-// synced is called after a list. Readers of the events take a complete list for a watch that works. If the watch is suspect,
-// another Down corrects that.
+// synced is called after a list. Readers treat a complete list as a sign of a working watch. For a suspect watch,
+// synced emits another Down to correct this.
 func (h *health) synced() {
 	h.listed = time.Now()
 	if !h.isSuspect() {
@@ -164,7 +165,7 @@ func (h *health) synced() {
 	h.sink(event.Event{Seen: h.listed, Kind: h.kind, Type: event.Down, Reason: h.suspect})
 }
 
-// works is called when the watch works, after a list or because it continues.
+// works resets the state after a list or after a resumed watch.
 func (h *health) works() {
 	took := h.downFor()
 	if len(h.logged) > 0 {

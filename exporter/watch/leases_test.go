@@ -15,7 +15,7 @@ func TestReadLeases(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(f *fakeAPI)
-		// took is how long the read takes.
+		// took is the duration of the read.
 		took time.Duration
 		want []string
 	}{
@@ -60,7 +60,7 @@ func TestReadLeases(t *testing.T) {
 				s.start()
 				s.want(event.KindLease, "listing", "synced")
 				if c.name == "nobody listens" {
-					s.stop() // otherwise the watches fail, too
+					s.stop() // otherwise the watches also fail
 					if err := <-s.ran; err != nil {
 						t.Error(err)
 					}

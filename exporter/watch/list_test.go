@@ -14,7 +14,8 @@ func threePods() []string {
 	return []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6"), apiObject("pods", "c", "7")}
 }
 
-// The second page expires after the first was passed on: the list begins again, in one piece.
+// TestPagesThatExpire lets the second page expire after the first was passed on. The pager must then request the whole
+// list at once.
 func TestPagesThatExpire(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.noWatchList, s.api.pagesExpire = true, true
@@ -27,7 +28,8 @@ func TestPagesThatExpire(t *testing.T) {
 	})
 }
 
-// The receiver of the events may close its file when Run has returned.
+// TestNothingComesAfterTheEnd checks that no event follows after Run has returned, because the receiver may have closed
+// its file.
 func TestNothingComesAfterTheEnd(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -75,8 +77,8 @@ func TestObjectOfAnotherKindIsNoEvent(t *testing.T) {
 	})
 }
 
-// An object that cannot be read: its resource is not watched. That is logged once for the watch and once for the list. Both are
-// retried with a back-off.
+// TestObjectThatCannotBeRead checks that an unreadable object makes its resource unwatchable. This must be logged once
+// for the watch and once for the list, and both must be retried with a back-off.
 func TestObjectThatCannotBeRead(t *testing.T) {
 	const broken = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":5}}`
 	inBubble(t, func(t *testing.T, s *session) {
@@ -97,7 +99,8 @@ func TestObjectThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// Changes that waited for the end of a list which broke off are in the next list.
+// TestListThatBreaksOffAnywhere checks that changes during a truncated list are not passed on, because they will appear
+// in the next list.
 func TestListThatBreaksOffAnywhere(t *testing.T) {
 	failure, err := json.Marshal(status(410, metav1.StatusReasonExpired, "too old resource version"))
 	if err != nil {
@@ -149,7 +152,7 @@ func TestListThatBreaksOffAnywhere(t *testing.T) {
 	}
 }
 
-// The watch is stopped while the changes that waited for the end of its list are sent.
+// TestStopWhileAListIsCaughtUpWith stops the watch while it sends the changes that arrived during its list.
 func TestStopWhileAListIsCaughtUpWith(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.api.objects["pods"] = threePods()

@@ -8,8 +8,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RedirectKlog sends the log of client-go to logger, at debug level: this package logs what matters. Call it once, at the
-// start: klog's logger is global, and it must not be set while others log.
+// RedirectKlog redirects client-go's log to logger at debug level, because this package itself logs the important
+// events. Call it once at startup, because klog's logger is global and must not be set while others log.
 func RedirectKlog(logger *slog.Logger) {
 	klog.SetSlogLogger(slog.New(quiet{logger.Handler()}))
 }
@@ -18,8 +18,8 @@ func klogTo(logger *slog.Logger) klog.Logger {
 	return logr.FromSlogHandler(quiet{logger.Handler()})
 }
 
-// quiet lowers client-go's log to debug level, and its errors to warnings. A reflector logs every failed attempt, for hours if
-// the server is down.
+// quiet lowers the levels of client-go's log: errors become warnings, and all other lines become debug. A reflector
+// logs every failed attempt, for hours if the server is down.
 type quiet struct{ slog.Handler }
 
 func lowered(level slog.Level) slog.Level {

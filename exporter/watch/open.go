@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	// peekTime is how long the first event of a continued watch is waited for before the watch counts as up. The server
-	// answers with status 200 and reports an expired version in that event, at once (apiserver, cacher.Watch). Events are not
-	// delayed.
+	// peekTime is the time to wait for the first event of a resumed watch before reporting the watch as up. If the
+	// version has expired, the server responds with status 200 and immediately sends an error event (apiserver,
+	// cacher.Watch). Events are not delayed.
 	peekTime = 100 * time.Millisecond
-	// minLife is how long a watch that works lasts at least, even if it brings nothing. Servers end watches after minutes.
+	// minLife is the minimum duration of a working watch, even without events. Servers end watches after minutes.
 	minLife = 4 * time.Second
-	// resumeFor is how long a broken watch is reopened where it was, before it is listed again. A server remembers little more:
-	// etcd is compacted every 5 minutes.
+	// resumeFor is the time for which a broken watch is resumed instead of listed again. Servers remember little more,
+	// because etcd is compacted every 5 minutes.
 	resumeFor = 5 * time.Minute
-	// suspectAfter is how long watches must end right after they were opened until they are suspect. A server that starts ends
-	// some, too.
+	// suspectAfter is the time after which a watch becomes suspect if it always ends right after it was opened. A
+	// starting server also ends some watches early.
 	suspectAfter = 10 * time.Second
-	// maxSilentWatches is how many watches in a row may stay silent until the resource is listed again.
+	// maxSilentWatches is the number of consecutive silent watches after which the resource is listed again.
 	maxSilentWatches = 2
-	// noBookmarkTimeout is how many seconds a watch lasts if the server sends no bookmarks. That it ends on time is then the
-	// sign of life.
+	// noBookmarkTimeout is the timeout in seconds of watches from a server that sends no bookmarks. The timely end of a
+	// watch is then the sign of life.
 	noBookmarkTimeout = 60
 )
 
-// probeTimeouts are how many seconds the first watches last when the watch is suspect. The server sends a bookmark shortly
-// before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so a probe gets one soon. Otherwise the first one comes
-// after a minute. The watches after the probes last as long as usual.
+// probeTimeouts are the timeouts in seconds of the first watches while the watch is suspect. The server sends a
+// bookmark shortly before a watch times out (apiserver, cacheWatcher.nextBookmarkTime), so a probe receives one soon. A
+// normal watch would receive its first bookmark after a minute. Watches after the probes have the normal timeout.
 var probeTimeouts = [...]int64{5, 20}
 
 var (
 	errNoEvent = fmt.Errorf("the connection ended before an event came: %w", io.ErrUnexpectedEOF)
-	errSilent  = errors.New("neither an event nor a bookmark came for " + maxSilence.String())
-	errBehind  = errors.New("a direct read shows what the watch has not shown")
+	errSilent  = errors.New("received neither an event nor a bookmark for " + maxSilence.String())
+	errBehind  = errors.New("a direct read returned a newer state than the watch")
 )
 
-// reasonOf returns why a watch ended or a request failed.
+// reasonOf returns the reason why a watch ended or a request failed.
 func reasonOf(err error) event.Reason {
 	if errors.Is(err, errSilent) || errors.Is(err, errBehind) {
 		return event.ReasonSilent
@@ -76,7 +76,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 		f.ended(ctx, s, cause)
 	}
 	if s.probe {
-		// So that there is a newer version for the bookmark. The delay is for watches that end at once.
+		// Request progress, so that the server has a newer version for a bookmark. The delay excludes watches that end
+		// immediately.
 		f.running.Go(func() { f.requestProgress(streamCtx, time.Second) })
 	}
 	if !listFirst && f.health.isDown() {
@@ -94,8 +95,8 @@ func (f *follower) watch(ctx context.Context, options metav1.ListOptions) (watch
 	return s, nil
 }
 
-// prepare waits if the last watch was too short, and sets the options of the next one. It returns an error if the reflector
-// is to list first.
+// prepare waits if the previous watch was too short, and sets the next watch's options. It returns an error if the
+// reflector must list first.
 func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, listFirst bool) error {
 	if f.delayNext {
 		f.delayNext = false
@@ -109,8 +110,8 @@ func (f *follower) prepare(ctx context.Context, options *metav1.ListOptions, lis
 		f.listStalled = false
 		return errListInPages
 	case listFirst && suspect:
-		// A server that is behind also has a list which is not older than the last version. Without a version it asks etcd
-		// for the current state (apiserver, Cacher.getWatchCacheResourceVersion).
+		// A lagging server may return a lagging list that is not older than a given version. Without a version, the
+		// server asks etcd for the current state (apiserver, Cacher.getWatchCacheResourceVersion).
 		options.ResourceVersion = ""
 	case !listFirst && suspect && (f.silent > maxSilentWatches || f.health.staleFor() >= resumeFor):
 		f.silent = 0
@@ -134,10 +135,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// open opens a watch. The answer may take as long as a watch may be silent: some proxies send no header before the body.
+// open opens a watch. It waits up to maxSilence for the response, because some proxies send no header before the body.
 func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options *metav1.ListOptions) (watch.Interface, error) {
 	timeout := time.AfterFunc(maxSilence, cancel)
-	// client-go would retry 10 times before it returns the error (rest.Request, Watch). The reflector has its own back-off.
+	// client-go would retry 10 times before it returns an error (rest.Request, Watch). The reflector has its own
+	// back-off.
 	raw, err := f.resource.Request(options).MaxRetries(0).Watch(ctx)
 	if timeout.Stop() {
 		return raw, err //nolint:wrapcheck // openFailed looks at it
@@ -150,11 +152,11 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 	return nil, errSilent
 }
 
-// openFailed reports a watch that could not be opened, and returns the error for the reflector.
+// openFailed reports that a watch could not be opened. It returns the error for the reflector.
 func (f *follower) openFailed(ctx context.Context, err error, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil {
-		// Unless the reflector retries, it lists now, and the list shows whether the server works: it may just not have
-		// WatchList. Silence is reported in any case.
+		// If the reflector does not retry, it lists next. A successful list shows that the server works and only lacks
+		// WatchList. Silence is always reported.
 		if reflectorRetries(err) || errors.Is(err, errSilent) {
 			f.health.down(ctx, err)
 		}
@@ -167,12 +169,12 @@ func (f *follower) openFailed(ctx context.Context, err error, options *metav1.Li
 	return fmt.Errorf("watch %s: %w", f.resource.Kind, err)
 }
 
-// peek waits for the first event of a watch that continues after an outage, to see whether it works. If the version has
-// expired, the reflector gets that event.
+// peek waits for a resumed watch's first event to check whether the watch works. If the version has expired, the
+// reflector receives the event.
 func (f *follower) peek(ctx context.Context, s *stream) error {
 	limit := peekTime
 	if f.health.isSuspect() {
-		// It is expected to end soon again. If the reflector saw that, it would list (see shortWatch).
+		// A suspect watch probably ends early again. The reflector would list if it saw the end (shortWatch).
 		limit = minLife
 	}
 	err := s.peek(ctx, limit)
@@ -187,7 +189,7 @@ func (f *follower) peek(ctx context.Context, s *stream) error {
 	return nil
 }
 
-// ended reports how a watch ended.
+// ended reports the end of a watch.
 func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	suspect, lasted := f.health.isSuspect(), time.Since(s.opened) >= minLife
 	if s.delivered && !suspect {
@@ -207,7 +209,7 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 		return
 	case s.delivered || lasted:
 	case s.listFirst && !s.listComplete:
-		f.delayNext = true // this says nothing about the watch itself
+		f.delayNext = true // a broken list does not mean that the watch is broken
 	case !apiclient.IsExpired(cause):
 		if cause == nil && (!s.listFirst || !f.shortSince.IsZero()) {
 			cause = errNoEvent
@@ -218,7 +220,7 @@ func (f *follower) ended(ctx context.Context, s *stream, cause error) {
 	f.health.down(ctx, cause)
 }
 
-// noteShort notes a watch that ended right after it was opened.
+// noteShort records a watch that ended right after it was opened.
 func (f *follower) noteShort(cause error) {
 	if f.shortSince.IsZero() {
 		f.shortSince = time.Now()
@@ -228,8 +230,8 @@ func (f *follower) noteShort(cause error) {
 	}
 }
 
-// probeEnded is called when a suspect watch ended on time and brought nothing. It stays down. But if all probes end like that,
-// the server just sends no bookmarks.
+// probeEnded is called when a suspect watch ended on time without delivering anything. The watch stays down, unless all
+// probes end this way: the server then merely sends no bookmarks.
 func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	if s.listFirst {
 		return
@@ -240,8 +242,9 @@ func (f *follower) probeEnded(ctx context.Context, s *stream) {
 	}
 }
 
-// requestProgress makes the server's watch cache ask etcd for its progress, after a delay. The cache does so before it answers
-// a list that must be current (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is not used.
+// requestProgress makes the server's watch cache request progress from etcd after a delay. The cache does so before it
+// serves a list that must be current (apiserver, watchCache.waitAndListConsistent, since v1.31). The list itself is not
+// used.
 func (f *follower) requestProgress(ctx context.Context, delay time.Duration) {
 	if sleep(ctx, delay) != nil {
 		return

@@ -20,20 +20,20 @@ func TestMissingPermissions(t *testing.T) {
 		{
 			"one verb of one resource",
 			map[string]int{"watch nodes": 403},
-			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap; with permissions in one namespace alone, use --namespace`,
+			`cannot watch nodes (verb "watch", resource "nodes", API group "", cluster scope): forbidden; grant it to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"all that is missing is named",
 			map[string]int{"list pods": 403, "watch pods": 403, "list services": 403},
 			`cannot list and watch pods (verbs "list" and "watch", resource "pods", API group "", cluster scope): forbidden; ` +
-				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap; with permissions in one namespace alone, use --namespace`,
+				`cannot list services (verb "list", resource "services", API group "", cluster scope): forbidden; grant it to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"slices or endpoints are needed",
 			map[string]int{"list endpoints": 404, "watch endpointslices": 403},
 			`cannot watch endpointslices (verb "watch", resource "endpointslices", API group "discovery.k8s.io", cluster scope): forbidden; ` +
 				`cannot watch endpoints (resource "endpoints", API group "", cluster scope): the API server has no such resource; ` +
-				`one of endpointslices and endpoints is enough; grant it to flap; with permissions in one namespace alone, use --namespace`,
+				`one of endpointslices and endpoints is enough; grant it to flap; if you only have permissions in one namespace, use --namespace`,
 		},
 		{
 			"refused credentials",
@@ -61,7 +61,7 @@ func TestServerThatHasJustStarted(t *testing.T) {
 		s.api.refuse["list nodes"] = 403
 		s.start()
 		s.api.set(func() { clear(s.api.refuse) })
-		time.Sleep(5 * time.Second) // as long as a refusal must last
+		time.Sleep(5 * time.Second) // this is believeAfter
 		s.want(event.KindNode, "listing", "synced")
 		s.wantLog(0, "WARN", "")
 	})
@@ -85,7 +85,7 @@ func TestOptionalResources(t *testing.T) {
 			"leases that may not be watched", event.KindLease,
 			map[string]int{"watch leases": 403},
 			"unavailable forbidden",
-			`heartbeats are seen only where`,
+			`heartbeats are only seen in node status`,
 		},
 		{
 			"a cluster of v1.20 without slices", event.KindEndpointSlice,
@@ -188,7 +188,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 				s.wantLog(1, "WARN", "for=0s")
 				time.Sleep(10 * time.Minute)
 				s.want(event.KindPod)
-				// It is tried every 10 s, more or less, so not every line comes after exactly a minute.
+				// The checks run about every 10 s, so the time between two log lines can exceed a minute.
 				if lines := s.logged("WARN", "cannot talk to the API server, trying again"); lines < 9 || lines > 10 {
 					t.Errorf("it was said %d times in 10 minutes", lines)
 				}

@@ -18,33 +18,34 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// This file holds what relies on the inside of client-go's reflector (tools/cache/reflector.go). The comments name the
-// functions that it relies on.
+// This file depends on internals of client-go's reflector (tools/cache/reflector.go). The comments name the functions.
 
 const (
-	// pageSize is that of kubectl and of client-go's pager.
+	// pageSize is the page size of kubectl and of client-go's pager.
 	pageSize = 500
-	// retryInternal is how long the reflector reopens a watch that broke with an internal error, before it lists again: as
-	// long as the API server's own reflectors do (apiserver, storage/cacher, MaxInternalErrorRetryDuration).
+	// retryInternal is the time for which the reflector reopens a watch after an internal error before it lists
+	// again. The API server's own reflectors use the same value (apiserver, storage/cacher,
+	// MaxInternalErrorRetryDuration).
 	retryInternal = 30 * time.Second
-	// shortWatch is longer than a watch after which the reflector lists again: one that ended within a second and brought
-	// nothing (handleAnyWatch, VeryShortWatchError).
+	// shortWatch is slightly longer than one second. If a watch ends within one second without an event, the reflector
+	// lists again (handleAnyWatch, VeryShortWatchError).
 	shortWatch = 1500 * time.Millisecond
 )
 
-// retries returns the back-off of list and watch: the reflector's own, but capped at 3 to 4.5 s instead of 30 to 60 s. Those
-// are for thousands of kubelets. kubeflap makes seven requests, and it sees no flaps while it waits.
+// retries returns the back-off for lists and watches. It is the reflector's own, but capped at 3 to 4.5 s instead of 30
+// to 60 s. The reflector's cap is meant for thousands of kubelets, whereas kubeflap sends only seven requests, and
+// misses flaps while it waits.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: 800 * time.Millisecond, Cap: 3 * time.Second, Steps: 10, Factor: 2, Jitter: 0.5}
 }
 
-// runReflector lists and watches until the context ends.
+// runReflector lists and watches until the context is canceled.
 func (f *follower) runReflector(ctx context.Context) {
 	logger, clock, backoff := klogTo(f.log), endingClock{ctx: ctx}, retries()
 	reflector := cache.NewReflectorWithOptions(
-		// With a plain ListWatch the reflector uses WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
+		// A plain ListWatch makes the reflector use WatchList (watchlist.DoesClientNotSupportWatchListSemantics).
 		&cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch},
-		&apiclient.Item{}, // handleAnyWatch drops objects of any other Go type
+		&apiclient.Item{}, // handleAnyWatch drops objects of other Go types
 		f.store,
 		cache.ReflectorOptions{
 			Logger: &logger, Name: f.resource.Kind.String(), TypeDescription: f.resource.Kind.String(), Clock: clock, Backoff: &backoff,
@@ -52,44 +53,45 @@ func (f *follower) runReflector(ctx context.Context) {
 	)
 	reflector.WatchListPageSize = pageSize
 	reflector.MaxInternalErrorRetryDuration = retryInternal
-	// This is Reflector.RunWithContext without its log line for each error, which only informers can turn off.
+	// This is Reflector.RunWithContext without the log line for each error, which only informers can disable.
 	delay := retries().DelayWithReset(clock, 2*time.Minute)
 	_ = delay.Until(klog.NewContext(ctx, logger), true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errRelist) {
-			f.health.warn(err) // the Down was emitted before
+			f.health.warn(err) // the Down event was already emitted
 		}
 		return false, nil
 	})
 }
 
-// These errors of WatchFunc select what the reflector does next.
+// WatchFunc returns these errors to select the reflector's next step.
 var (
-	// errRelist makes it list: isWatchErrorRetriable knows no retry for it.
-	errRelist = errors.New("the watch stays silent: it is listed again")
-	// errListInPages makes it list in pages instead of as a stream (watchList).
-	errListInPages = errors.New("the list as a stream has stalled")
+	// errRelist makes the reflector list, because isWatchErrorRetriable returns false for it.
+	errRelist = errors.New("the watch received nothing for too long: listing again")
+	// errListInPages makes the reflector list in pages instead of streaming the list (watchList).
+	errListInPages = errors.New("the streaming list has stalled")
 )
 
-// reflectorRetries reports whether the reflector retries after err by itself (isWatchErrorRetriable).
+// reflectorRetries reports whether the reflector itself retries after err (isWatchErrorRetriable).
 func reflectorRetries(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
 
-// resumable makes the reflector reopen the watch where it was, by looking like a refused connection. After a timeout or a 503
-// the reflector would list (isWatchErrorRetriable). But a list hides what happened in the gap, and the server may still know.
+// resumable makes the reflector resume the watch at the same version, because the error looks like a refused
+// connection. After a timeout or a 503, the reflector would list (isWatchErrorRetriable), but a list hides the changes
+// in the gap, which the server may still know.
 type resumable struct{ error }
 
-// Unwrap returns the cause, and the error that isWatchErrorRetriable looks for.
+// Unwrap returns the error that isWatchErrorRetriable looks for, and the cause.
 func (r resumable) Unwrap() []error { return []error{syscall.ECONNREFUSED, r.error} }
 
-// endingClock ends all waits with the context. While the server refuses a streamed list, the reflector waits without regard
-// to the context (watchList).
+// endingClock ends all waits when the context is canceled. While the server rejects a streamed list, the reflector
+// waits without checking the context (watchList).
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context
 }
 
-// After is time.After, but fires at the end of the context at the latest.
+// After is like time.After, but also fires when the context is canceled.
 func (c endingClock) After(d time.Duration) <-chan time.Time {
 	var once sync.Once
 	fired := make(chan time.Time, 1)

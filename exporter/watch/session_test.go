@@ -21,16 +21,16 @@ func refusedConnection() error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// session is a Watcher and its fakeAPI in a bubble.
+// session is a Watcher with a fakeAPI in a synctest bubble.
 type session struct {
 	t    *testing.T
 	api  *fakeAPI
 	stop context.CancelFunc
-	// namespace is the watched namespace, empty for all.
+	// namespace is the watched namespace. It is empty for all namespaces.
 	namespace string
 	ran       chan error
 	watcher   *Watcher
-	// onEvent is called for each event before it is stored.
+	// onEvent is called for each event before the event is stored.
 	onEvent func(text string)
 
 	lock   sync.Mutex
@@ -38,7 +38,7 @@ type session struct {
 	log    bytes.Buffer
 }
 
-// inBubble runs a test with a fakeAPI. synctest fails if a goroutine is left at the end.
+// inBubble runs a test with a fakeAPI. synctest fails the test if a goroutine remains at the end.
 func inBubble(t *testing.T, test func(t *testing.T, s *session)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,14 +77,14 @@ func (s *session) sink(e event.Event) {
 	s.events[e.Kind] = append(s.events[e.Kind], text)
 }
 
-// Write stores the log.
+// Write stores log lines.
 func (s *session) Write(text []byte) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.log.Write(text)
 }
 
-// want compares the events of a kind since the last call.
+// want compares the events of a kind since the previous call.
 func (s *session) want(kind event.Kind, want ...string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -97,7 +97,7 @@ func (s *session) want(kind event.Kind, want ...string) {
 	s.events[kind] = nil
 }
 
-// wantLog expects a number of log lines of a level that contain a text.
+// wantLog checks the number of log lines at a level that contain a text.
 func (s *session) wantLog(times int, level, text string) {
 	s.t.Helper()
 	if count := s.logged(level, text); count != times {
@@ -105,7 +105,7 @@ func (s *session) wantLog(times int, level, text string) {
 	}
 }
 
-// logged counts the log lines of a level that contain a text.
+// logged returns the number of log lines at a level that contain a text.
 func (s *session) logged(level, text string) (count int) {
 	synctest.Wait()
 	s.lock.Lock()
@@ -118,7 +118,7 @@ func (s *session) logged(level, text string) (count int) {
 	return count
 }
 
-// wantSorted is like want, for two objects in any order.
+// wantSorted is like want, but accepts the events of two objects in either order.
 func (s *session) wantSorted(kind event.Kind, want ...string) {
 	s.t.Helper()
 	synctest.Wait()
@@ -137,7 +137,7 @@ func (s *session) withdrawPermission(d time.Duration) {
 	s.api.set(func() { clear(s.api.refuse) })
 }
 
-// unrepeat removes repeated events and bookmarks. The number of retries is random.
+// unrepeat removes bookmarks and consecutive equal events, because the number of retries is random.
 func (s *session) unrepeat(kind event.Kind) {
 	synctest.Wait()
 	s.lock.Lock()

@@ -15,13 +15,15 @@ func errorLine(code int, reason metav1.StatusReason) string {
 	return frame("ERROR", string(text))
 }
 
-// A watch ends each time right after it was opened: it is reopened with a back-off, and it is down all the time.
+// TestWatchThatEndsSoonAfterEachOpening checks that a watch that always ends right after it was opened is reopened with
+// a back-off, and stays reported as down.
 func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		o      odd
 		reason string
-		// most is the maximum number of log lines. The first watches seem to work for a moment.
+		// most is the maximum number of log lines. The first watches appear to work for a moment, so that each may log
+		// a line.
 		most int
 	}{
 		{"at once", odd{breaks: true}, "connection lost", 1},
@@ -59,7 +61,7 @@ func TestWatchThatEndsSoonAfterEachOpening(t *testing.T) {
 	}
 }
 
-// A streamed list that is cut short.
+// TestListThatEndsSoonAfterEachOpening truncates a streamed list.
 func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -84,7 +86,8 @@ func TestListThatEndsSoonAfterEachOpening(t *testing.T) {
 	}
 }
 
-// Proxies end watches at any time. A watch that has brought something is reopened at once.
+// TestWatchThatEndsAfterAnEvent checks that a watch that has delivered an event is reopened immediately, because
+// proxies may end watches at any time.
 func TestWatchThatEndsAfterAnEvent(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -98,7 +101,7 @@ func TestWatchThatEndsAfterAnEvent(t *testing.T) {
 	})
 }
 
-// Every request is answered with 404, as by a proxy without a server. That is a temporary fault.
+// TestAbsentForAWhile checks that a 404 for every request, as from a proxy without its server, is a temporary error.
 func TestAbsentForAWhile(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -124,7 +127,7 @@ func TestAbsentForAWhile(t *testing.T) {
 	}
 }
 
-// Only the watch is absent, for a short time: the list is not repeated.
+// TestAbsentForASecond checks that a short 404 for the watch alone does not cause a new list.
 func TestAbsentForASecond(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -139,7 +142,8 @@ func TestAbsentForASecond(t *testing.T) {
 	})
 }
 
-// A permission is withdrawn, then the resource becomes absent: the latter is still a temporary fault.
+// TestAbsentAfterForbidden checks that a resource that becomes absent after its permission was withdrawn is still
+// treated as a temporary error.
 func TestAbsentAfterForbidden(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -157,12 +161,12 @@ func TestAbsentAfterForbidden(t *testing.T) {
 	})
 }
 
-// wantDownAllTheTime expects that the watch went down with a reason, and did not work since.
+// wantDownAllTheTime checks that the watch went down with a reason and did not recover.
 func (s *session) wantDownAllTheTime(kind event.Kind, reason string) {
 	s.t.Helper()
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	down := 0 // the first ones may be those of a server that has just started
+	down := 0 // the first downs are tolerated, because a starting server also ends watches
 	for i, e := range s.events[kind] {
 		switch {
 		case e == "up" && down > 8:

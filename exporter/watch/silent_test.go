@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// quietPods starts a session without further events of pods.
+// quietPods starts a session in which pods do not change.
 func quietPods(s *session, o odd) {
 	s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
 	s.api.odd["pods"] = o
@@ -25,7 +25,7 @@ func TestSilentWatchIsEndedAndSuspect(t *testing.T) {
 		s.want(event.KindPod, "down silent")
 		s.wantLog(1, "WARN", "cause=silent")
 		time.Sleep(30 * time.Second)
-		s.want(event.KindPod) // it is open again, but nothing has come
+		s.want(event.KindPod) // the watch is open again, but nothing has arrived
 
 		s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 		s.want(event.KindPod, "up", "bookmark")
@@ -45,7 +45,7 @@ func TestEventAfterASilentWatch(t *testing.T) {
 	})
 }
 
-// The time of silence begins at the last event.
+// TestSilenceIsCountedFromTheLastSign checks that silence is measured from the last event or bookmark.
 func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
@@ -59,7 +59,8 @@ func TestSilenceIsCountedFromTheLastSign(t *testing.T) {
 	})
 }
 
-// After three silent watches the resource is listed again, repeatedly. The list alone does not make the watch work.
+// TestWatchThatStaysSilentIsListedAgain checks that the resource is listed again, repeatedly, after three silent
+// watches. A list alone does not prove that the watch works.
 func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 	for _, way := range []struct {
 		name        string
@@ -79,7 +80,7 @@ func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 				s.api.stream("pods").send("BOOKMARK", bookmark("pods", "30", ""))
 				s.want(event.KindPod, "up", "bookmark")
 				s.wantLog(1, "INFO", "works again")
-				// A server that is behind also has a list that is not older than the last version.
+				// A lagging server may also return a list that is not older than the given version.
 				for i, asked := range s.api.asked("watch pods") {
 					if i > 2 && strings.Contains(asked, "sendInitialEvents") && strings.Contains(asked, "resourceVersion=20") {
 						t.Errorf("the list was asked for with %s", asked)
@@ -90,7 +91,7 @@ func TestWatchThatStaysSilentIsListedAgain(t *testing.T) {
 	}
 }
 
-// A streamed list stops in the middle: the next one is requested in pages.
+// TestListThatStallsInTheMiddle checks that the list after a stalled streamed list is requested in pages.
 func TestListThatStallsInTheMiddle(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
@@ -105,7 +106,7 @@ func TestListThatStallsInTheMiddle(t *testing.T) {
 	})
 }
 
-// A watch is not answered when it is reopened.
+// TestWatchThatIsNotAnswered covers a server that does not respond to a reopened watch.
 func TestWatchThatIsNotAnswered(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{})
@@ -116,7 +117,7 @@ func TestWatchThatIsNotAnswered(t *testing.T) {
 		s.want(event.KindPod, "down ended")
 		time.Sleep(2 * time.Second)
 		s.want(event.KindPod, "down silent")
-		time.Sleep(10 * time.Second) // the next attempt is not answered either
+		time.Sleep(10 * time.Second) // the next attempt gets no response either
 		s.api.set(func() { s.api.odd["pods"] = odd{} })
 		time.Sleep(4 * time.Minute)
 		s.unrepeat(event.KindPod)
@@ -124,7 +125,8 @@ func TestWatchThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// A quiet resource: the server has no bookmark until a list makes it ask etcd for its progress.
+// TestQuietResourceGetsBookmarksOnceItIsAskedFor covers a server that has no bookmark for a quiet resource until a list
+// makes it request progress from etcd.
 func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *session) {
 		s.api.noWatchList = true
@@ -141,7 +143,7 @@ func TestQuietResourceGetsBookmarksOnceItIsAskedFor(t *testing.T) {
 	})
 }
 
-// A watch that the server does not end on time is ended in good order.
+// TestWatchThatIsNotEndedInTime checks that a watch that the server ends late counts as ended normally.
 func TestWatchThatIsNotEndedInTime(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{endless: true})
@@ -170,7 +172,7 @@ func TestReopen(t *testing.T) {
 		s.want(event.KindPod, "down silent")
 
 		time.Sleep(10 * time.Second)
-		s.watcher.Reopen(event.KindPod) // behind again, without an event in between
+		s.watcher.Reopen(event.KindPod) // the watch lags again, without an event since the last call
 		time.Sleep(5 * time.Second)
 		s.watcher.Reopen(event.KindPod)
 		time.Sleep(2 * time.Second)
@@ -194,7 +196,8 @@ func TestReopenWhatDoesNotRun(t *testing.T) {
 	})
 }
 
-// A streamed list is not answered: it is requested in pages, and the watch stays suspect.
+// TestListThatIsNotAnswered checks that a list is requested in pages if the server does not respond to a streamed list,
+// and that the watch stays suspect.
 func TestListThatIsNotAnswered(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5")}
@@ -212,7 +215,7 @@ func TestListThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// The log has the whole time for which the watch was down, regardless of lists in between.
+// TestTimeOfSilenceIsLogged checks that the log shows the whole downtime, including lists in between.
 func TestTimeOfSilenceIsLogged(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true, endless: true})
@@ -225,7 +228,8 @@ func TestTimeOfSilenceIsLogged(t *testing.T) {
 	})
 }
 
-// A suspect watch gets a short timeout, so that a server which works again sends its last bookmark within seconds.
+// TestWatchThatWorksAgainIsTrustedWithinSeconds checks that a suspect watch has a short timeout, so that a recovered
+// server sends its last bookmark within seconds.
 func TestWatchThatWorksAgainIsTrustedWithinSeconds(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.noWatchList = true
@@ -242,7 +246,7 @@ func TestWatchThatWorksAgainIsTrustedWithinSeconds(t *testing.T) {
 	})
 }
 
-// If a server sends no bookmarks at all, a watch that ends on time is the sign of life.
+// TestServerWithoutBookmarks checks that the timely end of a watch is the sign of life if a server sends no bookmarks.
 func TestServerWithoutBookmarks(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		quietPods(s, odd{mute: true})

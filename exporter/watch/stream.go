@@ -12,58 +12,60 @@ import (
 )
 
 const (
-	// maxSilence is how long a watch may bring nothing. Servers send each watch a bookmark about every minute (apiserver,
-	// cacher.defaultBookmarkFrequency; a reflector always asks for them), plus up to 3 s for their buckets and timer. Half a
-	// minute more is for a slow server.
+	// maxSilence is the maximum time without an event or a bookmark. Servers send each watch a bookmark about every
+	// minute (apiserver, cacher.defaultBookmarkFrequency), because a reflector always requests bookmarks. Buckets
+	// and timers add up to 3 s. The remaining time allows for a slow server.
 	//
-	// A server that works leaves bookmarks out in one case: no version is newer than the one the watch began with
-	// (cacheWatcher.process). The newest version of a resource's watch cache moves with the resource's own events and with
-	// progress notifications of etcd. Those come every 5 s if kubeadm set up etcd, by default every 10 minutes, or when the
-	// watch cache asks. It asks before it answers a list that must be current. So a watch without a bookmark requests such a
-	// list after quietTicks, before a minute is over. From the first bookmark on, they come each minute.
+	// A working server omits bookmarks in one case: it has no newer version than the start of the watch
+	// (cacheWatcher.process). The newest version in a resource's watch cache advances with events of the resource
+	// and with progress notifications from etcd. Progress notifications arrive every 5 s if kubeadm configured
+	// etcd, otherwise every 10 minutes, or when the watch cache requests one. The cache requests one before it
+	// serves a list that must be current. So a watch without a bookmark requests such a list after quietTicks,
+	// before the first minute ends. After the first bookmark, bookmarks arrive every minute.
 	maxSilence = 90 * time.Second
-	// silenceTicks are the steps in which silence is counted.
+	// silenceTicks is the number of ticks in maxSilence.
 	silenceTicks = 6
 	quietTicks   = 3
-	// maxOverdue is how long a watch may outlast its timeout. Servers end a watch on time, by their own clock (apiserver,
-	// handlers.serveWatchHandler).
+	// maxOverdue is the maximum time that a watch may exceed its timeout. Servers end a watch on time, by their own
+	// clock (apiserver, handlers.serveWatchHandler).
 	maxOverdue = 30 * time.Second
 )
 
-// stream is a watch that reports when and why it ended. The reflector calls Stop as soon as it has seen the end, in the
-// goroutine that passes the events to the store (cache.Reflector, handleAnyWatch). So the end is reported after the last
-// event. The reason for the end is in an event of type Error, which the reflector shows to nobody. So the stream relays all
-// events.
+// stream is a watch that reports why it ended. The reflector calls Stop when it has seen the end, in the goroutine that
+// passes events to the store (cache.Reflector, handleAnyWatch), so the end is reported after the last event. The stream
+// relays all events, because the reason is in an event of type Error that the reflector does not expose.
 type stream struct {
 	watch.Interface
 	out   chan watch.Event
 	done  chan struct{}
 	stop  sync.Once
 	first *watch.Event
-	// behind is full when the watch must end because it is behind.
+	// behind is full if the watch must end because it lags.
 	behind chan struct{}
 
-	// onEnd is called once, after the last event. onQuiet is called once, if nothing has come for long.
+	// onEnd is called once after the last event. onQuiet is called once if nothing arrives for quietTicks.
 	onEnd   func(error)
 	onQuiet func()
-	// onListed takes the objects of a large list that is streamed, nil when the list is complete. changes are the events that
-	// came in between.
+	// onListed receives the objects of a large streamed list. It is nil after the list. changes holds the events that
+	// arrived during the list.
 	onListed func(runtime.Object)
 	changes  []watch.Event
 
-	// opened is when the server answered. overdue fires if the server does not end the watch on time.
+	// opened is the time of the server's response. overdue fires if the server does not end the watch on time.
 	opened  time.Time
 	overdue *time.Timer
-	// tick counts quiet, the time in which nothing came. It counts only while the process runs: if the process was stopped for
-	// minutes, the events that came in the meantime are read first.
+	// tick advances quiet, the number of ticks without an event. Ticks only count while the process runs, so that a
+	// process that was suspended for minutes first reads the events that arrived in the meantime.
 	tick  *time.Ticker
 	quiet int
 
-	// probe: the watch is suspect. If it begins with a list, it ends soon after that, and the next one is a short probe.
+	// probe is set if this watch only tests a suspect connection. If the watch starts with a list, it ends soon after
+	// the list, and a short probe follows.
 	probe bool
-	// listFirst: the watch begins with a list, which is listComplete or not.
+	// listFirst is set if the watch starts with a list, and listComplete when that list is complete.
 	listFirst, listComplete bool
-	// bookmarked: the server sends bookmarks. delivered: an event or a bookmark came, not counting the list.
+	// bookmarked is set if the server sends bookmarks. delivered is set if an event or a bookmark arrived after the
+	// list.
 	bookmarked, delivered bool
 
 	lock  sync.Mutex
@@ -71,14 +73,14 @@ type stream struct {
 }
 
 func newStream(raw watch.Interface, options *metav1.ListOptions) *stream {
-	timeout := time.Duration(*options.TimeoutSeconds) * time.Second // a reflector always sets it
+	timeout := time.Duration(*options.TimeoutSeconds) * time.Second // a reflector always sets a timeout
 	return &stream{
 		Interface: raw, out: make(chan watch.Event), done: make(chan struct{}), behind: make(chan struct{}, 1),
 		opened: time.Now(), overdue: time.NewTimer(timeout + maxOverdue), tick: time.NewTicker(maxSilence / silenceTicks),
 	}
 }
 
-// ResultChan returns the channel of the events.
+// ResultChan returns the channel of events.
 func (s *stream) ResultChan() <-chan watch.Event { return s.out }
 
 // Stop ends the watch.
@@ -86,7 +88,7 @@ func (s *stream) Stop() {
 	s.stop.Do(func() {
 		close(s.done)
 		s.Interface.Stop()
-		for range s.out { // until relay has ended
+		for range s.out { // wait until relay has ended
 		}
 		s.lock.Lock()
 		cause := s.cause
@@ -95,22 +97,22 @@ func (s *stream) Stop() {
 	})
 }
 
-// discard ends a watch that was not handed to the reflector.
+// discard stops a watch that was never returned to the reflector.
 func (s *stream) discard() {
 	s.Interface.Stop()
 	s.overdue.Stop()
 	s.tick.Stop()
 }
 
-// reopen ends the watch because it is behind.
+// reopen ends the watch because it lags.
 func (s *stream) reopen() {
 	select {
 	case s.behind <- struct{}{}:
-	default: // it is about to end
+	default: // the watch is about to end
 	}
 }
 
-// peek waits for the first event, up to a limit. It fails if the watch ended or the event is an error.
+// peek waits for the first event, up to a limit. It returns an error if the watch ended or the event is an error.
 func (s *stream) peek(ctx context.Context, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -129,7 +131,7 @@ func (s *stream) peek(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// relay relays the events until the watch ends, is stopped, or is silent, behind or overdue.
+// relay relays events until the watch ends, is stopped, or is found to be silent, lagging or overdue.
 func (s *stream) relay() {
 	defer close(s.out)
 	defer s.overdue.Stop()
@@ -153,7 +155,7 @@ func (s *stream) relay() {
 			return
 		case <-s.overdue.C:
 			if !s.delivered && !(s.probe && s.listComplete) {
-				s.note(errSilent) // the server should have ended it
+				s.note(errSilent) // the server should have ended the watch
 			}
 			return
 		case <-s.done:
@@ -162,7 +164,7 @@ func (s *stream) relay() {
 	}
 }
 
-// take relays an event, and reports whether the watch goes on.
+// take relays an event and reports whether the watch continues.
 func (s *stream) take(e watch.Event) bool {
 	ends := endsInitialList(e)
 	if s.onListed == nil || !s.keep(e) {
@@ -181,7 +183,7 @@ func (s *stream) take(e watch.Event) bool {
 	return true
 }
 
-// isSilent counts the ticks in which nothing came, and reports whether there were too many.
+// isSilent counts a tick without an event, and reports whether the limit is reached.
 func (s *stream) isSilent() bool {
 	s.quiet++
 	if s.quiet == quietTicks && !s.bookmarked {
@@ -190,8 +192,8 @@ func (s *stream) isSilent() bool {
 	return s.quiet >= silenceTicks
 }
 
-// keep keeps an event of a large list from the reflector, which would store the whole list (cache.Reflector, watchList). An
-// object is passed on at once. A change waits until the list is complete.
+// keep withholds an event of a large list from the reflector, which would store the whole list (cache.Reflector,
+// watchList). It passes an object on immediately, and a change when the list is complete.
 func (s *stream) keep(e watch.Event) bool {
 	switch e.Type {
 	case watch.Added:
@@ -204,7 +206,7 @@ func (s *stream) keep(e watch.Event) bool {
 	return true
 }
 
-// sendChanges sends the changes that came during the list.
+// sendChanges sends the changes that arrived during the list.
 func (s *stream) sendChanges() bool {
 	changes := s.changes
 	s.onListed, s.changes = nil, nil
@@ -216,7 +218,8 @@ func (s *stream) sendChanges() bool {
 	return true
 }
 
-// note keeps the first cause. A watch that is stopped may look like a broken connection.
+// note stores the first cause. Later causes are ignored, because stopping a watch may look like a broken
+// connection.
 func (s *stream) note(cause error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

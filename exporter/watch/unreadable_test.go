@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// A proxy answers with a login page.
+// TestUnreadableAnswers covers a proxy that responds with a login page.
 func TestUnreadableAnswers(t *testing.T) {
 	login := page200{"text/html; charset=utf-8", "<!DOCTYPE html><html><head><title>Sign in</title>"}
 	disguised := page200{"application/json", login.body}

@@ -9,10 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// minOutage is how long a watch must have been down before the version is read again. An upgrade of the server takes longer.
+// minOutage is the minimum downtime of a watch before the version is read again. A server upgrade takes longer.
 const minOutage = time.Minute
 
-// serverVersion keeps the version of the API server up to date.
+// serverVersion tracks the version of the API server.
 type serverVersion struct {
 	client *apiclient.Client
 	log    *slog.Logger
@@ -22,25 +22,25 @@ type serverVersion struct {
 	readAt time.Time
 }
 
-// recovered is called when a watch works again.
+// recovered is called when a watch works again. after is the length of the downtime.
 func (s *serverVersion) recovered(after time.Duration) {
 	if after < minOutage {
 		return
 	}
 	select {
 	case s.again <- struct{}{}:
-	default: // it is about to be read
+	default: // a read is already pending
 	}
 }
 
-// run reads the version again after outages, until the context ends.
+// run reads the version after outages, until the context is canceled.
 func (s *serverVersion) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.again:
-			// The watches recover within seconds of each other.
+			// Skip repeated reads, because the watches recover within seconds of each other.
 			if time.Since(s.readAt) >= minOutage {
 				s.read(ctx)
 			}
@@ -48,7 +48,8 @@ func (s *serverVersion) run(ctx context.Context) {
 	}
 }
 
-// read reads the version and emits it if it is new. A failure is only logged: without the version, a default is less exact.
+// read reads the version and emits it if it has changed. It only logs errors, because the version merely improves the
+// accuracy of a default.
 func (s *serverVersion) read(ctx context.Context) {
 	s.readAt = time.Now()
 	version, err := s.client.Version(ctx)

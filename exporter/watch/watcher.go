@@ -17,12 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/permissions"
 )
 
-// recheck is how often a resource that cannot be watched is tried again.
+// recheck is the interval between checks of a resource that cannot be watched.
 const recheck = time.Minute
 
 // Watcher watches a cluster or one namespace.
 type Watcher struct {
-	// namespaced: only one namespace is watched, so nodes are optional.
+	// namespaced is set if only one namespace is watched. Nodes are then optional.
 	namespaced bool
 	log        *slog.Logger
 	sink       func(event.Event)
@@ -30,14 +30,14 @@ type Watcher struct {
 	resources  []apiclient.Resource
 	version    serverVersion
 	leases     *leases.Reader
-	// streams are the open watches, by kind.
+	// streams holds the open watches, by kind.
 	streams [event.NumKinds]atomic.Pointer[stream]
-	// reminders say each minute that the API server still cannot be reached.
+	// reminders is shared by all watches, so that each reminder is logged once.
 	reminders reminders
 }
 
-// New prepares to watch the cluster of config. If a namespace is given, it watches only that, and nodes if it may. The sink
-// gets all events. It is called for one event of a kind at a time, and concurrently for several kinds.
+// New returns a Watcher for the cluster of config. If namespace is not empty, it only watches that namespace and, if
+// permitted, nodes. sink receives all events: those of one kind sequentially, those of several kinds concurrently.
 func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(event.Event)) (*Watcher, error) {
 	if faults := validation.IsDNS1123Label(namespace); namespace != "" && len(faults) > 0 {
 		return nil, fmt.Errorf("namespace %q: %s", namespace, faults[0])
@@ -58,8 +58,8 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 	return w, nil
 }
 
-// Run watches until the context ends. It waits for a server that cannot be reached. It fails only at the start: if the server
-// refuses the credentials, or if a permission is missing that kubeflap cannot do without.
+// Run watches until the context is canceled. It waits for an unreachable server. It only returns an error at startup,
+// if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
 	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log)
@@ -79,11 +79,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// ReadLeases reads some nodes' Leases directly: see leases.Reader. Any goroutine may call it.
+// ReadLeases reads the Leases of nodes directly (leases.Reader.Read). It is safe for concurrent use.
 func (w *Watcher) ReadLeases(ctx context.Context, names []string) { w.leases.Read(ctx, names) }
 
-// Reopen ends the watch of a kind, because a direct read has shown that it is behind. The next watch continues where this one
-// was, and is suspect until it has brought something. Reopen does nothing if no watch is open. Any goroutine may call it.
+// Reopen ends the watch of a kind, because a direct read has shown that it lags. The next watch resumes at the same
+// version, and is suspect until an event or a bookmark arrives. Reopen does nothing if no watch is open. It is safe for
+// concurrent use.
 func (w *Watcher) Reopen(kind event.Kind) {
 	if int(kind) >= len(w.streams) {
 		return
@@ -93,7 +94,7 @@ func (w *Watcher) Reopen(kind event.Kind) {
 	}
 }
 
-// follow follows a resource whenever it can be watched, until the context ends.
+// follow watches a resource whenever possible, until the context is canceled.
 func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
 	var listed time.Time
 	for ctx.Err() == nil {
@@ -115,7 +116,7 @@ func (w *Watcher) follow(ctx context.Context, access permissions.Access) {
 	}
 }
 
-// untilGranted waits until the resource can be watched. It reports false if the context ends first.
+// untilGranted waits until the resource can be watched. It returns false if the context is canceled first.
 func untilGranted(ctx context.Context, resource apiclient.Resource) bool {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()

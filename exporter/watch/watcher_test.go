@@ -57,11 +57,11 @@ func TestControlPlaneLeases(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// happen ends the watch of pods.
+		// happen ends the pod watch.
 		happen   func(s *session)
 		want     []string
 		warnings int
-		// from is the version at which the next watch begins.
+		// from is the version at which the next watch starts.
 		from string
 	}{
 		{
@@ -146,7 +146,7 @@ func TestUnreachableServerIsLoggedEachMinute(t *testing.T) {
 		if lines := s.logged("WARN", `still cannot be reached, trying again"`); lines < 7 || lines > 9 {
 			t.Errorf("it was said %d times in 10 minutes", lines)
 		}
-		// At first each of the seven watches says why it fails.
+		// Each of the seven watches logs its first failure.
 		s.wantLog(7, "WARN", "the watch fails, trying again")
 		s.wantLog(1, "WARN", "resource=pods cause")
 	})
@@ -194,7 +194,7 @@ func TestServerWithoutWatchList(t *testing.T) {
 	})
 }
 
-// Pods change while they are listed.
+// TestWhatHappensWhileAListComesIn changes pods during a list.
 func TestWhatHappensWhileAListComesIn(t *testing.T) {
 	inBubble(t, func(_ *testing.T, s *session) {
 		s.api.objects["pods"] = []string{apiObject("pods", "a", "5"), apiObject("pods", "b", "6")}
@@ -244,7 +244,7 @@ func TestVersionIsAskedForAgain(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		s.api.set(func() { s.api.down = false })
 		time.Sleep(time.Minute)
-		s.want(event.KindCluster, "listed") // once: it is the same version
+		s.want(event.KindCluster, "listed") // the version is the same, so there is only one event
 		if asked := len(s.api.asked("list version")); asked != 2 {
 			t.Errorf("asked %d times", asked)
 		}

@@ -21,15 +21,20 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
 		}
-		all, asOf := find(clusters, &q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
-		answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(unwatchedOf(clusters, &q)), Incidents: make([]api.Incident, 0, len(all))}
-		for i := range all {
-			if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
-				answer.Incidents = append(answer.Incidents, api.Of(all[i].cluster.Name, all[i].asOf, all[i].Incident))
-			}
-		}
-		writeJSON(w, http.StatusOK, answer)
+		writeJSON(w, http.StatusOK, Answer(clusters, &q))
 	}
+}
+
+// Answer returns the response to a request for api.Path with this query.
+func Answer(clusters []Cluster, q *query.Query) api.Answer {
+	all, asOf := find(clusters, q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
+	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all))}
+	for i := range all {
+		if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
+			answer.Incidents = append(answer.Incidents, api.Of(all[i].cluster.Name, all[i].asOf, all[i].Incident))
+		}
+	}
+	return answer
 }
 
 func writeJSON(w http.ResponseWriter, status int, answer any) {
@@ -38,14 +43,6 @@ func writeJSON(w http.ResponseWriter, status int, answer any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	// An error means that the client is gone.
+	// An encoding error means that the client has disconnected.
 	_ = encoder.Encode(answer)
-}
-
-func coverageOf(all []unwatched) api.Coverage {
-	a := api.Coverage{NotWatched: []api.NotWatched{}}
-	for _, u := range all {
-		a.NotWatched = append(a.NotWatched, api.NotWatched{Cluster: u.cluster, Resource: u.resource, Since: api.TimeOrNull(u.since), Reason: u.reason})
-	}
-	return a
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// many returns a log full of incidents with as much evidence as they may have.
+// many returns a log with n incidents, each with the maximum of evidence.
 func many(n int) *correlate.Log {
 	log := correlate.New(n)
 	for i := range n {

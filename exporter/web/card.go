@@ -9,35 +9,52 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/timeline"
+	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// card is an incident in full, or with its remedy and timeline.
+// card shows an incident: in full, or in a list only with its remedy and timeline.
 type card struct {
 	heading
 	Figures  []figure
-	Timeline *timeline
+	Timeline *timeline.Drawing
 	Evidence []evidenceRow
 	Effects  []effectRow
-	// Weighed are the hypotheses.
+	// Weighed lists the considered hypotheses.
 	Weighed  []weighedRow
 	Detailed bool
+	// Recording is the link to the incident's recording, or empty.
+	Recording string
+	// WhatIf is nil if the settings make no difference to the incident, or if nothing is recorded.
+	WhatIf *whatIfView
 }
+
+// recordedAround is added before the start and after the end of an incident for the link to its recording.
+const recordedAround = 10 * time.Minute
 
 type figure struct{ Value, What string }
 
 type evidenceRow struct{ Time, Until, Text string }
 
-// weighedRow is hypotheses that were decided alike by the same fact.
+// weighedRow groups hypotheses with the same result and the same reason.
 type weighedRow struct{ Holds, Verdicts, Because string }
 
 type effectRow struct{ Link, Name, Text string }
 
 func cardOf(x *found, detailed bool) card {
-	c := card{heading: headingOf(x), Figures: figuresOf(x), Timeline: draw(x, !detailed), Detailed: detailed}
+	c := card{heading: headingOf(x), Figures: figuresOf(x), Timeline: timelineOf(x, !detailed), Detailed: detailed}
 	if detailed {
 		c.takeDetails(x)
 	}
 	return c
+}
+
+func timelineOf(x *found, inList bool) *timeline.Drawing {
+	until := x.End
+	if until.IsZero() {
+		until = x.asOf
+	}
+	return timeline.Draw(x.Incident, until, inList)
 }
 
 func figuresOf(x *found) []figure {
@@ -74,6 +91,14 @@ func (c *card) takeDetails(x *found) {
 		}
 		c.Evidence = append(c.Evidence, row)
 	}
+	if x.cluster.downloads {
+		values := url.Values{"from": {x.Start.Add(-recordedAround).UTC().Format(time.RFC3339)}}
+		if !x.End.IsZero() {
+			values.Set("to", x.End.Add(recordedAround).UTC().Format(time.RFC3339))
+		}
+		c.Recording = recordings.Path + "?" + values.Encode()
+	}
+	c.WhatIf = whatIfOf(x)
 	for _, h := range x.Considered {
 		c.Weighed = weigh(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
 	}
@@ -94,7 +119,8 @@ func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {
 	return append(rows, weighedRow{holds, verdict, because})
 }
 
-// outageLength is how long Services had no ready address; about, if a watch was broken when that began or ended.
+// outageLength returns the total length of the Services' outages. The text starts with "about" if a watch was
+// broken at the start or end of an outage.
 func outageLength(x *found) string {
 	if slices.ContainsFunc(x.Services, func(s incident.Service) bool { return s.Inexact }) {
 		return "about " + length(x.OutageTime)
@@ -128,18 +154,4 @@ func effectText(s *incident.Service) string {
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
 // length formats a duration for people.
-func length(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", max(d, 0).Milliseconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%d min %02d s", d/time.Minute, d%time.Minute/time.Second)
-	case d < 48*time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
-}
+func length(d time.Duration) string { return phrase.Length(d) }

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// buffer is the size of the socket buffers at each end. large is far more than they hold.
+	// buffer is the size of the socket buffers at each end. large is far more than the buffers can hold.
 	buffer = 16 << 10
 	large  = 2 << 20
 )
 
-// talkative is a gatherer with a large answer.
+// talkative is a gatherer with a large result.
 type talkative struct{}
 
 func (talkative) Gather() ([]*dto.MetricFamily, error) {
@@ -34,7 +34,8 @@ func (talkative) Gather() ([]*dto.MetricFamily, error) {
 	}}, nil
 }
 
-// Clients that never read lose their places to others. The test waits for that, however slow the machine is.
+// TestClientsThatDoNotReadAreDisconnected checks that clients that never read do not block others. It waits without a
+// time limit, so that it also passes on slow machines.
 func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 	long := incident.Incident{ID: "long", Summary: strings.Repeat("long", large/4)}
 	cluster := clusterWith([]incident.Incident{long}, at(0))
@@ -52,7 +53,7 @@ func TestClientsThatDoNotReadAreDisconnected(t *testing.T) {
 			askAndDoNotRead(t, s, path)
 		}
 		for range room {
-			<-answered // without a limit the test would never end
+			<-answered // without the deadline, the test would never end
 		}
 		response, body := get(t, s, path, http.Header{"X-Prometheus-Scrape-Timeout-Seconds": {"3600"}})
 		if len(body) < large || response.StatusCode != http.StatusOK {
@@ -75,7 +76,7 @@ func withSmallBuffers(t *testing.T, handler http.Handler) *httptest.Server {
 	return s
 }
 
-// askAndDoNotRead sends a request with a scrape timeout of 50 ms and never reads the answer.
+// askAndDoNotRead sends a request with a scrape timeout of 50 ms and never reads the response.
 func askAndDoNotRead(t *testing.T, s *httptest.Server, path string) {
 	t.Helper()
 	connection, err := net.DialTCP("tcp", nil, s.Listener.Addr().(*net.TCPAddr))

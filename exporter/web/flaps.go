@@ -21,32 +21,37 @@ import (
 //go:embed page
 var files embed.FS
 
-// maxCards bounds the ongoing incidents that are shown as cards below the table.
+// maxCards limits the number of cards below the table.
 const maxCards = 10
 
-// flapsPage is the data of the template of /flaps.
+// flapsPage holds the template data of /flaps.
 type flapsPage struct {
 	Query             *query.Query
 	Title, Icon, AsOf string
 	Error             string
 	Recorded          bool
 	Unwatched         []unwatchedRow
-	// Known incidents match the query in another state or with another verdict, too. Total of them match.
+	Coverage          coverageView
+	// Known is the number of incidents that match the query, regardless of state and verdict. Total is the number of
+	// incidents that also match the state and the verdict.
 	Known, Running, Pending, Total int
-	States, Verdicts               []choice
-	Rows                           []row
-	Paging                         paging
-	Cards                          []card
-	CardsLeftOut                   int
-	Causes                         []string
-	Clusters                       []string
-	Namespaces                     []string
-	Services                       []string
-	Nodes                          []string
-	// Active are the filters of the query, in words.
+	// Open is the number of incidents that were ongoing when their recording ended. They do not count as Running or
+	// Pending.
+	Open             int
+	States, Verdicts []choice
+	Rows             []row
+	Paging           paging
+	Cards            []card
+	CardsLeftOut     int
+	Causes           []string
+	Clusters         []string
+	Namespaces       []string
+	Services         []string
+	Nodes            []string
+	// Active describes the query's filters in words.
 	Active   []string
 	Filtered bool
-	// Detailed shows the evidence of each incident: there is only one.
+	// Detailed reports whether the page shows a single incident with its evidence.
 	Detailed bool
 }
 
@@ -60,19 +65,19 @@ func flapsHandler(clusters []Cluster, logger *slog.Logger) (http.Handler, error)
 		var text bytes.Buffer
 		if err := page.Execute(&text, view); err != nil {
 			logger.Error("cannot render the incidents page", "err", err)
-			http.Error(w, "The page could not be rendered. The log says why.", http.StatusInternalServerError)
+			http.Error(w, "The page could not be rendered. See kubeflap's log.", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		// The template escapes markup. printable.Text escapes invisible characters and those that reverse text.
-		// An error means that the client is gone.
+		// The template escapes markup. printable.Text escapes invisible characters and characters that reverse text. A
+		// write error means that the client has disconnected.
 		_, _ = io.WriteString(w, printable.Text(text.String()))
 	}), nil
 }
 
-// fileHandler serves a file of the page.
+// fileHandler serves an embedded file of the page.
 func fileHandler(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
@@ -103,27 +108,31 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 		}
 	}
 	all, asOf := find(clusters, &q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
-	// Each recording of several has a time of its own.
+	// Several recordings have no common current time.
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = moment(asOf)
 	}
 	view.Unwatched = unwatchedRows(unwatchedOf(clusters, &q), asOf)
+	view.Coverage = coverageViewOf(clusters, &q, asOf)
 	view.suggest(all)
 	view.list(all)
 	view.Title, view.Icon = view.title(), iconLink(view.Running, len(view.Unwatched) > 0)
 	return view
 }
 
-// list fills in the incidents that have the state and the verdict of the query.
+// list fills in the incidents that match the query's state and verdict.
 func (p *flapsPage) list(all []found) {
 	var shown []found
 	shown, p.States, p.Verdicts = choose(all, p.Query)
+	labelOpen(p.States, all)
 	p.Known, p.Total = len(all), len(shown)
 	for i := range shown {
-		switch shown[i].State {
-		case incident.StateRunning:
+		switch {
+		case shown[i].isOpen():
+			p.Open++
+		case shown[i].State == incident.StateRunning:
 			p.Running++
-		case incident.StatePending:
+		case shown[i].State == incident.StatePending:
 			p.Pending++
 		}
 	}
@@ -144,7 +153,7 @@ func (p *flapsPage) list(all []found) {
 	}
 }
 
-// addCard describes an incident. If newer ones have just taken its place, there is only the overview of it.
+// addCard adds an incident's card. If the log has dropped the incident since then, the card contains only the overview.
 func (p *flapsPage) addCard(x found) {
 	if full, ok := x.cluster.Incident(x.ID); ok {
 		x.Incident = &full
@@ -152,7 +161,8 @@ func (p *flapsPage) addCard(x found) {
 	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
 }
 
-// title begins with what a reader of many tabs must know: how many incidents run, and that some may not be seen.
+// title returns the page title. It starts with the number of running incidents, and with "blind" if some resources
+// are not watched, so that both are visible in a browser tab.
 func (p *flapsPage) title() string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {
@@ -169,7 +179,7 @@ func (p *flapsPage) title() string {
 	return title
 }
 
-// maxSuggestions bounds the suggestions of each filter field.
+// maxSuggestions limits the suggestions for each filter field.
 const maxSuggestions = 200
 
 func (p *flapsPage) suggest(all []found) {
@@ -189,5 +199,5 @@ func (p *flapsPage) suggest(all []found) {
 	p.Namespaces, p.Services, p.Nodes = first(namespaces), first(services), first(nodes)
 }
 
-// moment formats a time with its date.
+// moment formats a time with its date, in UTC.
 func moment(t time.Time) string { return t.UTC().Format(time.DateTime) }

@@ -21,7 +21,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// several is a cluster with one running incident of a node and 119 of workloads that ended.
+// several returns a cluster with one running node incident and 119 ended workload incidents.
 func several(recorded bool) Cluster {
 	node, ended := lostNode("web").Incidents(at(60)), many(119).Incidents(at(6000))
 	c := clusterWith(append(node, ended...), at(6000))
@@ -58,7 +58,7 @@ func TestTheTableHasAPageForEachFiftyIncidents(t *testing.T) {
 	}
 }
 
-// Only the page has pages: the API lists all incidents.
+// TestPageIsAParameterOfThePage checks that only /flaps accepts the parameter "page". The API lists all incidents.
 func TestPageIsAParameterOfThePage(t *testing.T) {
 	s := serverOf(t, several(false))
 	for path, says := range map[string]string{
@@ -70,7 +70,8 @@ func TestPageIsAParameterOfThePage(t *testing.T) {
 	}
 }
 
-// The links above the table keep the other filters, and say how many incidents they lead to.
+// TestChoicesLeadToAsManyIncidentsAsTheySay checks that the links above the table keep the other filters, and show the
+// correct number of incidents.
 func TestChoicesLeadToAsManyIncidentsAsTheySay(t *testing.T) {
 	s := serverOf(t, several(false))
 	for _, path := range []string{"/flaps", "/flaps?state=running", "/flaps?verdict=workload&namespace=shop", "/flaps?state=ended&page=2"} {
@@ -99,7 +100,8 @@ func TestChoicesLeadToAsManyIncidentsAsTheySay(t *testing.T) {
 	}
 }
 
-// Ages are relative to the reader's clock, which has nothing to do with a recording.
+// TestRecordingsHaveAbsoluteTimes checks that recordings are shown without ages. Ages depend on the user's clock, which
+// is unrelated to the times of a recording.
 func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
 	both := func(path string) (live, replayed string) {
 		_, live = get(t, serverOf(t, several(false)), path, nil)
@@ -168,7 +170,7 @@ func TestTheIconShowsTheNumber(t *testing.T) {
 	}
 }
 
-// Only ongoing incidents have a card below the table, and not all of them in a storm.
+// TestCardsOfOngoingIncidents checks that only ongoing incidents have a card below the table, up to maxCards.
 func TestCardsOfOngoingIncidents(t *testing.T) {
 	s := serverOf(t, several(false))
 	if _, page := get(t, s, "/flaps", nil); strings.Count(page, "<article") != 1 {
@@ -181,12 +183,12 @@ func TestCardsOfOngoingIncidents(t *testing.T) {
 		storm = append(storm, x)
 	}
 	_, page := get(t, serverOf(t, clusterWith(storm, at(60))), "/flaps", nil)
-	if strings.Count(page, "<article") != maxCards || !strings.Contains(page, "21 more ongoing incidents are only in the table.") {
+	if strings.Count(page, "<article") != maxCards || !strings.Contains(page, "21 more ongoing incidents are listed only in the table.") {
 		t.Errorf("%d cards:\n%s", strings.Count(page, "<article"), page)
 	}
 }
 
-// Replays of one recording under two names have incidents with the same IDs.
+// TestNoElementsShareAnID uses two replays of the same recording, whose incidents have the same IDs.
 func TestNoElementsShareAnID(t *testing.T) {
 	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
 	for _, path := range []string{"/flaps", "/flaps?cluster=two"} {
@@ -201,11 +203,12 @@ func TestNoElementsShareAnID(t *testing.T) {
 	}
 }
 
-// A page is made from one copy of the incidents, also when a link of another replica is looked up by its subject.
+// TestIncidentsAreAskedForOnce checks that a page reads the incidents once, even if it has to find an incident of
+// another replica by subject.
 func TestIncidentsAreAskedForOnce(t *testing.T) {
 	asked := 0
 	read := func() ([]incident.Incident, time.Time) { asked++; return nil, at(60) }
-	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched})
+	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero})
 	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
 		asked = 0
 		get(t, s, path, nil)
@@ -223,7 +226,30 @@ func TestBeforeAReplayBegins(t *testing.T) {
 	}
 }
 
-// Whatever the query is, the answer is a page, and a bad query is one error that names the parameter.
+func TestNothingRunsAfterTheEndOfARecording(t *testing.T) {
+	c, finished := several(true), false
+	c.Finished = func() bool { return finished }
+	_, page := get(t, serverOf(t, c), "/flaps", nil)
+	mustContain(t, page, "<title>(1) Incidents", `<strong class="alarm">1 running</strong>, 120 in all`, `running <b>1</b>`, "as of ")
+	finished = true
+	_, page = get(t, serverOf(t, c), "/flaps", nil)
+	mustContain(t, page, "<title>Incidents", "running=0", `<strong class="warn">1 open at the end of the recording</strong>, 120 in all`, `href="/flaps?state=running">open <b>1</b>`,
+		`<span class="state">open</span> <small>at the end of the recording</small>`, "for at least ", `<span class="state">open at the end of the recording</span>`)
+	if strings.Contains(page, ">running") || strings.Contains(page, "1 running") {
+		t.Errorf("something runs:\n%s", page)
+	}
+}
+
+func mustContain(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page lacks %q:\n%s", text, page)
+		}
+	}
+}
+
+// FuzzQueryOfThePage checks that each query gets a page, or a single error that names the parameter.
 func FuzzQueryOfThePage(f *testing.F) {
 	for _, query := range []string{
 		"", "namespace=shop&service=web", "id=0&subject=node-1&at=1772366440", "from=2026-03-01T12:00&to=2026-03-01T12:00:01.5%2B01:00", "page=2&state=ended",

@@ -3,17 +3,18 @@ package web
 import "net/http"
 
 const (
-	// strictPolicy lets a browser load and run nothing.
+	// strictPolicy forbids the browser to load or run anything.
 	strictPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-	// pagePolicy lets a browser load only the page's own style, icon and script, and ask only kubeflap: anyone may choose names in a
-	// cluster. No other answer of kubeflap is a script, whatever names it holds: X-Content-Type-Options holds a browser to its type.
+	// pagePolicy lets the browser load only the page's own style, icon and script, and send requests only to kubeflap.
+	// It is strict because anyone who creates objects in a cluster chooses their names. Other responses with such names
+	// cannot run as scripts, because X-Content-Type-Options makes the browser respect their type.
 	pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	// landingPolicy is for the landing page, which has an inline style and shows no names.
+	// landingPolicy applies to the landing page, which has an inline style and shows no names.
 	landingPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 	policyHeader  = "Content-Security-Policy"
 )
 
-// withHeaders sets the security headers of every answer. Those that --web.config.file sets stay.
+// withHeaders sets the security headers of every response. It keeps headers that --web.config.file sets.
 func withHeaders(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{

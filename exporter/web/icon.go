@@ -7,12 +7,14 @@ import (
 	"strconv"
 )
 
-// iconLink is the address of the page's icon: a browser asks for it again when it changes.
+// iconLink returns the URL of the page's icon. The URL depends on the icon, so that the browser requests a changed
+// icon.
 func iconLink(running int, blind bool) string {
 	return "/flaps.svg?" + url.Values{"running": {strconv.Itoa(running)}, "blind": {strconv.FormatBool(blind)}}.Encode()
 }
 
-// iconHandler draws how many incidents run: red if some do, grey with a question mark if that is not known.
+// iconHandler draws an icon with the number of running incidents. The icon is red if there are any, green if there
+// are none, and gray with a question mark if there may be unseen ones.
 func iconHandler(w http.ResponseWriter, r *http.Request) {
 	parameters := r.URL.Query()
 	running, err := strconv.ParseUint(parameters.Get("running"), 10, 32)

@@ -1,54 +1,70 @@
 package web
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
+	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// Cluster gives access to the incidents of one cluster.
+// Cluster provides the incidents of one cluster.
 type Cluster struct {
-	// Name is empty if there is only one cluster.
+	// Name is the name of the cluster. It is empty if there is only one cluster.
 	Name string
-	// Incidents returns the incidents and the time as of which they are.
+	// Incidents returns the incidents, and the current time in the cluster.
 	Incidents func() ([]incident.Incident, time.Time)
-	// Overview returns the same without what only a description of an incident needs: evidence, timeline, numbers, summary and remedy.
+	// Overview is like Incidents, but omits the evidence, timeline, numbers, summary and remedy.
 	Overview func() ([]incident.Incident, time.Time)
-	// Incident returns the incident with an ID; ok reports whether there is one.
+	// Incident returns the incident with an ID. ok reports whether it exists.
 	Incident func(id string) (x incident.Incident, ok bool)
-	// Recorded: it is replayed, so its times are not those of the reader's clock.
+	// Recorded is set for a replay, whose times differ from the user's clock.
 	Recorded bool
-	// Unwatched returns the resources that are not watched now.
+	// Finished reports whether a replay has reached the end of its recording. It is nil for a live cluster.
+	Finished func() bool
+	// Unwatched returns the resources that are currently not watched.
 	Unwatched func() []watches.Watch
+	// Coverage returns the times at which resources were not watched.
+	Coverage func() coverage.State
+	// Recorder returns the state of the flight recorder. It is nil if there is none.
+	Recorder func() flightrecorder.Status
+	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if nothing is
+	// recorded.
+	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
+	// downloads reports whether the page links to recordings of incidents.
+	downloads bool
 }
 
-// found is an incident of a cluster as of a time.
+// found is an incident that matches a query, with its cluster and the current time there.
 type found struct {
 	cluster *Cluster
-	// number is the position of the cluster: two replays of one recording have incidents with the same IDs.
+	// number is the index of the cluster. It is needed because incidents in two replays of the same recording have the
+	// same IDs.
 	number int
 	asOf   time.Time
+	// finished is set if the recording has ended, so that the incident can no longer change.
+	finished bool
 	*incident.Incident
 }
 
-// find returns the incidents of a query in any state and with any verdict, ongoing ones first, then the newest. Another replica may
-// have given an incident another ID, because it saw more or less. Such an incident is found by its subject and a time at which it was
-// ongoing.
+// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first, then
+// the newest. Another replica may know an incident by another ID, because it saw other events. find then matches the
+// incident by its subject and a time at which it was ongoing.
 func find(clusters []Cluster, q *query.Query, read func(*Cluster) ([]incident.Incident, time.Time)) (all []found, asOf time.Time) {
 	var every []found
 	for i := range clusters {
 		c := &clusters[i]
+		finished := c.Finished != nil && c.Finished()
 		incidents, now := read(c)
 		if now.After(asOf) {
 			asOf = now
 		}
 		for j := range incidents {
-			every = append(every, found{c, i, now, &incidents[j]})
+			every = append(every, found{c, i, now, finished, &incidents[j]})
 		}
 	}
 	all = selected(every, q)
@@ -56,7 +72,7 @@ func find(clusters []Cluster, q *query.Query, read func(*Cluster) ([]incident.In
 		all = selected(every, &other)
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(order(a.State), order(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+		return incident.Compare(a.Incident, b.Incident)
 	})
 	return all, asOf
 }
@@ -70,12 +86,7 @@ func selected(every []found, q *query.Query) (all []found) {
 	return all
 }
 
-func order(s incident.State) int {
-	switch s {
-	case incident.StateRunning:
-		return 0
-	case incident.StatePending:
-		return 1
-	}
-	return 2
+// isOpen reports whether the incident was still ongoing when its recording ended.
+func (x *found) isOpen() bool {
+	return x.finished && (x.State == incident.StateRunning || x.State == incident.StatePending)
 }

@@ -35,7 +35,7 @@ var zero = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
 
-// lostNode returns a log with one incident: node-1 is lost, and with it an address of shop/web.
+// lostNode returns a log with one incident: node-1 is lost, and the service in the namespace shop loses an address.
 func lostNode(service string) *correlate.Log {
 	log := correlate.New(10)
 	when := func(seconds float64) transition.At { return transition.At{Time: at(seconds)} }
@@ -56,10 +56,10 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
-// clusterWith is a cluster with these incidents.
+// clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
 	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Incident: func(id string) (incident.Incident, bool) {
+	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Incident: func(id string) (incident.Incident, bool) {
 		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
 		return all[max(i, 0)], i >= 0
 	}}
@@ -72,10 +72,11 @@ func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watc
 		Overview:  func() ([]incident.Incident, time.Time) { return log.Overview(now), now },
 		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
 		Unwatched: func() []watches.Watch { return unwatched },
+		Coverage:  watchedSinceZero,
 	}
 }
 
-// serverOf serves the incidents of clusters.
+// serverOf returns a server with the incidents of these clusters.
 func serverOf(t testing.TB, clusters ...Cluster) *httptest.Server {
 	t.Helper()
 	handler, err := Handler(Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: clusters}, slog.New(slog.DiscardHandler))
@@ -131,7 +132,8 @@ func TestFiltersOfTheURL(t *testing.T) {
 	}
 }
 
-// Links of dashboards and alerts have the cluster's name in Prometheus. A kubeflap that watches a single cluster does not know that name.
+// TestAnUnnamedClusterHasAnyName checks that an unnamed cluster matches any cluster name. Links in dashboards and
+// alerts contain the name from Prometheus, which a kubeflap for a single cluster does not know.
 func TestAnUnnamedClusterHasAnyName(t *testing.T) {
 	s := serverOf(t, clusterOf("", lostNode("web"), at(60), brokenWatches("timeout", 10, event.KindLease)...))
 	_, body := get(t, s, "/api/v1/incidents?cluster=eu&node=node-1", nil)
@@ -200,7 +202,7 @@ func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
 	}
 }
 
-// onPage counts the incidents of a page: one in full, or the rows of the table.
+// onPage counts the incidents on a page: the rows of the table, or one incident in full.
 func onPage(page string) int {
 	if n := strings.Count(page, `<tr role="row" class=`); n > 0 {
 		return n
@@ -208,7 +210,7 @@ func onPage(page string) int {
 	return strings.Count(page, "<article")
 }
 
-// withoutItsScript removes the script tag of the page, which must be there once.
+// withoutItsScript removes the page's script tag, and checks that there is exactly one.
 func withoutItsScript(t *testing.T, page string) string {
 	t.Helper()
 	const tag = `<script src="/flaps.js" defer></script>`
@@ -253,7 +255,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 	}
 }
 
-// Links work whatever the names in them are.
+// TestLinksToHostileNames checks that links work with any characters in names.
 func TestLinksToHostileNames(t *testing.T) {
 	const name = `a&b=c#d?e;f%0a "x" +/é`
 	s := serverOf(t, clusterOf(name, lostNode(name), at(60)))
@@ -292,7 +294,7 @@ func TestThePageLoadsNothingFromElsewhereAndRunsOnlyItsScript(t *testing.T) {
 	}
 }
 
-// The example in docs/api.md is a real answer.
+// TestAPIDocumentationIsFresh checks that the example in docs/api.md equals a real response.
 func TestAPIDocumentationIsFresh(t *testing.T) {
 	const path, begin, end = "../../docs/api.md", "```json\n", "```\n"
 	page, err := os.ReadFile(path)
@@ -317,7 +319,8 @@ func TestAPIDocumentationIsFresh(t *testing.T) {
 	}
 }
 
-// A link of one replica opens at the other one, which may have seen less and given the incident another ID.
+// TestALinkOpensWhereTheIncidentHasAnotherID checks that a link from one replica works at another replica, which may
+// have seen fewer events and assigned another ID.
 func TestALinkOpensWhereTheIncidentHasAnotherID(t *testing.T) {
 	log := lostNode("web")
 	s := serverOf(t, clusterOf("", log, at(100)))

@@ -14,10 +14,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// metricsHandler serves /metrics. client_golang serves rare formats and selections by name[].
+// metricsHandler serves /metrics. client_golang serves rare formats and requests with the parameter name[].
 //
-// It compresses with gzhttp at the stateless level: 2.6 MB of series take 11 ms and become 253 kB. promhttp's gzip takes 77 ms and
-// makes 190 kB.
+// Responses are compressed by gzhttp at the stateless level, which takes 11 ms for 2.6 MB of series and produces 253
+// kB. promhttp's gzip takes 77 ms and produces 190 kB.
 func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *slog.Logger) (http.Handler, error) {
 	failed, err := failures(registry)
 	if err != nil {
@@ -43,7 +43,7 @@ func metricsHandler(page *metrics.Page, registry *prometheus.Registry, logger *s
 	})), nil
 }
 
-// failures registers promhttp's counter of failed scrapes. promhttp uses it too when it finds it in the registry.
+// failures registers promhttp's counter of failed scrapes. promhttp reuses the registered counter.
 func failures(registry *prometheus.Registry) (*prometheus.CounterVec, error) {
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "promhttp_metric_handler_errors_total",

@@ -19,7 +19,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// Every combination of headers gets the answer that client_golang would give.
+// TestMetricsAreAnsweredAsByTheLibrary checks that all combinations of headers get the same response as from
+// client_golang.
 func TestMetricsAreAnsweredAsByTheLibrary(t *testing.T) {
 	const text2, text3 = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
 		"application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5," +
@@ -65,7 +66,7 @@ func counted(t *testing.T) *prometheus.Registry {
 	return registry
 }
 
-// answerOf returns the status, the headers that describe the format, and the text.
+// answerOf returns the status, the format headers and the text of a response.
 func answerOf(t *testing.T, handler http.Handler, request *http.Request) string {
 	t.Helper()
 	recorder := httptest.NewRecorder()

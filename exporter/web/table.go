@@ -12,19 +12,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
-// pageSize is how many incidents a page has.
+// pageSize is the number of incidents per page.
 const pageSize = 50
 
-// heading is what the table and the card of an incident have in common.
+// heading holds the common fields of table rows and cards.
 type heading struct {
 	*found
-	// Key identifies the incident among those of all clusters.
+	// Key identifies the incident across all clusters.
 	Key, Link, Cluster string
-	// StateNote is since when or how long it has its state.
-	StateNote string
-	// Kind and Name are its subject.
+	// StateText is the state in words. StateNote adds the time or duration.
+	StateText, StateNote string
+	// Kind and Name describe the subject.
 	Kind, Name string
-	// Since is its start, and Lasted how long it lasted if StateNote does not say it.
+	// Since is the start of the incident. Lasted is its duration; it is empty if StateNote contains the duration.
 	Since, Lasted string
 }
 
@@ -32,7 +32,7 @@ type heading struct {
 type row struct {
 	heading
 	Hit string
-	// Down: a Service has no ready address now.
+	// Down is set if a Service currently has no ready address.
 	Down bool
 }
 
@@ -41,7 +41,7 @@ func rowOf(x *found) row {
 }
 
 func headingOf(x *found) heading {
-	h := heading{found: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster.Name, StateNote: stateNote(x), Since: moment(x.Start)}
+	h := heading{found: x, Key: x.ID, Link: linkOf(x), Cluster: x.cluster.Name, StateText: stateText(x), StateNote: stateNote(x), Since: moment(x.Start)}
 	if x.number > 0 {
 		h.Key += "-" + strconv.Itoa(x.number)
 	}
@@ -49,13 +49,15 @@ func headingOf(x *found) heading {
 	switch {
 	case !x.End.IsZero():
 		h.Lasted = "for " + length(x.Lasted(x.asOf))
+	case x.isOpen():
+		h.Lasted = "for at least " + length(x.Lasted(x.asOf))
 	case x.cluster.Recorded:
 		h.Lasted = "for " + length(x.Lasted(x.asOf)) + " so far"
 	}
 	return h
 }
 
-// What is its subject with its kind.
+// What returns the subject with its kind.
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
 func linkOf(x *found) string {
@@ -70,9 +72,21 @@ func linkOf(x *found) string {
 	return "/flaps?" + link.Encode()
 }
 
-// stateNote adds details to the state. Ages are useless to the reader of a recording.
+// stateText returns the state in words. After the end of a recording, no incident is "running".
+func stateText(x *found) string {
+	if x.isOpen() {
+		return "open"
+	}
+	return string(x.State)
+}
+
+// stateNote returns details about the state. It omits ages for recordings, because they depend on the user's clock.
 func stateNote(x *found) string {
 	switch {
+	case x.isOpen() && x.State == incident.StatePending:
+		return "at the end of the recording; nothing was lost yet"
+	case x.isOpen():
+		return "at the end of the recording"
 	case x.State == incident.StatePending:
 		return "nothing is lost yet"
 	case x.State == incident.StateRunning && x.cluster.Recorded:
@@ -85,7 +99,7 @@ func stateNote(x *found) string {
 	return length(x.asOf.Sub(x.End)) + " ago"
 }
 
-// timeAfter formats a time without its date if that is the date of an earlier one.
+// timeAfter formats a time. It omits the date if both times have the same date.
 func timeAfter(earlier, t time.Time) string {
 	if earlier.UTC().Format(time.DateOnly) == t.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(time.TimeOnly)
@@ -93,7 +107,7 @@ func timeAfter(earlier, t time.Time) string {
 	return moment(t)
 }
 
-// subjectOf names what an incident is about, and of which kind that is.
+// subjectOf returns an incident's subject and its kind.
 func subjectOf(x *found) (kind, name string) {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {
@@ -112,7 +126,7 @@ var kindOf = map[incident.Scope]string{
 	incident.ScopeControlPlane: "control plane", incident.ScopeNode: "node", incident.ScopeWorkload: "workload", incident.ScopeService: "Service",
 }
 
-// hitOf says in a few words what an incident took out.
+// hitOf summarizes an incident's effects.
 func hitOf(x *found) string {
 	if x.Withdrawn != "" {
 		return "withdrawn: " + x.Withdrawn
@@ -141,14 +155,14 @@ func hitOf(x *found) string {
 	return strings.Join(parts, ", ")
 }
 
-// choice is a value of a filter, with how many incidents it would show.
+// choice is a possible value of a filter, with the number of matching incidents. Label is the value in words.
 type choice struct {
-	Text, Link string
-	Count      int
-	Chosen     bool
+	Text, Label, Link string
+	Count             int
+	Chosen            bool
 }
 
-// choose returns the incidents with the state and the verdict of a query, and what else could be chosen.
+// choose returns the incidents that match a query's state and verdict, and the available choices for both.
 func choose(all []found, q *query.Query) (shown []found, states, verdicts []choice) {
 	byState, byVerdict := map[string]int{}, map[string]int{}
 	for _, x := range all {
@@ -166,25 +180,36 @@ func choose(all []found, q *query.Query) (shown []found, states, verdicts []choi
 	return shown, choicesOf(q, "state", string(q.State), query.States(), byState), choicesOf(q, "verdict", q.Verdict, query.Verdicts(), byVerdict)
 }
 
-// choicesOf returns all, then the values that an incident has, and the one that is chosen.
+// choicesOf returns the choice "all", the values that occur in the incidents, and the chosen value.
 func choicesOf(q *query.Query, name, chosen string, values []string, counts map[string]int) []choice {
-	all := choice{Text: "all", Link: pageLink(q.With(name, "")), Chosen: chosen == ""}
+	all := choice{Text: "all", Label: "all", Link: pageLink(q.With(name, "")), Chosen: chosen == ""}
 	choices := []choice{all}
 	for _, v := range values {
 		if n := counts[v]; n > 0 || v == chosen {
-			choices = append(choices, choice{Text: v, Link: pageLink(q.With(name, v)), Count: n, Chosen: v == chosen})
+			choices = append(choices, choice{Text: v, Label: v, Link: pageLink(q.With(name, v)), Count: n, Chosen: v == chosen})
 			choices[0].Count += n
 		}
 	}
 	return choices
 }
 
+// labelOpen relabels the choice for running incidents if all of their recordings have ended.
+func labelOpen(states []choice, all []found) {
+	live := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && !x.finished })
+	open := slices.ContainsFunc(all, func(x found) bool { return x.State == incident.StateRunning && x.finished })
+	for i := range states {
+		if states[i].Text == string(incident.StateRunning) && open && !live {
+			states[i].Label = "open"
+		}
+	}
+}
+
 func pageLink(query string) string { return strings.TrimSuffix("/flaps?"+query, "?") }
 
-// paging is which of the incidents a page shows.
+// paging describes the range of incidents on a page.
 type paging struct {
 	Page, Pages, Total int
-	// Newer and Older are links, empty where there is no such page.
+	// Newer and Older are links to the adjacent pages, or "".
 	Newer, Older string
 	from, to     int
 }
@@ -203,11 +228,11 @@ func pagingOf(q *query.Query, total int) paging {
 	return p
 }
 
-// First and Last count the incidents of the page from 1.
+// First returns the position of the page's first incident, starting at 1.
 func (p paging) First() int { return p.from + 1 }
 
-// Last is the position of the page's last incident.
+// Last returns the position of the page's last incident.
 func (p paging) Last() int { return p.to }
 
-// Missing reports whether there are fewer pages.
+// Missing reports whether the page number is greater than the number of pages.
 func (p paging) Missing() bool { return p.Page > p.Pages }

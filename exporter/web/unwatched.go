@@ -8,10 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
 
-// notListed is the reason of a resource whose first list is not complete, if nothing failed.
+// notListed is the reason for a resource whose first list is incomplete without an error.
 const notListed = "not listed yet"
 
-// unwatched is a resource of a cluster that is not watched: its changes open no incident.
+// unwatched is a resource that is not watched in a cluster, so that its changes cannot open incidents.
 type unwatched struct {
 	cluster  string
 	resource string
@@ -19,7 +19,7 @@ type unwatched struct {
 	reason   string
 }
 
-// unwatchedOf collects what is not watched in the clusters of a query.
+// unwatchedOf returns the unwatched resources of the clusters that match a query.
 func unwatchedOf(clusters []Cluster, q *query.Query) []unwatched {
 	var all []unwatched
 	for _, c := range clusters {
@@ -43,7 +43,7 @@ func reasonOf(w *watches.Watch) string {
 	return "error"
 }
 
-// unwatchedRow shows resources that have not been watched since the same second and for the same reason.
+// unwatchedRow groups resources that have been unwatched since the same second for the same reason.
 type unwatchedRow struct{ Resources, Cluster, Since, For, Reason string }
 
 func unwatchedRows(all []unwatched, asOf time.Time) []unwatchedRow {
@@ -66,7 +66,7 @@ func (r *unwatchedRow) like(other *unwatchedRow) bool {
 	return r.Cluster == other.Cluster && r.Since == other.Since && r.Reason == other.Reason
 }
 
-// notReadyText says in a sentence why kubeflap is not ready.
+// notReadyText explains why kubeflap is not ready.
 func notReadyText(watches []watches.Watch) string {
 	all := make([]string, 0, len(watches))
 	for _, w := range watches {

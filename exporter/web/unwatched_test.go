@@ -93,7 +93,7 @@ func TestCoverageOfTheAPI(t *testing.T) {
 	}
 }
 
-// Anyone may choose the reasons in a recording.
+// TestAHostileReasonIsOnlyText checks that reasons are escaped, because recordings can contain arbitrary reasons.
 func TestAHostileReasonIsOnlyText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m"
 	s := serverOf(t, clusterOf(hostile, correlate.New(1), at(60), brokenWatches(hostile, 0, event.KindPod)...))

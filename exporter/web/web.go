@@ -1,4 +1,4 @@
-// Package web serves the metrics, the incidents and the state of the process over HTTP. It decides nothing.
+// Package web serves metrics, incidents and probes over HTTP. It contains no decisions about incidents.
 package web
 
 import (
@@ -13,32 +13,41 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
 const (
-	// maxScrapes bounds concurrent scrapes: two Prometheus servers and a person need less.
+	// maxScrapes limits concurrent scrapes. Two Prometheus servers and a user need fewer.
 	maxScrapes = 10
-	// maxReaders bounds concurrent answers with incidents.
+	// maxReaders limits concurrent requests for incidents.
 	maxReaders = 10
+	// maxDownloads limits concurrent downloads of recordings, because each one reads files and compresses.
+	maxDownloads = 2
 )
 
-// Pages is what Handler serves.
+// Pages holds the content that Handler serves.
 type Pages struct {
 	Metrics *metrics.Page
-	// Registry takes the metrics of the handler itself. It should be on the page.
+	// Registry receives the metrics of the handler itself. The page Metrics should include them.
 	Registry *prometheus.Registry
 	Clusters []Cluster
 	// Unready returns the resources because of which /-/ready fails.
 	Unready func() []watches.Watch
-	// Profiles adds the profiles of the Go runtime, under the paths that go tool pprof knows.
+	// Profiles enables the profiles of the Go runtime, at the paths that go tool pprof uses.
 	Profiles bool
+	// Recordings serves recordings at recordings.Path. It is nil if downloads are disabled.
+	Recordings http.Handler
 }
 
-// Handler serves the pages. It returns an error if a template or a metric of its own is invalid.
+// Handler returns a handler for all pages. It returns an error if a template is invalid or if its metrics cannot be
+// registered.
 func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	landing, err := landingPage()
 	if err != nil {
 		return nil, err
+	}
+	for i := range pages.Clusters {
+		pages.Clusters[i].downloads = pages.Recordings != nil
 	}
 	flaps, err := flapsHandler(pages.Clusters, logger)
 	if err != nil {
@@ -55,6 +64,9 @@ func Handler(pages Pages, logger *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /flaps.js", fileHandler("flaps.js"))
 	mux.HandleFunc("GET /flaps.svg", iconHandler)
 	mux.Handle("GET /api/v1/incidents", withDeadline(limited(readers, apiHandler(pages.Clusters))))
+	if pages.Recordings != nil {
+		mux.Handle("GET "+recordings.Path, limited(make(chan struct{}, maxDownloads), pages.Recordings))
+	}
 	mux.Handle("GET /", landing)
 	mux.Handle("GET /metrics", withDeadline(limited(make(chan struct{}, maxScrapes), scrapes)))
 	mux.Handle("GET /-/", Probes(pages.Unready))
@@ -86,7 +98,7 @@ func landingPage() (http.Handler, error) {
 	return page, nil
 }
 
-// limited answers as many requests at the same time as places has room for, and refuses others.
+// limited limits concurrent requests to the capacity of places. It rejects further requests with status 503.
 func limited(places chan struct{}, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -99,8 +111,8 @@ func limited(places chan struct{}, handler http.Handler) http.Handler {
 	})
 }
 
-// Probes answers the kubelet's probes. /-/healthy always succeeds. /-/ready fails while unready returns resources, and names them;
-// neither says anything else about the cluster.
+// Probes returns a handler for the kubelet's probes. /-/healthy always succeeds. /-/ready fails while unready
+// returns resources, and lists them. The probes reveal nothing else about the cluster.
 func Probes(unready func() []watches.Watch) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {

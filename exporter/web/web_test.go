@@ -20,7 +20,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// server serves a registry with one native histogram. ready is the answer of /-/ready.
+// server returns a server for a registry with one native histogram. ready is the result of /-/ready.
 func server(t *testing.T, ready bool) *httptest.Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -122,7 +122,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
-// waiting is a gatherer, and a source of incidents, that blocks until it is released.
+// waiting is a gatherer and a source of incidents that blocks until it is released.
 type waiting struct{ begun, released chan struct{} }
 
 func (w waiting) wait() {
@@ -135,12 +135,13 @@ func (w waiting) Gather() ([]*dto.MetricFamily, error) {
 	return nil, nil
 }
 
-// Requests above the limit are refused at once. The probes are always answered.
+// TestTooManyConcurrentRequestsAreRefused checks that requests above the limit are rejected immediately, and that
+// probes always succeed.
 func TestTooManyConcurrentRequestsAreRefused(t *testing.T) {
 	for path, room := range map[string]int{"/metrics": maxScrapes, "/flaps": maxReaders, "/api/v1/incidents": maxReaders} {
 		w := waiting{make(chan struct{}), make(chan struct{})}
 		incidents := func() ([]incident.Incident, time.Time) { w.wait(); return nil, time.Time{} }
-		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Incidents: incidents, Overview: incidents, Unwatched: allWatched}}}, slog.New(slog.DiscardHandler))
+		handler, err := Handler(Pages{Metrics: metrics.NewPage(w), Registry: prometheus.NewRegistry(), Unready: allWatched, Clusters: []Cluster{{Coverage: watchedSinceZero, Incidents: incidents, Overview: incidents, Unwatched: allWatched}}}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,8 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	}
 }
 
-// Headers of --web.config.file take precedence, for example to embed the page in another one.
+// TestHeadersOfTheWebConfigStay checks that headers from --web.config.file take precedence, for example to embed the
+// page in another page.
 func TestHeadersOfTheWebConfigStay(t *testing.T) {
 	handler := withHeaders(http.NotFoundHandler())
 	answer := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-// Package observed reads from metrics what `advise` judges.
+// Package observed reads the input of `kubeflap advise` from metrics.
 package observed
 
 import (
@@ -48,7 +48,7 @@ const (
 	metricUnavailable    = "kubeflap_watch_unavailable"
 )
 
-// Metrics are the names of the metrics that advice needs.
+// Metrics returns the names of the metrics that advice needs.
 func Metrics() []string {
 	return []string{
 		metricGrace, metricRecommended, metricExpected, metricManaged, metricInterval, metricLongest, metricLate, metricMissed, metricVerdict, metricSilences, metricLastSilence, metricConflict,
@@ -59,8 +59,8 @@ func Metrics() []string {
 
 const labelCluster = "cluster"
 
-// Cluster reads a cluster from an exposition. If the exposition has several clusters, like
-// a replay of several recordings, cluster must name one. It fails if the cluster is not there or its lists are not complete.
+// Cluster reads a cluster from an exposition. If it contains several clusters, like a replay of several recordings,
+// cluster selects one. Cluster returns an error if the cluster does not exist or its lists are incomplete.
 func Cluster(families []*dto.MetricFamily, cluster string) (report.Cluster, error) {
 	r := reader{families: map[string]*dto.MetricFamily{}, cluster: cluster}
 	for _, family := range families {
@@ -93,7 +93,7 @@ type reader struct {
 	cluster  string
 }
 
-// check makes sure that there is one cluster, and that its lists are complete.
+// check returns an error unless exactly one cluster is selected and its lists are complete.
 func (r *reader) check() error {
 	clusters := map[string]bool{}
 	for _, m := range r.families[metricSynced].GetMetric() {
@@ -101,7 +101,7 @@ func (r *reader) check() error {
 	}
 	switch {
 	case len(clusters) == 0:
-		return fmt.Errorf("there is no %s: these are not the metrics of a kubeflap", metricSynced)
+		return fmt.Errorf("there is no %s: these are not the metrics of kubeflap", metricSynced)
 	case r.cluster == "" && len(clusters) > 1:
 		return fmt.Errorf("there are several clusters, name one: %s", strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 	case r.cluster != "" && !clusters[r.cluster]:
@@ -118,7 +118,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// each calls do for each series of the cluster in a family.
+// each calls do for each series of the cluster in a metric family.
 func (r *reader) each(name string, do func(labels, float64)) {
 	r.eachMetric(name, func(l labels, m *dto.Metric) { do(l, valueOf(m)) })
 }
@@ -170,7 +170,8 @@ func (r *reader) nodes() []report.Node {
 	return sortedValues(nodes)
 }
 
-// readSilences adds the silences of nodes. A later kubeflap may have verdicts and reasons that this one does not know.
+// readSilences adds the nodes' silences. It ignores unknown verdicts and reasons, which later versions of kubeflap may
+// use.
 func (r *reader) readSilences(nodes map[string]*report.Node) {
 	of := func(l labels) *report.Silences {
 		n := nodes[l["node"]]
@@ -200,7 +201,7 @@ func (r *reader) intervals() (h report.Histogram) {
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: b.GetUpperBound(), Count: b.GetCumulativeCount()})
 		}
-		// The text format has the last bucket. client_golang has only the count.
+		// The text format contains the last bucket, but client_golang only provides its count.
 		if n := len(h.Buckets); n > 0 && !math.IsInf(h.Buckets[n-1].Bound, 1) {
 			h.Buckets = append(h.Buckets, report.Bucket{Bound: math.Inf(1), Count: m.GetHistogram().GetSampleCount()})
 		}
@@ -273,8 +274,8 @@ func (r *reader) shortTolerations() []report.ShortToleration {
 	return sortedValues(namespaces)
 }
 
-// windowOf returns the namespace's window of the given length, and adds it if it does not exist. It returns nil if the length is
-// not valid.
+// windowOf returns the namespace's window of this length, and adds it if necessary. It returns nil if the length is
+// invalid.
 func windowOf(n *report.Namespace, length string) *advice.Window {
 	d, err := time.ParseDuration(length)
 	if err != nil {

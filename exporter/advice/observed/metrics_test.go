@@ -35,7 +35,7 @@ func parse(t *testing.T, text string) (families []*dto.MetricFamily) {
 
 func TestMetricsThatAreNoneOfOneWholeCluster(t *testing.T) {
 	cases := []struct{ name, text, cluster, want string }{
-		{"of another program", "up 1\n", "", "not the metrics of a kubeflap"},
+		{"of another program", "up 1\n", "", "not the metrics of kubeflap"},
 		{"of several clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\nkubeflap_watch_synced{cluster=\"b\"} 1\n", "", "name one: a, b"},
 		{"of other clusters", "kubeflap_watch_synced{cluster=\"a\"} 1\n", "b", "no cluster b, only: a"},
 		{"of a cluster that is not read yet", "kubeflap_watch_synced{resource=\"pods\"} 0\n", "", "the list of pods is not complete"},
@@ -69,7 +69,8 @@ kubeflap_node_heartbeats_late_total{cluster="b",node="y"} 2
 	}
 }
 
-// The stale re-adds of a Service belong to its namespace, beside the bounces of the same window.
+// TestStaleReaddsAreReadByWindow checks that a Service's stale re-adds count for its namespace, like the bounces of the
+// same window.
 func TestStaleReaddsAreReadByWindow(t *testing.T) {
 	text := `kubeflap_watch_synced{resource="pods"} 1
 kubeflap_service_stale_readds_total{namespace="shop",service="api",window="2s"} 1
@@ -87,7 +88,7 @@ kubeflap_consumer_bounces_total{namespace="shop",window="2s"} 4
 	}
 }
 
-// A metric that was renamed would silently advise nothing.
+// TestEveryMetricThatAdviceReadsIsDeclared ensures that renaming a metric cannot silently remove advice.
 func TestEveryMetricThatAdviceReadsIsDeclared(t *testing.T) {
 	source, err := os.ReadFile("metrics.go")
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// seen is a histogram of so many intervals of 10 s.
+// seen returns a histogram of intervals of 10 s.
 func seen(intervals uint64) Histogram {
 	return Histogram{Buckets: []Bucket{{1, 0}, {9.5, 0}, {10.5, intervals}, {60, intervals}, {120, intervals}, {math.Inf(1), intervals}}}
 }
 
-// cluster has a known grace period and healthy nodes, enough of it seen.
+// cluster returns a healthy cluster with a known grace period and enough observed intervals.
 func cluster(grace time.Duration, longest ...time.Duration) Cluster {
 	c := Cluster{Grace: grace, GraceSource: "controller_manager", Intervals: seen(1000)}
 	for i, l := range longest {
@@ -59,7 +59,7 @@ func TestGracePeriodIsJudgedByTheIntervals(t *testing.T) {
 	}
 }
 
-// recommended is a cluster whose kubeflap recommends a grace period, 0 for none, and whose nodes send heartbeats every interval.
+// recommended sets a cluster's recommended grace period (0 for none) and heartbeat interval.
 func recommended(to, interval time.Duration, c Cluster) Cluster {
 	c.Recommended, c.Expected = to, interval
 	return c
@@ -111,7 +111,7 @@ func kinds(r Report) (all []Kind) {
 func TestWhoIsLate(t *testing.T) {
 	old := cluster(40*s, ok, ok, ok)
 	old.Nodes[1].Late = 5
-	old.Intervals.Buckets[3].Count += 2 // up to 60 s
+	old.Intervals.Buckets[3].Count += 2 // these are between 10.5 s and 60 s
 	cases := []struct {
 		name string
 		c    Cluster
@@ -139,7 +139,7 @@ func TestRebootsInTheLongRunAreNoAdvice(t *testing.T) {
 	for i := range c.Nodes {
 		c.Nodes[i].Late, c.Nodes[i].Missed = 2, 2
 	}
-	c.Intervals.Buckets[4].Count += 6 // up to 120 s
+	c.Intervals.Buckets[4].Count += 6 // these are between 60 s and 120 s
 	if r := Of(c); r.Advice {
 		t.Errorf("advice %v", kinds(r))
 	}
@@ -322,7 +322,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 	}{
 		{"the default monitor period", flags("node-monitor-period", 5), nil, "", "", "", ""},
 		{"that of the profile fast", flags("node-monitor-period", 2), nil, "", "", "", ""},
-		{"a long monitor period", flags("node-monitor-period", 20), []Kind{ControllerManagerFlag}, Note, "--node-monitor-period=20s", "up to 40s too late", "2s in fast"},
+		{"a long monitor period", flags("node-monitor-period", 20), []Kind{ControllerManagerFlag}, Note, "--node-monitor-period=20s", "up to 40s late", "2s in fast"},
 		{"more requests than by default", flags("kube-api-qps", 50), nil, "", "", "", ""},
 		{"fewer, and a node was lost", lost, []Kind{ControllerManagerFlag}, Warning, "--kube-api-qps=5", "110 pods take 22s", "20 a second"},
 		{"a small burst", flags("kube-api-burst", 10), []Kind{ControllerManagerFlag}, Note, "--kube-api-burst=10", "beyond the burst", "30 by default"},
@@ -331,7 +331,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "never evicted", "0.1 nodes"},
 		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
 		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
-		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "a flap becomes a restart", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); 5m is the default, and no profile has so little"},
+		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "a flap becomes a restart", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -367,7 +367,7 @@ func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 	}
 }
 
-// An interval that has not ended is no observation.
+// TestTextWithoutAnInterval checks that an interval that has not ended does not count as observed.
 func TestTextWithoutAnInterval(t *testing.T) {
 	c := cluster(40*s, 4*s)
 	c.Intervals = seen(0)

@@ -7,46 +7,50 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Cluster has the numbers that advice needs. All of them are on /metrics, so that a live
-// cluster, a recording and a running kubeflap get the same advice.
+// Cluster holds the numbers that the advice depends on. /metrics exposes all of them, so the advice is the same for a
+// live cluster, a recording and a running kubeflap.
 type Cluster struct {
-	// Grace is the node monitor grace period in force, 0 if unknown; GraceSource is the label of its metric.
+	// Grace is the current node monitor grace period, or 0 if unknown. GraceSource is the value of the label `source`.
 	Grace       time.Duration
 	GraceSource string
-	// Recommended is the grace period to set, 0 if there is none.
+	// Recommended is the grace period to set, or 0 if there is no recommendation.
 	Recommended time.Duration
-	// Expected is how often nodes send heartbeats while nothing delays them; 0 if an older kubeflap did not say it, nor anything of Recommended.
+	// Expected is the nodes' undisturbed heartbeat interval. It is 0 for metrics of an older kubeflap, which does not
+	// expose Recommended either.
 	Expected time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set its flags.
+	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
 	Managed bool
-	// Now is when these numbers were read: the time of the newest event, zero if an older kubeflap did not say it.
+	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap that does not expose it.
 	Now   time.Time
 	Nodes []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
-	// Flags are those of the kube-controller-manager that are read and set, durations in seconds.
+	// Flags holds the flags that are set on the kube-controller-manager, as far as kubeflap reads them. Durations are in
+	// seconds.
 	Flags            map[string]float64
 	ShortTolerations []ShortToleration
-	// Unwatched are the resources that cannot be watched, with the reason.
+	// Unwatched lists the resources that cannot be watched, with the reason.
 	Unwatched []Unwatched
 }
 
-// Node is a node's heartbeats.
+// Node holds the heartbeat statistics of a node.
 type Node struct {
 	Name string
 	// Longest is the longest interval of the last ten minutes.
 	Longest time.Duration
-	// Late and Missed count intervals over half of the grace period and over all of it, since kubeflap started.
+	// Late counts intervals longer than half the grace period, and Missed intervals longer than the grace period, since
+	// kubeflap started.
 	Late, Missed uint64
-	// Verdicts are those of its incidents, of the last ten minutes.
+	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
-	// Silences are those since kubeflap first saw the node, by what was decided about them; nil if an older kubeflap did not say that.
+	// Silences holds the silences since kubeflap first saw the node, by verdict and reason. It is nil if the metrics come from
+	// an older kubeflap.
 	Silences []Silences
 }
 
-// Silences counts the silences of a node with one verdict and reason. Last is when the newest ended.
+// Silences counts a node's silences with the same verdict and reason. Last is the end of the newest one.
 type Silences struct {
 	Verdict verdict.Verdict
 	Reason  verdict.Reason
@@ -54,31 +58,31 @@ type Silences struct {
 	Last    time.Time
 }
 
-// Service has the counters of a Service.
+// Service holds the counters of a Service.
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
-	// ForeignAddresses counts the addresses beside a selector that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager wrote.
 	ForeignAddresses uint64
 	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
 	ResetsWithSelector, ResetsSelectorless uint64
 	Bounces                                uint64
-	// InPlaceLosses are the ready addresses lost to in-place updates.
+	// InPlaceLosses counts the ready addresses that were lost to in-place updates.
 	InPlaceLosses uint64
 }
 
-// Namespace has the counters of a namespace's pods.
+// Namespace holds the counters of the pods in a namespace.
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// Windows are the bounces and stale re-adds of consumers, sorted; empty if they were not counted.
+	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if they were not counted.
 	Windows []advice.Window
 }
 
 // Unwatched is a resource that cannot be watched.
 type Unwatched struct{ Resource, Reason string }
 
-// Histogram is a classic histogram: counts are cumulative, as they are exposed.
+// Histogram is a classic Prometheus histogram with cumulative counts.
 type Histogram struct{ Buckets []Bucket }
 
 // Bucket counts the values up to Bound. The last Bound is +Inf.
@@ -94,12 +98,12 @@ func (h Histogram) total() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// one is the bound, in seconds, up to which two heartbeats count as one. A kubelet whose status
-// changed reports it and renews its Lease at nearly the same time.
+// one is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status reports it
+// and renews its Lease at nearly the same time.
 const one = 1
 
-// median is that of the intervals over one second. It is interpolated linearly within
-// a bucket, as histogram_quantile does.
+// median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
+// histogram_quantile does.
 func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64
@@ -115,7 +119,7 @@ func (h Histogram) median() time.Duration {
 	return 0
 }
 
-// top has the bounds of the highest bucket, up to limit, that is not empty.
+// top returns the bounds of the highest non-empty bucket up to limit.
 func (h Histogram) top(limit time.Duration) (lower, upper time.Duration) {
 	var bound float64
 	var count uint64

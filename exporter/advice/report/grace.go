@@ -10,7 +10,7 @@ import (
 // fewest is the minimum number of intervals per node for judging the grace period.
 const fewest = 3
 
-// recommendations are about heartbeats and the grace period.
+// recommendations returns the recommendations about heartbeats and the grace period.
 func (b *heartbeats) recommendations() (all []Recommendation) {
 	if b.intervals.total() < uint64(fewest*len(b.nodes)) || len(b.nodes) == 0 {
 		all = append(all, b.tooFew())
@@ -48,7 +48,7 @@ func (b *heartbeats) tight() Recommendation {
 	}
 	if b.longest() > b.grace {
 		x.Severity = Bad
-		x.Why = "the longest interval is over the grace period: the node turned Unknown, or would have, and its running pods leave their Services."
+		x.Why = "the longest interval is longer than the grace period: the node turned Unknown, or would have, and its running pods leave their Services."
 	}
 	if b.recommended <= b.grace {
 		x.Recommended = 0
@@ -91,7 +91,8 @@ func (b *heartbeats) unsure() Recommendation {
 	return x
 }
 
-// settings has the grace period, how often heartbeats are due, and whether the control plane is managed. The observed intervals are not part of it.
+// settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed. It omits the
+// observed intervals.
 func (b *heartbeats) settings() advice.GracePeriod {
 	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
 }

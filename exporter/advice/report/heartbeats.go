@@ -11,28 +11,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// often is how many late heartbeats make a node slow if they are older than ten minutes.
-// Every reboot makes one.
+// often is the number of late heartbeats older than ten minutes that make a node slow. Every reboot causes one.
 const often = 3
 
-// together is the share of the nodes that must be late at once to blame the control plane.
+// together is the minimum fraction of nodes that are late at the same time if the control plane is at fault.
 const together = 0.8
 
-// heartbeats judges the heartbeats of a cluster.
+// heartbeats evaluates the heartbeats of a cluster.
 type heartbeats struct {
 	grace  time.Duration
 	source string
-	// every is how often heartbeats are due, recommended the grace period to set, 0 if there is none.
+	// every is the expected heartbeat interval. recommended is the grace period to set, or 0 if there is no recommendation.
 	every, recommended time.Duration
 	managed            bool
 	now                time.Time
 	nodes              []Node
 	intervals          Histogram
-	// slow are the nodes with late heartbeats. silent are those with an interval that no grace period should bridge.
+	// slow holds the nodes with late heartbeats. silent holds the nodes with an interval that no grace period should bridge.
 	slow, silent []lateNode
-	// all: nearly all nodes were late in the last ten minutes.
+	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is the upper bound of the longest interval before the last ten minutes, 0 if it does not matter.
+	// earlier is the upper bound of the longest interval before the last ten minutes, or 0 if it is irrelevant.
 	earlier time.Duration
 }
 
@@ -45,7 +44,7 @@ func judge(c Cluster) *heartbeats {
 	if lower, upper := c.Intervals.top(advice.LongestGrace); repeatedly && lower > b.recent(c.Nodes) {
 		b.earlier = upper
 	}
-	if c.Expected == 0 { // an older kubeflap recommends nothing itself
+	if c.Expected == 0 { // an older kubeflap exposes no recommendation
 		g := b.settings()
 		g.Longest = b.longest()
 		b.recommended = g.Recommended()
@@ -55,8 +54,8 @@ func judge(c Cluster) *heartbeats {
 	return b
 }
 
-// noteNodes finds the nodes that are late. An older kubeflap did not say what was decided about their silences: then it reports whether one was late
-// again and again.
+// noteNodes finds the slow and silent nodes. An older kubeflap does not expose the verdicts on silences. In that case,
+// repeatedly reports whether a node was late often.
 func (b *heartbeats) noteNodes() (repeatedly bool) {
 	now := 0
 	for i := range b.nodes {
@@ -87,18 +86,19 @@ func (b *heartbeats) noteNodes() (repeatedly bool) {
 	return repeatedly
 }
 
-// slowFrom is the interval over which a node is slow: half of the grace period, but longer than an undisturbed one.
+// slowFrom returns the interval above which a node is slow: half the grace period, or an undisturbed interval if that is
+// longer.
 func (b *heartbeats) slowFrom() time.Duration {
 	return b.settings().Late()
 }
 
-// repeatedlyLate reports whether a node was late often. If half of the grace period is shorter than a renewal,
-// every heartbeat counts as late, so the count means nothing.
+// repeatedlyLate reports whether a node was late often. If half the grace period is shorter than a renewal interval, the count
+// means nothing, because every heartbeat is then late.
 func (b *heartbeats) repeatedlyLate(n *Node) bool {
 	return b.grace/2 > b.settings().OnTime() && n.Late >= often
 }
 
-// recent is the longest interval of the last ten minutes that a grace period should bridge.
+// recent returns the longest interval of the last ten minutes that a grace period should bridge.
 func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	for i := range nodes {
 		if n := &nodes[i]; n.Longest <= advice.LongestGrace && !b.explained(n) {
@@ -108,13 +108,13 @@ func (b *heartbeats) recent(nodes []Node) (longest time.Duration) {
 	return longest
 }
 
-// stalled reports whether all intervals of the last ten minutes are those of a control plane that stood still.
+// stalled reports whether a stalled control plane explains all late intervals of the last ten minutes.
 func (b *heartbeats) stalled() bool {
 	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
 }
 
-// longest is the interval to judge the grace period by. If nearly all nodes are late, the fault is in the
-// control plane and no grace period should bridge it. Then a healthy interval counts.
+// longest returns the interval by which to judge the grace period. If nearly all nodes are late, the control plane is at fault
+// and no grace period should bridge the delay. It then returns a healthy interval.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
 		return b.settings().OnTime()
@@ -122,7 +122,7 @@ func (b *heartbeats) longest() time.Duration {
 	return max(b.recent(b.nodes), b.earlier)
 }
 
-// renewals is how many renewals fit into the grace period.
+// renewals returns the number of renewals that fit into the grace period.
 func (b *heartbeats) renewals() int { return int(b.grace / b.settings().OnTime()) }
 
 func (b *heartbeats) upTo() string {
@@ -153,7 +153,7 @@ func (b *heartbeats) summary() Heartbeats {
 	return h
 }
 
-// nodeRecommendations are about the nodes that are late.
+// nodeRecommendations returns the recommendations about late nodes.
 func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	all = b.verdictRecommendations()
 	if b.all {
@@ -200,7 +200,7 @@ func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 	if others := len(b.nodes) - len(late); others > 0 && !b.all {
 		x.Advice = "if the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are in time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
-		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page says which label they share."
+		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
 	}
 	return x
 }

@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Profile is a known combination of four settings, with its cost in a cluster of this size.
+// Profile is a well-known combination of four settings, with its cost in a cluster of the given size.
 type Profile struct {
 	Name         string  `json:"name"`
 	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`
@@ -10,10 +10,10 @@ type Profile struct {
 	Grace        float64 `json:"node_monitor_grace_period_seconds"`
 	// Eviction is --pod-eviction-timeout, which was removed in v1.27.
 	Eviction float64 `json:"pod_eviction_timeout_seconds"`
-	// StatusWrites counts those of all nodes, if nodeStatusUpdateFrequency is set.
+	// StatusWrites counts the status writes of all nodes if nodeStatusUpdateFrequency is set.
 	StatusWrites float64 `json:"node_status_writes_per_minute"`
 	Renewals     int     `json:"renewals_in_grace_period"`
-	// Safe: a kubelet may miss one renewal.
+	// Safe reports whether a kubelet may miss one renewal.
 	Safe bool `json:"safe"`
 }
 

@@ -1,5 +1,5 @@
-// Package report is `kubeflap advise`: what to change in a cluster, from the numbers that kubeflap counted. It keeps no state: metrics go in,
-// recommendations come out.
+// Package report produces the report of `kubeflap advise`: recommended changes to a cluster, based on kubeflap's metrics. It
+// keeps no state.
 package report
 
 import (
@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Report is the advice on a cluster. Its JSON is documented in docs/advise.md: fields are added, not changed.
+// Report is the advice for a cluster. docs/advise.md documents its JSON. New versions may add fields, but they do not change
+// existing fields.
 type Report struct {
 	Version int `json:"version"`
-	// Advice: some recommendation is bad or a warning.
+	// Advice reports whether a recommendation has the severity bad or warning.
 	Advice          bool             `json:"advice"`
 	Heartbeats      Heartbeats       `json:"heartbeats"`
 	Recommendations []Recommendation `json:"findings"`
@@ -24,21 +25,21 @@ type Heartbeats struct {
 	Nodes       int     `json:"nodes"`
 	Grace       float64 `json:"grace_period_seconds"`
 	GraceSource string  `json:"grace_period_source"`
-	// Observed counts the intervals of which both heartbeats were seen.
+	// Observed is the number of intervals for which kubeflap saw both heartbeats.
 	Observed uint64  `json:"intervals_observed"`
 	Typical  float64 `json:"typical_interval_seconds"`
 	Longest  float64 `json:"longest_interval_seconds"`
 	// Margin is the grace period divided by the longest interval.
 	Margin float64 `json:"margin"`
-	// Renewals is how many renewals of a Lease fit into the grace period. One less may be missed.
+	// Renewals is the number of Lease renewals that fit into the grace period. A kubelet may miss all but one of them.
 	Renewals int `json:"renewals_in_grace_period"`
-	// Expected is how often heartbeats are due, Recommended the grace period to set.
+	// Expected is the expected heartbeat interval. Recommended is the grace period to set.
 	Expected    float64 `json:"expected_interval_seconds"`
 	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
 	LeaseWrites float64 `json:"lease_writes_per_second"`
 }
 
-// Severity says how urgent a recommendation is.
+// Severity is the urgency of a recommendation.
 type Severity string
 
 // The severities. A note does not change the exit status.
@@ -48,70 +49,70 @@ const (
 	Note    Severity = "note"
 )
 
-// Kind is what a recommendation is about.
+// Kind is the subject of a recommendation.
 type Kind string
 
-// The kinds of Recommendation.
+// The kinds of recommendations.
 const (
-	// GracePeriodUnsafe: below two renewals of a Lease.
+	// GracePeriodUnsafe means that the grace period is shorter than two renewal intervals.
 	GracePeriodUnsafe Kind = "grace_period_unsafe"
-	// GracePeriodTight: the longest interval comes close to the grace period, or exceeds it.
+	// GracePeriodTight means that the longest interval exceeds half the grace period.
 	GracePeriodTight Kind = "grace_period_tight"
-	// GracePeriodLong: dead nodes are detected later than necessary.
+	// GracePeriodLong means that dead nodes are detected later than necessary.
 	GracePeriodLong Kind = "grace_period_long"
-	// GracePeriodSource: the grace period is the default, was measured, or is not known.
+	// GracePeriodSource means that the grace period is assumed, measured or unknown.
 	GracePeriodSource Kind = "grace_period_source"
-	// NodesSlow: some nodes send their heartbeats late.
+	// NodesSlow means that some nodes send their heartbeats late.
 	NodesSlow Kind = "nodes_slow"
-	// NodesSilent: some nodes sent no heartbeat for longer than any grace period should be.
+	// NodesSilent means that some nodes were silent for longer than any reasonable grace period.
 	NodesSilent Kind = "nodes_silent"
-	// ControlPlaneLate: nodes that share a way to the API are late at the same time, or one after the other.
+	// ControlPlaneLate means that nodes with a shared path to the API are late at the same time or one after another.
 	ControlPlaneLate Kind = "control_plane_late"
-	// ControllerManagerSlow: the node controller marked nodes whose heartbeats were in time, or leaves silent nodes Ready.
+	// ControllerManagerSlow means that the node controller marked nodes with punctual heartbeats, or left silent nodes Ready.
 	ControllerManagerSlow Kind = "controller_manager_slow"
-	// NodesRebooted: some machines restarted, and nothing had announced that.
+	// NodesRebooted means that some machines restarted without an announcement.
 	NodesRebooted Kind = "nodes_rebooted"
-	// KubeletsUpgraded: some kubelets were silent while they were replaced by another version.
+	// KubeletsUpgraded means that some kubelets were silent during an upgrade.
 	KubeletsUpgraded Kind = "kubelets_upgraded"
-	// ClocksSetBack: the clocks of some nodes were set back, so their heartbeats did not count.
+	// ClocksSetBack means that heartbeats did not count because the clocks of some nodes were set back.
 	ClocksSetBack Kind = "clocks_set_back"
-	// Undecided: some nodes were lost, and the evidence does not show why.
+	// Undecided means that some nodes were lost and the evidence does not show the reason.
 	Undecided Kind = "undecided"
-	// ControllerManagerFlag: a flag of the kube-controller-manager differs from what the profiles assume, and matters.
+	// ControllerManagerFlag means that a flag of the kube-controller-manager differs from the profiles in a way that matters.
 	ControllerManagerFlag Kind = "controller_manager_flag"
-	// ShortTolerations: pods are evicted soon after their node is not Ready.
+	// ShortTolerations means that pods are evicted soon after their node stops being Ready.
 	ShortTolerations Kind = "short_tolerations"
-	// SelectorConflict: a Service has manually managed Endpoints and a selector.
+	// SelectorConflict means that a Service has manually managed Endpoints and a selector.
 	SelectorConflict Kind = "selector_conflict"
-	// ForeignAddresses: a Service has addresses beside its selector that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses means that a Service with a selector has addresses that neither Kubernetes nor a known manager wrote.
 	ForeignAddresses Kind = "foreign_addresses"
-	// EndpointsEmptied: someone empties the manually managed Endpoints of a Service without a selector.
+	// EndpointsEmptied means that somebody empties the manually managed Endpoints of a Service without a selector.
 	EndpointsEmptied Kind = "endpoints_emptied"
-	// InPlaceUpdates: pods are updated in place and no readiness gate takes them out of rotation first.
+	// InPlaceUpdates means that pods are updated in place and no readiness gate takes them out of rotation first.
 	InPlaceUpdates Kind = "inplace_updates"
-	// FewHeartbeats: too little was observed to judge the grace period.
+	// FewHeartbeats means that there were too few heartbeats to judge the grace period.
 	FewHeartbeats Kind = "few_heartbeats"
-	// NotWatched: a resource cannot be watched.
+	// NotWatched means that a resource cannot be watched.
 	NotWatched Kind = "not_watched"
 )
 
-// Recommendation is one thing to change, or to know.
+// Recommendation is one recommended change, or a note.
 type Recommendation struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
-	// Namespace and Service are empty if it is about the cluster.
+	// Namespace and Service are empty if the recommendation applies to the cluster.
 	Namespace string `json:"namespace,omitempty"`
 	Service   string `json:"service,omitempty"`
-	// Services are those of the namespace that lost addresses.
+	// Services lists the Services of the namespace that lost addresses.
 	Services []string `json:"services,omitempty"`
-	// Nodes are the late ones, the slowest first.
+	// Nodes lists the affected nodes, slowest first.
 	Nodes []LateNode `json:"nodes,omitempty"`
-	// Set is the current setting, Observed the numbers, Advice the change to make, Why the reason. Each is a sentence.
+	// Set describes the current setting and Observed the measurements. Advice describes the change to make, and Why the reason.
 	Set      string `json:"set"`
 	Observed string `json:"observed"`
 	Advice   string `json:"advice"`
 	Why      string `json:"why"`
-	// Recommended is the grace period to set, 0 if the advice is another.
+	// Recommended is the grace period to set, or 0 if the advice does not change it.
 	Recommended float64 `json:"recommended_grace_period_seconds,omitempty"`
 }
 
@@ -121,12 +122,13 @@ type LateNode struct {
 	Longest float64 `json:"longest_interval_seconds"`
 	Late    uint64  `json:"heartbeats_late"`
 	Missed  uint64  `json:"heartbeats_missed"`
-	// Times is how often the finding applied to the node, and Last when it did last; 0 and zero if that is not known.
+	// Times is the number of times that the finding applied to the node. Last is the most recent occurrence. Both are zero if
+	// unknown.
 	Times uint64    `json:"times,omitempty"`
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Of gives the advice on a cluster.
+// Of returns the advice for a cluster.
 func Of(c Cluster) Report {
 	b := judge(c)
 	all := []Recommendation{}

@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// serviceRecommendations are about manually managed Endpoints.
+// serviceRecommendations returns the recommendations about selector conflicts, foreign addresses and emptied Endpoints.
 func serviceRecommendations(services []Service) (all []Recommendation) {
 	for _, s := range services {
 		if s.Conflict {
@@ -64,7 +64,7 @@ func emptied(s Service) Recommendation {
 	}
 }
 
-// inPlaceRecommendations are about pods that are updated in place.
+// inPlaceRecommendations returns the recommendations about in-place updates.
 func inPlaceRecommendations(c Cluster) (all []Recommendation) {
 	for _, n := range c.Namespaces {
 		hit := hitInPlace(c.Services, n.Name)

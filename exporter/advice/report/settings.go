@@ -9,41 +9,43 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// ShortToleration are the pods of a namespace that tolerate a node that is not Ready for a short time only, the shortest of it.
+// ShortToleration counts the pods of a namespace that tolerate a node that is not Ready for a short time only. Shortest is the
+// shortest tolerated time.
 type ShortToleration struct {
 	Namespace string
 	Pods      int
 	Shortest  time.Duration
 }
 
-// flagAdvice is the advice on one flag of the kube-controller-manager. It is given if the flag is set and differs returns true.
+// flagAdvice is the advice on one flag of the kube-controller-manager. It applies if the flag is set and differs returns true.
 type flagAdvice struct {
 	name string
-	// differs reports whether the value differs from what the profiles assume, and whether that matters.
+	// differs reports whether the value differs from the profiles in a way that matters.
 	differs func(value float64, b *heartbeats) bool
-	// assumed is the value in the profiles. why returns the reason for the advice.
+	// assumed describes the value in the profiles. why returns the reason for the advice.
 	assumed, advice string
 	why             func(value float64, b *heartbeats) string
 }
 
-// podsOfANode is how many pods a node may have by default (kubelet, maxPods).
+// podsOfANode is the default maximum number of pods on a node (kubelet, maxPods).
 const podsOfANode = 110
 
-// flagAdvices has an entry for each flag that `advise` checks. The defaults are those of the kube-controller-manager (app/options, nodelifecycle/config).
+// flagAdvices has an entry for each flag that `advise` checks. The defaults are those of the kube-controller-manager
+// (app/options, nodelifecycle/config).
 var flagAdvices = []flagAdvice{
 	{
 		name: "node-monitor-period", assumed: "5s in the profiles default, medium and slow, 2s in fast",
 		differs: func(v float64, b *heartbeats) bool { return v > 5 || b.grace > 0 && 4*v > b.grace.Seconds() },
 		advice:  "remove the flag: 5s is the default",
 		why: func(v float64, _ *heartbeats) string {
-			return fmt.Sprintf("the node controller looks at the nodes once in that time: it sees a heartbeat and the end of the grace period up to %s too late.", brief(inSeconds(2*v)))
+			return fmt.Sprintf("the node controller checks the nodes once per period, so it notices a heartbeat and the end of the grace period up to %s late.", brief(inSeconds(2*v)))
 		},
 	},
 	{
 		name: "kube-api-qps", assumed: "20 a second by default", advice: "set 20 or more, and --kube-api-burst to half as much again",
 		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 20 },
 		why: func(v float64, _ *heartbeats) string {
-			return fmt.Sprintf("each pod of a lost node is one write: %d pods take %s, and other nodes wait for it.", podsOfANode, brief(inSeconds(podsOfANode/v)))
+			return fmt.Sprintf("each pod of a lost node is one write: %d pods take %s, and other nodes wait.", podsOfANode, brief(inSeconds(podsOfANode/v)))
 		},
 	},
 	{
@@ -56,13 +58,13 @@ var flagAdvices = []flagAdvice{
 	{
 		name: "concurrent-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
 		why: func(_ float64, _ *heartbeats) string {
-			return "so many Services have their Endpoints updated at a time: when a node is lost, the others keep dead addresses."
+			return "this many Services have their Endpoints updated at the same time: when a node is lost, the others keep dead addresses."
 		},
 	},
 	{
 		name: "concurrent-service-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
 		why: func(_ float64, _ *heartbeats) string {
-			return "so many Services have their EndpointSlices updated at a time: when a node is lost, the others keep dead addresses."
+			return "this many Services have their EndpointSlices updated at the same time: when a node is lost, the others keep dead addresses."
 		},
 	},
 	{
@@ -72,14 +74,14 @@ var flagAdvices = []flagAdvice{
 			if v <= 0 {
 				return "pods of a dead node are never evicted, so nothing replaces them."
 			}
-			return "a flap of several nodes evicts the pods of all of them within seconds; the default leaves 10s from node to node."
+			return "a flap of several nodes evicts the pods of all of them within seconds; the default leaves 10s between nodes."
 		},
 	},
 }
 
 func fewerThan5(v float64, _ *heartbeats) bool { return v < 5 }
 
-// settingRecommendations compare the flags of the controller manager and the tolerations of pods with what the profiles assume.
+// settingRecommendations compares the controller manager's flags and the pods' tolerations with the profiles.
 func settingRecommendations(c Cluster, b *heartbeats) (all []Recommendation) {
 	for _, f := range flagAdvices {
 		v, set := c.Flags[f.name]
@@ -104,7 +106,8 @@ func flagText(name string, v float64) string {
 	return fmt.Sprintf("%g", v)
 }
 
-// ifNodesWereLost: settings that decide what a lost node costs are a warning once nodes are lost.
+// ifNodesWereLost returns the severity of settings that determine the impact of a lost node: a warning if a node was lost,
+// otherwise a note.
 func (b *heartbeats) ifNodesWereLost() Severity {
 	if slices.ContainsFunc(b.nodes, func(n Node) bool { return n.Missed > 0 }) {
 		return Warning
@@ -126,14 +129,10 @@ func shortTolerations(short []ShortToleration, b *heartbeats) Recommendation {
 	if len(short) > some {
 		names = append(names, fmt.Sprintf("and %d more namespaces", len(short)-some))
 	}
-	compared := "the profiles fast (30s), medium and slow (1m) have no less"
-	if shortest < 30*time.Second {
-		compared = "no profile has so little: fast has 30s, medium and slow have 1m"
-	}
 	return Recommendation{
 		Kind: ShortTolerations, Severity: b.ifNodesWereLost(),
 		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
-		Observed: fmt.Sprintf("%s with at most 1m, in %s; 5m is the default, and %s", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", "), compared),
+		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", ")),
 		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must move at once",
 		Why:      fmt.Sprintf("a node that misses the grace period once and is back after %s has lost these pods: a flap becomes a restart.", brief(shortest)),
 	}

@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// lately is for how long the longest interval of a node is known.
+	// lately is the time for which the metrics expose a node's longest interval.
 	lately = 10 * time.Minute
-	// worthAction is for how long a finding asks for a change. What happened before is a note.
+	// worthAction is the time for which a finding asks for a change. Older findings are notes.
 	worthAction = 24 * time.Hour
 )
 
-// lateNode is a node in a finding.
+// lateNode is a node with the silences to which a finding refers.
 type lateNode struct {
 	Node
-	// times is how often that was decided about it, last when the newest silence ended; 0 and zero if an older kubeflap did not say it.
+	// times is the number of silences. last is the end of the newest one. Both are zero for metrics of an older
+	// kubeflap.
 	times uint64
 	last  time.Time
-	// missed: it missed the grace period.
+	// missed is set if the node exceeded the grace period.
 	missed bool
 }
 
-// of sums up the silences of a node with this verdict and one of these reasons, or any reason if there are none.
+// of sums a node's silences with a verdict and, if reasons are given, one of these reasons.
 func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	sum := lateNode{Node: *n}
 	for _, s := range n.Silences {
@@ -43,7 +44,7 @@ func (n *Node) of(v verdict.Verdict, reasons ...verdict.Reason) lateNode {
 	return sum
 }
 
-// noteJudged finds out whether a node is slow or was down, by what was decided about its silences.
+// noteJudged decides from the verdicts on a node's silences whether the node is slow or was down.
 func (b *heartbeats) noteJudged(n *Node) {
 	if down := n.of(verdict.Node, verdict.Down); down.times > 0 {
 		b.silent = append(b.silent, down)
@@ -56,13 +57,13 @@ func (b *heartbeats) noteJudged(n *Node) {
 
 func (b *heartbeats) isLately(t time.Time) bool { return b.now.Sub(t) <= lately }
 
-// missed reports whether a node missed the grace period, whatever was decided about that.
+// missed reports whether a node missed the grace period, regardless of the verdict.
 func (b *heartbeats) missed(n *Node) bool {
 	return b.grace > 0 && (n.Longest > b.grace || n.Missed > 0)
 }
 
-// explained reports whether something else than the node delayed its heartbeats of the last ten minutes: then they do not show a slow kubelet, and no
-// grace period should bridge them.
+// explained reports whether something other than the node delayed its heartbeats in the last ten minutes. If so, they do not
+// show a slow kubelet and no grace period should bridge them.
 func (b *heartbeats) explained(n *Node) bool {
 	if n.Silences == nil {
 		return n.otherVerdicts()
@@ -71,7 +72,7 @@ func (b *heartbeats) explained(n *Node) bool {
 	return n.Longest > b.slowFrom() && !(own.times > 0 && b.isLately(own.last)) && !(short.times > 0 && b.isLately(short.last))
 }
 
-// with are the nodes about which there is a verdict, or was one since kubeflap first saw them; of a verdict that does not say all, only for these reasons.
+// with returns the nodes that have or had a verdict. If reasons are given, only silences with one of them count.
 func (b *heartbeats) with(v verdict.Verdict, reasons ...verdict.Reason) (some []lateNode) {
 	for i := range b.nodes {
 		n := &b.nodes[i]
@@ -94,7 +95,7 @@ func sortSlowest(nodes []lateNode) {
 	})
 }
 
-// byAge makes a finding about nodes, and a note about those to which it happened more than a day ago.
+// byAge returns a finding about the nodes. Nodes that were last affected more than a day ago get a separate note.
 func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendation) (all []Recommendation) {
 	var fresh, old []lateNode
 	for _, n := range nodes {
@@ -115,7 +116,7 @@ func (b *heartbeats) byAge(nodes []lateNode, find func([]lateNode) Recommendatio
 	return all
 }
 
-// nameSome names the first few nodes. The JSON has all of them.
+// nameSome names the first few nodes. The JSON lists all of them.
 func (b *heartbeats) nameSome(nodes []lateNode) string {
 	const some = 5
 	var names []string
@@ -129,7 +130,7 @@ func (b *heartbeats) nameSome(nodes []lateNode) string {
 	return strings.Join(names, ", ")
 }
 
-// when says how late a node was, or when if that is longer ago.
+// when describes the node's longest interval, or the time of its last silence if that was longer ago.
 func (b *heartbeats) when(n *lateNode) string {
 	switch {
 	case n.Longest > b.slowFrom() && (n.Silences == nil || b.isLately(n.last)):

@@ -11,7 +11,7 @@ import (
 
 var now = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-// judged is a cluster whose kubeflap says what was decided about the silences of node-2.
+// judged returns a cluster with the given silences of node-2, whose kubeflap exposes verdicts.
 func judged(longest time.Duration, silences ...Silences) Cluster {
 	c := recommended(0, 10*s, cluster(40*s, ok, longest, ok))
 	c.Now = now

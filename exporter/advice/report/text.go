@@ -11,12 +11,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// WriteText prints a report for people.
+// WriteText prints a report as text.
 func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, ", phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace))
 	if h.Observed == 0 {
-		fmt.Fprintf(out, "no whole heartbeat interval observed\n") // The longest may be one that has not ended.
+		fmt.Fprintf(out, "no whole heartbeat interval observed\n") // the longest interval may not have ended
 	} else {
 		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
 			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
@@ -54,7 +54,7 @@ func writeProfiles(out io.Writer, r Report) {
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%g a minute\t%s\n",
 			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
-	_ = table.Flush() // the caller sees errors of out
+	_ = table.Flush() // the caller sees the errors of out
 	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: tolerationSeconds of the pods decides how long they stay, 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
   [2] Where the kubelets' nodeStatusUpdateFrequency is set; otherwise an unchanged status is written every 5 minutes.
@@ -77,7 +77,7 @@ func times(n uint64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// brief is a duration to the tenth of a second, without "0s" at its end.
+// brief formats a duration to a tenth of a second, without a trailing "0s".
 func brief(d time.Duration) string {
 	s := d.Round(100 * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {
@@ -86,7 +86,7 @@ func brief(d time.Duration) string {
 	return s
 }
 
-// rounded keeps milliseconds. Finer digits differ from scrape to scrape.
+// rounded keeps milliseconds, because finer digits differ from scrape to scrape.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 func isInf(x float64) bool { return math.IsInf(x, 1) }

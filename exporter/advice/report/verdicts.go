@@ -9,14 +9,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The incidents have decided who has to fix it. A report repeats their verdicts, and judges by itself only the nodes without one.
+// The incidents have already decided who is at fault. A report repeats their verdicts and only judges nodes without a verdict.
 
-// otherVerdicts reports whether the verdicts about a node name another party, or none. An older kubeflap says no more.
+// otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. An older kubeflap
+// exposes nothing else about its silences.
 func (n *Node) otherVerdicts() bool {
 	return len(n.Verdicts) > 0 && !slices.Contains(n.Verdicts, verdict.Node) && !slices.Contains(n.Verdicts, verdict.GracePeriod)
 }
 
-// verdictRecommendations are about the nodes whose incidents blame something else than their kubelets.
+// verdictRecommendations returns the recommendations about nodes whose incidents blame something other than a slow kubelet.
 func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 	if !b.all {
 		all = b.byAge(b.with(verdict.SharedPath), b.controlPlane)
@@ -38,7 +39,7 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 		},
 		{
 			KubeletsUpgraded, Warning, b.with(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
-			"these nodes reported another version of their kubelet after the silence, and nothing had announced that.",
+			"these nodes reported another kubelet version after the silence, and nothing had announced that.",
 		},
 		{
 			ClocksSetBack, Warning, b.with(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
@@ -46,7 +47,7 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 		},
 		{
 			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
-			"a wrong name would cost more than none: the page of the incidents shows what was considered, and a command that would decide.",
+			"a wrong verdict would cost more than none: the incident page shows the considered hypotheses and a command that can decide.",
 		},
 	} {
 		all = append(all, b.byAge(x.nodes, func(some []lateNode) Recommendation {
@@ -65,7 +66,7 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 	return all
 }
 
-// verdictRemedy is what to do about nodes by a verdict.
+// verdictRemedy returns a function that returns the remedy for nodes with the verdict.
 func (b *heartbeats) verdictRemedy(v verdict.Verdict) func(nodes string) string {
 	return func(nodes string) string {
 		return advice.VerdictRemedy(v, nodes, "the command that /flaps shows with the incident", b.managed)

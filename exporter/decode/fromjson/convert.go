@@ -1,5 +1,5 @@
-// Package fromjson converts JSON documents of the API to protobuf, so that there is one reader (exporter/decode). Some proxies
-// and servers answer in JSON. They are rare, so the conversion need not be fast.
+// Package fromjson converts JSON documents of the API to protobuf, so that exporter/decode needs only one reader. Only
+// some proxies and servers send JSON, so the conversion need not be fast.
 package fromjson
 
 import (
@@ -11,18 +11,18 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// table lists the fields of a message that are read: their names in JSON, their numbers, and how to convert them.
+// table lists the fields to convert: each with its JSON name, its protobuf number and its converter.
 type table []struct {
 	name    string
 	number  protowire.Number
 	convert converter
 }
 
-// converter appends a field to a message. The path says where the JSON value was found.
+// converter appends a field to a message. path is the location of the JSON value, for errors.
 type converter func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error)
 
-// Document converts the document of a watched object or list. It returns its kind and its message. Of another document it returns
-// only the kind, if that has one.
+// Document converts an object or a list of a watched kind, and returns its kind and message. For other documents it
+// only returns the kind, which may be empty. It returns an error if a field has the wrong type.
 func Document(data []byte) (kind string, message []byte, err error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["kind"], &kind) != nil {
@@ -38,7 +38,7 @@ func Document(data []byte) (kind string, message []byte, err error) {
 	return kind, message, nil
 }
 
-// message converts an object. Like the API's own decoder, it distinguishes upper and lower case, and treats null as absent.
+// message converts an object. Like the API's own decoder, it is case-sensitive and treats null as absent.
 func (t table) message(path string, object []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
@@ -63,7 +63,7 @@ func (t table) convert(to []byte, number protowire.Number, path string, value []
 	return appendBytes(to, number, message), err
 }
 
-// each converts a list. A null in it is an empty element.
+// each returns a converter for lists. A null element becomes an empty element.
 func each(convert converter) converter {
 	return func(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 		var elements []json.RawMessage
@@ -112,7 +112,7 @@ func integer(to []byte, number protowire.Number, path string, value []byte) ([]b
 	return appendVarint(to, number, uint64(n)), nil
 }
 
-// timestamp converts a metav1.Time or a metav1.MicroTime. They differ in how much of the fraction is read.
+// timestamp converts a metav1.Time or a metav1.MicroTime. Their decoders differ only in the precision of the fraction.
 func timestamp(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -139,7 +139,8 @@ func pairs(to []byte, number protowire.Number, path string, value []byte) ([]byt
 	return to, nil
 }
 
-// fieldsV1 is JSON in protobuf, too. API servers write it without spaces, as exporter/decode expects.
+// fieldsV1 copies JSON, because FieldsV1 also contains JSON in protobuf. exporter/decode expects it without spaces, as
+// written by API servers.
 func fieldsV1(to []byte, number protowire.Number, path string, value []byte) ([]byte, error) {
 	var raw bytes.Buffer
 	if json.Compact(&raw, value) != nil {

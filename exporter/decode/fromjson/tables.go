@@ -1,8 +1,8 @@
 package fromjson
 
-// This file lists what is converted: the names in JSON beside the numbers in protobuf (generated.proto of k8s.io/api).
+// The tables list JSON names and protobuf numbers of the converted fields (generated.proto of k8s.io/api).
 
-// documents are the watched kinds and their lists.
+// documents maps the watched kinds and their lists to tables.
 var documents = map[string]table{
 	"Node": nodeTable, "NodeList": listOf(nodeTable),
 	"Lease": leaseTable, "LeaseList": listOf(leaseTable),
@@ -50,7 +50,7 @@ var nodeTable = table{
 	}.convert},
 }
 
-// conditionTable is for nodes and pods. Pods have no heartbeats.
+// conditionTable converts conditions of nodes and pods. Conditions of pods have no heartbeat.
 var conditionTable = table{
 	{"type", 1, text},
 	{"status", 2, text},
@@ -77,7 +77,7 @@ var serviceTable = table{
 	}.convert},
 }
 
-// targetTable is that of an ObjectReference.
+// targetTable converts an ObjectReference.
 var targetTable = table{{"uid", 4, text}}
 
 var endpointSliceTable = table{

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// addresses find the incident of each lost address.
+// addresses assigns lost addresses to incidents.
 type addresses struct {
 	records *record.Store
 	nodes   *nodes
@@ -22,18 +22,18 @@ type addresses struct {
 	lately  map[record.AddressKey]*address
 }
 
-// address is an address that was lost lately. Its loss is reported before its return.
+// address is a recently lost address, or an address with stale re-adds. Its loss is reported before its return.
 type address struct {
 	record *record.Record
-	// isOut: the address is in the Service and not ready. away: it was removed from the Service.
+	// isOut is set while the Service lists the address as not ready. away is set while the Service does not list it.
 	isOut, away bool
 	// losses counts the losses in the same incident.
 	losses int32
-	// changed is when the address was lost or came back.
+	// changed is the time of the last loss, return or stale re-add.
 	changed time.Time
 	span    *evidence.Span
-	// readds are the stale re-adds since the last loss. They belong to the incident of the next loss. readded is when the first
-	// re-add was.
+	// readds counts the stale re-adds since the last loss, which belong to the incident of the next loss. readded is
+	// the time of the first one.
 	readds  windows.ByWindow
 	readded time.Time
 }
@@ -42,9 +42,9 @@ func keyOf(x transition.Address) record.AddressKey {
 	return record.AddressKey{Service: x.Service, ID: x.ID}
 }
 
-// lost handles the loss of a ready address. The loss is reported up to 15 s late, but before the return of the address.
+// lost handles the loss of a ready address. The tracker reports a loss up to 15 s late, but before the return of the address.
 func (l *addresses) lost(x transition.AddressLost) {
-	if x.Foreign {
+	if x.Foreign || x.Managed {
 		l.outages.LostForeign(x)
 		return
 	}
@@ -63,6 +63,9 @@ func (l *addresses) lost(x transition.AddressLost) {
 		a.changed = x.Time
 	}
 	r.Lose(x)
+	if x.Announced == "" && x.Cause.EndsPod() && l.nodes.wasDeleted(x.Pod.Node, x.Time) {
+		r.LoseWithNode(x.Pod.Node)
+	}
 	if x.Cause == cause.ManualWrite && !x.Steady {
 		l.records.Show(r)
 	}
@@ -78,8 +81,8 @@ func (l *addresses) lost(x transition.AddressLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// takeOut notes whether the address must come back for the incident to end: an address that
-// stays must, one that was removed may never come back.
+// takeOut records whether the incident must wait for the address to return. It waits for an address that the Service
+// still lists, but not for a removed one, which may never return.
 func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLost) {
 	a.span = a.span.End(x.Time)
 	switch {
@@ -99,13 +102,13 @@ func (l *addresses) takeOut(r *record.Record, a *address, x transition.AddressLo
 	a.span = r.Timeline.Begin(incident.TrackAddress, x.Namespace+"/"+x.Name, x.Time)
 }
 
-// ready handles an address that is ready.
+// ready handles an address that became ready.
 func (l *addresses) ready(x transition.Address, t time.Time) {
 	l.outages.GainedAddress(x.Service, t)
 	l.returned(keyOf(x), t)
 }
 
-// returned puts an address back that was lost lately.
+// returned handles the return of a recently lost address.
 func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	a := l.lately[key]
 	if a == nil {
@@ -127,7 +130,7 @@ func (l *addresses) returned(key record.AddressKey, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// gone handles an address that was not ready and has left the Service, or is no longer shown. No incident waits for it any more.
+// gone handles an address that is no longer listed or shown while it was not ready. Incidents stop waiting for it.
 func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	a := l.lately[keyOf(x)]
 	if a == nil || !a.isOut {
@@ -144,14 +147,14 @@ func (l *addresses) gone(x transition.Address, t time.Time, how evidence.Kind) {
 	l.records.Touch(r, t)
 }
 
-// consumerBounced counts for updates in place only.
+// consumerBounced counts a bounce if the address was lost in an in-place update.
 func (l *addresses) consumerBounced(x transition.ConsumerBounced) {
 	if a := l.lately[keyOf(x.Address)]; a != nil && a.record != nil && a.record.Root().Cause == cause.InPlaceUpdate {
 		a.record.Root().ConsumerBounces.Count(x.Window)
 	}
 }
 
-// consumerReadded remembers a stale re-add until the address is lost: before that it belongs to no incident.
+// consumerReadded keeps a stale re-add until the address is lost. Only then is the re-add's incident known.
 func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	key := keyOf(x.Address)
 	a := l.lately[key]
@@ -168,7 +171,8 @@ func (l *addresses) consumerReadded(x transition.ConsumerReaddedStale) {
 	a.readds.Count(x.Window)
 }
 
-// moveReadds moves the stale re-adds of a lost address to its incident. If they misled clients that batch updates, it is reported.
+// moveReadds moves a lost address's stale re-adds to the incident. It shows the incident if they would have misled
+// clients that batch updates.
 func (l *addresses) moveReadds(r *record.Record, a *address, x transition.AddressLost) {
 	if a.readded.IsZero() {
 		return
@@ -183,7 +187,7 @@ func (l *addresses) moveReadds(r *record.Record, a *address, x transition.Addres
 	a.readds, a.readded = windows.ByWindow{}, time.Time{}
 }
 
-// serviceRemoved handles the deletion of a Service. No incident waits for its addresses any more.
+// serviceRemoved handles a Service's deletion. Incidents stop waiting for its addresses.
 func (l *addresses) serviceRemoved(x transition.ServiceRemoved) {
 	for key, a := range l.lately {
 		if key.Service != x.Service {
@@ -207,7 +211,8 @@ func (l *addresses) sweep(t time.Time) {
 	}
 }
 
-// recordOf is the incident that a lost address belongs to: that of the node, of the workload or of the Service, by the cause.
+// recordOf returns the incident of a lost address: the incident of the node, the workload or the Service, depending on
+// the cause.
 func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
 	s := record.Subject{Kind: record.KindWorkload, Namespace: x.Namespace, Name: workloadOf(x.Address), Cause: x.Cause}
 	switch {
@@ -220,11 +225,11 @@ func (l *addresses) recordOf(x transition.AddressLost) *record.Record {
 	return l.records.Begin(s, x.Time, x.Trigger)
 }
 
-// safeAlphabet is what Kubernetes makes the hash of a pod template from (apimachinery, rand.SafeEncodeString).
+// safeAlphabet lists the characters in Kubernetes' pod template hashes (apimachinery, rand.SafeEncodeString).
 const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789"
 
-// workloadOf names a pod's workload. Each rollout of a Deployment has a ReplicaSet of its own,
-// named after the Deployment. Pods without an owner are those of their Service.
+// workloadOf returns the name of a pod's workload. Each Deployment rollout creates a ReplicaSet that is named after the
+// Deployment. Pods without an owner are named after their Service.
 func workloadOf(x transition.Address) string {
 	if x.Pod.Owner == "" {
 		return "Service/" + x.Name

@@ -9,12 +9,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// aNode is Ready, and no heartbeat of it is expected.
+// aNode returns a Ready node from which no heartbeats are expected.
 func aNode(name string) *event.Node {
 	return &event.Node{Meta: event.Meta{UID: event.ParseUID("node/" + name), Name: name}, Ready: &event.Condition{Status: event.StatusTrue, Transition: zero}}
 }
 
-// A loss waits for its cause for up to 15 seconds. Later transitions of its address must not be reported before it.
+// A loss may wait up to 15 s for its cause. Later transitions of the same address must not be reported earlier.
 
 func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testing.T) {
 	deleted, terminating := aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2")
@@ -27,7 +27,7 @@ func TestNobodyWaitsForAnAddressThatIsGoneOrBackBeforeItsLossIsReported(t *testi
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newTracked(track.Settings{BounceWindow: time.Second}) // a later return is no bounce
+			b := newTracked(track.Settings{BounceWindow: time.Second}) // the window is too short for the later return to count as a bounce
 			b.starts(aNode("node-1"), aService("web", "s", true), aPod("web-1", event.StatusTrue, ""), aPod("web-2", event.StatusTrue, ""), aSlice("s", "web-1", "web-2"))
 			b.at(10).is(event.Modified, aPod("web-1", event.StatusFalse, "ContainersNotReady"), aSlice("s", "-web-1", "web-2"))
 			then(b.at(11.5))

@@ -7,20 +7,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
-// beatBefore handles the heartbeat with which an interval began. If the interval before was not known, this heartbeat ends a
-// silence only now.
+// beatBefore handles the heartbeat at the start of an interval. It has not been handled yet if the previous interval
+// was unknown, and may end a silence.
 func (l *nodes) beatBefore(n *node, t time.Time) {
 	switch s := n.silence; {
 	case !n.missed || !t.After(n.gapFrom):
 		n.endSilence(t)
 	case s != nil && s.EndedBlind:
-		l.beat(n, t, 0) // there may have been others while the watch was broken
+		l.beat(n, t, 0) // the node may have sent other heartbeats while the watch was broken
 	default:
 		l.beat(n, t, t.Sub(n.gapFrom))
 	}
 }
 
-// beat handles a heartbeat. interval is the time since the heartbeat before, or 0 if that is not known.
+// beat handles a heartbeat. interval is the time since the previous heartbeat, or 0 if unknown.
 func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)
 	if l.records.IsLate(interval) {
@@ -43,6 +43,6 @@ func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.gap = n.gap.End(t)
 	l.close(r, n, t)
 	if r.Kind == record.KindNode && n.silence != nil {
-		l.mergeIfShared(t, n.silence.Began) // two that return together have one cause
+		l.mergeIfShared(t, n.silence.Began) // nodes that return together share a cause
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke records that kubeflap cannot see heartbeats. A silence that was proven before stays proven. Otherwise the node may
-// have sent heartbeats, and other nodes may be silent, too.
+// watchBroke records that kubeflap cannot see heartbeats. Silences that were already proven stay proven. Otherwise the
+// node may have sent heartbeats, and other nodes may be silent, too.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence
@@ -18,7 +18,7 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 		}
 		s.EndedBlind = true
 		if r := n.current(x.Time); n.missed && r != nil {
-			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // it may end unseen
+			r.Longest = max(r.Longest, x.Since.Sub(n.gapFrom)) // the gap may end unseen
 		}
 		if !s.Read && x.Since.Sub(s.Began) <= l.records.LostTogether() {
 			s.Blind = true
@@ -26,9 +26,9 @@ func (l *nodes) watchBroke(x transition.WatchBroke) {
 	}
 }
 
-// relisted handles the list after a break of the watch. last is when a silent node last renewed its Lease, as that list shows;
-// zero if that is not known. The node sent no heartbeat between last and the list, so its silence is proven. It returns the time
-// of the last heartbeat.
+// relisted handles the list after a break of the watch. last is the time of a silent node's last renewal in the list,
+// or zero if unknown. The node sent no heartbeat after last, so its silence is proven. relisted returns the time of the
+// last heartbeat.
 func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	if last.IsZero() {
 		return listed
@@ -42,8 +42,8 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that did not happen: the watch was late. If the incident has nothing else, it is withdrawn, too.
-// If the node controller marked the node meanwhile, there was harm: the silence stays, but proves nothing.
+// wereInTime withdraws a silence that did not happen, because the watch was late. It also withdraws the incident if it
+// is empty afterwards. If the node controller has marked the node since then, the silence stays but proves nothing.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {
@@ -68,8 +68,8 @@ func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	l.records.WithdrawIfEmpty(r, x.Time)
 }
 
-// clockSetBack records that a node's clock was set back. An ongoing silence, or one that begins now, is then not caused by the
-// node's kubelet or network.
+// clockSetBack records that a node's clock was set back. This explains an ongoing silence, or one that begins now,
+// without a fault of the kubelet or the network.
 func (l *nodes) clockSetBack(x transition.ClockSetBack) {
 	n := l.hear(x.Node, x.Time)
 	n.setBack, n.setBackBy = x.Time, x.By

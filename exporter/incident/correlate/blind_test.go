@@ -11,13 +11,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// freezes lets the watch of Leases show nothing between two seconds, and then everything at once. Nobody reads Leases directly.
+// freezes makes the Lease watch deliver nothing between the seconds from and to, and everything at once afterwards.
+// kubeflap does not read Leases directly.
 func (c *cluster) freezes(from, to float64) *cluster {
 	c.frozen = [2]float64{from, to}
 	return c
 }
 
-// breaks lets the watch of Leases break between two seconds. Then they are listed again.
+// breaks makes the Lease watch fail between the seconds from and to. Afterwards the Leases are listed again.
 func (c *cluster) breaks(from, to int) *cluster {
 	c.frozen = [2]float64{float64(from), float64(to)}
 	c.writes[from] = func() {
@@ -59,11 +60,11 @@ func TestIncidentsWhileKubeflapIsBlind(t *testing.T) {
 		{"the watch breaks long after a node died", func() *cluster {
 			return newCluster(9, 40).silence(200, far, 2).breaks(300, 370)
 		}, 500, "node", "node-2"},
-		// The list after the break shows when each of them renewed its Lease last.
+		// The list after the break shows the last renewal of each node.
 		{"three nodes die one after the other while the watch is broken", func() *cluster {
 			return newCluster(9, 40).holdsBack(0, 650).breaks(300, 600).silence(310, far, 1).silence(400, far, 2).silence(500, far, 3)
 		}, 700, "node, node, node", ""},
-		// Others sent heartbeats after the break, and this one did not.
+		// Other nodes sent heartbeats after the break, but this one did not.
 		{"a node dies while the watch is broken, and another one long before", func() *cluster {
 			return newCluster(9, 40).silence(100, far, 1).breaks(300, 370).silence(310, far, 2)
 		}, 500, "node, node", ""},

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// losesOne lets the only address of workload i and of its own Service be lost.
+// losesOne loses the only address of workload i, which has its own Service.
 func (s *scenario) losesOne(i int, why cause.Cause) *scenario {
 	return s.sees(transition.AddressLost{At: s.is(), Address: one(i), Removed: why.EndsPod(), Cause: why})
 }
@@ -71,7 +71,7 @@ func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
 	s := newScenario(t).at(0)
 	names := nodesNamed(100)
 	s.beats(names...)
-	for i, name := range names[:12] { // too far apart for one cause, and too few for node after node
+	for i, name := range names[:12] { // the silences are too far apart for a common cause, and too few for node after node
 		s.at(40+2000*float64(i)).misses(40, name)
 	}
 	equal(t, "incidents while the last is not decided", len(s.Incidents(s.now)), 11)
@@ -85,14 +85,14 @@ func TestManyRolloutsAtOnceAreForgotten(t *testing.T) {
 	equal(t, "left", kept(s.Log), 0)
 }
 
-// kept is how many entries the maps and queues of a log have.
+// kept returns the number of entries in the maps and queues of a log.
 func kept(l *Log) int {
 	left := len(l.nodes.heard) + len(l.nodes.troubled) + len(l.pods.lately) + l.outages.Len() + len(l.addresses.lately)
 	store := reflect.ValueOf(l.records).Elem()
 	return left + store.FieldByName("active").Len() + int(store.FieldByName("harmless").Int()) + store.FieldByName("Timers").FieldByName("timers").Len()
 }
 
-// rollout lets many workloads replace an address each, within seconds.
+// rollout makes many workloads replace one address each within seconds.
 func (s *scenario) rollout(many int) *scenario {
 	for i := range many {
 		s.at(float64(i)/1000).losesOne(i, cause.PodDeleted)
@@ -100,14 +100,14 @@ func (s *scenario) rollout(many int) *scenario {
 	return s
 }
 
-// BenchmarkRollOuts has twice as many rollouts at once as the store keeps.
+// BenchmarkRollOuts measures twice as many simultaneous rollouts as the store keeps.
 func BenchmarkRollOuts(b *testing.B) {
 	for b.Loop() {
 		newScenario(b).rollout(20_000)
 	}
 }
 
-// notices has the kinds of the new notices by subject.
+// notices returns the kinds of the new notices by subject.
 func (s *scenario) notices() map[string][]incident.NoticeKind {
 	all := map[string][]incident.NoticeKind{}
 	for _, n := range s.Notices(s.now) {
@@ -138,6 +138,7 @@ func TestAMergedIncidentHasANotice(t *testing.T) {
 		equal(t, "the others are part of it", x.Kind, incident.Merged)
 		equal(t, "which", x.Incident.Subject, names[i])
 		equal(t, "into", x.Into, s.only().ID)
+		equal(t, "whose subject is", x.IntoSubject, s.only().Subject)
 	}
 	equal(t, "more", len(s.Notices(s.now)), 0)
 }

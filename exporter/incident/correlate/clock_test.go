@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// setsBack sets the clock of nodes back by some seconds.
+// setsBack sets the clocks of nodes back by a number of seconds.
 func (c *cluster) setsBack(second, by float64, nodes ...int) *cluster {
 	for _, i := range nodes {
 		c.nodes[i-1].setBack, c.nodes[i-1].by = second, by
@@ -53,13 +53,14 @@ func TestAClockThatWasSetBackIsNamed(t *testing.T) {
 	}
 }
 
-// Several nodes follow the same wrong time server. That is one incident, and no path to the API.
+// TestClocksThatWereSetBackTogetherAreOneIncident checks that nodes that follow the same wrong time server share one
+// incident, whose verdict is not shared_path.
 func TestClocksThatWereSetBackTogetherAreOneIncident(t *testing.T) {
 	all := newCluster(9, 40).setsBack(300, 120, 1, 2, 3, 4).runs(500)
 	equal(t, "verdicts", verdictsOf(all), "1 node")
 	equal(t, "nodes", strings.Join(all[0].Nodes, " "), "node-1 node-2 node-3 node-4")
 	equal(t, "summary", strings.HasPrefix(all[0].Summary, "The clocks of 4 of 9 nodes were set back, so their heartbeats did not count"), true)
-	equal(t, "remedy", strings.HasPrefix(all[0].Remedy, "Repair the time synchronisation of node-1 and 3 more"), true)
+	equal(t, "remedy", strings.HasPrefix(all[0].Remedy, "Repair the time synchronization of node-1 and 3 more"), true)
 }
 
 func TestASlowKubeletBesideClocksThatWereSetBackIsAnIncidentOfItsOwn(t *testing.T) {

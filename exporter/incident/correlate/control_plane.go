@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// observeControlPlane handles what the Leases of the control plane and direct reads have shown.
+// observeControlPlane handles transitions of control-plane Leases, and direct reads.
 func (l *Log) observeControlPlane(x transition.Transition) {
 	c := &l.records.ControlPlane
 	switch x := x.(type) {
@@ -27,7 +27,7 @@ func (l *Log) observeControlPlane(x transition.Transition) {
 	}
 }
 
-// leaseStopped is the evidence that a component of the control plane did not renew its Lease.
+// leaseStopped returns the evidence entry for a control-plane component that stopped renewing its Lease.
 func leaseStopped(name string, since time.Time) evidence.Entry {
 	if name == event.LeaseControllerManager {
 		return evidence.Entry{Kind: evidence.LeaderLate, Time: since, Name: name}
@@ -35,10 +35,10 @@ func leaseStopped(name string, since time.Time) evidence.Entry {
 	return evidence.Entry{Kind: evidence.APIServerStopped, Time: since, Name: name}
 }
 
-// lookBack is how long before a silence a Lease of the control plane may stop for the same cause.
+// lookBack is the maximum time between the stop of a control-plane Lease and a silence with the same cause.
 const lookBack = 15 * time.Second
 
-// addStopped adds the Leases that stopped with a silence.
+// addStopped adds evidence of the control-plane Leases that stopped around the start of a silence.
 func (l *nodes) addStopped(r *record.Record, began time.Time) {
 	for name, since := range l.records.ControlPlane.StoppedSince(began.Add(-lookBack)) {
 		r.Evidence.Add(leaseStopped(name, since))

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// apiServers lets so many API servers renew their Leases, which kubeflap sees.
+// apiServers adds n API servers with visible Leases that they renew.
 func (c *cluster) apiServers(n int) *cluster {
 	var leases []event.Object
 	for i := range n {
@@ -19,7 +19,7 @@ func (c *cluster) apiServers(n int) *cluster {
 	return c
 }
 
-// stops lets API servers, counted from 1, renew nothing between two seconds.
+// stops makes API servers, counted from 1, stop renewing their Leases between the seconds from and to.
 func (c *cluster) stops(from, to float64, servers ...int) *cluster {
 	for _, i := range servers {
 		c.servers[i-1] = append(c.servers[i-1], [2]float64{from, to})
@@ -27,7 +27,7 @@ func (c *cluster) stops(from, to float64, servers ...int) *cluster {
 	return c
 }
 
-// reads lets kubeflap read Leases directly from a second on, every 10 s until another one.
+// reads makes kubeflap read Leases directly every 10 s between the seconds from and to.
 func (c *cluster) reads(from, to int, answer event.Type, reason event.Reason) *cluster {
 	for second := from; second < to; second += 10 {
 		c.writes[second] = func() {
@@ -51,18 +51,18 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		story func() *cluster
 		until int
 		want  string
-		// says is in what was considered, shows in the evidence.
+		// says is a text in the considered hypotheses, and shows is a text in the evidence.
 		says, shows string
 	}{
 		{"one of three API servers stops, and a third of the nodes with it", func() *cluster {
 			return newCluster(9, 40).apiServers(3).stops(300, far, 2).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped renewing its Lease at 12:04:5", "apiserver-b: the last renewal"},
+		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped renewing its Lease at 12:04:5", "apiserver-b: the last Lease renewal"},
 		{"the same with two of twenty nodes", func() *cluster {
 			return newCluster(20, 40).apiServers(3).stops(300, far, 2).silence(300, far, 3, 9)
-		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped", "apiserver-b: the last renewal"},
+		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped", "apiserver-b: the last Lease renewal"},
 		{"a zone is cut off, and the API servers are well", func() *cluster {
 			return newCluster(9, 40).apiServers(3).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "3 Leases of API servers were renewed in time, so etcd took writes", ""},
+		}, 420, "1 shared_path", "3 API server Leases were renewed in time, so etcd accepted writes", ""},
 		{"etcd takes no writes for 60 s", func() *cluster {
 			return newCluster(9, 40).apiServers(3).stops(300, 360, 1, 2, 3).silence(300, 360, all...)
 		}, 500, "1 shared_path", "all API servers stopped renewing their Leases, too: etcd", "3 API servers (apiserver-"},
@@ -71,7 +71,7 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too: etcd, or that API server", ""},
 		{"kubeflap may not see the Leases", func() *cluster {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "which API server is not known, as kubeflap does not see their Leases in kube-system", ""},
+		}, 420, "1 shared_path", "the API server is unknown, because kubeflap cannot see API server Leases in kube-system", ""},
 		{"direct reads say that etcd is not ready", func() *cluster {
 			return newCluster(9, 40).silence(300, 370, all...).reads(322, 370, event.Answered, event.ReasonEtcdNotReady)
 		}, 500, "1 shared_path", "the API server could not read Leases (etcd not ready)", "etcd not ready"},
@@ -94,7 +94,7 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		}, 400, "1 controller_manager", "its leader renewed its Lease in time", ""},
 		{"the node controller marks in time, and its leader cannot be seen", func() *cluster {
 			return newCluster(9, 40).marks(300, 1, 2, 3)
-		}, 400, "1 controller_manager", "its leader is not known", ""},
+		}, 400, "1 controller_manager", "its leader is unknown", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := c.story().runs(c.until)
@@ -115,7 +115,8 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 	}
 }
 
-// If all API servers stopped renewing their Leases, etcd is the first to look at, also if some nodes just missed no heartbeat.
+// TestTheRemedyBeginsWithWhatStopped checks that the remedy names etcd first if all API servers stopped renewing their
+// Leases, even if some nodes missed no heartbeat.
 func TestTheRemedyBeginsWithWhatStopped(t *testing.T) {
 	for _, c := range []struct {
 		servers []int

@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// evicts lets the taint eviction controller delete pods of a node at a second, which tolerated its taint for so long; seconds is -1 in a recording of version 1.
+// evicts makes the taint eviction controller delete a node's pods at a second. The pods tolerated the taint for
+// toleration seconds, or -1 if unknown, as in a recording of version 1.
 func (c *cluster) evicts(second, node, pods int, toleration int64) *cluster {
 	pod := func(i int) *event.Pod {
 		p := &event.Pod{Meta: event.Meta{UID: event.ParseUID(fmt.Sprintf("pod-%d", i)), Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}}
@@ -29,13 +30,14 @@ func (c *cluster) evicts(second, node, pods int, toleration int64) *cluster {
 			p := pod(i + 1)
 			p.Disruption, p.Deletion = "DeletionByTaintManager", c.now
 			c.is(event.Modified, p)
-			c.is(event.Modified, p) // its containers end
+			c.is(event.Modified, p) // this is the event when the pod's containers have ended
 		}
 	}
 	return c
 }
 
-// The fifth post: a grace period of 10 s, and pods that leave 10 s after Unknown.
+// TestEvictionsAfterTheFlapAreEvidenceOfTheNodesIncident replays the fifth post-mortem: a grace period of 10 s, and
+// evictions 10 s after Unknown.
 func TestEvictionsAfterTheFlapAreEvidenceOfTheNodesIncident(t *testing.T) {
 	has := func(x incident.Incident, text string) bool {
 		for _, e := range x.Evidence {

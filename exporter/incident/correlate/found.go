@@ -46,7 +46,7 @@ func (l *nodes) foundLost(x transition.NodeFoundLost) {
 	l.records.Touch(r, x.Time)
 }
 
-// foundSince records when a silence began, once the offset of the node's clock is known.
+// foundSince corrects the start of a silence once the offset of the node's clock is known.
 func (n *node) foundSince(began time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() {
 		s.Began = began

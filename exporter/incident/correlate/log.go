@@ -1,7 +1,7 @@
 // Package correlate decides which transitions belong to the same incident.
 //
-// It reads no clock, like the tracker: time comes in with the transitions and the
-// questions, and a question changes nothing but the time. So the same transitions give the same incidents at any speed.
+// Like the tracker, it reads no clock: transitions and queries carry the time, and a query only advances the current
+// time. So the same transitions produce the same incidents at any speed.
 package correlate
 
 import (
@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// delay is how long after a change its transition may come in. A loss waits a second for its cause, and up to 15 s
-	// where a watch is behind. What becomes due by the passing of time waits for a second.
+	// delay is the delay of the timers. Transitions may arrive late, because a loss waits a second for its cause, or up
+	// to 15 s if a watch lags.
 	delay = time.Second
-	// sweepEvery is how often sweep runs.
+	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute
 )
 
-// Log is the incidents of a cluster. It is safe for concurrent use.
+// Log holds a cluster's incidents. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
-	// swept is when sweep last ran.
+	// swept is the time of the last sweep.
 	swept   time.Time
 	records *record.Store
 
@@ -39,10 +39,10 @@ type Log struct {
 	addresses *addresses
 }
 
-// New makes an empty log that keeps the newest incidents, size of them.
+// New returns an empty log that keeps the newest size incidents.
 func New(size int) *Log {
 	records := record.NewStore(size)
-	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}}
+	nodes := &nodes{records: records, heard: map[string]time.Time{}, troubled: map[string]*node{}, gone: map[string]removedNode{}, deleted: map[string]time.Time{}}
 	pods := &pods{records, nodes, map[podKey]*pod{}}
 	writers := writers.New(records)
 	outages := outages.New(records, writers)
@@ -50,7 +50,7 @@ func New(size int) *Log {
 	return &Log{records: records, nodes: nodes, pods: pods, outages: outages, writers: writers, addresses: addresses}
 }
 
-// Observe handles transitions in their order.
+// Observe handles transitions in the given order.
 func (l *Log) Observe(found ...transition.Transition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *Log) observeNode(x transition.Transition) {
 	}
 }
 
-// observeService handles a transition of a Service or of its addresses.
+// observeService handles a transition of a Service or its addresses.
 func (l *Log) observeService(x transition.Transition) {
 	switch x := x.(type) {
 	case transition.AddressLost:
@@ -179,10 +179,11 @@ func (l *Log) observeService(x transition.Transition) {
 	}
 }
 
-// advance runs the timers that are due by t, in the order of their times. So it does not matter how often somebody asks.
+// advance runs the timers that are due at t in order of time, so that the result does not depend on the number of
+// queries.
 func (l *Log) advance(t time.Time) {
 	if now := l.records.Now(); now.After(t) {
-		t = now // what happened to an address before its loss was decided is found with the loss
+		t = now // transitions that waited for the cause of a loss have earlier times
 	}
 	limit := t.Add(-delay)
 	l.records.Timers.Run(limit, func(due time.Time) { l.records.Advance(due.Add(delay)) })
@@ -192,7 +193,7 @@ func (l *Log) advance(t time.Time) {
 	}
 }
 
-// sweep frees the memory of objects that no incident needs any more at t.
+// sweep frees objects that no incident needs at t.
 func (l *Log) sweep(t time.Time) {
 	l.swept = t
 	l.addresses.sweep(t)
@@ -201,13 +202,15 @@ func (l *Log) sweep(t time.Time) {
 	l.nodes.sweep(t)
 }
 
-// Incidents are copies of the incidents as of t: the running ones first, then the pending ones, and the newest first.
+// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, each with the newest
+// first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview are the same without Evidence, Timeline, Numbers, Summary and Remedy, which cost most.
+// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most expensive
+// fields.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
-// Incident is a copy of the incident with an ID as of t; ok reports whether there is one.
+// Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.
 func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	x = ask(l, t, func() incident.Incident {
 		x, ok = l.records.Incident(id)
@@ -216,7 +219,8 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	return x, ok
 }
 
-// Standings are the ongoing incidents and those that were resolved a short time ago, as of t. Resolved counts all that have ended for good.
+// Standings returns the ongoing and the recently resolved incidents as of t, and the number of incidents that have
+// ended for good, by scope and final verdict.
 func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {
 	all = ask(l, t, func() []incident.Standing {
 		resolved = l.records.Resolved()
@@ -225,12 +229,12 @@ func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[inci
 	return all, resolved
 }
 
-// RecommendedGracePeriod is the node monitor grace period to set as of t; 0 if there is none to recommend.
+// RecommendedGracePeriod returns the recommended node monitor grace period as of t, or 0 if there is no recommendation.
 func (l *Log) RecommendedGracePeriod(t time.Time) time.Duration {
 	return ask(l, t, l.records.RecommendedGracePeriod)
 }
 
-// Silences counts the silences of each node that had some as of t, by node, and by what was decided about them.
+// Silences returns the counts of silences as of t, by node, verdict and reason.
 func (l *Log) Silences(t time.Time) []incident.Silences {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,13 +242,13 @@ func (l *Log) Silences(t time.Time) []incident.Silences {
 	return l.records.Silences()
 }
 
-// Notices report what has happened to the incidents since they were last asked for, as of t.
+// Notices returns the changes of incidents since the last call, as of t.
 func (l *Log) Notices(t time.Time) []incident.Notice { return ask(l, t, l.records.Notices) }
 
-// LastNotices report the incidents whose end was not reported, as of t, when no more transitions will come.
+// LastNotices returns the incidents whose end was not reported, as of t. Call it after the last transition.
 func (l *Log) LastNotices(t time.Time) []incident.Notice { return ask(l, t, l.records.LastNotices) }
 
-// ask answers a question about the incidents as of t.
+// ask answers a query about the incidents as of t.
 func ask[T any](l *Log, t time.Time, question func() T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()

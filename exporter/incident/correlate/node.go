@@ -14,57 +14,61 @@ import (
 )
 
 const (
-	// markDelay is how long after the end of a silence the node controller may still mark the node for it: it sees the heartbeat up
-	// to one monitor period (5 s) later, and its write may wait.
+	// markDelay is the maximum time from the end of a silence to the node controller's mark for it. The controller sees
+	// the heartbeat up to one monitor period (5 s) late, and its write may be delayed.
 	markDelay = 15 * time.Second
-	// nodeMemory is how long a node counts after its last heartbeat, and how long its other transitions are remembered.
+	// nodeMemory is the time for which a node is remembered after its last heartbeat, and for which its other
+	// transitions are remembered.
 	nodeMemory = 10 * time.Minute
 )
 
-// nodes find the incident of each node that was lost or is not Ready.
+// nodes assigns lost and unready nodes to incidents.
 type nodes struct {
 	records *record.Store
-	// heard has each node of the cluster and the time of its last transition, zero if only its pods were seen.
+	// heard maps each node in the cluster to the time of its last transition, which is zero if only pods of the node
+	// were seen.
 	heard map[string]time.Time
-	// known is how many Nodes there are, 0 if kubeflap sees none.
+	// known is the number of Nodes, or 0 if kubeflap cannot see Nodes.
 	known int
-	// troubled are the nodes that had other transitions than heartbeats lately.
+	// troubled holds the nodes that recently had transitions other than heartbeats.
 	troubled map[string]*node
-	// losses are the nodes that were lost lately, in order.
+	// losses holds the recently lost nodes, sorted by time.
 	losses []nodeLoss
-	// gone are the silent nodes that were deleted lately.
-	gone map[string]removedNode
+	// gone holds the silent nodes that were recently deleted. deleted maps all recently deleted nodes to the time of
+	// the deletion.
+	gone    map[string]removedNode
+	deleted map[string]time.Time
 }
 
-// node is a node that had other transitions than heartbeats lately.
+// node is a node with recent transitions other than heartbeats.
 type node struct {
 	name string
-	// seen is the time of its last such transition, late that of its last late heartbeat.
+	// seen is the time of the last transition other than a heartbeat. late is the time of the last late heartbeat.
 	seen, late time.Time
-	// missed: no heartbeat arrived since gapFrom.
+	// missed is set while no heartbeat has arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
-	// trigger is that of the last missed heartbeat, renewed the renewTime of the heartbeat before.
+	// trigger is the trigger of the last missed heartbeat. renewed is the renewTime before that.
 	trigger uint64
 	renewed time.Time
-	// listed is when the watch worked again after the last heartbeat; zero if it was not broken since.
+	// listed is the end of the last break of the watch in which the node fell silent. It is zero if there was no such break.
 	listed time.Time
-	// setBack is when the node's clock was set back, setBackBy how far; zero if it was not since the last heartbeat.
+	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that step.
 	setBack   time.Time
 	setBackBy time.Duration
-	// notReady: Ready was True and no longer is.
+	// notReady is set while Ready is not True after it was.
 	notReady bool
 	record   *record.Record
-	// silence is the current silence, nil if there is none.
+	// silence is the current or last silence, or nil.
 	silence *verdict.Silence
-	// gap and unready are the spans in record that last.
+	// gap and unready are the node's ongoing spans in record.
 	gap, unready *evidence.Span
-	// lostAt is when it was last counted as lost.
+	// lostAt is the time at which the node was last counted as lost.
 	lostAt time.Time
 	timer  timer.Timer
 }
 
-// count is how many nodes the cluster has. Where kubeflap may not see Nodes, those that it heard of count.
+// count returns the number of nodes in the cluster. If kubeflap cannot see Nodes, it counts the nodes in heard.
 func (l *nodes) count() int {
 	if l.known > 0 {
 		return l.known
@@ -72,10 +76,10 @@ func (l *nodes) count() int {
 	return len(l.heard)
 }
 
-// oneBeatLost is an interval in which at most one heartbeat was lost.
+// oneBeatLost returns the longest interval with at most one lost heartbeat.
 func (l *nodes) oneBeatLost() time.Duration { return 2 * l.records.HeartbeatInterval() }
 
-// named returns a node, which may be known by its pods only.
+// named returns a node, which may only be known from its pods.
 func (l *nodes) named(name string) *node {
 	n := l.troubled[name]
 	if n == nil {
@@ -89,7 +93,7 @@ func (l *nodes) named(name string) *node {
 	return n
 }
 
-// hear returns a node that has a transition other than a heartbeat.
+// hear returns a node after a transition other than a heartbeat.
 func (l *nodes) hear(name string, t time.Time) *node {
 	l.heard[name] = t
 	n := l.named(name)
@@ -113,7 +117,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	case x.Unwatched:
 		n.foundSince(before)
 	case n.missed && !before.After(n.listed):
-		x.Interval = x.Time.Sub(n.gapFrom) // a list has shown that heartbeat, and when it was is known
+		x.Interval = x.Time.Sub(n.gapFrom) // a list has already shown the previous heartbeat, whose time is gapFrom
 	default:
 		l.beatBefore(n, before)
 	}
@@ -146,7 +150,7 @@ func (l *nodes) heartbeatMissed(x transition.HeartbeatMissed) {
 	r.Evidence.Add(evidence.Entry{Kind: evidence.HeartbeatMissed, Time: x.Time, Name: n.name, Duration: x.Silence})
 }
 
-// openGap adds to an incident that a node sends no heartbeat.
+// openGap records in an incident that a node has stopped sending heartbeats.
 func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 	r.HeartbeatLost = true
 	r.Open.Nodes[n.name] = struct{}{}
@@ -164,7 +168,7 @@ func (l *nodes) openGap(r *record.Record, n *node, t time.Time) {
 func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	n := l.hear(x.Node, x.Time)
 	if x.From != event.StatusTrue && !n.notReady {
-		// A new node that starts.
+		// A new node is starting.
 		return
 	}
 	n.notReady = true
@@ -185,7 +189,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 		r = l.lose(n, x.Time, x.Loss, x.Silence)
 		r.HeartbeatLost = true
 		if x.Loss.Blind {
-			x.Silence = 0 // there may have been heartbeats since
+			x.Silence = 0 // the node may have sent heartbeats since then
 		}
 		if x.Time.Sub(n.gapFrom) > record.Quiet && x.Silence > 0 {
 			r.Evidence.Add(evidence.Entry{Kind: evidence.LastHeartbeat, Time: x.Time.Add(-x.Silence), Name: n.name})
@@ -237,7 +241,7 @@ func (l *nodes) readyMissed(x transition.NodeReadyMissed) {
 	l.records.Touch(r, x.Time)
 }
 
-// beginSilence returns the current silence of a node, or begins one after a heartbeat.
+// beginSilence returns a node's current silence, or begins one at a heartbeat.
 func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss) *verdict.Silence {
 	n.endSilence(heartbeat)
 	if n.silence == nil || !n.silence.Ended.IsZero() {
@@ -251,14 +255,14 @@ func (l *nodes) beginSilence(n *node, heartbeat time.Time, x transition.NodeLoss
 	return n.silence
 }
 
-// endSilence notes a heartbeat, if it is later than the one before the silence.
+// endSilence ends the silence if the heartbeat is later than its start.
 func (n *node) endSilence(heartbeat time.Time) {
 	if s := n.silence; s != nil && s.Ended.IsZero() && heartbeat.After(s.Began) {
 		s.Ended = heartbeat
 	}
 }
 
-// close notes that a node has recovered, if it has.
+// close records that a node has recovered, unless the node is still silent or not Ready.
 func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	if !n.missed && !n.notReady {
 		delete(r.Open.Nodes, n.name)
@@ -266,7 +270,7 @@ func (l *nodes) close(r *record.Record, n *node, t time.Time) {
 	}
 }
 
-// sweep forgets the nodes that have sent nothing for long, and what happened to the others.
+// sweep forgets nodes without recent transitions, and old transitions of other nodes.
 func (l *nodes) sweep(t time.Time) {
 	l.records.Sweep(t)
 	l.forgetGone(t)

@@ -12,13 +12,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// nodeLoss is a node that was lost.
+// nodeLoss is the loss of a node.
 type nodeLoss struct {
 	at   time.Time
 	node *node
 }
 
-// current is the incident that the node is in, nil if there is none at t.
+// current returns the incident to which the node belongs at t, or nil if there is none.
 func (n *node) current(t time.Time) *record.Record {
 	if n.record == nil {
 		return nil
@@ -30,8 +30,8 @@ func (n *node) current(t time.Time) *record.Record {
 	return n.record
 }
 
-// lose notes that a node was lost after a gap between heartbeats. It returns
-// the incident that the node belongs to, as far as is known by now.
+// lose records that a node was lost after a gap between heartbeats. It returns the node's incident according to the
+// evidence so far.
 func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	if !x.Renewed.IsZero() {
 		n.renewed = x.Renewed
@@ -58,15 +58,15 @@ func (l *nodes) lose(n *node, t time.Time, x transition.NodeLoss, gap time.Durat
 	return r
 }
 
-// follow returns the incident of a node: the one that it is in, that of the
-// control plane if there is a recent one, or its own.
+// follow returns the incident of a node: the node's current incident, a recent control-plane incident, or a new one for
+// the node.
 func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Duration) *record.Record {
 	short := l.graceTooShort() && gap <= l.records.Undisturbed() && !x.Unseen
 	if r := n.current(t); r != nil {
 		if _, open := r.Open.Nodes[n.name]; open || !short || gap == 0 || x.InTime() || r.Kind == record.KindGracePeriod {
 			return r
 		}
-		// It had recovered, and its heartbeat is only late for this grace period.
+		// The node had recovered. Its heartbeat only counts as late because the grace period is too short.
 		n.record, n.gap, n.unready = nil, nil, nil
 	}
 	s := record.Subject{Kind: record.KindNode, Name: n.name, Cause: cause.NodeHeartbeatLost}
@@ -90,8 +90,8 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	return n.record
 }
 
-// controlPlaneOf is the incident of the control plane that a node is lost with: others fell silent near to it or, if it is not known when it fell
-// silent, others were lost lately.
+// controlPlaneOf returns the control-plane incident of a lost node, whose other nodes fell silent at about the same
+// time. If the start of the node's silence is unknown, it is sufficient that other nodes were lost recently.
 func (l *nodes) controlPlaneOf(n *node, t time.Time) (s record.Subject, ok bool) {
 	if n.silence != nil && n.silence.Ended.IsZero() {
 		return l.records.ControlPlaneNear(n.silence.Began, t, l.records.LostTogether())
@@ -110,12 +110,12 @@ func (l *nodes) followPod(x transition.Pod, t time.Time, why cause.Cause, trigge
 	return r
 }
 
-// graceTooShort reports whether a kubelet that is on time misses the grace period.
+// graceTooShort reports whether even a punctual kubelet misses the grace period.
 func (l *nodes) graceTooShort() bool {
 	return l.records.GracePeriod > 0 && l.records.GracePeriod <= l.records.Undisturbed()
 }
 
-// lostLately reports whether the last node was lost so recently that the next one is lost for the same reason.
+// lostLately reports whether a node was lost so recently that the next loss has the same cause.
 func (l *nodes) lostLately(t time.Time) bool {
 	n := len(l.losses)
 	return n > 0 && t.Sub(l.losses[n-1].at) <= max(l.records.LostTogether(), record.Quiet)
@@ -133,8 +133,8 @@ func (l *nodes) noteLoss(n *node, t time.Time) {
 	}
 }
 
-// mergeIfShared makes one incident of the control plane out of those of single nodes, if
-// their silences have one cause: the nodes share etcd, the API server and the network to it. near is when one of these silences began.
+// mergeIfShared merges incidents of single nodes into a control-plane incident if their silences share a cause: etcd,
+// the API server or the network to it. near is the start of one of the silences.
 func (l *nodes) mergeIfShared(t, near time.Time) {
 	within := l.records.LostTogether() + record.Quiet
 	recent := l.records.History.After(near.Add(-within))
@@ -147,12 +147,12 @@ func (l *nodes) mergeIfShared(t, near time.Time) {
 	l.merge(verdict.InTurn(f), record.ControlPlane(), t)
 }
 
-// mergeClocks makes one incident out of those of single nodes whose clocks were set back together.
+// mergeClocks merges incidents of single nodes whose clocks were set back together.
 func (l *nodes) mergeClocks(t time.Time) {
 	l.merge(l.records.History.SetBackTogether(t.Add(-l.records.LostTogether()-record.Quiet), l.records.Undisturbed()), record.Clocks(), t)
 }
 
-// merge makes one incident out of those of single nodes with these silences.
+// merge merges the incidents of single nodes with these silences into one incident.
 func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Time) {
 	var some []*record.Record
 	var renewed time.Time
@@ -176,11 +176,11 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 	l.records.MergeNodes(some, all)
 }
 
-// triggerPrecision is how exactly the last heartbeat matters of nodes that are lost together.
+// triggerPrecision is the precision of renewTime in the trigger of an incident of many nodes.
 const triggerPrecision = 10 * time.Minute
 
-// triggerOfMany is the same whichever of the nodes was lost first. That depends on the watches,
-// while the nodes sent their last heartbeats within an interval.
+// triggerOfMany returns a trigger that is independent of which node was lost first, because replicas may see another
+// order. The nodes sent their last heartbeats within one interval.
 func triggerOfMany(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0
@@ -188,7 +188,7 @@ func triggerOfMany(renewed time.Time) uint64 {
 	return uint64(renewed.Truncate(triggerPrecision).Unix())
 }
 
-// look takes a node that is away for long out of the incident of a grace period that is too short.
+// look moves a node out of the incident of a short grace period if the node has been silent for too long.
 func (l *nodes) look(n *node, t time.Time) {
 	switch due := n.gapFrom.Add(l.oneBeatLost()); {
 	case !n.missed:
@@ -199,8 +199,8 @@ func (l *nodes) look(n *node, t time.Time) {
 	}
 }
 
-// outgrow gives a node its own incident if it is in that of a grace period that is too short:
-// more than one heartbeat is lost, so a longer grace period would not have helped.
+// outgrow moves a node from the incident of a short grace period to its own incident. The node missed more than one
+// heartbeat, so a longer grace period would not have helped.
 func (l *nodes) outgrow(n *node, t time.Time) *record.Record {
 	r := n.current(t)
 	if r == nil || r.Kind != record.KindGracePeriod || !n.missed {

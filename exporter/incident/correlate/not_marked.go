@@ -8,13 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// notMarked records that a silent node is still Ready. All such nodes are one incident of the controller manager, unless something
-// else explains a silence.
+// notMarked records that a silent node is still Ready. All such nodes form one controller-manager incident, unless
+// something else explains the silence.
 func (l *nodes) notMarked(x transition.NodeNotMarked) {
 	n := l.hear(x.Node, x.Time)
 	s := n.silence
 	if s == nil || !s.Ended.IsZero() {
-		// It fell silent before kubeflap started.
+		// The node fell silent before kubeflap started.
 		s = l.beginSilence(n, x.Time.Add(-x.Silence), x.Loss)
 	}
 	s.NotMarked, s.NotMarkedCertain = true, x.Certain

@@ -9,14 +9,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// holdsBack lets the node controller set no node to Unknown between two seconds. Its leader renews its Lease every 2 s, and the watches
-// have bookmarks every minute.
+// holdsBack prevents the node controller from marking nodes Unknown between the seconds from and to.
 func (c *cluster) holdsBack(from, to float64) *cluster {
 	c.holds = append(c.holds, [2]float64{from, to})
 	return c
 }
 
-// leads lets a kube-controller-manager hold the leader's Lease from a second on.
+// leads gives a kube-controller-manager the leader Lease from a second on.
 func (c *cluster) leads(from int, holder string) *cluster {
 	if c.leaders == nil {
 		c.lists(event.KindControlPlaneLease)

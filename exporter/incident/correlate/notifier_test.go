@@ -12,7 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// randomTransition is about one of a few nodes, Services and pods. It need not follow from those before.
+// randomTransition returns a random transition of one of a few nodes, Services and pods, which may contradict earlier
+// transitions.
 func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 	n := r.IntN(6)
 	why := []cause.Cause{cause.Unknown, cause.ProbeFailed, cause.PodDeleted, cause.ServiceChanged, cause.NodeHeartbeatLost, cause.InPlaceUpdate}[r.IntN(6)]
@@ -46,16 +47,16 @@ func (s *scenario) randomTransition(r *rand.Rand) transition.Transition {
 	return all[r.IntN(len(all))]
 }
 
-// reported is what a naive notifier knows of an incident.
+// reported is an incident's state as last reported by the naive notifier.
 type reported struct {
 	started, ended bool
 	state          incident.State
 }
 
-// naive looks at all incidents each time, and identifies them by their IDs.
+// naive is a notifier that checks all incidents on each query. Its keys are incident IDs.
 type naive map[string]reported
 
-// expected has the kind of each notice about a shown incident.
+// expected returns the expected notices about shown incidents.
 func (n naive) expected(shown map[string]incident.Incident) map[string]incident.NoticeKind {
 	kinds := map[string]incident.NoticeKind{}
 	for id, x := range shown {
@@ -74,7 +75,8 @@ func (n naive) expected(shown map[string]incident.Incident) map[string]incident.
 	return kinds
 }
 
-// departed are the incidents that were reported, have not ended and are not shown any more. They are forgotten.
+// departed returns and forgets the incidents that are no longer shown. The value reports whether the incident's end
+// must still be reported.
 func (n naive) departed(shown map[string]incident.Incident) map[string]bool {
 	gone := map[string]bool{}
 	for id, x := range n {
@@ -86,7 +88,8 @@ func (n naive) departed(shown map[string]incident.Incident) map[string]bool {
 	return gone
 }
 
-// The notifier does not look at all incidents each time. Its notices must be those of a naive one that does.
+// TestTheNotifierMissesNothing compares the notifier, which only checks incidents that may have changed, with a naive
+// one that checks all incidents.
 func TestTheNotifierMissesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")

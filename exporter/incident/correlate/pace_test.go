@@ -13,7 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// askedAt are the incidents of some events as told an hour later, of a log that is asked at random moments until then, or never if r is nil.
+// askedAt returns the incidents as reported one hour after the last event. If r is not nil, askedAt also queries the log
+// at random times before that.
 func askedAt(events []event.Event, r *rand.Rand) string {
 	log, tracker := New(1000), track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	next := events[0].Seen
@@ -29,7 +30,7 @@ func askedAt(events []event.Event, r *rand.Rand) string {
 	return told(log, end)
 }
 
-// told is everything that a log has to tell, in lines.
+// told returns all of a log's reports, one per line.
 func told(log *Log, now time.Time) string {
 	var b strings.Builder
 	for _, x := range log.Incidents(now) {
@@ -48,7 +49,7 @@ func told(log *Log, now time.Time) string {
 	return b.String()
 }
 
-// sameAtAnyPace checks that it does not matter when somebody asks for incidents.
+// sameAtAnyPace checks that the times of queries do not affect the incidents.
 func sameAtAnyPace(t *testing.T, events []event.Event, seed uint64) {
 	t.Helper()
 	want := strings.Split(askedAt(events, nil), "\n")
@@ -90,7 +91,8 @@ func TestQuestionsDoNotChangeTheRecordedIncidents(t *testing.T) {
 	}
 }
 
-// A loss may wait 15 s for its cause, and what the passing of time decides must not depend on whether somebody asked meanwhile.
+// TestQuestionsDoNotChangeRandomIncidents checks that changes that only depend on time do not depend on queries. A loss
+// may wait 15 s for its cause.
 func TestQuestionsDoNotChangeRandomIncidents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")
@@ -100,7 +102,8 @@ func TestQuestionsDoNotChangeRandomIncidents(t *testing.T) {
 	}
 }
 
-// randomEvents are those of a Service whose selector, pods and addresses change, and of nodes that miss heartbeats.
+// randomEvents returns random events: a Service with changing selector, pods and addresses, and nodes that miss
+// heartbeats.
 func randomEvents(r *rand.Rand) []event.Event {
 	x := &eventList{now: zero}
 	names := []string{"a", "b", "c"}

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// podMemory is how long a pod that is not ready is remembered, maxNotes how many entries of it.
+	// podMemory is the time for which an unready pod is kept. maxNotes limits the observations per pod.
 	podMemory = time.Hour
 	maxNotes  = 6
 )
 
-// pods remember what pods did lately. It belongs to no incident until a Service loses an address.
+// pods keeps recent observations about pods, which belong to no incident until a Service loses an address.
 type pods struct {
 	records *record.Store
 	nodes   *nodes
@@ -28,10 +28,10 @@ type podKey struct{ namespace, name string }
 func (k podKey) String() string { return k.namespace + "/" + k.name }
 
 type pod struct {
-	// seen is the time of its last transition.
+	// seen is the time of the pod's last transition.
 	seen  time.Time
 	notes []evidence.Entry
-	// down is since when it is not Ready, zero if it is; span shows that on a timeline.
+	// down is the time since which the pod has not been Ready, or zero. span shows this period on a timeline.
 	down time.Time
 	span *evidence.Span
 }
@@ -46,7 +46,7 @@ func (l *pods) named(key podKey, t time.Time) *pod {
 	return p
 }
 
-// note remembers what a pod did.
+// note keeps an observation about a pod.
 func (l *pods) note(x transition.Pod, e evidence.Entry) {
 	key := podKey{x.Namespace, x.Name}
 	p := l.named(key, e.Time)
@@ -56,7 +56,7 @@ func (l *pods) note(x transition.Pod, e evidence.Entry) {
 	}
 }
 
-// readyChanged follows a pod's Ready. What the node did to the pod belongs to the node's incident.
+// readyChanged handles a change of pod readiness. A change that is caused by the node belongs to the node's incident.
 func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	key := podKey{x.Namespace, x.Name}
 	if x.To == event.StatusTrue {
@@ -70,7 +70,7 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 		return
 	}
 	p := l.named(key, x.Time)
-	// The span may be that of an earlier pod of this name, which was not seen to recover.
+	// The span may belong to an earlier pod with the same name whose recovery was not seen.
 	p.span = p.span.End(x.Time)
 	p.down = x.Time
 	entry := evidence.Entry{Kind: evidence.PodNotReady, Time: x.Time, Name: key.String()}
@@ -86,7 +86,8 @@ func (l *pods) readyChanged(x transition.PodReadyChanged) {
 	}
 }
 
-// evicted counts a pod that was evicted from a node that is not Ready, in the node's incident. Without one, kubeflap started later.
+// evicted counts an evicted pod in the incident of its node. A node that was lost before kubeflap started may have no
+// incident.
 func (l *pods) evicted(x transition.PodEvicted) {
 	n := l.nodes.troubled[x.Node]
 	if n == nil {
@@ -110,7 +111,8 @@ func (l *pods) evicted(x transition.PodEvicted) {
 	l.records.Touch(r, x.Time)
 }
 
-// moveNotes adds what the pod of a lost address did to the incident. again: the address was lost in this incident before.
+// moveNotes adds the observations about a lost address's pod to the incident. again reports whether the incident has
+// lost the address before.
 func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool) {
 	key := podKey{x.Namespace, x.Pod.Name}
 	p := l.lately[key]
@@ -118,7 +120,7 @@ func (l *pods) moveNotes(r *record.Record, x transition.AddressLost, again bool)
 		return
 	}
 	for _, note := range p.notes {
-		// After the first loss a stale Ready is measured from a change of long ago.
+		// After the first loss, the start of a stale Ready status may be long past.
 		if note.Kind != evidence.PodWasStale || !again {
 			r.Evidence.Add(note)
 		}

@@ -45,7 +45,7 @@ func recordedLog(t *testing.T, name string) (log *Log, end time.Time) {
 	return log, end
 }
 
-// An overview says the same of the incidents, without what describes one of them.
+// TestTheOverviewAgreesWithTheIncidents checks that an overview equals the incidents, except for the omitted fields.
 func TestTheOverviewAgreesWithTheIncidents(t *testing.T) {
 	for _, name := range []string{"1-heartbeat-loss", "2-endpoints-reset", "3-control-plane-stall", "4-batch-upgrade", "5-tight-grace-period"} {
 		log, end := recordedLog(t, name)
@@ -68,7 +68,8 @@ func TestTheOverviewAgreesWithTheIncidents(t *testing.T) {
 	}
 }
 
-// The five post-mortems that kubeflap was made for, each recorded on a real control plane.
+// TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy replays the five post-mortems that kubeflap was made for,
+// recorded on a real control plane.
 func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 	cases := []struct {
 		recording string

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// removedFor is how long a silent node that was deleted is remembered: it may be created again.
+// removedFor is the time for which a silent node is remembered after its deletion, because it may be created again.
 const removedFor = time.Hour
 
 // removedNode is a silent node that was deleted.
@@ -22,6 +22,7 @@ type removedNode struct {
 
 func (l *nodes) removed(x transition.NodeRemoved) {
 	n := l.hear(x.Node, x.Time)
+	l.deleted[n.name] = x.Time
 	delete(l.heard, n.name)
 	delete(l.troubled, n.name)
 	l.records.History.NotLate(n.name)
@@ -40,7 +41,8 @@ func (l *nodes) removed(x transition.NodeRemoved) {
 	l.close(r, n, x.Time)
 }
 
-// returned handles a silent node that was deleted and created again. Its bootID and providerID show what happened to the machine.
+// returned handles a silent node that was deleted and created again. Its bootID and providerID show whether it is the
+// same machine.
 func (l *nodes) returned(x transition.NodeReturned) {
 	g, known := l.gone[x.Node]
 	if !known {
@@ -57,7 +59,7 @@ func (l *nodes) returned(x transition.NodeReturned) {
 		kind = evidence.NodeReplaced
 	}
 	if !s.Ended.IsZero() {
-		l.records.Silent(s) // it is that machine's
+		l.records.Silent(s) // the silence belongs to the same machine
 	}
 	s.Again = x.Machine
 	r := g.record.Root()
@@ -65,11 +67,23 @@ func (l *nodes) returned(x transition.NodeReturned) {
 	l.records.Explain(r, x.Time)
 }
 
-// forgetGone forgets the deleted nodes that were not created again.
+// forgetGone forgets deleted nodes that were not created again.
 func (l *nodes) forgetGone(t time.Time) {
 	for name, g := range l.gone {
 		if t.Sub(g.at) > removedFor {
 			delete(l.gone, name)
 		}
 	}
+	for name, at := range l.deleted {
+		if t.Sub(at) > nodeMemory {
+			delete(l.deleted, name)
+		}
+	}
+}
+
+// wasDeleted reports whether a Node was deleted in the minutes before t and not created again.
+func (l *nodes) wasDeleted(name string, t time.Time) bool {
+	at, ok := l.deleted[name]
+	_, again := l.heard[name]
+	return ok && !again && t.Sub(at) <= nodeMemory
 }

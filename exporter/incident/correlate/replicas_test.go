@@ -16,12 +16,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Replicas see the same events in another order, because their watches are not equally fast. They must report the same.
+// Replicas see the same events in different order, because their watches differ in speed. They must report the same
+// incidents.
 
 // behind is the delay of a slow watch.
 const behind = 1500 * time.Millisecond
 
-// delayed are the events as a replica sees them whose watches of these kinds are slow. The first lists are not delayed.
+// delayed returns the events as seen by a replica with slow watches of some kinds. It does not delay the first lists.
 func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	all := slices.Clone(events)
 	for i := range all {
@@ -33,7 +34,7 @@ func delayed(events []event.Event, kinds ...event.Kind) []event.Event {
 	return all
 }
 
-// numbered are the events of a recording. Objects of older recordings get the versions that they lack.
+// numbered returns a recording's events. It adds the versions that objects of older recordings lack.
 func numbered(t *testing.T, path string) []event.Event {
 	t.Helper()
 	recording, err := recording.Open(path)
@@ -54,7 +55,7 @@ func numbered(t *testing.T, path string) []event.Event {
 	return all
 }
 
-// reportedBy has a line for each number and each incident of a replica.
+// reportedBy returns a replica's report: one line per object, consumer count and incident.
 func reportedBy(t *testing.T, events []event.Event) string {
 	t.Helper()
 	log := New(100)
@@ -76,7 +77,8 @@ func reportedBy(t *testing.T, events []event.Event) string {
 		lines = append(lines, fmt.Sprintf("namespace %+v", n))
 	}
 	for _, n := range f.Nodes(end, nil) {
-		// A status update is a heartbeat as well, so the number of late ones depends on when it is seen.
+		// A status update is also a heartbeat, so the number of late heartbeats depends on the time at which the update is
+		// seen.
 		lines = append(lines, fmt.Sprintf("node %s: %d %v %d %d %d", n.Name, n.Heartbeats, n.Ready, n.TurnedReady, n.TurnedNotReady, n.TurnedUnknown))
 	}
 	for _, x := range f.Consumers(end, nil) {

@@ -8,18 +8,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// rebooted records that a machine was rebooted. That explains a silence that ended with the reboot.
+// rebooted records a reboot, which explains the silence that it ended.
 func (l *nodes) rebooted(x transition.NodeRebooted) {
 	l.explain(x.Node, l.records.Rebooted(x.Node, x.Time), evidence.NodeRebooted, x.Time)
 }
 
-// upgraded records that a kubelet was replaced by another version. That explains a silence that ended with the upgrade.
+// upgraded records a changed kubelet version, which explains the silence that ended with the upgrade.
 func (l *nodes) upgraded(x transition.KubeletUpgraded) {
 	l.records.History.Upgrades.Note(x.Node, x.Time)
 	l.explain(x.Node, l.records.Upgraded(x.Node, x.Time), evidence.KubeletUpgraded, x.Time)
 }
 
-// explain adds to the incident of a node what explains its silence.
+// explain adds the explanation for a node's silence to the node's incident.
 func (l *nodes) explain(name string, s *verdict.Silence, by evidence.Kind, t time.Time) {
 	n := l.troubled[name]
 	if n == nil || s == nil || s != n.silence {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// scenario feeds transitions to a log at exact times, in seconds since the start.
+// scenario passes transitions to a log at exact times, in seconds since the start.
 type scenario struct {
 	*Log
 	t   testing.TB
@@ -37,10 +37,10 @@ func (s *scenario) sees(x transition.Transition) *scenario {
 
 func (s *scenario) is() transition.At { return transition.At{Time: s.now} }
 
-// beats lets nodes send heartbeats, 10 s after the previous ones.
+// beats sends heartbeats of nodes, 10 s after the previous ones.
 func (s *scenario) beats(nodes ...string) *scenario { return s.returns(10, nodes...) }
 
-// misses lets the grace period pass without a heartbeat.
+// misses lets the grace period pass without heartbeats of the nodes.
 func (s *scenario) misses(grace float64, nodes ...string) *scenario {
 	now := s.now
 	for _, n := range nodes {
@@ -67,7 +67,7 @@ func (s *scenario) turns(node string, from, to event.Status) *scenario {
 
 var shopWeb = transition.Service{Namespace: "shop", Name: "web"}
 
-// ofWeb is the address of a pod of the Deployment web on node-1, in shop/web.
+// ofWeb returns the address of a pod in shop/web. The pod belongs to the Deployment web and runs on node-1.
 func ofWeb(pod string) transition.Address {
 	return transition.Address{
 		Service: shopWeb, ID: event.ParseUID(pod), IP: netip.MustParseAddr("10.0.0.1"),
@@ -112,7 +112,7 @@ func (s *scenario) outageOver(lasted float64) *scenario {
 	return s.sees(transition.OutageEnded{At: s.is(), Service: shopWeb, Lasted: seconds(lasted), Complete: true})
 }
 
-// only returns the only incident as of now.
+// only returns the log's only incident as of now.
 func (s *scenario) only() incident.Incident {
 	s.t.Helper()
 	all := s.Incidents(s.now)
@@ -152,7 +152,7 @@ func is(t *testing.T, x incident.Incident, state incident.State, scope incident.
 	equal(t, "subject", x.Subject, subject)
 }
 
-// ofNode is the loss of an address because its node was lost.
+// ofNode returns the loss of an address because of its lost node.
 func (s *scenario) ofNode(service, pod, node string) transition.AddressLost {
 	x := transition.AddressLost{At: s.is(), Address: ofWeb(pod), Cause: cause.NodeHeartbeatLost}
 	x.Name, x.Address.Pod.Node, x.ID = service, node, event.ParseUID(service+pod)

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// upgraded plays an upgrade in place of a batch of three pods: images change at 17, the addresses leave at the given times, and return
-// 20 s later.
+// upgraded plays an in-place upgrade of three pods. Their images change at 17 s, their addresses leave at the given times, and
+// return 20 s later.
 func upgraded(leaves [3]float64) *tracked {
 	names := []string{"web-1", "web-2", "web-3", "web-4"}
 	pod := func(i int, status event.Status, restarts int32) *event.Pod {
@@ -55,7 +55,7 @@ func TestAnUpgradeInPlaceReportsTheStaleReaddsOfClientsThatBatch(t *testing.T) {
 	}
 	at := 0
 	for _, part := range []string{
-		"a readiness gate turned off before the image changes",
+		"turn a readiness gate off before the image changes",
 		"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
 		"let the clients of the Endpoints batch updates for 10s",
 		"2 without batching, 2 if they batch for 2s, 1 if they batch for 5s, none if they batch for 10s",

@@ -13,44 +13,47 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// cluster writes the events of nodes whose kubelets renew their Leases every 10 s, and of a node controller, second by second.
+// cluster generates events: kubelets renew their Leases every 10 s, and a node controller marks silent nodes.
 type cluster struct {
 	*tracked
 	nodes []*fakeNode
 	grace float64
-	// holds are the times in which the node controller sets no node to Unknown, leaders have who leads from which second on.
+	// holds contains the periods in which the node controller sets no node to Unknown. leaders maps the second of each leader
+	// change to the new leader's name.
 	holds   [][2]float64
 	leaders map[int]string
-	// leaderStops is when the leader does not renew its Lease.
+	// leaderStops is the period in which the leader does not renew its Lease.
 	leaderStops [2]float64
-	// servers are when each API server does not renew its Lease.
+	// servers contains, for each API server, the periods in which it does not renew its Lease.
 	servers [][][2]float64
-	// reports is how many seconds are between the status reports of a node if kubeflap sees no Leases, else 0.
+	// reports is the interval between the status reports of a node in seconds, if kubeflap sees no Leases. Otherwise it is 0.
 	reports int
-	// frozen is when the watch of Leases shows nothing; held are the Leases that it then shows at once.
+	// frozen is the period in which the Lease watch delivers nothing. held contains the Leases that it delivers
+	// afterwards.
 	frozen [2]float64
 	held   []event.Object
-	// writes are what happens besides, by second.
+	// writes contains additional events for certain seconds.
 	writes map[int]func()
 }
 
-// fakeNode is a node of a cluster. It is silent between these seconds.
+// fakeNode is a node of a cluster. silent contains the periods in which it sends no heartbeats.
 type fakeNode struct {
 	object   event.Node
 	phase    float64
 	silent   [][2]float64
 	last     float64
 	reported float64
-	// setBack is at which second its clock is set back, by how many seconds.
+	// setBack is the second at which the node's clock is set back by the given number of seconds.
 	setBack, by float64
-	// saved is the renewTime that the node controller holds, which it takes only forward.
+	// saved is the renewTime that the node controller holds. The controller only moves it forward.
 	saved         float64
 	unknown, gone bool
 }
 
 func newCluster(nodes int, grace float64) *cluster { return newClusterWith(nodes, grace, "", 0) }
 
-// newClusterWith makes a cluster. Leases cannot be watched for a reason, if there is one; then status reports are so many seconds apart.
+// newClusterWith returns a cluster. If reason is not empty, Leases cannot be watched, and reports is the interval between
+// status reports in seconds.
 func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) *cluster {
 	c := &cluster{
 		reports: reports,
@@ -84,7 +87,7 @@ func newClusterWith(nodes int, grace float64, reason event.Reason, reports int) 
 	return c
 }
 
-// heartbeat lets a node renew its Lease, or report its status.
+// heartbeat renews a node's Lease, or reports its status if kubeflap sees no Leases.
 func (c *cluster) heartbeat(n *fakeNode, t float64) {
 	switch {
 	case c.reports == 0 && isIn([][2]float64{c.frozen}, t):
@@ -108,7 +111,7 @@ func (n *fakeNode) lease(t float64) *event.Lease {
 	return &event.Lease{Meta: event.Meta{UID: event.ParseUID("lease-" + n.object.Name), Namespace: "kube-node-lease", Name: n.object.Name}, Renew: zero.Add(seconds(n.clock(t)))}
 }
 
-// clock is what the node's clock shows.
+// clock returns the time of the node's clock.
 func (n *fakeNode) clock(t float64) float64 {
 	if n.by > 0 && t >= n.setBack {
 		return t - n.by
@@ -122,7 +125,7 @@ func isIn(times [][2]float64, t float64) bool {
 	return slices.ContainsFunc(times, func(s [2]float64) bool { return t >= s[0] && t < s[1] })
 }
 
-// silence lets nodes, counted from 1, send no heartbeat between two seconds.
+// silence makes nodes, counted from 1, send no heartbeats between the seconds from and to.
 func (c *cluster) silence(from, to float64, nodes ...int) *cluster {
 	for _, i := range nodes {
 		c.nodes[i-1].silent = append(c.nodes[i-1].silent, [2]float64{from, to})
@@ -164,7 +167,7 @@ func (c *cluster) ready(n *fakeNode, status event.Status, reason string) {
 	c.is(event.Modified, n.copy())
 }
 
-// marks lets the node controller set nodes to Unknown at a second, whatever their heartbeats.
+// marks makes the node controller set nodes to Unknown at a second, regardless of their heartbeats.
 func (c *cluster) marks(second int, nodes ...int) *cluster {
 	before := c.writes[second]
 	c.writes[second] = func() {
@@ -178,13 +181,14 @@ func (c *cluster) marks(second int, nodes ...int) *cluster {
 	return c
 }
 
-// server is the Lease of an API server.
+// server returns the Lease of an API server.
 func (c *cluster) server(i int) *event.ControlPlaneLease {
 	name := fmt.Sprintf("%s%c", event.LeaseAPIServerPrefix, 'a'+i)
 	return &event.ControlPlaneLease{Meta: event.Meta{UID: event.ParseUID(name), Namespace: "kube-system", Name: name}, Host: fmt.Sprintf("master-%d", i+1), Renew: c.now}
 }
 
-// controlPlane lets the leader renew its Lease every 2 s, and each watch send a bookmark every minute.
+// controlPlane renews the Leases of the leader every 2 s and of API servers every 10 s. It sends a bookmark on each watch every
+// minute.
 func (c *cluster) controlPlane(tenth int) {
 	if tenth%600 == 300 {
 		for _, k := range event.Kinds() {
@@ -210,7 +214,7 @@ func (c *cluster) controlPlane(tenth int) {
 	})
 }
 
-// runs plays the story for so many seconds, in steps of 100 ms.
+// runs plays the story for the given number of seconds, in steps of 100 ms.
 func (c *cluster) runs(until int) []incident.Incident {
 	for tenth := 1; tenth <= until*10; tenth++ {
 		t := float64(tenth) / 10
@@ -236,7 +240,7 @@ func (c *cluster) runs(until int) []incident.Incident {
 					c.ready(n, event.StatusTrue, "KubeletReady")
 				}
 			case isIn(c.holds, t):
-			case !n.unknown && (n.isSilent(t) || n.by > 0) && t-n.last > c.grace+3 && tenth%50 == 0: // each monitor period
+			case !n.unknown && (n.isSilent(t) || n.by > 0) && t-n.last > c.grace+3 && tenth%50 == 0: // the node controller runs once per monitor period
 				c.ready(n, event.StatusUnknown, "NodeStatusUnknown")
 			}
 		}
@@ -249,7 +253,7 @@ func tainted(o *event.Node) {
 	o.Taints = []event.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: "NoSchedule"}}
 }
 
-// verdictsOf are the verdicts of incidents, each with how many there are.
+// verdictsOf returns the incidents' verdicts with their counts.
 func verdictsOf(all []incident.Incident) string {
 	counts := map[string]int{}
 	for _, x := range all {

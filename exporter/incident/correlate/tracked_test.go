@@ -49,7 +49,8 @@ func (b *tracked) observe(found []transition.Transition) {
 	b.log.Observe(found...)
 }
 
-// lossesComeFirst checks that each loss is reported before the return of its address, even if it waited for its cause. The log relies on that.
+// lossesComeFirst checks that each loss is reported before the return of its address, even if the loss waited for its
+// cause. The log relies on this order.
 func lossesComeFirst(t *testing.T, found []transition.Transition) {
 	t.Helper()
 	returned := map[record.AddressKey]time.Time{}
@@ -111,7 +112,8 @@ func manualEndpoints(ips ...string) *event.Endpoints {
 	return o
 }
 
-// aSlice is the slice of shop/web that the Service with this UID owns. "web-1" is ready, "-web-1" is not.
+// aSlice returns an EndpointSlice of shop/web that is owned by the Service with this UID. The address "web-1" is ready,
+// and "-web-1" is not.
 func aSlice(owner string, addresses ...string) *event.EndpointSlice {
 	o := &event.EndpointSlice{
 		Meta: event.Meta{UID: event.ParseUID("slice/" + owner), Namespace: "shop", Name: "web-" + owner}, Service: "web",
@@ -135,7 +137,7 @@ func aPod(name string, status event.Status, reason string) *event.Pod {
 	}
 }
 
-// runsNo checks that an hour later no incident is ongoing.
+// runsNo checks that no incident is ongoing an hour later.
 func (b *tracked) runsNo(t *testing.T) []incident.Incident {
 	t.Helper()
 	all := b.asOf(3600)
@@ -223,7 +225,8 @@ func TestAnOutageThatWaitsForItsCauseComesBeforeTheNext(t *testing.T) {
 	equal(t, "the second", outages["probe_failed"], seconds(9.65))
 }
 
-// A pod of a StatefulSet fails its probe and is deleted. A new pod has its name.
+// TestANewPodOfTheSameNameHasASpanOfItsOwn checks the timeline after a StatefulSet pod fails its probe, is deleted, and
+// is replaced by a pod with the same name.
 func TestANewPodOfTheSameNameHasASpanOfItsOwn(t *testing.T) {
 	pod := func(uid string, status event.Status) *event.Pod {
 		p := aPod("web-0", status, "ContainersNotReady")
@@ -248,15 +251,16 @@ func TestANewPodOfTheSameNameHasASpanOfItsOwn(t *testing.T) {
 	equal(t, "spans of the pod", strings.Join(spans, ", "), "10m0s-10m10s, 10s-20s")
 }
 
-// Three pods of a Service change at random, and their events and the slice's come in any order. When
-// all pods are ready again, no incident is ongoing and the incidents have the outages of the tracker.
+// TestIncidentsHaveTheOutagesOfTheTracker changes three pods of a Service at random, with the events of pods and slice
+// in any order. When all pods are ready again, no incident may be ongoing, and the incidents' outages must equal the
+// tracker's.
 func TestIncidentsHaveTheOutagesOfTheTracker(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newTracked(grace40)
 		b.log = New(1000)
 		b.tracker, b.found = track.New(grace40), nil
-		pods := [][2]string{{"a"}, {"b"}, {"c"}} // the name, and why it is not ready
+		pods := [][2]string{{"a"}, {"b"}, {"c"}} // each pod has a name and the reason why it is not ready
 		pod := func(i int) event.Object {
 			if pods[i][1] == "" {
 				return aPod(pods[i][0], event.StatusTrue, "")
@@ -359,7 +363,7 @@ func TestAForeignSliceThatTakesAnAddressAwayIsAForeignWriter(t *testing.T) {
 	}
 }
 
-// foreignSlice is a slice of shop/web that a manager keeps.
+// foreignSlice returns a slice of shop/web with this manager.
 func foreignSlice(manager string, addresses ...string) *event.EndpointSlice {
 	o := aSlice("s1", addresses...)
 	o.UID, o.Name, o.ManagedBy, o.Owner = event.ParseUID("slice/foreign"), "web-extra", manager, event.UID{}
@@ -416,7 +420,7 @@ func TestForeignAddressesThatAreNoIncident(t *testing.T) {
 
 func keptBy(writer string, o *event.Endpoints) *event.Endpoints { o.Writer = writer; return o }
 
-// mirror is the slice that the mirroring controller makes of Endpoints.
+// mirror returns the slice that the mirroring controller creates from Endpoints.
 func mirror(o *event.Endpoints) *event.EndpointSlice {
 	return &event.EndpointSlice{
 		Meta: event.Meta{UID: event.ParseUID("slice/mirror"), Namespace: "shop", Name: "web-mirror"}, Service: o.Name,
@@ -424,7 +428,8 @@ func mirror(o *event.Endpoints) *event.EndpointSlice {
 	}
 }
 
-// So an operator fails a database over, and so an API server leaves default/kubernetes.
+// TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway covers an operator that fails over a database, and an
+// API server that leaves default/kubernetes.
 func TestTheOnlyWriterOfAServiceWithoutASelectorMayTakeAnAddressAway(t *testing.T) {
 	for _, c := range []struct {
 		name, then string
@@ -459,8 +464,8 @@ func TestWritersThatUndoEachOtherAreForeignWriters(t *testing.T) {
 	}
 	x := b.asOf(100)[0]
 	equal(t, "verdict", x.Verdict, verdict.ForeignWriter)
-	equal(t, "summary", strings.HasPrefix(x.Summary, "Two writers undo each other's changes of the addresses of Service shop/web"), true)
-	equal(t, "reason", x.Considered[1].Because, "helm and operator undo each other's changes of Endpoints web")
+	equal(t, "summary", strings.HasPrefix(x.Summary, "Two writers undo each other's changes to the addresses of Service shop/web"), true)
+	equal(t, "reason", x.Considered[1].Because, "helm and operator undo each other's changes to Endpoints web")
 	equal(t, "state", x.State, incident.StateRecovered)
 	equal(t, "later", b.asOf(200)[0].State, incident.StateEnded)
 }

@@ -9,14 +9,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// BenchmarkVerdicts measures what the incidents and their verdicts cost for each event of a cluster of 1,000 nodes. The goal is at most 2 µs.
-// troubled: every hundredth heartbeat is missed, so that ten nodes are silent at any time, and all verdicts are reviewed each second.
-// stalled: all nodes fall silent for a minute, again and again. late: for just the grace period, which they do not miss.
+// BenchmarkVerdicts measures the cost of incidents and their verdicts per event in a cluster of 1,000 nodes. The goal is at
+// most 2 µs.
+//
+// In "troubled", every hundredth heartbeat is missed, so ten nodes are silent at any time. All verdicts are then reviewed up to
+// once every 5 s. In "stalled", all nodes repeatedly fall silent for a minute. In "late", they fall silent but return within
+// the grace period.
 func BenchmarkVerdicts(b *testing.B) {
 	const nodes = 1000
 	for _, c := range []struct {
 		name string
-		// isSilent reports whether a node sends no heartbeat in a round of 10 s.
+		// isSilent reports whether a node sends no heartbeat in the given round of 10 s.
 		isSilent func(node, round int) bool
 	}{
 		{"healthy", func(int, int) bool { return false }},

@@ -36,14 +36,14 @@ func TestStoriesOfClustersWithoutLeases(t *testing.T) {
 		{"reports each 10 s, and nobody may see the Lease of the node that dies", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 10).silence(600, 660, 2).runs(800)
 		}, "1 node", "other 8 nodes"},
-		// Nobody could decide these from reports alone.
+		// Status reports alone do not decide these cases.
 		{"reports each 5 min, and one node dies", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 300).silence(1000, 1100, 2).runs(1500)
 		}, "1 undecided", unseen},
 		{"reports each 5 min, and the node controller marks a node in time", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 300).marks(1000, 2).runs(1500)
 		}, "1 undecided", unseen},
-		// These do not depend on heartbeats.
+		// These cases do not depend on heartbeats.
 		{"reports each 5 min, and an autoscaler removes a node", func() []incident.Incident {
 			return newClusterWith(9, 40, event.ReasonForbidden, 300).on(1000, 1, tainted).silence(1005, far, 1).deletes(1100, 1).runs(1300)
 		}, "1 planned", "the taint"},

@@ -2,7 +2,7 @@ package evidence
 
 import "slices"
 
-// bounded keeps the first and the last of what is added, and counts what it drops between them.
+// bounded keeps the first and the last added items, and counts the items that it drops in between.
 type bounded[T any] struct {
 	first, last         []T
 	keepFirst, keepLast int
@@ -23,11 +23,11 @@ func (b *bounded[T]) add(x T) {
 
 func (b *bounded[T]) all() []T { return slices.Concat(b.first, b.last) }
 
-// newest returns the newest n, the newest first.
+// newest returns up to n of the newest items, newest first. It stops at dropped items.
 func (b *bounded[T]) newest(n int) []T {
 	all := b.last
-	if len(all) == 0 {
-		all = b.first
+	if b.dropped == 0 {
+		all = b.all()
 	}
 	all = slices.Clone(all[max(0, len(all)-n):])
 	slices.Reverse(all)

@@ -1,4 +1,4 @@
-// Package evidence has what was seen of an incident: entries, each with its sentence, and the spans of a timeline.
+// Package evidence keeps an incident's evidence: entries with their sentences, and the spans of a timeline.
 package evidence
 
 import (
@@ -10,48 +10,50 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind is what an entry shows.
+// Kind is the kind of observation in an entry.
 type Kind uint8
 
-// The kinds, in the order of entries that have the same time: what follows from another stands behind it.
+// The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
 const (
 	LastHeartbeat Kind = iota + 1
-	// HeartbeatBefore and UnknownBefore are the last heartbeat and the mark of a node that was lost before kubeflap watched. FoundLost: it was found so.
+	// HeartbeatBefore and UnknownBefore are the last heartbeat and the mark of a node that was lost before kubeflap
+	// watched. FoundLost is the observation in the first list that the node was lost.
 	HeartbeatBefore
 	UnknownBefore
 	FoundLost
-	// ClockSetBack: heartbeats do not count because the node's clock was set back.
+	// ClockSetBack means that heartbeats do not count because the node's clock was set back.
 	ClockSetBack
 	HeartbeatLate
 	HeartbeatMissed
 	NodeUnknown
 	NodeNotReady
-	// NodeNotMarked: the node is silent for longer than the grace period, and still Ready.
+	// NodeNotMarked means that the node is still Ready although it has been silent for longer than the grace period.
 	NodeNotMarked
-	// NodeWasUnknown: Ready turned Unknown and back while the watch was broken.
+	// NodeWasUnknown means that Ready turned Unknown and back while the watch was broken.
 	NodeWasUnknown
 	PodUpdated
 	PodRestarted
 	PodWasStale
 	PodNotReady
-	// EvictedUnknown and EvictedNotReady: the pod was evicted after its node turned Unknown, or reported not ready.
+	// EvictedUnknown and EvictedNotReady mean that the pod was evicted after its node turned Unknown or reported not ready.
 	EvictedUnknown
 	EvictedNotReady
 	SelectorConflict
-	// EndpointsOverwritten: the addresses were removed before kubeflap looked.
+	// EndpointsOverwritten means that the addresses were removed before kubeflap started.
 	EndpointsOverwritten
-	// ForeignAddresses: an object has addresses beside the selector. Contested: two writers undo each other's changes.
+	// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Contested means that two
+	// writers keep undoing each other's changes.
 	ForeignAddresses
 	Contested
-	// AddressesWithdrawn: somebody took addresses of pods out of Endpoints. WithdrawnReturned: they are there again.
+	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that they are back.
 	AddressesWithdrawn
 	EndpointsReset
 	AddressLost
-	// StaleReadd: clients put an address back whose container was being replaced.
+	// StaleReadd means that clients put back an address whose container was being replaced.
 	StaleReadd
 	OutageStarted
 	HeartbeatSeen
-	// HeartbeatsInTime: the watch showed heartbeats late.
+	// HeartbeatsInTime means that heartbeats were punctual, but the watch delivered them late.
 	HeartbeatsInTime
 	AddressReturned
 	AddressRemoved
@@ -65,60 +67,66 @@ const (
 	NodeRebooted
 	KubeletUpgraded
 	NodeRemoved
-	// NodeRegistered: the machine of a deleted Node has registered again. NodeReplaced: another machine has its name. NodeUnclear: rebooted or replaced.
+	// NodeRegistered means that the machine of a deleted Node registered again. NodeReplaced means that another machine
+	// registered under the Node's name. NodeUnclear means that the machine was either rebooted or replaced.
 	NodeRegistered
 	NodeReplaced
 	NodeUnclear
 	ServiceRemoved
-	// APIServerStopped and LeaderLate: a Lease of the control plane was not renewed.
+	// APIServerStopped and LeaderLate mean that a control-plane Lease was not renewed.
 	APIServerStopped
 	LeaderLate
 	LeaderChanged
-	// LeasesRead: Leases were read directly.
+	// LeasesRead means that kubeflap read Leases directly.
 	LeasesRead
 	WatchBroke
 	WatchWorks
-	// VerdictRevised: the verdict is another than before. Name says which, and why.
+	// VerdictRevised means that the verdict changed. Name describes the change and the reason for it.
 	VerdictRevised
 )
 
-// Entry is something that was seen, possibly several times.
+// Entry is an observation, possibly made several times.
 type Entry struct {
 	Kind Kind
 	Time time.Time
 	// Service is set if the entry is about a Service.
 	Service transition.Service
-	// Name is the node, the pod, the address or the resource that was seen first.
+	// Name is the first observed node, pod, address or resource.
 	Name string
-	// Number and Duration are what the sentence needs, the largest if there are several.
+	// Number and Duration are values in the sentence. For several observations, they are the maximum values.
 	Number   int
 	Duration time.Duration
-	// Inexact: a watch was broken when what lasted for Duration began or ended.
+	// Inexact reports whether a watch was broken at the start or end of Duration.
 	Inexact bool
 
 	until time.Time
 	count int
-	// names are the nodes or pods, to count one that flaps once.
+	// names holds the observed nodes or pods, so that a flapping one only counts once.
 	names map[string]struct{}
 }
 
-// Entries are the evidence of an incident: the first 12 and the last 24.
+// Entries holds the evidence of an incident: the first 12 and the last 24 entries.
 type Entries struct{ entries bounded[*Entry] }
 
-// NewEntries makes an empty list.
+// NewEntries returns an empty list.
 func NewEntries() Entries { return Entries{bounded[*Entry]{keepFirst: 12, keepLast: 24}} }
 
 const (
-	// batchWithin is how close in time entries of a kind become one. maxLookBack is how many entries are compared.
+	// batchWithin is the maximum time between entries of the same kind that are combined. maxLookBack is the number of
+	// entries to compare.
 	batchWithin = 15 * time.Second
 	maxLookBack = 8
 )
 
-// Add adds an entry, or makes it part of one of the same kind: thirty pods of a node are one entry, not thirty.
+// Add adds an entry, or combines it with an earlier entry of the same kind, so that thirty pods of a node become one
+// entry.
 func (l *Entries) Add(e Entry) {
 	e.count = max(e.count, 1)
 	if e.until.IsZero() {
 		e.until = e.Time
+	}
+	if l.has(&e) {
+		return
 	}
 	for _, x := range l.entries.newest(maxLookBack) {
 		if e.ofService() && x.Service == e.Service && x.Kind == opposites[e.Kind] {
@@ -132,7 +140,20 @@ func (l *Entries) Add(e Entry) {
 	l.entries.add(&e)
 }
 
-// opposites end a batch: what is lost after its return is a new entry.
+// has reports whether the list already contains the last renewal of this control-plane Lease. The renewal is found
+// again for each node that is lost later.
+func (l *Entries) has(e *Entry) bool {
+	if e.Kind != APIServerStopped && e.Kind != LeaderLate {
+		return false
+	}
+	return slices.ContainsFunc(l.entries.all(), func(x *Entry) bool {
+		_, named := x.names[e.Name]
+		return x.Kind == e.Kind && (x.Name == e.Name || named) && !e.Time.Before(x.Time) && !e.until.After(x.until)
+	})
+}
+
+// opposites maps a kind to the kind that ends its batch: an address that is lost again after its return starts a new
+// entry.
 var opposites = [VerdictRevised + 1]Kind{
 	AddressLost: AddressReturned, AddressReturned: AddressLost, OutageStarted: OutageEnded, OutageEnded: OutageStarted,
 	EndpointsReset: EndpointsRewritten, EndpointsRewritten: EndpointsReset,
@@ -150,7 +171,7 @@ func (e *Entry) take(more Entry) {
 	e.Duration, e.Inexact = max(e.Duration, more.Duration), e.Inexact || more.Inexact
 }
 
-// maxNames bounds the names of one entry. Over that, every entry counts.
+// maxNames limits the names in one entry. Above the limit, every observation counts as another name.
 const maxNames = 200
 
 func (e *Entry) countIn(more Entry) {
@@ -177,10 +198,10 @@ func (l *Entries) Take(from *Entries) {
 	}
 }
 
-// LeftOut is how many entries are not kept.
+// LeftOut returns the number of dropped entries.
 func (l *Entries) LeftOut() int { return l.entries.dropped }
 
-// Evidence is the entries with their sentences, sorted by time.
+// Evidence returns the entries with their sentences, sorted by time.
 func (l *Entries) Evidence() []incident.Evidence {
 	entries := l.entries.all()
 	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Kind, b.Kind)) })

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// sentence says what was seen.
+// sentence returns the entry as a sentence.
 func (e *Entry) sentence() string {
 	switch {
 	case e.ofService():
@@ -37,7 +37,7 @@ func (e *Entry) nodeSentence() string {
 	case HeartbeatBefore, UnknownBefore, FoundLost:
 		return e.nodes() + ": " + e.before()
 	case ClockSetBack:
-		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they are newer than the last one before", e.nodes(), d)
+		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they are newer than the last counted one", e.nodes(), d)
 	case HeartbeatLate:
 		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", e.nodes(), d)
 	case HeartbeatMissed:
@@ -79,7 +79,7 @@ func (e *Entry) nodeSentence() string {
 	return ""
 }
 
-// before says what happened to nodes before kubeflap started.
+// before describes the state of nodes before kubeflap was started.
 func (e *Entry) before() string {
 	switch e.Kind {
 	case HeartbeatBefore:
@@ -94,11 +94,11 @@ func (e *Entry) controlPlaneSentence() string {
 	switch e.Kind {
 	case APIServerStopped:
 		if e.count > 1 {
-			return fmt.Sprintf("%d API servers (%s first): the last renewals of their Leases for a while", e.count, e.Name)
+			return fmt.Sprintf("%d API servers (%s first): their last Lease renewals for a while", e.count, e.Name)
 		}
-		return e.Name + ": the last renewal of the Lease of this API server for a while"
+		return e.Name + ": the last Lease renewal of this API server for a while"
 	case LeaderLate:
-		return e.Name + ": the last renewal of the leader's Lease for a while"
+		return e.Name + ": the leader's last Lease renewal for a while"
 	case LeaderChanged:
 		return transition.LeaderChanged{To: e.Name}.String()
 	case LeasesRead:
@@ -134,7 +134,7 @@ func (e *Entry) podSentence() string {
 	return pods + ": Ready turned from True to False"
 }
 
-// UnknownToleration is the Number of an eviction if the pod's tolerationSeconds are not known.
+// UnknownToleration is the Number of an eviction if the pod's tolerationSeconds are unknown.
 const UnknownToleration = -1
 
 func (e *Entry) evicted(turned string) string {
@@ -180,19 +180,19 @@ func (e *Entry) serviceSentence() string {
 	return e.writersSentence(s)
 }
 
-// writersSentence describes the writes by others than the controllers, and how the controllers reacted.
+// writersSentence describes writes by clients other than the controllers, and the reactions of the controllers.
 func (e *Entry) writersSentence(s string) string {
 	switch e.Kind {
 	case ForeignAddresses:
 		return fmt.Sprintf("%s has a selector, and %s in %s, which neither Kubernetes nor a known manager wrote%s",
 			s, phrase.Count(e.Number, "address", "addresses"), e.Name, phrase.Times(e.count))
 	case ForeignEnded:
-		return s + ": no foreign addresses any more in " + e.Name + phrase.Times(e.count)
+		return s + ": no more foreign addresses in " + e.Name + phrase.Times(e.count)
 	case AddressesWithdrawn:
-		return fmt.Sprintf("%s: %s of pods, taken out of %s by no controller%s",
+		return fmt.Sprintf("%s: %s of pods removed from %s, but not by a controller%s",
 			s, phrase.Count(e.Number, "ready address", "ready addresses"), e.Name, phrase.Times(e.count))
 	case WithdrawnReturned:
-		return s + ": no address of a pod is missing any more in " + e.Name + phrase.Times(e.count)
+		return s + ": no pod address is missing any more in " + e.Name + phrase.Times(e.count)
 	case Contested:
 		return s + ": " + e.Name + phrase.Times(e.count)
 	case SelectorConflict:

@@ -8,27 +8,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Timeline has the spans of an incident: the first 24 and the last 72.
+// Timeline holds the spans of an incident: the first 24 and the last 72.
 type Timeline struct{ spans bounded[*Span] }
 
-// NewTimeline makes an empty timeline.
+// NewTimeline returns an empty timeline.
 func NewTimeline() Timeline { return Timeline{bounded[*Span]{keepFirst: 24, keepLast: 72}} }
 
-// Span is an interval of the timeline. Its end is zero while it lasts.
+// Span is an interval of the timeline. Its end is zero if the span is ongoing.
 type Span struct {
 	track      incident.Track
 	name       string
 	start, end time.Time
 }
 
-// Begin adds a span that lasts.
+// Begin adds an ongoing span.
 func (l *Timeline) Begin(track incident.Track, name string, from time.Time) *Span {
 	s := &Span{track: track, name: name, start: from}
 	l.spans.add(s)
 	return s
 }
 
-// End ends a span, if there is one. It returns nil, as no span lasts then.
+// End ends a span, unless s is nil. It always returns nil, so that the caller can clear its field.
 func (s *Span) End(t time.Time) *Span {
 	if s != nil {
 		s.end = t
@@ -43,10 +43,10 @@ func (l *Timeline) Take(from *Timeline) {
 	}
 }
 
-// LeftOut is how many spans are not kept.
+// LeftOut returns the number of dropped spans.
 func (l *Timeline) LeftOut() int { return l.spans.dropped }
 
-// Lasting is how long the oldest span of a track lasts by t that has not ended; 0 if there is none.
+// Lasting returns the duration at t of a track's oldest ongoing span, or 0.
 func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Duration) {
 	for _, s := range l.spans.all() {
 		if s.track == track && s.end.IsZero() {
@@ -56,7 +56,8 @@ func (l *Timeline) Lasting(track incident.Track, t time.Time) (longest time.Dura
 	return longest
 }
 
-// Spans are sorted by track and start. No span outlasts the incident, whose end is zero while it is running.
+// Spans returns the spans, sorted by track and start. It truncates them at the incident's end, which is zero for an
+// ongoing incident.
 func (l *Timeline) Spans(end time.Time) []incident.Span {
 	kept, tracks := l.spans.all(), incident.Tracks()
 	slices.SortStableFunc(kept, func(a, b *Span) int {

@@ -1,5 +1,5 @@
-// Package heartbeats remembers what heartbeats say about the grace period: how often they come, and which came so late that a longer
-// one might have helped. It also counts the silences of each node by what was decided about them, for as long as the Node exists.
+// Package heartbeats keeps the facts that determine the grace period: the heartbeat interval, and late heartbeats that
+// a longer grace period might have bridged. It also counts each node's silences by verdict while the Node exists.
 package heartbeats
 
 import (
@@ -9,33 +9,35 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Heartbeats is what is known of the heartbeats of all nodes, and of the grace period for them. The zero value knows nothing.
+// Heartbeats holds the heartbeat statistics of all nodes and the settings of the grace period. The zero value is empty.
 type Heartbeats struct {
-	// GracePeriod is the one in force, 0 while it is not known.
+	// GracePeriod is the current grace period, or 0 if unknown.
 	GracePeriod time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set its flags.
+	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
 	Managed bool
-	// defaultGrace is the default of the Kubernetes version, interval how often nodes send heartbeats; 0 while they are not known.
+	// defaultGrace is the default grace period of the Kubernetes version. interval is the heartbeat interval. Both are
+	// 0 if unknown.
 	defaultGrace, interval time.Duration
-	// late are the late intervals of the last day, count is how many nodes there are. nodes are those that were silent.
+	// late holds the late intervals of the last day. count is the number of nodes. nodes holds the nodes with silences
+	// or late heartbeats.
 	late  []*silence
 	count int
 	nodes map[string]*node
 }
 
-// Learn records the settings that decide about the grace period.
+// Learn records settings that affect the grace period.
 func (h *Heartbeats) Learn(x transition.GracePeriodKnown) {
 	h.GracePeriod, h.Managed = x.Period, x.Managed
 	h.defaultGrace, h.interval = x.Default, x.Interval
 }
 
-// Facts are what decides about the grace period, without the intervals between heartbeats.
+// Facts returns the settings that affect the grace period, without measured intervals.
 func (h *Heartbeats) Facts() advice.GracePeriod {
 	return advice.GracePeriod{Period: h.GracePeriod, Default: h.defaultGrace, Interval: h.interval, Managed: h.Managed}
 }
 
-// HeartbeatInterval is how often nodes send heartbeats.
+// HeartbeatInterval returns the interval at which nodes send heartbeats.
 func (h *Heartbeats) HeartbeatInterval() time.Duration { return h.Facts().Shortest() / 2 }
 
-// Undisturbed is the longest interval between heartbeats of a node that nothing delays.
+// Undisturbed returns the longest heartbeat interval of a node without delays.
 func (h *Heartbeats) Undisturbed() time.Duration { return h.Facts().Undisturbed() }

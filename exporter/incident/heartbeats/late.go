@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// lateFor is for how long one late heartbeat speaks for a longer grace period. If it missed the grace period, or if the node was late often, it
-	// does so for lateRemembered.
+	// lateFor is the time for which a single late heartbeat affects the recommended grace period. Heartbeats that
+	// exceeded the grace period, or whose node is frequently late, count for lateRemembered.
 	lateFor        = 10 * time.Minute
 	lateRemembered = 24 * time.Hour
 	often          = 3
 	maxLate        = 500
 )
 
-// IsLate reports whether an interval between two heartbeats is so long that the grace period matters.
+// IsLate reports whether the interval between two heartbeats is long enough to affect the grace period.
 func (h *Heartbeats) IsLate(interval time.Duration) bool {
 	return 2*interval > h.GracePeriod && interval > h.Facts().Late()
 }
 
-// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes.
+// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes in the cluster.
 func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, nodes int) {
 	h.count = nodes
 	n := h.named(name)
 	x := n.newest()
 	if x == nil || x.within || !x.Ended.Equal(t) {
 		if !n.becameLate.After(t.Add(-interval)) {
-			return // kubeflap could not see whether there were others between
+			return // kubeflap may have missed heartbeats in between
 		}
 		x = n.late(name, t.Add(-interval), t)
 		h.add(n, x)
@@ -41,7 +41,8 @@ func (h *Heartbeats) Returned(name string, t time.Time, interval time.Duration, 
 	h.late = slices.Delete(h.late, 0, max(keep, len(h.late)-maxLate))
 }
 
-// LongestToBridge is the longest late interval that a longer grace period should bridge: one that is the node's own fault, and not too long.
+// LongestToBridge returns the longest late interval that the grace period should bridge: the node itself is at fault,
+// and the interval is at most advice.LongestGrace.
 func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 	sorted := slices.Clone(h.late)
 	slices.SortStableFunc(sorted, func(a, b *silence) int { return cmp.Compare(b.length(), a.length()) })
@@ -53,7 +54,7 @@ func (h *Heartbeats) LongestToBridge(now time.Time) time.Duration {
 	return 0
 }
 
-// speaks reports whether a late heartbeat speaks for a longer grace period.
+// speaks reports whether a late heartbeat is a reason for a longer grace period.
 func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 	age := now.Sub(x.Ended)
 	if age > lateRemembered || !x.own() || x.mayBeReboot {
@@ -68,8 +69,9 @@ func (h *Heartbeats) speaks(x *silence, now time.Time) bool {
 	return !x.within || age <= lateFor || times >= often
 }
 
-// JudgeLate decides about the heartbeats of the last hour that came late but within the grace period. No incident does: either nodes share what delayed
-// them, or it was the node itself. f has the facts about the cluster as of now.
+// JudgeLate decides whether the late heartbeats of the last hour have a shared cause, or whether each node itself is at
+// fault. It only judges heartbeats within the grace period, because these have no incident. f holds the current facts
+// about the cluster.
 func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	var open []*silence
 	for _, x := range slices.Backward(h.late) {
@@ -97,7 +99,7 @@ func (h *Heartbeats) JudgeLate(f *verdict.NodeLoss) {
 	}
 }
 
-// Within are the unexplained silences that began between two times, and ended within the grace period.
+// Within returns the unexplained silences that began between two times and ended within the grace period.
 func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	start, _ := slices.BinarySearchFunc(h.late, from, func(x *silence, t time.Time) int { return x.Ended.Compare(t) })
 	for _, x := range h.late[start:] {
@@ -111,5 +113,5 @@ func (h *Heartbeats) Within(from, to time.Time) (all []*verdict.Silence) {
 	return all
 }
 
-// Nodes is the number of nodes at the last late heartbeat.
+// Nodes returns the number of nodes at the last late heartbeat.
 func (h *Heartbeats) Nodes() int { return h.count }

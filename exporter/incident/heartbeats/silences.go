@@ -11,45 +11,49 @@ import (
 )
 
 const (
-	// revisedFor is for how long after its end the verdict about a silence may be revised.
+	// revisedFor is the time after the end of a silence during which its verdict may be revised.
 	revisedFor = time.Hour
-	// maxRevised bounds the silences of a node that may still be revised.
+	// maxRevised limits the silences per node whose verdicts may still be revised.
 	maxRevised = 10
-	// rebootShown and upgradeShown are how soon after its first heartbeat a node reports another bootID, and a kubelet another version: it reports
-	// its status when it starts.
+	// rebootShown and upgradeShown are the maximum times from a restarted node's first heartbeat to its report of
+	// another bootID or kubelet version. A kubelet reports its status when it starts.
 	rebootShown  = 5 * time.Minute
 	upgradeShown = time.Minute
 )
 
-// node has the silences of a node, and what may explain the next one.
+// node holds a node's silences, and facts that may explain the next one.
 type node struct {
-	// revised are those whose verdict may be revised, in their order. older counts the others.
+	// revised holds the silences whose verdict may still be revised, sorted by time. older holds the counts of all
+	// older silences.
 	revised []*silence
 	older   map[kind]total
-	// becameLate is when a heartbeat last became late, announced what had announced the departure of the node by then.
+	// becameLate is the time at which a heartbeat last became late. announced describes the node's departure
+	// announcement before then.
 	becameLate time.Time
 	announced  string
-	// rebooted and upgraded are when another bootID and another version were last reported, setBack is when the clock was last set back, by how much.
+	// rebooted, upgraded and setBack are the last times at which the node reported another bootID, reported another
+	// kubelet version, and had its clock set back. by is the size of that clock step.
 	rebooted, upgraded, setBack time.Time
 	by                          time.Duration
 }
 
-// silence is one of an incident, or a late heartbeat.
+// silence is a silence that belongs to an incident, or the interval before a late heartbeat.
 type silence struct {
 	*verdict.Silence
-	// within: the heartbeat was late, but came within the grace period. So there is no incident.
+	// within is set if the heartbeat was late but arrived within the grace period, so that there is no incident.
 	within bool
-	// mayBeReboot: the node reported another bootID soon after it. That may be late, so the reboot may have been an earlier silence than the last one.
+	// mayBeReboot is set if the node reported another bootID soon after the silence. The report may be delayed, so the
+	// reboot may have caused this silence even if there is a newer one.
 	mayBeReboot bool
 }
 
-// kind is the decision about a silence.
+// kind is the verdict on a silence and its reason.
 type kind struct {
 	verdict verdict.Verdict
 	reason  verdict.Reason
 }
 
-// total counts silences. last is when the newest ended.
+// total counts silences. last is the end of the newest one.
 type total struct {
 	count uint64
 	last  time.Time
@@ -81,7 +85,7 @@ func (n *node) newest() *silence {
 	return n.revised[len(n.revised)-1]
 }
 
-// BecameLate records that a heartbeat is late. announced is what announced the departure of the node, empty if nothing did.
+// BecameLate records that a heartbeat is late. announced describes the node's departure announcement, or is empty.
 func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 	n := h.named(name)
 	n.becameLate, n.announced = t, announced
@@ -90,16 +94,16 @@ func (h *Heartbeats) BecameLate(name string, t time.Time, announced string) {
 // Silent records a silence that belongs to an incident.
 func (h *Heartbeats) Silent(x *verdict.Silence) { h.add(h.named(x.Node), &silence{Silence: x}) }
 
-// NotSilent withdraws a silence that did not happen.
+// NotSilent removes a silence that did not happen after all.
 func (h *Heartbeats) NotSilent(x *verdict.Silence) {
 	n, isX := h.named(x.Node), func(s *silence) bool { return s.Silence == x }
 	n.revised, h.late = slices.DeleteFunc(n.revised, isX), slices.DeleteFunc(h.late, isX)
 }
 
-// Removed forgets a Node that was deleted.
+// Removed forgets a deleted Node.
 func (h *Heartbeats) Removed(name string) { delete(h.nodes, name) }
 
-// Rebooted records that a node reports another bootID. It returns the silence that this explains, or nil if there is none.
+// Rebooted records that a node reported another bootID. It returns the silence that the reboot explains, or nil.
 func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.rebooted = t
@@ -113,7 +117,7 @@ func (h *Heartbeats) Rebooted(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// Upgraded records that a kubelet reports another version. It returns the silence that this explains, or nil if there is none.
+// Upgraded records that a kubelet reported another version. It returns the silence that the upgrade explains, or nil.
 func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	n := h.named(name)
 	n.upgraded = t
@@ -124,13 +128,14 @@ func (h *Heartbeats) Upgraded(name string, t time.Time) *verdict.Silence {
 	return x
 }
 
-// SetBack records that the clock of a node was set back.
+// SetBack records that a node's clock was set back.
 func (h *Heartbeats) SetBack(name string, t time.Time, by time.Duration) {
 	n := h.named(name)
 	n.setBack, n.by = t, by
 }
 
-// endedBy is the silence that lasts, or that ended a short time before t. A late interval that lasts is not known yet.
+// endedBy returns the silence that is ongoing or ended shortly before t. It returns nil if a newer late interval has
+// started, which is only recorded when it ends.
 func (n *node) endedBy(t time.Time, shown time.Duration) *verdict.Silence {
 	x := n.newest()
 	switch {
@@ -159,7 +164,7 @@ func (h *Heartbeats) add(n *node, x *silence) {
 	}
 }
 
-// fold counts the oldest silences, whose verdicts are not revised any more.
+// fold moves the oldest silences, whose verdicts are final, into the counts.
 func (h *Heartbeats) fold(n *node, some int) {
 	for _, x := range n.revised[:some] {
 		if x.Judgement == nil {
@@ -174,7 +179,7 @@ func (h *Heartbeats) fold(n *node, some int) {
 	n.revised = slices.Delete(n.revised, 0, some)
 }
 
-// Sweep counts the silences whose verdicts are not revised any more.
+// Sweep moves the silences with final verdicts into the counts.
 func (h *Heartbeats) Sweep(t time.Time) {
 	for _, n := range h.nodes {
 		some := slices.IndexFunc(n.revised, func(x *silence) bool { return x.Ended.IsZero() || t.Sub(x.Ended) <= revisedFor })
@@ -185,16 +190,16 @@ func (h *Heartbeats) Sweep(t time.Time) {
 	}
 }
 
-// length is how long an interval lasted.
+// length returns the duration of the interval.
 func (x *silence) length() time.Duration { return x.Ended.Sub(x.Began) }
 
-// own reports whether the silence was the node's own fault.
+// own reports whether the node itself caused the silence.
 func (x *silence) own() bool {
 	return x.Judgement != nil && x.Judgement.Verdict() == verdict.Node && !x.Explained()
 }
 
-// kindOf classifies a silence whose current verdict is v. ok is false if the silence does not count: it missed no grace period,
-// and is explained.
+// kindOf classifies a silence with the current verdict v. ok is false if the silence does not count, because it is
+// explained and was within the grace period.
 func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kind, ok bool) {
 	if x.within && x.Explained() {
 		return kind{}, false
@@ -223,7 +228,7 @@ func (h *Heartbeats) kindOf(x *silence, v verdict.Verdict, now time.Time) (k kin
 	return k, true
 }
 
-// Silences counts the silences of each node that had some, by node, verdict and reason.
+// Silences returns the counts of silences by node, verdict and reason.
 func (h *Heartbeats) Silences(now time.Time) (all []incident.Silences) {
 	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
 		all = h.silences(all, name, now)

@@ -21,14 +21,14 @@ func known() *Heartbeats {
 	return h
 }
 
-// silent adds a silence of node-1 that an incident has.
+// silent adds a silence of node-1 that belongs to an incident.
 func (h *Heartbeats) silent(from, to float64, of *verdict.Judgement) *verdict.Silence {
 	s := &verdict.Silence{Node: "node-1", Began: at(from), Ended: at(to), Judgement: of}
 	h.Silent(s)
 	return s
 }
 
-// text has the counts, each with the second of the newest.
+// text formats the counts, each with the end of its newest silence in seconds.
 func (h *Heartbeats) text(now float64) string {
 	var all []string
 	for _, x := range h.Silences(at(now)) {
@@ -81,7 +81,7 @@ func TestItDoesNotMatterWhenSomebodyAsks(t *testing.T) {
 	}
 }
 
-// back records a late heartbeat of a node that came within the grace period.
+// back records a late heartbeat that arrived within the grace period.
 func (h *Heartbeats) back(node string, from, to float64, announced string) {
 	h.BecameLate(node, at(from+20), announced)
 	h.Returned(node, at(to), time.Duration((to-from)*float64(time.Second)), 9)
@@ -119,7 +119,8 @@ func TestLateHeartbeatsWithinTheGracePeriod(t *testing.T) {
 	}
 }
 
-// A node that hangs right after its reboot may report the new bootID only then. A reboot must not raise the recommended grace period.
+// TestAnIntervalThatMayBeAReboot checks that a reboot does not increase the recommended grace period, even if a node
+// that hangs after its reboot reports its new bootID late.
 func TestAnIntervalThatMayBeAReboot(t *testing.T) {
 	h, node := known(), verdict.Judged(verdict.Node)
 	for i, to := range []float64{94, 180} {

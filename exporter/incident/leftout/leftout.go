@@ -1,12 +1,12 @@
-// Package leftout counts the names that a bounded list leaves out.
+// Package leftout counts the names that were omitted from a bounded list.
 package leftout
 
 import "hash/fnv"
 
-// most bounds the names. Over that nothing more is counted.
+// most limits the number of names. Further names are not counted.
 const most = 10_000
 
-// Names has the hashes of the names that a list leaves out, so that each counts once.
+// Names holds hashes of the omitted names, so that each name only counts once.
 type Names map[uint64]struct{}
 
 func hashOf(name string) uint64 {
@@ -27,7 +27,7 @@ func (n *Names) add(hash uint64) {
 	}
 }
 
-// Take adds the names that another list leaves out, those aside that are listed here.
+// Take adds the omitted names of another list, except those in listed.
 func (n *Names) Take(from Names, listed []string) {
 	hashes := make(map[uint64]bool, len(listed))
 	for _, name := range listed {

@@ -17,38 +17,45 @@ const (
 	maxSilences = 200
 )
 
-// counts are what an incident hit, and how often.
+// counts holds the nodes and Services that an incident affected, and the numbers of events.
 type counts struct {
-	// KnownNodes is how many nodes the cluster has.
+	// KnownNodes is the number of nodes in the cluster.
 	KnownNodes int
-	// LostAgain counts the addresses that were lost, came back and were lost again.
+	// Lost counts lost addresses. LostAgain counts those among them that had already been lost and returned.
 	Lost, LostAgain int
-	// Planned counts the lost addresses whose nodes were announced to leave, AnnouncedBy says by what.
+	// Planned counts the lost addresses on nodes with an announced departure. AnnouncedBy describes the announcement.
 	Planned     int
 	AnnouncedBy string
-	// Turned is how often nodes turned not Ready or Unknown, TurnedUnknown the latter.
+	// WithNode counts the lost addresses whose Node had been deleted without notice. deleted holds the names of these
+	// Nodes.
+	WithNode int
+	deleted  []string
+	// Turned counts changes of nodes to not Ready or Unknown. TurnedUnknown only counts those to Unknown.
 	Turned, TurnedUnknown int
-	// Found is how many nodes were lost before kubeflap watched, FoundUnknown how many of them were Unknown.
+	// Found counts the nodes that were lost before kubeflap watched. FoundUnknown counts those among them that were
+	// Unknown.
 	Found, FoundUnknown int
-	// Evicted is how many pods were evicted from nodes that were not Ready.
+	// Evicted counts the pods that were evicted from nodes that were not Ready.
 	Evicted int
-	// NotMarked is how often the node controller left a silent node Ready.
+	// NotMarked counts the times that the node controller left a silent node Ready.
 	NotMarked int
-	// Longest is the longest heartbeat interval that has ended.
+	// Longest is the longest completed heartbeat interval.
 	Longest time.Duration
-	// HeartbeatLost: a node lost its heartbeat, which explains what else happened to it.
+	// HeartbeatLost reports whether a node lost its heartbeat, which explains all other losses of the node.
 	HeartbeatLost bool
-	// ByCause counts the lost addresses. A cause may have cost none.
+	// ByCause counts the lost addresses for each cause. A count may be 0.
 	ByCause map[cause.Cause]int
-	// ConsumerBounces are addresses that consumers put back and took out again, StaleReadds those whose container was being replaced.
+	// ConsumerBounces counts the addresses that clients would have put back and removed again. StaleReadds counts the
+	// addresses that clients would have put back although the container was being replaced.
 	ConsumerBounces, StaleReadds windows.ByWindow
 
 	Outages    int
 	OutageTime time.Duration
-	// Resets is how often manually managed addresses were removed.
+	// Resets counts the times that manually managed addresses were removed.
 	Resets int
 
-	// Silences are those of its nodes, the newest ones if there are too many. judgement is what was decided about all of them.
+	// Silences holds the silences of the incident's nodes, or the newest ones if there are too many. judgement is the
+	// decision about all of them.
 	Silences  []*verdict.Silence
 	judgement *verdict.Judgement
 
@@ -63,14 +70,14 @@ type counts struct {
 type Effect struct {
 	Outages    int
 	OutageTime time.Duration
-	// Inexact: kubeflap did not see the start or the end of an outage when it happened.
+	// Inexact reports whether kubeflap did not see the start or the end of an outage as it happened.
 	Inexact bool
 
 	service       transition.Service
 	lost, bounces int
 }
 
-// AddNode adds a node to the nodes that the incident hit.
+// AddNode adds a node to the affected nodes.
 func (c *counts) AddNode(name string) {
 	switch {
 	case slices.Contains(c.nodes, name):
@@ -92,7 +99,7 @@ func (c *counts) AddSilence(x *verdict.Silence) {
 	}
 }
 
-// DropSilence removes a silence that belongs to another incident, or that did not happen.
+// DropSilence removes a silence that belongs to another incident or did not happen after all.
 func (c *counts) DropSilence(x *verdict.Silence) {
 	c.Silences = slices.DeleteFunc(c.Silences, func(s *verdict.Silence) bool { return s == x })
 }
@@ -110,16 +117,25 @@ func (c *counts) Lose(x transition.AddressLost) {
 	}
 }
 
-// Bounce counts an address that came back.
+// LoseWithNode counts a lost address whose Node had been deleted without notice.
+func (c *counts) LoseWithNode(name string) {
+	c.WithNode++
+	if !slices.Contains(c.deleted, name) && len(c.deleted) < maxNodes {
+		c.deleted = append(c.deleted, name)
+	}
+}
+
+// Bounce counts an address that became ready again.
 func (c *counts) Bounce(x transition.Service) {
 	c.bounces++
 	c.EffectOn(x).bounces++
 }
 
-// nodeCount is how many nodes the incident hit.
+// nodeCount returns the number of affected nodes.
 func (c *counts) nodeCount() int { return len(c.nodes) + len(c.nodesLeftOut) }
 
-// EffectOn is the effect of the incident on a Service. Over the limit of Services, only their sum is kept.
+// EffectOn returns the incident's effect on a Service. If there are too many Services, changes to the returned effect
+// are lost.
 func (c *counts) EffectOn(x transition.Service) *Effect {
 	for _, e := range c.services {
 		if e.service == x {
@@ -135,12 +151,14 @@ func (c *counts) EffectOn(x transition.Service) *Effect {
 	return e
 }
 
-// take adds the counts of an incident that turned out to be part of this incident.
+// take adds the counts of an incident that is merged into this one.
 func (c *counts) take(from *counts) {
 	c.Lost, c.bounces = c.Lost+from.Lost, c.bounces+from.bounces
 	c.Outages, c.OutageTime = c.Outages+from.Outages, c.OutageTime+from.OutageTime
 	c.Turned, c.TurnedUnknown = c.Turned+from.Turned, c.TurnedUnknown+from.TurnedUnknown
 	c.NotMarked += from.NotMarked
+	c.WithNode += from.WithNode
+	c.deleted = append(c.deleted, from.deleted...)
 	c.Found, c.FoundUnknown = c.Found+from.Found, c.FoundUnknown+from.FoundUnknown
 	c.Evicted += from.Evicted
 	c.HeartbeatLost = c.HeartbeatLost || from.HeartbeatLost
@@ -165,7 +183,7 @@ func (c *counts) take(from *counts) {
 	c.takeLeftOut(from)
 }
 
-// takeLeftOut adds the entries that the other incident leaves out and this incident does not list.
+// takeLeftOut adds the names that the other incident omits, except those that this incident lists.
 func (c *counts) takeLeftOut(from *counts) {
 	c.nodesLeftOut.Take(from.nodesLeftOut, c.nodes)
 	services := make([]string, 0, len(c.services))

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// NodeLoss are the facts about some silences, as of now.
+// NodeLoss returns the current facts about some silences.
 func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLoss {
 	return &verdict.NodeLoss{
 		Silences: silences, Others: s.History.AfterOrLasting(s.now.Add(-time.Hour)), Late: s.History.LateNodes(), Now: s.now, Nodes: nodes,
@@ -17,20 +17,21 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 	}
 }
 
-// decide is the decision about an incident. Once the incident has ended for good, it only changes if silences that followed explain it.
+// decide returns the current decision about an incident. After the incident has ended for good, only later silences
+// that explain it can change the decision.
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
 		return verdict.Withdrawn("withdrawn: " + watchWasLate)
 	case !r.OfNodes():
-		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy})
+		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy, DeletedNodes: r.affected().DeletedNodes})
 	case r.final != nil:
 		return *r.final
 	}
 	return s.weigh(r)
 }
 
-// judge decides the verdicts of all node incidents that are not final, and passes them to the silences of their nodes.
+// judge decides the current verdicts of all node incidents that are not final, and applies them to the nodes' silences.
 func (s *Store) judge() {
 	for _, r := range s.shown {
 		if r.OfNodes() && r.final == nil {
@@ -39,40 +40,44 @@ func (s *Store) judge() {
 	}
 }
 
-// weigh weighs the hypotheses about an incident of nodes, as of now.
+// weigh weighs the hypotheses about a node incident with the current facts.
 func (s *Store) weigh(r *Record) verdict.Decision { return r.weigh(s.NodeLoss(nil, r.KnownNodes)) }
 
-// weigh weighs the hypotheses about an incident with the facts that are the same for all.
+// weigh weighs the hypotheses about an incident. f holds the facts that are common to all incidents.
 func (r *Record) weigh(f *verdict.NodeLoss) verdict.Decision {
 	f.Silences = r.Silences
 	return verdict.OfNodes(f)
 }
 
-// finish keeps the decision about an incident of nodes that has ended for good. The evidence for the decision is forgotten after
-// an hour.
+// finish makes the decision about a node incident final when the incident has ended for good, because the facts are
+// only kept for an hour.
 func (s *Store) finish(r *Record) {
 	if r.OfNodes() && r.final == nil && r.into == nil {
-		r.conclude(s.weigh(r))
+		d := s.weigh(r)
+		r.conclude(d)
+		if !r.withdrawn {
+			s.revise(r, d)
+		}
 	}
 }
 
-// conclude keeps the last decision about an incident.
+// conclude records the final decision about an incident.
 func (r *Record) conclude(d verdict.Decision) {
 	r.final = &d
 	r.judgement.Revise(d.Verdict)
 }
 
 const (
-	// reviewAfter is how long after a change the verdicts are reviewed, but not more often than reviewEvery. They are reviewed again for
-	// reviewFor: some depend on how long a silence lasts.
+	// Verdicts are reviewed reviewAfter a change, but at most once per reviewEvery. The reviews continue for reviewFor,
+	// because some verdicts depend on the duration of a silence.
 	reviewAfter = time.Second
 	reviewEvery = 5 * time.Second
 	reviewFor   = 15 * time.Second
-	// maxReviewed bounds the incidents of one review. More are soon one incident.
+	// maxReviewed limits the incidents per review. More incidents than this soon merge into one.
 	maxReviewed = 50
 )
 
-// review notes verdicts that differ from the ones before, of the incidents that changed a short time ago.
+// review records changed verdicts of recently touched incidents.
 func (s *Store) review(t time.Time) {
 	s.reviewed = t
 	f := s.NodeLoss(nil, 0)
@@ -87,7 +92,7 @@ func (s *Store) review(t time.Time) {
 		if reviewed++; reviewed > maxReviewed {
 			break
 		}
-		s.revise(r, t, r.weigh(f))
+		s.revise(r, r.weigh(f))
 		again = true
 	}
 	s.revisit(f, t)
@@ -97,13 +102,13 @@ func (s *Store) review(t time.Time) {
 	}
 }
 
-// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes.
+// Returned records the heartbeat that ended a late interval at t. nodes is the number of nodes in the cluster.
 func (s *Store) Returned(node string, t time.Time, interval time.Duration, nodes int) {
 	s.Heartbeats.Returned(node, t, interval, nodes)
 	s.reviewLater(t)
 }
 
-// reviewLater has the verdicts reviewed after a change at t.
+// reviewLater schedules a review of the verdicts after a change at t.
 func (s *Store) reviewLater(t time.Time) {
 	due := t.Add(reviewAfter)
 	if next := s.reviewed.Add(reviewEvery); next.After(due) && next.Sub(due) < reviewEvery {
@@ -112,8 +117,8 @@ func (s *Store) reviewLater(t time.Time) {
 	s.Timers.Wake(&s.reviews, due)
 }
 
-// revisit decides again about nodes that seemed to be at fault by themselves, or that were undecided, if what happened to other
-// nodes since then provides more evidence.
+// revisit reconsiders final verdicts that are undecided or blame single nodes, because later silences of other nodes
+// may provide more evidence.
 func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 	inTurn, revisited := verdict.InTurn(f) != nil, 0
 	for _, r := range slices.Backward(s.shown) {
@@ -127,12 +132,12 @@ func (s *Store) revisit(f *verdict.NodeLoss, t time.Time) {
 		}
 		if d := r.weigh(f); d.Verdict == verdict.SharedPath || open && d.Verdict != verdict.Undecided {
 			r.conclude(d)
-			s.revise(r, t, d)
+			s.revise(r, d)
 		}
 	}
 }
 
-// Explain decides again about an incident of nodes, because the explanation of one of its silences was found.
+// Explain reconsiders the verdict of a node incident after one of its silences was explained.
 func (s *Store) Explain(r *Record, t time.Time) {
 	switch {
 	case !r.settled:
@@ -140,14 +145,15 @@ func (s *Store) Explain(r *Record, t time.Time) {
 	case r.final != nil && !r.withdrawn:
 		d := s.weigh(r)
 		r.conclude(d)
-		s.revise(r, t, d)
+		s.revise(r, d)
 	}
 }
 
-// revise adds an evidence entry if the verdict is another than before.
-func (s *Store) revise(r *Record, t time.Time, d verdict.Decision) {
+// revise records the verdict, and adds an evidence entry if the verdict changed. The entry contains the time of the
+// revision, although the cause of the revision may be older, for example if a list after a broken watch shows it.
+func (s *Store) revise(r *Record, d verdict.Decision) {
 	if r.isNamed && r.named != d.Verdict {
-		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: t, Name: "from " + r.named.String() + " to " + d.Verdict.String()}
+		e := evidence.Entry{Kind: evidence.VerdictRevised, Time: s.now, Name: "from " + r.named.String() + " to " + d.Verdict.String()}
 		for _, x := range d.Considered {
 			if x.Verdict == d.Verdict {
 				e.Name += ": " + x.Because

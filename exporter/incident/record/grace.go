@@ -7,10 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// RecommendedGracePeriod is the grace period to set as of now; 0 if there is none to recommend.
+// RecommendedGracePeriod returns the currently recommended grace period, or 0 if there is no recommendation.
 func (s *Store) RecommendedGracePeriod() time.Duration { return s.gracePeriod().Recommended() }
 
-// gracePeriod is what decides about the grace period as of now.
+// gracePeriod returns the current facts that determine the recommended grace period.
 func (s *Store) gracePeriod() advice.GracePeriod {
 	s.judge()
 	g := s.Facts()
@@ -18,7 +18,7 @@ func (s *Store) gracePeriod() advice.GracePeriod {
 	return g
 }
 
-// graceFor is what decides about the grace period, for an incident of nodes. Others do not need it.
+// graceFor returns the facts that determine the recommended grace period. It returns none unless r is a node incident.
 func (s *Store) graceFor(r *Record) advice.GracePeriod {
 	if !r.OfNodes() {
 		return advice.GracePeriod{}
@@ -26,7 +26,7 @@ func (s *Store) graceFor(r *Record) advice.GracePeriod {
 	return s.gracePeriod()
 }
 
-// Silences counts the silences of each node as of now, by what was decided about them.
+// Silences returns the current counts of silences by node, verdict and reason.
 func (s *Store) Silences() []incident.Silences {
 	s.judge()
 	return s.Heartbeats.Silences(s.now)

@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// longest is the longest time between two heartbeats so far; 0 if kubeflap could not see it. If the heartbeat that ends a silence
-// has no known interval, the length of the silence counts.
+// longest returns the longest time between two heartbeats so far, or 0 if kubeflap could not see it. If the heartbeat that
+// ended a silence has no known interval, the length of the silence is used.
 func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration {
 	known, unknown := max(r.Longest, r.Timeline.Lasting(incident.TrackHeartbeat, now)), time.Duration(0)
 	for _, s := range r.Silences {
@@ -26,10 +26,10 @@ func (r *Record) longest(now time.Time, gracePeriod time.Duration) time.Duration
 	return known
 }
 
-// measured reports whether kubeflap saw when a silence began and ended.
+// measured reports whether kubeflap saw the start and the end of a silence.
 func measured(s *verdict.Silence) bool { return !s.Blind && !s.Unseen && !s.EndedBlind }
 
-// atLeast is "at least " if a silence may have been longer than the longest interval: kubeflap did not see it end.
+// atLeast returns "at least " if a silence whose end kubeflap did not see may be longer than the longest interval.
 func (r *Record) atLeast(longest time.Duration) string {
 	if slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool {
 		return s.EndedBlind && !s.Ended.IsZero() && s.Ended.Sub(s.Began) > longest
@@ -39,8 +39,8 @@ func (r *Record) atLeast(longest time.Duration) string {
 	return ""
 }
 
-// unexplained is the longest interval so far that no reboot, announcement, upgrade or clock change explains. longest is the
-// longest interval of all, explained or not.
+// unexplained returns the longest interval that no reboot, announcement, upgrade or clock change explains. If the incident has
+// no explained silences, it returns longest.
 func (r *Record) unexplained(longest time.Duration, now time.Time) time.Duration {
 	if !slices.ContainsFunc(r.Silences, (*verdict.Silence).Explained) {
 		return longest

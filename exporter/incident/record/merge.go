@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// MergeNodes makes incidents of nodes part of the one of the control plane.
+// MergeNodes merges node incidents into one control-plane incident.
 func (s *Store) MergeNodes(nodes []*Record, into *Record) {
 	for _, r := range nodes {
 		s.merge(r, into)
@@ -37,7 +37,7 @@ func (s *Store) merge(r, into *Record) {
 	}
 	into.Evidence.Take(&r.Evidence)
 	into.Timeline.Take(&r.Timeline)
-	s.depart(r, incident.Merged, into.id)
+	s.depart(r, incident.Merged, into)
 	s.Settle(r)
 	if i := slices.Index(s.shown, r); i >= 0 {
 		s.shown = slices.Delete(s.shown, i, i+1)

@@ -6,26 +6,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// notifier tracks the changes of incidents that have not been reported yet. It is asked after each transition, and most
-// transitions change one incident or none.
+// notifier tracks the unreported changes of incidents. The Store queries it after each transition, and most transitions
+// change at most one incident.
 type notifier struct {
-	// changed is the incident that changed since the notifier was asked, if there is only one.
+	// changed is the incident that changed since the last query, if there is only one.
 	changed *Record
-	// all: several incidents changed, or one was settled.
+	// all reports whether several incidents changed, or one was settled.
 	all bool
-	// end is when the first of the recovered incidents may end without a change; zero if none has recovered.
+	// end is the earliest time at which a recovered incident may end without a further change. It is zero if there is
+	// no recovered incident.
 	end time.Time
-	// departed are the notices of incidents that are not shown any more.
+	// departed holds the notices of incidents that are no longer shown.
 	departed []incident.Notice
 }
 
-// reported is the last report about an incident.
+// reported holds the last reported state of an incident.
 type reported struct {
 	started, ended bool
 	state          incident.State
 }
 
-// note notes that an incident changed.
+// note records that an incident changed.
 func (n *notifier) note(r *Record) {
 	switch {
 	case !r.shown || r.settled || n.changed == r:
@@ -36,7 +37,7 @@ func (n *notifier) note(r *Record) {
 	}
 }
 
-// due returns the incidents that may have to be reported at t, in the order in which they are shown.
+// due returns the incidents that may have changes to report at t, in display order.
 func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	var due []*Record
 	switch {
@@ -49,14 +50,14 @@ func (n *notifier) due(t time.Time, shown []*Record) []*Record {
 	return due
 }
 
-// report is what happened to an incident since it was last reported; 0 if nothing did.
+// report returns an incident's change since its last report, or 0.
 func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	was := r.reported
 	state := r.state(t)
 	r.reported = reported{started: true, ended: was.ended || state == incident.StateEnded, state: state}
 	switch {
 	case !was.started:
-		// If it has ended as well, that is reported next time.
+		// The next query reports the end, if the incident has ended, too.
 		r.reported.ended = false
 		return incident.Started
 	case r.reported.ended && !was.ended:
@@ -67,7 +68,7 @@ func (n *notifier) report(r *Record, t time.Time) incident.NoticeKind {
 	return 0
 }
 
-// lookAgain makes sure that an incident is looked at again when its state may change by itself.
+// lookAgain schedules another look at an incident whose state may change without a transition.
 func (n *notifier) lookAgain(r *Record) {
 	switch end := r.recovered.Add(Quiet); {
 	case r.reported.ended:
@@ -78,7 +79,7 @@ func (n *notifier) lookAgain(r *Record) {
 	}
 }
 
-// Notices report what has happened to the incidents since they were last asked for.
+// Notices returns the changes of incidents since the last call.
 func (s *Store) Notices() []incident.Notice {
 	var all []incident.Notice
 	for _, r := range s.notifier.due(s.now, s.shown) {
@@ -90,7 +91,7 @@ func (s *Store) Notices() []incident.Notice {
 	return append(all, s.notifier.takeDeparted()...)
 }
 
-// LastNotices report the incidents whose end was not reported, when no more transitions will come.
+// LastNotices returns the incidents whose end was not reported. Call it after the last transition.
 func (s *Store) LastNotices() []incident.Notice {
 	all := s.notifier.takeDeparted()
 	for _, r := range s.shown {
@@ -107,18 +108,23 @@ func (s *Store) LastNotices() []incident.Notice {
 	return all
 }
 
-// takeDeparted returns the notices of the incidents that are not shown any more, once.
+// takeDeparted returns and clears the notices of incidents that are no longer shown.
 func (n *notifier) takeDeparted() []incident.Notice {
 	all := n.departed
 	n.departed = nil
 	return all
 }
 
-// depart keeps the last notice of an incident that is shown no more, if its start was reported.
-func (s *Store) depart(r *Record, kind incident.NoticeKind, into string) {
+// depart keeps the last notice of an incident that is no longer shown, if its start was reported. into is the incident
+// that r was merged into, or nil.
+func (s *Store) depart(r *Record, kind incident.NoticeKind, into *Record) {
 	if !r.reported.started || r.reported.ended {
 		return
 	}
 	r.reported.ended = true
-	s.notifier.departed = append(s.notifier.departed, incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r)), Into: into})
+	n := incident.Notice{Kind: kind, Incident: s.snapshot(r, s.graceFor(r))}
+	if into != nil {
+		n.Into, n.IntoSubject = into.id, into.Name
+	}
+	s.notifier.departed = append(s.notifier.departed, n)
 }

@@ -1,9 +1,10 @@
-// Package record keeps the incidents while they grow, and reports them.
+// Package record keeps incidents while they grow, and reports them.
 package record
 
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -12,69 +13,78 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/incident/timer"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Quiet is how long everything must stay recovered. What flaps again before that is the same incident.
+// Quiet is the time for which everything must stay recovered. An earlier flap belongs to the same incident.
 const Quiet = 2 * time.Minute
 
-// stuckAfter is how long an address stays out before that is harm: with it an incident is reported within 2 minutes of its first loss.
+// stuckAfter is the time after which a lost address makes an incident harmful. It ensures that an incident is reported
+// within 2 minutes of its first loss.
 const stuckAfter = 100 * time.Second
 
-// Record is an incident while it grows. The exported fields are written by the package that finds the incident, the others by the Store.
+// Record is an incident while it grows. The package that finds the incident writes the exported fields, and the Store writes
+// the others.
 type Record struct {
 	Subject
 	counts
 	Open     Open
 	Evidence evidence.Entries
 	Timeline evidence.Timeline
-	// ConflictSpan lasts while Open.Conflict is true, RemovedSpan while Removed is true as well, ForeignSpan while Open.Foreign has objects.
+	// ConflictSpan is ongoing while Open.Conflict is true. RemovedSpan is ongoing while Removed is also true. ForeignSpan is
+	// ongoing while Open.Foreign is not empty.
 	ConflictSpan, RemovedSpan, ForeignSpan *evidence.Span
-	// Writers are who writes the addresses of a Service beside those who should; empty if that was not seen. Contested: two of them undo each
-	// other's changes. Foreign: addresses were written beside the selector. Withdrawn: addresses of pods were taken out of Endpoints.
+	// Writers names the unexpected writers of a Service's addresses, or is empty. Contested is set if two writers keep
+	// undoing each other's changes. Foreign is set if the Service has a selector and foreign addresses. Withdrawn is
+	// set if somebody removed pod addresses from Endpoints.
 	Writers                       string
 	Contested, Foreign, Withdrawn bool
-	// Conflicted: the Service had a selector and manually managed addresses. Removed: these were removed and are not back. ServiceGone: the Service
-	// was deleted.
+	// Conflicted is set if the Service had a selector and manually managed addresses. Removed is set while these
+	// addresses are removed. ServiceGone is set if the Service was deleted.
 	Conflicted, Removed, ServiceGone bool
 
 	id    string
 	also  []string
 	start time.Time
-	// recovered is when everything had recovered; zero while it has not.
+	// recovered is the time at which everything had recovered, or zero.
 	recovered time.Time
-	// harmless: there is no sign of harm yet. A rollout looks like that.
+	// harmless is set if the incident has shown no harm yet, like a rollout.
 	harmless, shown, settled bool
-	// into is the incident that this one turned out to be part of.
+	// into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is until when an incident of one node may turn out to be part of one of many nodes; zero if that is decided.
+	// undecided is the time until which a single node's incident may still be merged into one of many nodes. It is zero
+	// afterwards.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn: the incident did not happen, because the watch was late.
+	// withdrawn is set if the incident did not happen, because the watch was late.
 	withdrawn bool
-	// touched is when it last changed.
+	// touched is the time of the last change.
 	touched time.Time
-	// named is the verdict at the last review, if isNamed. final is the decision about an incident of nodes that has ended for good.
+	// named is the verdict at the last review, if isNamed is set. final is the final decision about a node incident. It
+	// is nil until the incident has ended for good.
 	named   verdict.Verdict
 	isNamed bool
 	final   *verdict.Decision
 }
 
-// Open is what has not recovered.
+// Open holds everything that has not recovered.
 type Open struct {
 	Nodes map[string]struct{}
-	// Addresses and Outages have the time of the loss.
+	// Addresses and Outages map to the time of the loss.
 	Addresses map[AddressKey]time.Time
 	Outages   map[transition.Service]time.Time
-	// Conflict: the Service has a selector and manually managed addresses, or had them when they were removed.
+	// Conflict reports whether the Service has a selector and manually managed addresses, or had both when the addresses were
+	// removed.
 	Conflict bool
-	// Foreign are the objects with foreign addresses beside the selector, Withdrawn those that lack addresses which somebody took out.
+	// Foreign holds the objects with foreign addresses of a Service with a selector. Withdrawn holds the objects from which
+	// somebody removed pod addresses.
 	Foreign, Withdrawn map[string]struct{}
 }
 
-// AddressKey identifies an address of a Service.
+// AddressKey identifies a Service address.
 type AddressKey struct {
 	Service transition.Service
 	ID      event.UID
@@ -86,7 +96,7 @@ func newOpen() Open {
 
 func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	of := s
-	of.Nth = 0 // replicas may not have seen the same ones before
+	of.Nth = 0 // replicas may not have seen the same earlier incidents
 	r := &Record{
 		Subject: s, id: idOf(of.key(), t, trigger), start: t, Open: newOpen(),
 		counts: counts{ByCause: map[cause.Cause]int{}, judgement: &verdict.Judgement{}}, Evidence: evidence.NewEntries(), Timeline: evidence.NewTimeline(),
@@ -99,8 +109,8 @@ func newRecord(s Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// idOf makes an ID that needs no escaping in a URL, from the subject and the write in the cluster that the incident began with.
-// Every replica of kubeflap makes the same. Where that write is not known, as in older recordings, the time stands for it.
+// idOf returns an ID that needs no escaping in a URL. It hashes the subject and the write that started the incident, so that
+// all replicas of kubeflap compute the same ID. If that write is unknown, as in older recordings, it uses the time instead.
 func idOf(key string, t time.Time, trigger uint64) string {
 	if trigger == 0 {
 		trigger = uint64(t.UnixMilli())
@@ -110,7 +120,7 @@ func idOf(key string, t time.Time, trigger uint64) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// Root is the incident that this one turned out to be part of, or itself.
+// Root returns the incident into which this one was merged, or r itself.
 func (r *Record) Root() *Record {
 	for r.into != nil {
 		r = r.into
@@ -118,17 +128,17 @@ func (r *Record) Root() *Record {
 	return r
 }
 
-// Start is when the harm began.
+// Start returns the time at which the incident began.
 func (r *Record) Start() time.Time { return r.start }
 
-// BeganBy moves the start back: the harm had begun before it was found.
+// BeganBy moves the start back to t, because the incident began before it was detected.
 func (r *Record) BeganBy(t time.Time) {
 	if t.Before(r.start) {
 		r.start = t
 	}
 }
 
-// Harmless reports whether there is no sign of harm yet.
+// Harmless reports whether the incident has shown no harm yet.
 func (r *Record) Harmless() bool { return r.harmless }
 
 // Settled reports whether the incident has ended for good. Later changes belong to another incident.
@@ -139,19 +149,23 @@ func (r *Record) QuietBy(t time.Time) bool {
 	return r.settled || !r.recovered.IsZero() && t.Sub(r.recovered) > Quiet
 }
 
-// Ongoing reports whether some harm has not recovered.
+// Ongoing reports whether anything other than a selector conflict has not recovered.
 func (r *Record) Ongoing() bool {
 	return len(r.Open.Nodes) > 0 || len(r.Open.Addresses) > 0 || len(r.Open.Outages) > 0 || len(r.Open.Foreign) > 0 || len(r.Open.Withdrawn) > 0 || r.lacksAddresses()
 }
 
-// lacksAddresses reports whether the addresses that the endpoints controller removed are not back. Without a conflict, for example
-// beside pods that match the selector, no incident waits for them.
+// lacksAddresses reports whether addresses that the endpoints controller removed are still missing. Without a conflict,
+// for example because pods match the selector, the incident does not wait for them.
 func (r *Record) lacksAddresses() bool { return r.Removed && r.Open.Conflict }
 
-// affected is what happened to a workload or a Service, for its words.
+// affected returns the facts about a workload or a Service that determine its texts.
 func (r *Record) affected() advice.Affected {
 	a := advice.Affected{Cause: r.Cause, Namespace: r.Namespace, Name: r.fullName(), Contested: r.Contested, Withdrawn: r.Withdrawn, Pending: r.Resets == 0 && r.Lost == 0}
 	a.Gone = a.Pending && r.Foreign && !r.Withdrawn && len(r.Open.Foreign) == 0
+	if r.WithNode > 0 && r.WithNode == r.Lost {
+		a.DeletedNodes = phrase.Some(slices.Sorted(slices.Values(r.deleted)))
+		a.DeletedCount = len(r.deleted)
+	}
 	a.Resolved, a.ServiceGone = r.Conflicted && !r.Open.Conflict, r.ServiceGone
 	return a
 }
@@ -161,7 +175,7 @@ func (r *Record) isOpen() bool { return r.Ongoing() || r.Open.Conflict }
 func (r *Record) state(t time.Time) incident.State {
 	switch {
 	case r.settled && r.isOpen():
-		// Newer incidents have taken its place.
+		// Newer incidents have displaced it.
 		return incident.StateEnded
 	case r.Ongoing():
 		return incident.StateRunning
@@ -173,8 +187,9 @@ func (r *Record) state(t time.Time) incident.State {
 	return incident.StateRecovered
 }
 
-// harmfulAt is when addresses that stay out are harm. Whether a changed Service is harmed depends on its other addresses. The only
-// writer of a Service without a selector may take addresses out.
+// harmfulAt returns the time at which lost addresses make the incident harmful if they do not return. It does not apply
+// to changed Services, which are judged by their other addresses, nor to manual writes, because a steady writer may
+// remove addresses.
 func (r *Record) harmfulAt() (time.Time, bool) {
 	if !r.harmless || r.settled || r.Cause == cause.ServiceChanged || r.Cause == cause.ManualWrite {
 		return time.Time{}, false

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// names are the words by which a remedy names what to look at.
+// names holds words that identify each remedy.
 var names = map[verdict.Verdict]string{
 	verdict.Node:              "Find out what keeps the kubelet on",
 	verdict.NodeRebooted:      "Find out why the machine of",
@@ -23,12 +23,12 @@ var names = map[verdict.Verdict]string{
 	verdict.Undecided:         "The evidence does not show",
 }
 
-// acquits are the words by which a remedy says that it is something else.
+// acquits holds words in a remedy that would contradict the verdict.
 var acquits = map[verdict.Verdict]string{
-	verdict.GracePeriod: "is not the cause|Leave the grace period|grace period plays no part|grace period play no part|is long enough|would only have delayed",
-	verdict.SharedPath:  "neither the nodes nor etcd are at fault|etwork are well|The network and the grace period play no part|Nothing is at fault",
-	verdict.Node:        "neither the nodes nor etcd are at fault|kubelet and the grace period play no part|Nothing is at fault",
-	verdict.Undecided:   "is not the cause|play no part|at fault: |are well|Nothing is",
+	verdict.GracePeriod: "is not the cause|Leave the grace period|grace period is not at fault|grace period are not at fault|is long enough|would only have delayed",
+	verdict.SharedPath:  "neither the nodes nor etcd are at fault|etwork are well|The network and the grace period are not at fault|Nothing is at fault",
+	verdict.Node:        "neither the nodes nor etcd are at fault|kubelet and the grace period are not at fault|Nothing is at fault",
+	verdict.Undecided:   "is not the cause|not at fault|at fault: |are well|Nothing is",
 }
 
 func contains(text, any string) bool {
@@ -40,7 +40,8 @@ func contains(text, any string) bool {
 	return false
 }
 
-// The kind of an incident is how it began, the verdict what was found in the end. The remedy must not contradict the verdict.
+// TestTheRemedyFollowsTheVerdictWhateverTheKind checks that remedies never contradict the verdict. An incident's kind
+// depends on its start, but its verdict depends on all evidence.
 func TestTheRemedyFollowsTheVerdictWhateverTheKind(t *testing.T) {
 	kinds := map[string]Subject{
 		"node": {Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, "control plane": ControlPlane(),
@@ -65,7 +66,7 @@ func TestTheRemedyFollowsTheVerdictWhateverTheKind(t *testing.T) {
 	}
 }
 
-// remedyOf is the remedy of an incident of three nodes of nine.
+// remedyOf returns the remedy for an incident of three nodes out of nine.
 func remedyOf(subject Subject, v verdict.Verdict, g advice.GracePeriod) string {
 	s := NewStore(10)
 	r := s.Begin(subject, zero, 0)
@@ -103,10 +104,11 @@ func checkRemedy(t *testing.T, name, own, text string, v verdict.Verdict, g advi
 	}
 }
 
-// A reason that all silences share decides what to do about nodes.
+// TestTheRemedyFollowsTheReasonOfSilences checks that a reason common to all silences determines the remedy for the
+// nodes.
 func TestTheRemedyFollowsTheReasonOfSilences(t *testing.T) {
 	for words, change := range map[string]func(*verdict.Silence){
-		"Repair the time synchronisation of node-1 and 1 more": func(s *verdict.Silence) { s.ClockBack = time.Hour },
+		"Repair the time synchronization of node-1 and 1 more": func(s *verdict.Silence) { s.ClockBack = time.Hour },
 		"was replaced by another version":                      func(s *verdict.Silence) { s.Upgraded = true },
 	} {
 		for _, kind := range []Subject{{Kind: KindNode, Name: "node-1", Cause: cause.NodeHeartbeatLost}, ControlPlane()} {

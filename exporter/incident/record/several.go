@@ -7,11 +7,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// maxSeveral bounds the incidents of several nodes that are active at the same time.
+// maxSeveral limits the number of control-plane incidents that are active at the same time.
 const maxSeveral = 5
 
-// ControlPlaneNear is the subject of the incident of nodes that were lost together, if one of them fell silent near to a time; else that of a new one, and
-// ok is false. Zones that fall one after the other are several incidents: their nodes did not fall silent together.
+// ControlPlaneNear returns the subject of an active control-plane incident in which a node fell silent near the given
+// time. If there is none, it returns the subject of a new incident, and ok is false. Zones that fail one after another
+// are separate incidents, because their nodes do not fall silent together.
 func (s *Store) ControlPlaneNear(began, t time.Time, near time.Duration) (x Subject, ok bool) {
 	free := -1
 	for i := range maxSeveral {
@@ -32,7 +33,7 @@ func controlPlane(nth int) Subject {
 	return x
 }
 
-// fellSilent reports whether a node of the incident fell silent near to a time.
+// fellSilent reports whether one of the incident's nodes fell silent near the given time.
 func (r *Record) fellSilent(began time.Time, near time.Duration) bool {
 	return slices.ContainsFunc(r.Silences, func(x *verdict.Silence) bool { return x.Began.Sub(began).Abs() <= near })
 }

@@ -14,16 +14,18 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Incidents are copies of the shown incidents as of now: the running ones first, then the pending ones, and the newest first.
+// Incidents returns copies of the shown incidents as of now. Running incidents come first, then pending ones, each with the
+// newest first.
 func (s *Store) Incidents() []incident.Incident {
 	g := s.gracePeriod()
 	return s.copies(func(r *Record) incident.Incident { return s.snapshot(r, g) })
 }
 
-// Overview are the same without Evidence, Timeline, Numbers, Summary and Remedy, which cost most.
+// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most expensive
+// fields.
 func (s *Store) Overview() []incident.Incident { return s.copies(s.outline) }
 
-// Incident is a copy of the shown incident with an ID; ok reports whether there is one.
+// Incident returns a copy of the shown incident with the given ID. ok reports whether it exists.
 func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 	i := slices.IndexFunc(s.shown, func(r *Record) bool { return r.id == id })
 	if i < 0 {
@@ -34,27 +36,17 @@ func (s *Store) Incident(id string) (x incident.Incident, ok bool) {
 
 func (s *Store) copies(of func(*Record) incident.Incident) []incident.Incident {
 	all := make([]incident.Incident, 0, len(s.shown))
-	// The newest are the last ones.
+	// The newest incidents are at the end of the list.
 	for _, r := range slices.Backward(s.shown) {
 		all = append(all, of(r))
 	}
 	slices.SortStableFunc(all, func(a, b incident.Incident) int {
-		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.Start.Compare(a.Start), strings.Compare(a.ID, b.ID))
+		return incident.Compare(&a, &b)
 	})
 	return all
 }
 
-func rank(s incident.State) int {
-	switch s {
-	case incident.StateRunning:
-		return 0
-	case incident.StatePending:
-		return 1
-	}
-	return 2
-}
-
-// snapshot is a copy of an incident as of now. g is what decides about the grace period.
+// snapshot returns a copy of an incident as of now. g holds the facts that determine the recommended grace period.
 func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	x := s.outline(r)
 	x.Evidence, x.EvidenceLeftOut = r.Evidence.Evidence(), r.Evidence.LeftOut()
@@ -69,7 +61,7 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 	return x
 }
 
-// outline is a copy of an incident as of now without what Overview leaves out.
+// outline returns a copy of an incident as of now, without the fields that Overview omits.
 func (s *Store) outline(r *Record) incident.Incident {
 	x := incident.Incident{
 		ID: r.id, Also: slices.Clone(r.also), Start: r.start, End: r.end(s.now), State: r.state(s.now), Cause: r.mainCause(), Scope: r.scope(),
@@ -87,7 +79,7 @@ func (s *Store) outline(r *Record) incident.Incident {
 	return x
 }
 
-// end is when everything had recovered, zero while it has not.
+// end returns the time at which everything had recovered, or zero if something has not.
 func (r *Record) end(now time.Time) time.Time {
 	state := r.state(now)
 	if state != incident.StateRecovered && state != incident.StateEnded {
@@ -99,7 +91,7 @@ func (r *Record) end(now time.Time) time.Time {
 	return r.recovered
 }
 
-// servicesAsOf are the Services that the incident hit, the longest outage first.
+// servicesAsOf returns the affected Services, longest outage first.
 func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	for _, e := range r.services {
 		since, down := r.Open.Outages[e.service]
@@ -119,7 +111,8 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 	return all
 }
 
-// mainCause is the cause of a node's incident that explains the others: a lost heartbeat, else the cause that cost most addresses.
+// mainCause returns the cause of a node incident that explains the other causes: a lost heartbeat or, without one, the
+// cause with the most lost addresses.
 func (r *Record) mainCause() cause.Cause {
 	if !r.OfNodes() || r.HeartbeatLost {
 		return r.Cause
@@ -133,7 +126,7 @@ func (r *Record) mainCause() cause.Cause {
 	return main
 }
 
-// numbers are those that the remedy depends on. The verdict about the incident is v.
+// numbers returns the measurements that the remedy depends on. v is the incident's verdict.
 func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n incident.Numbers) {
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
@@ -148,7 +141,7 @@ func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n i
 	return n
 }
 
-// remedy is what to do by the verdict, with the numbers of this cluster.
+// remedy returns the remedy for the verdict, with the numbers of this cluster.
 func (s *Store) remedy(r *Record, x *incident.Incident, g advice.GracePeriod) string {
 	if r.OfNodes() {
 		return advice.LostNodes{

@@ -9,10 +9,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// standsFor is how long the verdict about a node or a Service is shown after its incident was resolved.
+// standsFor is the time for which verdicts on nodes and Services remain exposed after their incident was resolved.
 const standsFor = 10 * time.Minute
 
-// Standings are the ongoing incidents and those that were resolved a short time ago, as of now.
+// Standings returns the ongoing and the recently resolved incidents as of now.
 func (s *Store) Standings() (all []incident.Standing) {
 	for _, r := range s.shown {
 		if r.withdrawn {
@@ -37,10 +37,11 @@ func (s *Store) Standings() (all []incident.Standing) {
 	return all
 }
 
-// Resolved counts the incidents that have ended for good, by their last verdict.
+// Resolved returns the number of incidents that have ended for good, by scope and final verdict.
 func (s *Store) Resolved() map[incident.Resolution]uint64 { return maps.Clone(s.resolved) }
 
-// countResolved counts an incident that has ended for good. One that was merged, dropped, withdrawn or never shown does not count.
+// countResolved counts an incident that has ended for good. It does not count incidents that were merged, dropped, withdrawn or
+// never shown.
 func (s *Store) countResolved(r *Record) {
 	if !r.shown || r.settled || r.withdrawn || r.into != nil || r.isOpen() {
 		return

@@ -17,55 +17,55 @@ import (
 
 const (
 	maxAliases = 20
-	// maxHarmless bounds the incidents that look like a rollout and may turn out to be harm.
+	// maxHarmless limits the incidents that look like rollouts but may still turn out to be harmful.
 	maxHarmless = 10_000
 )
 
-// Store has the incidents of a cluster.
+// Store holds a cluster's incidents.
 type Store struct {
 	Timers timer.Queue
 	heartbeats.Heartbeats
-	// History are the silences of all nodes.
+	// History holds the silences of all nodes.
 	History verdict.History
-	// ControlPlane is what its Leases and direct reads have shown.
+	// ControlPlane holds the facts from control-plane Leases and direct reads.
 	ControlPlane verdict.ControlPlane
-	// LeaseBreak is when the watch of Leases was broken last.
+	// LeaseBreak is the last break of the Lease watch.
 	LeaseBreak verdict.Break
 
 	size int
-	// now is the time of the newest transition or question.
+	// now is the time of the newest transition or query.
 	now time.Time
-	// active are the incidents that may still grow, by the key of their subject. shown are those that are reported.
+	// active holds the incidents that may still grow, by the key of their subject. shown holds the incidents that are reported.
 	active map[string]*Record
 	shown  []*Record
-	// harmless counts the active incidents without a sign of harm.
+	// harmless is the number of active incidents that show no harm.
 	harmless int
 	notifier notifier
-	// reviews is the timer of the review of verdicts.
+	// reviews is the timer for the review of verdicts.
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
 }
 
-// NewStore makes an empty store that keeps the newest incidents, size of them.
+// NewStore returns an empty store that keeps the newest size incidents.
 func NewStore(size int) *Store {
 	s := &Store{size: max(size, 1), active: map[string]*Record{}}
 	s.reviews = timer.New("review", s.review)
 	return s
 }
 
-// Now is the time of the newest transition or question.
+// Now returns the time of the newest transition or query.
 func (s *Store) Now() time.Time { return s.now }
 
-// Advance lets the time pass until t. It does not go back.
+// Advance moves the current time forward to t. It never moves it back.
 func (s *Store) Advance(t time.Time) {
 	if t.After(s.now) {
 		s.now = t
 	}
 }
 
-// LostTogether is the time within which nodes must be lost to count as lost together. Their heartbeats are spread over an
-// interval, and the grace period is longer than that.
+// LostTogether returns the maximum time between losses of nodes that are lost together: the nodes' heartbeats are
+// spread over one interval, and the grace period is longer than that.
 func (s *Store) LostTogether() time.Duration {
 	if s.GracePeriod == 0 {
 		return advice.DefaultGracePeriod
@@ -73,7 +73,7 @@ func (s *Store) LostTogether() time.Duration {
 	return s.GracePeriod
 }
 
-// Find returns the active incident of a subject; nil if there is none, or if it has ended for good by t.
+// Find returns the active incident of a subject. It returns nil if there is none, or if it has ended for good by t.
 func (s *Store) Find(x Subject, t time.Time) *Record {
 	r := s.active[x.key()]
 	if r != nil && r.QuietBy(t) {
@@ -83,7 +83,7 @@ func (s *Store) Find(x Subject, t time.Time) *Record {
 	return r
 }
 
-// Begin returns the active incident of a subject, or begins one.
+// Begin returns the active incident of a subject, or starts a new one.
 func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	if r := s.Find(x, t); r != nil {
 		return r
@@ -105,7 +105,7 @@ func (s *Store) Begin(x Subject, t time.Time, trigger uint64) *Record {
 	return r
 }
 
-// unique makes the ID of an incident differ from those of others that began with the same write.
+// unique appends a number to an ID if the same write started another incident.
 func unique(id string, among []*Record) string {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(among, func(r *Record) bool { return r.id == id || slices.Contains(r.also, id) })
@@ -117,7 +117,7 @@ func unique(id string, among []*Record) string {
 	return is
 }
 
-// boundHarmless gives up the oldest tenth of the incidents that look harmless, if there are too many.
+// boundHarmless settles the oldest tenth of the harmless incidents if there are too many.
 func (s *Store) boundHarmless() {
 	if s.harmless <= maxHarmless {
 		return
@@ -134,7 +134,7 @@ func (s *Store) boundHarmless() {
 	}
 }
 
-// Show marks an incident to be reported.
+// Show adds an incident to the reported ones.
 func (s *Store) Show(r *Record) {
 	if r.harmless && !r.settled {
 		s.harmless--
@@ -149,8 +149,8 @@ func (s *Store) Show(r *Record) {
 	s.makeRoom()
 }
 
-// makeRoom drops the oldest incidents if there are too many, those that have ended first and those that are ongoing last.
-// Undecided incidents of nodes take no room: a stall of a large cluster is one incident in the end, and must not push out others.
+// makeRoom drops the oldest incidents if there are too many: ended ones first, ongoing ones last. It ignores undecided
+// node incidents, because a stall of a large cluster ends up as one incident and must not displace others.
 func (s *Store) makeRoom() {
 	if len(s.shown) <= s.size {
 		return
@@ -169,12 +169,12 @@ func (s *Store) makeRoom() {
 		if r.recovered.IsZero() {
 			kind = incident.Dropped
 		}
-		s.depart(r, kind, "")
+		s.depart(r, kind, nil)
 		s.Settle(r)
 	}
 }
 
-// oldest is the index of the incident that is dropped first.
+// oldest returns the index of the incident to drop first.
 func (s *Store) oldest() int {
 	first, rank := -1, 0
 	for i, r := range s.shown {
@@ -203,7 +203,7 @@ func (s *Store) Settle(r *Record) {
 	}
 	r.settled, s.notifier.all = true, true
 	if !r.isOpen() {
-		// An empty map keeps the room that it once took.
+		// Use a new map, because an emptied map does not release its memory.
 		r.Open = newOpen()
 	}
 	s.Timers.Stop(&r.timer)
@@ -212,7 +212,7 @@ func (s *Store) Settle(r *Record) {
 	}
 }
 
-// Touch notes a change at t, after which everything may have recovered.
+// Touch records a change at t, after which the incident may have recovered.
 func (s *Store) Touch(r *Record, t time.Time) {
 	s.notifier.note(r)
 	if r.OfNodes() && t.After(r.touched) {
@@ -228,7 +228,7 @@ func (s *Store) Touch(r *Record, t time.Time) {
 	}
 }
 
-// AddToNodes adds an entry to the evidence of each ongoing incident of nodes.
+// AddToNodes adds an evidence entry to each ongoing incident of nodes.
 func (s *Store) AddToNodes(e evidence.Entry) {
 	for _, r := range s.active {
 		if r.OfNodes() && r.Ongoing() {
@@ -237,7 +237,8 @@ func (s *Store) AddToNodes(e evidence.Entry) {
 	}
 }
 
-// OpenAddress notes that an address is not ready since t. If it stays so, that is harm.
+// OpenAddress records that an address has not been ready since t. The incident becomes harmful if the address does not
+// return.
 func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	r.Open.Addresses[key] = t
 	if r.harmless {
@@ -245,7 +246,7 @@ func (s *Store) OpenAddress(r *Record, key AddressKey, t time.Time) {
 	}
 }
 
-// look performs the steps that are due for an incident by t.
+// look performs the steps of an incident that are due at t.
 func (s *Store) look(r *Record, t time.Time) {
 	if !r.undecided.IsZero() && !r.undecided.After(t) {
 		r.undecided = time.Time{}

@@ -8,53 +8,53 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind is the kind of subject that an incident follows. It decides the scope, the summary and the remedy.
+// Kind is the kind of subject that an incident follows. It determines the scope, the summary and the remedy.
 type Kind uint8
 
-// The kinds of incident.
+// The kinds of subjects.
 const (
 	KindNode Kind = iota + 1
-	// KindControlPlane: many nodes lost their heartbeats together.
+	// KindControlPlane means that many nodes lost their heartbeats together.
 	KindControlPlane
-	// KindGracePeriod: no heartbeat is late, but the grace period is as short as the heartbeat interval.
+	// KindGracePeriod means that no heartbeat is late, but the grace period is as short as the heartbeat interval.
 	KindGracePeriod
-	// KindControllerManager: the node controller marked nodes although their heartbeats were in time.
+	// KindControllerManager means that the node controller marked nodes with punctual heartbeats.
 	KindControllerManager
-	// KindClocks: the clocks of several nodes were set back together.
+	// KindClocks means that the clocks of several nodes were set back together.
 	KindClocks
 	KindWorkload
 	KindService
 )
 
-// Subject is what an incident follows.
+// Subject identifies the object or component that an incident follows.
 type Subject struct {
 	Kind            Kind
 	Namespace, Name string
 	Cause           cause.Cause
-	// Nth counts the incidents of the control plane that are active at the same time, from 0.
+	// Nth distinguishes the control-plane incidents that are active at the same time, starting at 0.
 	Nth int
 }
 
-// ControlPlane is the subject of nodes that lost their heartbeats together.
+// ControlPlane returns the subject for nodes that lost their heartbeats together.
 func ControlPlane() Subject {
 	return Subject{Kind: KindControlPlane, Name: "control plane", Cause: cause.NodeHeartbeatLost}
 }
 
-// Clocks is the subject of nodes whose clocks were set back together.
+// Clocks returns the subject for nodes whose clocks were set back together.
 func Clocks() Subject {
 	return Subject{Kind: KindClocks, Name: "clocks", Cause: cause.NodeHeartbeatLost}
 }
 
-// Service is the subject of a Service that lost addresses.
+// Service returns the subject for a Service that lost addresses.
 func Service(x transition.Service, why cause.Cause) Subject {
 	return Subject{Kind: KindService, Namespace: x.Namespace, Name: x.Name, Cause: why}
 }
 
-// OfNodes reports whether the subject is a node, or something that all nodes share.
+// OfNodes reports whether the subject is a node, or something that nodes share.
 func (s Subject) OfNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
-// key tells incidents apart. A node's causes follow from each other and are one incident.
-// Each cause of a workload or a Service has its own remedy, so it is an incident of its own.
+// key returns the key of an active incident. All causes of a node's losses are related and form one incident. For a
+// workload or a Service, each cause has its own remedy and therefore its own incident.
 func (s Subject) key() string {
 	switch s.Kind {
 	case KindNode:
@@ -85,7 +85,7 @@ func (s Subject) scope() incident.Scope {
 	return incident.ScopeService
 }
 
-// fullName is how sentences name the subject.
+// fullName returns the name of the subject for sentences.
 func (s Subject) fullName() string {
 	kind, name, found := strings.Cut(s.Name, "/")
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// summary describes in one sentence what happened, and to which objects.
+// summary describes in one sentence what happened and which objects were affected.
 func (r *Record) summary(x *incident.Incident) string {
 	happened := ""
 	switch {
@@ -74,7 +74,7 @@ func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	return s
 }
 
-// each reports whether there are silences, and all match.
+// each reports whether there are silences and all of them match.
 func (r *Record) each(match func(*verdict.Silence) bool) bool {
 	return len(r.Silences) > 0 && !slices.ContainsFunc(r.Silences, func(s *verdict.Silence) bool { return !match(s) })
 }
@@ -84,7 +84,7 @@ func (r *Record) clockSetBack() bool {
 	return r.each(func(s *verdict.Silence) bool { return s.ClockBack > 0 })
 }
 
-// upgraded reports whether the nodes were lost while their kubelets were replaced by another version.
+// upgraded reports whether the nodes were lost during an upgrade of their kubelets.
 func (r *Record) upgraded() bool { return r.each(func(s *verdict.Silence) bool { return s.Upgraded }) }
 
 func (r *Record) happenedToNode(x *incident.Incident) string {
@@ -105,7 +105,7 @@ func (r *Record) happenedToNode(x *incident.Incident) string {
 	return "the node controller treated " + node + " as lost" + phrase.Times(r.TurnedUnknown)
 }
 
-// turnedText describes how the node controller reacted to lost heartbeats.
+// turnedText describes the reaction of the node controller to lost heartbeats.
 func (r *Record) turnedText(x *incident.Incident) string {
 	switch {
 	case r.FoundUnknown > 0 && r.TurnedUnknown == 0 && r.Kind == KindNode:
@@ -120,7 +120,7 @@ func (r *Record) turnedText(x *incident.Incident) string {
 	return ", which the node controller did not notice"
 }
 
-// happenedToService describes the loss of addresses from a Service whose nodes are healthy.
+// happenedToService describes a Service's loss of addresses while its nodes are healthy.
 func (r *Record) happenedToService() string {
 	s := r.affected().Happened()
 	switch {

@@ -6,10 +6,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// watchWasLate is why an incident is withdrawn.
+// watchWasLate is the reason for withdrawing an incident.
 const watchWasLate = "the watch was late"
 
-// WithdrawIfEmpty ends an incident of nodes that has no silences left and did no harm. A withdrawn incident is not counted.
+// WithdrawIfEmpty withdraws a node incident without remaining silences and losses. Withdrawn incidents are not counted.
 func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
 	if !r.OfNodes() || len(r.Silences) > 0 || r.Turned > 0 || r.Lost > 0 || r.Ongoing() {
 		return

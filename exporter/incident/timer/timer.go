@@ -1,4 +1,4 @@
-// Package timer has the times at which the mere passing of time may change an incident.
+// Package timer provides timers for changes of incidents that depend on time. The timers use event time.
 package timer
 
 import (
@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Timer calls a function when it is due. It may be early: then the function finds nothing to do.
+// Timer calls a function when it is due. If the call is too early, the function must do nothing.
 type Timer struct {
 	due  time.Time
 	name string
 	do   func(time.Time)
-	// place is its index in the queue plus 1; 0 if it is not in the queue.
+	// place is the timer's index in the queue plus 1, or 0 if the timer is not in the queue.
 	place int
 }
 
-// New makes a timer that calls do with the time at which it is due.
+// New returns a timer that calls do with the due time.
 func New(name string, do func(time.Time)) Timer { return Timer{name: name, do: do} }
 
-// Queue has the timers that run. Timers that are due at the same time run by name,
-// so that the same transitions give the same incidents.
+// Queue holds the scheduled timers. Timers with the same due time run in the order of their names, so that the same transitions
+// always produce the same incidents.
 type Queue struct{ timers timers }
 
-// Wake lets x run at t, unless it runs earlier.
+// Wake schedules x for t, unless x is already scheduled earlier.
 func (q *Queue) Wake(x *Timer, t time.Time) {
 	switch {
 	case x.place == 0:
@@ -36,14 +36,14 @@ func (q *Queue) Wake(x *Timer, t time.Time) {
 	}
 }
 
-// Stop takes x out of the queue.
+// Stop removes x from the queue.
 func (q *Queue) Stop(x *Timer) {
 	if x.place > 0 {
 		heap.Remove(&q.timers, x.place-1)
 	}
 }
 
-// Run runs the timers that are due by t, in their order, and calls pass with the time of each before.
+// Run runs the timers that are due at t, in order. Before each timer, it calls pass with the due time.
 func (q *Queue) Run(t time.Time, pass func(due time.Time)) {
 	for len(q.timers) > 0 && !q.timers[0].due.After(t) {
 		x := heap.Pop(&q.timers).(*Timer)

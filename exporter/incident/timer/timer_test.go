@@ -18,7 +18,7 @@ func TestTimersRunByTimeAndThenByName(t *testing.T) {
 		q.Wake(&x, zero.Add(10*time.Second))
 	}
 	q.Wake(timers["early"], zero.Add(5*time.Second))
-	q.Wake(timers["b"], zero.Add(time.Minute)) // it runs at 10 s already
+	q.Wake(timers["b"], zero.Add(time.Minute)) // this has no effect, because b is already scheduled for 10 s
 	q.Stop(timers["stopped"])
 	q.Stop(timers["late"])
 	q.Wake(timers["late"], zero.Add(11*time.Second))

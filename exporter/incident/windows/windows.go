@@ -1,4 +1,4 @@
-// Package windows counts what clients that batch endpoint updates would have done wrong, by the length of their window.
+// Package windows counts the mistakes of clients that batch endpoint updates, for each batching window.
 package windows
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 )
 
-// ByWindow counts the errors of consumers, with one count per batching window of consumers.Windows.
+// ByWindow contains the number of mistakes for each batching window in consumers.Windows.
 type ByWindow [consumers.NumWindows]int
 
-// Count counts an address that a consumer would have put back wrongly.
+// Count counts an address that a client would have put back by mistake.
 func (c *ByWindow) Count(window time.Duration) {
 	windows := consumers.Windows()
 	if i := slices.Index(windows[:], window); i >= 0 {
@@ -19,14 +19,14 @@ func (c *ByWindow) Count(window time.Duration) {
 	}
 }
 
-// Take adds other counts.
+// Take adds the counts of from.
 func (c *ByWindow) Take(from ByWindow) {
 	for i, n := range from {
 		c[i] += n
 	}
 }
 
-// Batched is how many consumers with a window above 0 count.
+// Batched returns the number of mistakes of clients that batch updates. It excludes clients without batching.
 func (c *ByWindow) Batched() (sum int) {
 	for _, n := range c[1:] {
 		sum += n

@@ -17,7 +17,8 @@ const (
 	NumEncodings
 )
 
-// Of is the encoding of a format; ok is false if kubeflap does not write it. Such formats are rare, or escape names that kubeflap does not use.
+// Of returns the encoding of a format. ok reports whether kubeflap itself writes the format. Other formats are rare, or
+// escape characters that kubeflap's names do not contain.
 func Of(format expfmt.Format) (e Encoding, ok bool) {
 	switch format.FormatType() {
 	case expfmt.TypeTextPlain:

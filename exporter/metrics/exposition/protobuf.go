@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of io.prometheus.client's messages (client_model, metrics.proto).
+// Field numbers of io.prometheus.client's messages (client_model, metrics.proto).
 const (
 	familyName, familyHelp, familyType, familyMetric = 1, 2, 3, 4
 
@@ -21,7 +21,7 @@ const (
 	timeSeconds, timeNanos = 1, 2
 )
 
-// description is a MetricFamily without its series.
+// description returns an encoded MetricFamily without series.
 func description(name, help string, kind dto.MetricType) []byte {
 	b := appendString(nil, familyName, name)
 	b = appendString(b, familyHelp, help)
@@ -29,10 +29,10 @@ func description(name, help string, kind dto.MetricType) []byte {
 	return protowire.AppendVarint(b, uint64(kind))
 }
 
-// AppendSeries appends a series, its labels and value included, as a field of its MetricFamily.
+// AppendSeries appends an encoded Metric, with its labels and value, as a field of its MetricFamily.
 func AppendSeries(b, series []byte) []byte { return appendBytes(b, familyMetric, series) }
 
-// AppendPair appends a label as a field of its series.
+// AppendPair appends a label as a field of its Metric.
 func AppendPair(b []byte, name, value string) []byte {
 	size := protowire.SizeTag(pairName) + protowire.SizeBytes(len(name)) + protowire.SizeTag(pairValue) + protowire.SizeBytes(len(value))
 	b = protowire.AppendTag(b, metricLabel, protowire.BytesType)
@@ -40,7 +40,7 @@ func AppendPair(b []byte, name, value string) []byte {
 	return appendString(appendString(b, pairName, name), pairValue, value)
 }
 
-// AppendValue appends a gauge or counter as a field of its series.
+// AppendValue appends a gauge's or counter's value as a field of its Metric.
 func AppendValue(b []byte, kind dto.MetricType, value float64, created time.Time) []byte {
 	const most = 64
 	number := make([]byte, 0, most)

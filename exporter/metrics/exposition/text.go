@@ -14,8 +14,8 @@ var (
 	quoted   = strings.NewReplacer("\\", `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// Head is what precedes the series of a metric: the HELP and TYPE lines, or the fields of the message. OpenMetrics names a counter without
-// _total there.
+// Head returns the text that precedes the series of a metric: the HELP and TYPE lines, or the fields of the
+// MetricFamily. In OpenMetrics, the name of a counter has no suffix _total there.
 func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
 	if format == Protobuf {
 		return description(name, help, kind)
@@ -30,7 +30,7 @@ func Head(name, help string, kind dto.MetricType, format Encoding) []byte {
 	return []byte("# HELP " + name + " " + escaped + "\n# TYPE " + name + " " + TypeText(kind) + "\n")
 }
 
-// TypeText is the type as the text formats write it.
+// TypeText returns the name of the type in the text formats.
 func TypeText(kind dto.MetricType) string { return strings.ToLower(kind.String()) }
 
 // AppendLabel appends a label and a comma.
@@ -44,7 +44,7 @@ func AppendLabel(b []byte, name, value string) []byte {
 	return append(b, `",`...)
 }
 
-// mustQuote does what strings.ContainsAny does, in a fraction of the time for texts as short as labels.
+// mustQuote is equivalent to strings.ContainsAny, but much faster for short texts such as labels.
 func mustQuote(value string) bool {
 	for i := range len(value) {
 		if c := value[i]; c == '\\' || c == '\n' || c == '"' {
@@ -54,10 +54,12 @@ func mustQuote(value string) bool {
 	return false
 }
 
-// maxInteger bounds the whole numbers that are written without a point or an exponent. Below it a float64 is exact.
+// maxInteger limits the whole numbers that are written without a point or an exponent. A float64 represents every
+// smaller whole number exactly.
 const maxInteger = 1 << 53
 
-// AppendNumber appends a number. In OpenMetrics it gets a point or an exponent, which marks a float.
+// AppendNumber appends a number. If open is set, the number always gets a point or an exponent, which marks a float
+// in OpenMetrics.
 func AppendNumber(b []byte, value float64, open bool) []byte {
 	switch {
 	case math.IsNaN(value):

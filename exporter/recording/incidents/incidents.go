@@ -1,10 +1,10 @@
-// Package incidents holds the recordings of five incidents, made in the lab on a
-// real control plane (make lab SCENARIO=... SAVE=...). They feed the demo and the tests.
+// Package incidents contains recordings of five incidents, made in the lab with a real control plane (make lab
+// SCENARIO=... SAVE=...). The demo and the tests replay them.
 package incidents
 
 import "embed"
 
-// Files are the recordings, one a file.
+// Files contains the recordings, one per file.
 //
 //go:embed *.jsonl.gz
 var Files embed.FS

@@ -1,5 +1,4 @@
-// Package addresses merges the addresses of a Service over the objects that
-// hold them.
+// Package addresses merges a Service's addresses from the objects that contain them.
 package addresses
 
 import (
@@ -13,7 +12,7 @@ import (
 // State is the state of an address in a Service.
 type State uint8
 
-// The states. The best comes first.
+// States of an address. After None, they are ordered from best to worst.
 const (
 	None State = iota
 	Ready
@@ -23,11 +22,12 @@ const (
 	NumStates
 )
 
-// Stays reports whether the address is in the Service and is to stay there.
+// Stays reports whether the state is Ready or NotReady, so that the address is expected to stay in the Service.
 func (s State) Stays() bool { return s == Ready || s == NotReady }
 
-// StateOf is the state that one slice or Endpoints object gives an address. A terminating address that is ready counts as ready: with
-// publishNotReadyAddresses it takes traffic until it is gone (endpointslice controller, podToEndpoint).
+// StateOf returns the state of an address in one slice or Endpoints object. A terminating address that is ready counts as
+// ready, because with publishNotReadyAddresses it receives traffic until it is removed (endpointslice controller,
+// podToEndpoint).
 func StateOf(a *event.Address) State {
 	switch {
 	case a.Ready:
@@ -38,24 +38,24 @@ func StateOf(a *event.Address) State {
 	return NotReady
 }
 
-// Address is one address of a Service, merged over all slices that hold it. There are several while it moves
-// from one slice to another, and one for each IP family.
+// Address is one address of a Service, merged from all slices that contain it. Several slices contain it while it moves
+// from one to another, and if the Service has several IP families.
 type Address struct {
 	UID event.UID
 	Origin
-	// in counts the slices that give it each state, from Ready on.
+	// in counts the slices for each state, starting at Ready.
 	in [NumStates - Ready]uint16
 }
 
-// Origin is what is known of an address besides its state.
+// Origin describes the origin of an address.
 type Origin struct {
-	// raw is the IP in 16 bytes; zero for a host name.
+	// raw is the IP in 16 bytes, or zero for a host name.
 	raw [16]byte
-	// Manual: the address has no targetRef.
+	// Manual reports whether the address has no targetRef.
 	Manual bool
 }
 
-// OriginOf is the origin of an address.
+// OriginOf returns the origin of an address.
 func OriginOf(a *event.Address) Origin {
 	o := Origin{Manual: a.ByHand}
 	if ip, err := netip.ParseAddr(a.IP); err == nil {
@@ -64,7 +64,7 @@ func OriginOf(a *event.Address) Origin {
 	return o
 }
 
-// State is the best that any slice gives the address.
+// State returns the best state of the address in any slice.
 func (a *Address) State() State {
 	for i, n := range a.in {
 		if n > 0 {
@@ -74,7 +74,7 @@ func (a *Address) State() State {
 	return None
 }
 
-// IP is the address's IP; the zero Addr if it is a host name.
+// IP returns the IP of the address, or the zero Addr for a host name.
 func (a *Address) IP() netip.Addr {
 	if a.raw == ([16]byte{}) {
 		return netip.Addr{}
@@ -82,14 +82,14 @@ func (a *Address) IP() netip.Addr {
 	return netip.AddrFrom16(a.raw).Unmap()
 }
 
-// Set holds the addresses of a Service, sorted by UID.
+// Set holds a Service's addresses, sorted by UID.
 type Set struct {
 	List []Address
-	// Count is how many are in each state.
+	// Count is the number of addresses in each state.
 	Count [NumStates]int
 }
 
-// StateOf is the state of an address in the set.
+// StateOf returns the state of an address in the set.
 func (s *Set) StateOf(id event.UID) State {
 	if i, found := s.find(id); found {
 		return s.List[i].State()
@@ -101,8 +101,7 @@ func (s *Set) find(id event.UID) (int, bool) {
 	return slices.BinarySearchFunc(s.List, id, func(a Address, id event.UID) int { return bytes.Compare(a.UID[:], id[:]) })
 }
 
-// Shift moves one object's part of an address from one state to another. It returns the address and its merged states before
-// and after.
+// Shift changes the state of an address in one object. It returns the address, and its merged states before and after.
 func (s *Set) Shift(id event.UID, from Origin, was, is State) (moved Address, before, after State) {
 	i, found := s.find(id)
 	if !found {

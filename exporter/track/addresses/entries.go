@@ -7,19 +7,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Entry is an address as one slice or Endpoints object holds it.
+// Entry is an address in one slice or Endpoints object.
 type Entry struct {
 	UID   event.UID
 	State State
 }
 
-// Placed is an entry and its index in the object.
+// Placed is an entry with its index in the object.
 type Placed struct {
 	Entry
 	Index int32
 }
 
-// Store puts an object's addresses into the memory of entries, or into new memory if that has the wrong size.
+// Store copies an object's addresses into entries. It allocates new memory if that of entries has the wrong size.
 func Store(entries []Entry, addresses []event.Address) []Entry {
 	if cap(entries) < len(addresses) || cap(entries) > 2*len(addresses)+8 {
 		entries = make([]Entry, 0, len(addresses))
@@ -31,7 +31,7 @@ func Store(entries []Entry, addresses []event.Address) []Entry {
 	return entries
 }
 
-// Sorted fills the memory of into with entries sorted by UID, each address once with the best of its states.
+// Sorted copies entries into the memory of into, sorted by UID. It keeps each address once, with its best state.
 func Sorted(entries []Entry, into []Placed) []Placed {
 	into = into[:0]
 	for i, x := range entries {
@@ -46,7 +46,8 @@ func Sorted(entries []Entry, into []Placed) []Placed {
 	return slices.CompactFunc(into, func(a, b Placed) bool { return a.UID == b.UID })
 }
 
-// Compare walks two lists that are sorted by UID. It calls do for each UID, with nil for the list that does not have it.
+// Compare walks two lists that are sorted by UID. It calls do for each UID, with nil for a list that does not contain
+// it.
 func Compare[T any](before, after []T, uid func(*T) *event.UID, do func(was, is *T)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := -1
@@ -67,10 +68,10 @@ func Compare[T any](before, after []T, uid func(*T) *event.UID, do func(was, is 
 	}
 }
 
-// UIDOf is the UID of an entry, for Compare.
+// UIDOf returns the UID of an entry, for Compare.
 func UIDOf(x *Placed) *event.UID { return &x.UID }
 
-// Find is the state of an address in a sorted list.
+// Find returns the state of an address in a sorted list.
 func Find(sorted []Placed, id event.UID) State {
 	i, found := slices.BinarySearchFunc(sorted, id, func(x Placed, id event.UID) int { return bytes.Compare(x.UID[:], id[:]) })
 	if !found {

@@ -1,6 +1,5 @@
-// Package consumers models the clients of Endpoints and EndpointSlices that
-// batch updates, such as load-balancer controllers: what they would have done
-// with the changes of a Service's addresses.
+// Package consumers models clients of Endpoints and EndpointSlices that batch updates, such as load balancer controllers. It
+// computes their reactions to the changes of a Service's addresses.
 package consumers
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// NumWindows is the number of Windows.
+// NumWindows is the number of batching windows.
 const NumWindows = 4
 
 var windows = [NumWindows]time.Duration{0, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
-// Windows are the batching windows of the modelled consumers: a consumer collects changes for this
-// long before it applies them. A consumer with a window of 0 applies each change.
+// Windows returns the batching windows of the modeled consumers. A consumer collects changes for this long before
+// applying them. With a window of 0 it applies each change immediately.
 func Windows() [NumWindows]time.Duration { return windows }
 
-// Service is what consumers ask of a Service.
+// Service lists the methods of a Service that consumers call.
 type Service interface {
 	Exists() bool
 	Namespace() string
@@ -33,16 +32,17 @@ type Service interface {
 	IsReady(address event.UID) bool
 }
 
-// Consumers are the consumers of all Services.
+// Consumers holds the consumers of all Services.
 type Consumers struct {
 	watches *watches.Watches
 	pods    podFacts
-	// bounceWindow is how soon after its removal an address must be put back, and removed again, to count as bounced.
+	// bounceWindow limits a bounce: the time from an address's removal to its return, and from then to its next
+	// removal.
 	bounceWindow time.Duration
 	namespaces   totals.Totals[counts]
-	// open are the open batches of each window, in the order in which they close.
+	// open holds the open batches of each window, sorted by the time at which they close.
 	open [NumWindows]queue.Queue[batch]
-	// stale are the Services with pods that are being updated in place, and those that had stale re-adds.
+	// stale holds the Services with pods that are being updated in place, and those that had stale re-adds.
 	stale map[Service]*staleness
 }
 
@@ -54,20 +54,20 @@ type batch struct {
 	of      *consumer
 }
 
-// Set are the consumers of one Service. The zero value has none yet.
+// Set holds the consumers of one Service. The zero value has no consumers yet.
 type Set struct{ of *[NumWindows]consumer }
 
 // consumer is one consumer of one Service.
 type consumer struct {
-	// due is when the open batch closes; zero if none is open.
+	// due is the time at which the open batch closes, or zero.
 	due time.Time
-	// applied is whether the consumer has the addresses in rotation that changed since.
+	// applied holds the addresses that changed since the batch opened, and whether the consumer has each in rotation.
 	applied map[event.UID]bool
-	// turns are the addresses that it removed recently.
+	// turns holds the addresses that the consumer removed recently.
 	turns map[event.UID]turns
 }
 
-// turns are when a consumer removed an address, and when it put the address back after that.
+// turns holds the times at which a consumer removed an address and put it back.
 type turns struct{ out, back event.Moment }
 
 // Applied is an address that a consumer put back or removed when its window closed.
@@ -78,25 +78,26 @@ type Applied struct {
 	Window  time.Duration
 }
 
-// Closed is what consumers did wrong in the batches that closed: Bounces are addresses that they put back and removed again,
-// StaleReadds those that they put back although their container was about to be replaced, or gone.
+// Closed holds the errors of consumers in closed batches. Bounces are addresses that a consumer put back and removed
+// again. StaleReadds are addresses that a consumer put back although their container was about to be replaced or
+// already gone.
 type Closed struct{ Bounces, StaleReadds []Applied }
 
-// New makes an empty set of consumers.
+// New returns Consumers without Services.
 func New(watches *watches.Watches, pods podFacts, bounceWindow time.Duration) *Consumers {
 	return &Consumers{watches: watches, pods: pods, bounceWindow: bounceWindow, stale: map[Service]*staleness{}}
 }
 
-// Join and Leave keep the counts of a namespace for as long as it has Services.
+// Join adds a Service to its namespace. The counts of a namespace are kept while it has Services.
 func (c *Consumers) Join(s Service) { c.namespaces.Join(c.namespaces.Of(s.Namespace())) }
 
-// Leave removes a Service from the counts of its namespace, and drops its own.
+// Leave removes a Service from its namespace, and drops the Service's own counts.
 func (c *Consumers) Leave(s Service) {
 	delete(c.stale, s)
 	c.namespaces.Leave(c.namespaces.Of(s.Namespace()), c.watches.Now())
 }
 
-// Changed shows the consumers of a Service that an address became ready, or is ready no longer.
+// Changed informs the consumers of a Service that an address became ready or stopped being ready.
 func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady bool, t time.Time) {
 	if set.of == nil {
 		set.of = &[NumWindows]consumer{}
@@ -116,7 +117,7 @@ func (c *Consumers) Changed(s Service, set *Set, address event.UID, wasReady boo
 	}
 }
 
-// Close applies the batches that are due by t, in the order of time.
+// Close applies the batches that are due by t, in order of time.
 func (c *Consumers) Close(t time.Time) (closed Closed) {
 	for {
 		window := c.nextDue(t)
@@ -127,8 +128,8 @@ func (c *Consumers) Close(t time.Time) (closed Closed) {
 	}
 }
 
-// nextDue is the window of the batch that is due next, -1 if none is by t. All batches of a window last equally long, so its oldest is
-// due first.
+// nextDue returns the index of the window whose batch is due next, or -1 if none is due by t. All batches of a window
+// last equally long, so its oldest batch is due first.
 func (c *Consumers) nextDue(t time.Time) int {
 	next := -1
 	for i := range c.open {
@@ -173,8 +174,8 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// turn applies one address. It reports whether the consumer removes it soon after it put it back, not before oldest: a
-// longer window would have hidden that.
+// turn applies the change of one address. It reports whether the consumer removes an address that it put back recently, at
+// oldest or later. A longer window would have hidden this bounce.
 func (x *consumer) turn(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
@@ -193,7 +194,7 @@ func (x *consumer) turn(id event.UID, ready bool, now, oldest event.Moment) (bou
 	return bounced
 }
 
-// forget drops what is older than oldest. An empty map goes as well, with its memory.
+// forget drops addresses whose last change is before oldest. An empty map is released.
 func (x *consumer) forget(oldest event.Moment) {
 	maps.DeleteFunc(x.turns, func(_ event.UID, last turns) bool { return max(last.out, last.back) < oldest })
 	if len(x.turns) == 0 {
@@ -201,7 +202,7 @@ func (x *consumer) forget(oldest event.Moment) {
 	}
 }
 
-// Forget drops what is too old to bounce.
+// Forget drops removals that are too old for a bounce.
 func (c *Consumers) Forget(set *Set, t time.Time) {
 	if set.of == nil {
 		return
@@ -220,13 +221,14 @@ func (c *Consumers) Forget(set *Set, t time.Time) {
 // ForgetNamespaces drops the counts of namespaces without Services.
 func (c *Consumers) ForgetNamespaces() { c.namespaces.Forget(c.watches.Now()) }
 
-// Namespace is what consumers of the Services of a namespace would have done, by window.
+// Namespace counts the updates and bounces that a namespace's Services would have caused in consumers, by window.
 type Namespace struct {
 	Name             string
 	Updates, Bounces [NumWindows]uint64
 }
 
-// All appends the namespaces that have Services, or had some in the last hour, to the slice into.
+// All appends the namespaces that have Services or had Services in the last hour to into and returns the extended
+// slice.
 func (c *Consumers) All(into []Namespace) []Namespace {
 	for _, n := range c.namespaces.Sorted() {
 		into = append(into, Namespace{n.Name, n.Counts.updates, n.Counts.bounces})

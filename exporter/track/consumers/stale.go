@@ -12,27 +12,28 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// A client that batches endpoint updates applies the whole list of ready addresses when its window closes. An updater in place may
-// have taken its pods out at the load balancer before it changed their images. The kubelet reports these pods Ready until their old
-// containers are gone, so their addresses are still listed, and leave one by one. The client then puts those back that have not left.
+// A client that batches endpoint updates applies the whole list of ready addresses when its window closes. A tool for
+// in-place updates may have removed its pods from the load balancer before it changed their images. The kubelet reports
+// these pods Ready until their old containers are gone. Meanwhile their addresses are still listed, and leave one by one.
+// The client then puts back the addresses that have not left yet.
 //
-// A stale re-add is such an address: an image of its pod was changed in place at most 2 minutes ago, the pod has not been Ready
-// with a new container since, and the address is ready when a window closes that any address of the Service opened.
-// It counts once for each image change and window: a window that closes later finds the address in rotation already.
-// kubeflap does not see the load balancer. It assumes that the updater had taken the address out.
+// A stale re-add is such an address. An image of its pod was changed in place at most 2 minutes ago. Since then, the pod has
+// not been Ready with a new container. The address is ready when a window of the Service closes. A change of any of its addresses may have opened the window.
+//
+// It counts once for each image change and window, because a window that closes later finds the address in rotation already.
+// kubeflap does not see the load balancer. It assumes that the tool had removed the address.
 
-// podFacts are what consumers ask of package pods.
+// podFacts lists the methods of package pods that consumers call.
 type podFacts interface {
-	// IsBeingUpdated reports whether an image of the pod was changed in place shortly before t, and the pod has not been Ready
-	// with a new container since.
+	// IsBeingUpdated reports whether an in-place update of the pod is in progress at t.
 	IsBeingUpdated(id event.UID, t time.Time) bool
 }
 
-// staleness has the stale addresses of one Service whose pods were updated in place.
+// staleness holds the stale addresses of one Service.
 type staleness struct {
-	// updating has the address of each pod that is being updated, and which windows have put it back since.
+	// updating holds the address of each pod that is being updated, and the windows that have put it back since.
 	updating map[event.UID][NumWindows]bool
-	// readds counts the stale re-adds of each window.
+	// readds counts the stale re-adds by window.
 	readds [NumWindows]uint64
 }
 
@@ -46,7 +47,7 @@ func (c *Consumers) Updated(s Service, address event.UID) {
 	x.updating[address] = [NumWindows]bool{}
 }
 
-// readd counts the stale addresses that the consumers of a window put back at t. It appends them to readds.
+// readd counts the stale addresses that the consumers of a window put back at t, and appends them to readds.
 func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) []Applied {
 	x := c.stale[s]
 	if x == nil {
@@ -68,7 +69,7 @@ func (c *Consumers) readd(s Service, window int, t time.Time, readds []Applied) 
 	return readds
 }
 
-// ForgetUpdates drops the updates that are over by t.
+// ForgetUpdates drops the updates that have ended by t.
 func (c *Consumers) ForgetUpdates(t time.Time) {
 	for s, x := range c.stale {
 		maps.DeleteFunc(x.updating, func(id event.UID, _ [NumWindows]bool) bool { return !c.pods.IsBeingUpdated(id, t) })
@@ -84,7 +85,8 @@ type StaleReadds struct {
 	ByWindow [NumWindows]uint64
 }
 
-// StaleReadds appends the Services that had stale re-adds to into, sorted by namespace and name.
+// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to into and returns the extended
+// slice.
 func (c *Consumers) StaleReadds(into []StaleReadds) []StaleReadds {
 	begin := len(into)
 	for s, x := range c.stale {

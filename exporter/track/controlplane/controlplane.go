@@ -1,5 +1,5 @@
-// Package controlplane follows the Leases of the control plane: that of the leading kube-controller-manager, and one for each API
-// server. They are optional evidence: without permission to watch them, nothing is known.
+// Package controlplane tracks the control-plane Leases: the leading kube-controller-manager's Lease, and one for each
+// API server. They are optional evidence. Without permission to watch them, nothing is known.
 package controlplane
 
 import (
@@ -14,56 +14,58 @@ import (
 )
 
 const (
-	// shownWithin is how long ago the watch must have shown a renewal, to show what happens now: a leader renews every 2 s, an API server every 10 s.
+	// shownWithin is the maximum age of the newest renewal seen. Leaders renew every 2 s, API servers every 10 s.
 	shownWithin = 15 * time.Second
-	// leaderLate is the time after which a leader gives up (client-go, tools/leaderelection, RenewDeadline). serverLate is two lost renewals
-	// of an API server.
+	// leaderLate is the time after which a leader gives up (client-go, tools/leaderelection, RenewDeadline). serverLate
+	// allows for two lost renewals of an API server.
 	leaderLate = 10 * time.Second
 	serverLate = 25 * time.Second
-	// serverGone is how long a stopped API server still counts as one of the cluster. Its Lease stays for an hour (pkg/controlplane,
-	// IdentityLeaseGCPeriod).
+	// serverGone is the time for which a stopped API server still counts. Its Lease stays for an hour
+	// (pkg/controlplane, IdentityLeaseGCPeriod).
 	serverGone = 10 * time.Minute
 )
 
-// ControlPlane are the Leases of the control plane.
+// ControlPlane holds the Leases of the control plane.
 type ControlPlane struct {
 	watches *watches.Watches
 	found   *transition.List
 	leases  map[string]*lease
-	// shown is when the watch last showed a renewal.
+	// shown is the time at which the watch last showed a renewal.
 	shown time.Time
 }
 
-// lease is a Lease.
+// lease is the state of one Lease.
 type lease struct {
 	name, host string
 	generation uint32
 	holder     string
-	// held is since when it is known to have this holder.
+	// held is the earliest time at which this holder was seen to hold the Lease.
 	held time.Time
-	// renewed is its renewTime, seen is when that was seen. live: it was renewed since kubeflap watches it, so it is not a leftover.
+	// renewed is the Lease's renewTime. seen is when the watch delivered it. live is set if the Lease was renewed while
+	// kubeflap was watching, so it is not stale.
 	renewed, seen time.Time
 	live, late    bool
-	// made is when it was last renewed, by kubeflap's clock, and gap the longest time between two renewals since it is late: the watch may show
-	// them late, or etcd may have taken a write that had waited.
+	// made is the time of the last renewal by kubeflap's clock. gap is the longest interval between two renewals
+	// since the Lease became late. The watch may show renewals late, or etcd may accept a delayed write.
 	made, lateSince time.Time
 	gap             time.Duration
-	// delays are the last times from a renewTime to its arrival, the difference of the clocks included.
+	// delays holds the most recent times from a renewTime to its arrival, including the difference of the clocks.
 	delays []time.Duration
 }
 
 const (
-	// maxDelays is how many delays count, minDelays how many there must be: half a minute of a leader's renewals, and a quarter.
+	// maxDelays is the maximum number of delays, which covers half a minute of a leader's renewals. minDelays is the
+	// number that LeaderDelay requires.
 	maxDelays = 16
 	minDelays = 8
 )
 
-// New returns a control plane whose Leases have not been seen yet.
+// New returns a ControlPlane without Leases.
 func New(watches *watches.Watches, found *transition.List) *ControlPlane {
 	return &ControlPlane{watches: watches, found: found, leases: map[string]*lease{}}
 }
 
-// Apply handles an event of a Lease.
+// Apply handles a Lease event.
 func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	if e.Type == event.Deleted {
 		delete(x.leases, o.Name)
@@ -96,7 +98,7 @@ func (x *ControlPlane) Apply(e event.Event, o *event.ControlPlaneLease) {
 	l.renewed, l.live = o.Renew, e.Type == event.Modified
 }
 
-// noteRenewal handles a renewal. A late Lease counts as renewed only once a renewal is seen soon after it was made.
+// noteRenewal handles a renewal. A late Lease counts as renewed only after the watch shows a renewal promptly.
 func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	if !l.late {
 		l.made = seen
@@ -104,7 +106,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	}
 	step := renewed.Sub(l.renewed)
 	if l.made, l.gap = l.made.Add(step), max(l.gap, step); l.made.After(seen) || l.held.Equal(seen) {
-		l.made = seen // by another holder's clock
+		l.made = seen // the renewTime is by another holder's clock
 	}
 	if reads.IsLate(l.made, seen) {
 		return
@@ -113,7 +115,7 @@ func (x *ControlPlane) noteRenewal(l *lease, seen, renewed time.Time) {
 	x.found.Add(transition.ControlPlaneLeaseRenewed{At: transition.At{Time: seen}, Name: l.name, Silence: seen.Sub(l.lateSince), InTime: l.gap <= l.limit()})
 }
 
-// limit is the time after which a Lease is late, 0 if it does not matter.
+// limit returns the time after which a Lease is late, or 0 for a Lease without a limit.
 func (l *lease) limit() time.Duration {
 	switch {
 	case l.name == event.LeaseControllerManager:
@@ -124,7 +126,8 @@ func (l *lease) limit() time.Duration {
 	return 0
 }
 
-// findLate finds the Leases that are late, when the watch shows another one.
+// findLate reports the Leases that have become late. It runs when the watch shows any Lease, which proves that the
+// watch works.
 func (x *ControlPlane) findLate(t time.Time) {
 	var late []*lease
 	for _, l := range x.leases {
@@ -139,7 +142,7 @@ func (x *ControlPlane) findLate(t time.Time) {
 	}
 }
 
-// Sweep drops the Leases that the newest list did not show.
+// Sweep drops the Leases that are missing from the newest list.
 func (x *ControlPlane) Sweep() {
 	for name, l := range x.leases {
 		if l.generation != x.watches.Generation(event.KindControlPlaneLease) {
@@ -148,8 +151,9 @@ func (x *ControlPlane) Sweep() {
 	}
 }
 
-// LeadsSince is since when the same kube-controller-manager is known to lead; known is false if a change could not be seen. A new leader gives
-// each node a fresh grace period (node lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
+// LeadsSince returns the earliest time since which the current kube-controller-manager is known to have led without
+// interruption. known is false if kubeflap may have missed a change. A new leader starts a new grace period for each
+// node (node lifecycle controller, tryUpdateNodeHealth, nodeHealth == nil).
 func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || !x.watches.Live(event.KindControlPlaneLease, t) || t.Sub(x.shown) > shownWithin {
@@ -158,8 +162,8 @@ func (x *ControlPlane) LeadsSince(t time.Time) (since time.Time, known bool) {
 	return l.held, true
 }
 
-// LeaderDelay is by how much what the leading kube-controller-manager writes is behind its own clock when it arrives, if nothing keeps the write back: the
-// least of its last renewals. known is false if there were too few.
+// LeaderDelay returns the shortest delay of the leading kube-controller-manager's recent renewals. A delay lasts from the
+// renewTime, by the leader's clock, to the arrival. known is false if there were too few renewals.
 func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool) {
 	l := x.leases[event.LeaseControllerManager]
 	if l == nil || len(l.delays) < minDelays || !x.watches.Live(event.KindControlPlaneLease, t) {
@@ -168,7 +172,7 @@ func (x *ControlPlane) LeaderDelay(t time.Time) (least time.Duration, known bool
 	return slices.Min(l.delays), true
 }
 
-// AsOf is what is known of the control plane at t.
+// AsOf returns the state of the control plane at t.
 func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	if !x.watches.Live(event.KindControlPlaneLease, t) {
 		return c
@@ -178,7 +182,7 @@ func (x *ControlPlane) AsOf(t time.Time) (c transition.ControlPlane) {
 	return c
 }
 
-// Servers is how many API servers there were when the watch last showed a renewal; 0 if that is not known.
+// Servers returns the number of API servers when the watch last showed a renewal, or 0 if unknown.
 func (x *ControlPlane) Servers() (n int) {
 	for _, l := range x.leases {
 		if strings.HasPrefix(l.name, event.LeaseAPIServerPrefix) && l.live && x.shown.Sub(l.seen) < serverGone {

@@ -1,4 +1,4 @@
-// Package departure finds what announces that a node will leave.
+// Package departure detects announcements that a node will leave.
 package departure
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Reason is what announces that a node will leave: the value of the label `reason`.
+// Reason is the kind of announcement, and the value of the label `reason`.
 type Reason string
 
-// The reasons.
+// Kinds of announcements.
 const (
 	Taint     Reason = "taint"
 	Deletion  Reason = "deletion"
@@ -19,37 +19,52 @@ const (
 )
 
 const (
-	// cordonAnnounces is how long a cordon announces a departure. A node that was emptied announces it for as long as it stays empty.
+	// cordonAnnounces is the time for which a cordon announces a departure. An emptied node stays departing while it is
+	// empty.
 	cordonAnnounces = time.Hour
-	// troubleBefore is how long a node must have been well before a cordon, for the cordon to announce anything: people also cordon
-	// nodes that flap.
+	// troubleBefore is the time for which a node must have been healthy before a cordon. Otherwise the cordon does not
+	// count as an announcement, because people also cordon flapping nodes.
 	troubleBefore = time.Hour
 )
 
 // Departure holds the announcement that a node will leave. The zero value is a node that stays.
 type Departure struct {
-	// reason is the announcement by a taint, a deletion or a condition, with its name; empty if there is none. since is when it was first seen.
-	reason Reason
-	name   string
-	since  time.Time
-	// cordoned is when the node became unschedulable, zero if it is schedulable. sound: it had been well for long.
+	// now is the current announcement by a taint, a deletion or a condition. before is the first announcement of those that
+	// directly followed each other until now, or until the announcement ended.
+	now, before announcement
+	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node had been healthy
+	// for troubleBefore at that time.
 	cordoned time.Time
 	sound    bool
-	// pods counts the running pods that no DaemonSet has made. left: there were some since the cordon.
+	// pods counts the running pods, except DaemonSet pods and static pods. left is set if there were any since the
+	// cordon.
 	pods int
 	left bool
 }
 
-// Pods records how many pods run on the node, without DaemonSet pods and static pods.
+// announcement is an announcement by a taint, a deletion or a condition. Its reason and name are empty if there was none.
+// It was first seen at since, and was in force until the time until, which is zero for the current announcement.
+type announcement struct {
+	reason       Reason
+	name         string
+	since, until time.Time
+}
+
+// in reports whether the announcement was in force at t.
+func (a *announcement) in(t time.Time) bool {
+	return a.reason != "" && !a.since.After(t) && (a.until.IsZero() || t.Before(a.until))
+}
+
+// Pods records the number of pods that run on the node, without DaemonSet pods and static pods.
 func (d *Departure) Pods(n int) {
 	d.pods = n
 	d.left = d.left || n > 0
 }
 
-// Note handles an event of a Node. troubled is when the node was last late or not Ready, isReady whether it is Ready now.
+// Note handles a Node event. troubled is the time at which the node was last late or not Ready.
 func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isReady bool) {
-	if reason, name := announcementOf(o); reason != d.reason || name != d.name {
-		d.reason, d.name, d.since = reason, name, e.Seen
+	if reason, name := announcementOf(o); reason != d.now.reason || name != d.now.name {
+		d.change(announcement{reason: reason, name: name, since: e.Seen})
 	}
 	switch {
 	case !o.Unschedulable:
@@ -58,6 +73,18 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 		d.cordoned, d.sound = e.Seen, e.Seen.Sub(troubled) > troubleBefore && isReady
 		d.left = d.pods > 0
 	}
+}
+
+// change replaces the current announcement. Who maintains a node replaces one condition by another, also when the node is
+// already silent. The departure is then announced since the first of them.
+func (d *Departure) change(to announcement) {
+	if d.now.reason != "" {
+		if d.before.until.IsZero() || !d.before.until.Equal(d.now.since) {
+			d.before = d.now
+		}
+		d.before.until = to.since
+	}
+	d.now = to
 }
 
 func announcementOf(o *event.Node) (Reason, string) {
@@ -77,31 +104,33 @@ func announcementOf(o *event.Node) (Reason, string) {
 	return "", ""
 }
 
-// At is why a node was about to leave at t; empty if nothing had announced that. The name is that of the taint or the condition.
+// At returns the announcement that applied at t, or empty strings. name is the name of the taint or the condition.
 func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
-	case d.reason != "" && !d.since.After(t):
-		return d.reason, d.name
+	case d.now.in(t):
+		return d.now.reason, d.now.name
+	case d.before.in(t):
+		return d.before.reason, d.before.name
 	case d.sound && !d.cordoned.IsZero() && !d.cordoned.After(t) && (t.Sub(d.cordoned) <= cordonAnnounces || d.emptied()):
 		return Cordon, ""
 	}
 	return "", ""
 }
 
-// emptied: all pods have left since the cordon, those of DaemonSets aside. Without a pod that was seen to leave, the node may only look empty:
-// kubeflap may not see all namespaces.
+// emptied reports whether all pods except DaemonSet pods and static pods have left since the cordon. kubeflap must have
+// seen at least one such pod: otherwise the node may only appear empty, because kubeflap may not see all namespaces.
 func (d *Departure) emptied() bool { return d.left && d.pods == 0 }
 
-// Announced says what had announced the departure of a node by t; empty if nothing had.
+// Announced describes the announcement that applied at t, or is empty.
 func (d *Departure) Announced(t time.Time) string { return textOf(d.At(t)) }
 
-// Present says what would announce a departure if it was there in time, also a cordon of a node that was not well; empty if nothing would. The first list does
-// not show since when.
+// Present describes the current announcement regardless of its age, or is empty. It also accepts an unhealthy node's
+// cordon. Use it for the first list, which does not show the age of announcements.
 func (d *Departure) Present() string {
-	if d.reason == "" && !d.cordoned.IsZero() {
+	if d.now.reason == "" && !d.cordoned.IsZero() {
 		return textOf(Cordon, "")
 	}
-	return textOf(d.reason, d.name)
+	return textOf(d.now.reason, d.now.name)
 }
 
 func textOf(reason Reason, name string) string {

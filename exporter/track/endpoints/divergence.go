@@ -11,15 +11,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// divergesAfter is how long Endpoints, slices and pods may disagree: the controllers follow the pods, and each other,
-// within moments.
+// divergesAfter is the longest normal disagreement of Endpoints, slices and pods. The controllers follow the pods within
+// moments.
 const divergesAfter = 10 * time.Second
 
-// divergence compares what Endpoints, slices and pods say of addresses.
+// divergence compares the readiness of addresses in Endpoints, slices and pods.
 type divergence struct {
 	watches *watches.Watches
 	pods    podFacts
-	// marked are the Services to be compared, in the order in which they changed.
+	// marked holds the Services that await a comparison, sorted by time.
 	marked queue.Queue[marked]
 	// scratch is memory for sorting.
 	scratch []addresses.Placed
@@ -30,15 +30,15 @@ type marked struct {
 	at      time.Time
 }
 
-// diverging is the disagreement within one Service.
+// diverging holds the disagreements within one Service.
 type diverging struct {
-	// marked: the Service is to be compared.
+	// marked reports whether the Service awaits a comparison.
 	marked bool
-	// since is when Endpoints, slices and pods began to disagree on the readiness of an address.
+	// since holds the start of the disagreement about the readiness of each address.
 	since map[event.UID]time.Time
 }
 
-// mark has a Service compared, once for all that changes within a second.
+// mark schedules a comparison of a Service. It combines all changes within a second.
 func (x *divergence) mark(s *service, t time.Time) {
 	if !s.diverging.marked {
 		s.diverging.marked = true
@@ -46,7 +46,7 @@ func (x *divergence) mark(s *service, t time.Time) {
 	}
 }
 
-// compare compares the marked Services, whose address states are read from a resource.
+// compare compares the marked Services. readFrom is the resource from which address states are read.
 func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	for q := &x.marked; !q.IsEmpty() && t.Sub(q.Front().at) >= time.Second; {
 		m := q.Take()
@@ -57,7 +57,7 @@ func (x *divergence) compare(t time.Time, readFrom event.Kind) {
 	}
 }
 
-// compareSources notes on which addresses the objects disagree, and since when.
+// compareSources records the addresses on which the objects disagree, with the start of each disagreement.
 func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind) {
 	var disagree map[event.UID]time.Time
 	note := func(id event.UID) {
@@ -81,14 +81,15 @@ func (x *divergence) compareSources(s *service, t time.Time, readFrom event.Kind
 	}
 	for _, a := range inEndpoints {
 		if a.State == addresses.Ready && s.addresses.StateOf(a.UID) == addresses.None {
-			note(a.UID) // it is in no slice
+			note(a.UID) // the address is in no slice
 		}
 	}
 	s.diverging.since = disagree
 }
 
-// endpointsOf are the addresses of the Endpoints object that the slices are compared with, until the next event; compare is false if there is nothing to
-// compare. Manually managed addresses of a Service with a selector never get into slices: they are reported as a conflict, or as foreign.
+// endpointsOf returns the addresses of the Endpoints object for the comparison with the slices. compare is false if
+// there is nothing to compare. The result is valid until the next call. Manually managed addresses of a Service with a
+// selector never appear in slices. They are reported as a conflict or as foreign.
 func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addresses.Placed, compare bool) {
 	if readFrom != event.KindEndpointSlice || !x.watches.Up(event.KindEndpoints) || writers.InConflict(s) || s.HasSelector() && s.writers.ManualInEndpoints() > 0 {
 		return nil, false
@@ -102,7 +103,8 @@ func (x *divergence) endpointsOf(s *service, readFrom event.Kind) (sorted []addr
 	return nil, false
 }
 
-// podAgrees reports whether the address is as its pod is. From then on each change of the pod has the Service compared.
+// podAgrees reports whether the readiness of an address matches its pod. After this call, each change of the pod marks the
+// Service.
 func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	p := x.pods.Find(id)
 	if p == nil || s.publish || !x.watches.Up(event.KindPod) {
@@ -112,7 +114,7 @@ func (x *divergence) podAgrees(s *service, id event.UID, ready bool) bool {
 	return ready == (p.IsReady() && p.Leaving() == cause.Unknown)
 }
 
-// asOf counts the addresses on which the objects have disagreed for too long.
+// asOf counts the addresses on which the objects have disagreed for longer than divergesAfter.
 func (d *diverging) asOf(t time.Time) int {
 	n := 0
 	for _, since := range d.since {

@@ -1,6 +1,5 @@
-// Package endpoints follows the addresses of Services: which Endpoints and
-// EndpointSlices hold them, when they are lost and why, bounces, outages,
-// manually managed addresses, and disagreement between the objects.
+// Package endpoints tracks the addresses of Services in Endpoints and EndpointSlices: losses and their causes, bounces,
+// outages, manually managed addresses, and disagreements between the objects.
 package endpoints
 
 import (
@@ -19,41 +18,41 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// podFacts are what endpoints ask of package pods.
+// podFacts lists the methods of package pods that endpoints call.
 type podFacts interface {
-	// Find is a pod that exists, nil if there is none; Named knows deleted ones, too.
+	// Find returns an existing pod, or nil. Named also finds deleted pods.
 	Find(id event.UID) *pods.Pod
 	Named(id event.UID) transition.Pod
-	// IsBeingUpdated is what consumers ask.
+	// IsBeingUpdated is used by the consumers.
 	IsBeingUpdated(id event.UID, t time.Time) bool
-	// CountPending counts the pods in phase Pending that a Service selects.
+	// CountPending returns the number of pods in phase Pending that a Service selects.
 	CountPending(namespace string, by pods.Selector) int
 }
 
-// Settings are what the operator decides.
+// Settings configure Endpoints.
 type Settings struct {
-	// BounceWindow is how soon an address must be ready again for a bounce.
+	// BounceWindow is the maximum time between the loss and the return of an address that counts as a bounce.
 	BounceWindow time.Duration
-	// Source is the resource that address states are read from, KindEndpointSlice or KindEndpoints;
-	// 0 takes EndpointSlices where the cluster has them, else Endpoints.
+	// Source is the resource from which address states are read, KindEndpointSlice or KindEndpoints. 0 means
+	// EndpointSlices if the cluster has them, and Endpoints otherwise.
 	Source event.Kind
-	// KnownManagers may write addresses beside a selector, besides those that event.IsSliceManager knows.
+	// KnownManagers may add addresses to a Service with a selector, in addition to those in event.IsSliceManager.
 	KnownManagers []string
 }
 
-// Endpoints are the Services of a cluster and their addresses.
+// Endpoints holds the Services of a cluster and their addresses.
 type Endpoints struct {
 	settings Settings
 	watches  *watches.Watches
 	found    *transition.List
 	pods     podFacts
 
-	// readFrom is the resource that address states are read from now.
+	// readFrom is the resource from which address states are currently read.
 	readFrom event.Kind
 	services registry
 	slices   map[event.UID]*source
 	objects  map[event.UID]*source
-	// pasts are the Services as they were before the list of slices that is arriving.
+	// pasts holds the Services as they were before the current list of slices.
 	pasts []*past
 	// scratch is memory for sorting.
 	scratch struct{ before, after []addresses.Placed }
@@ -63,11 +62,11 @@ type Endpoints struct {
 	writers     *writers.Writers
 	consumers   *consumers.Consumers
 	divergence  divergence
-	// forgotten is when the addresses that are too old to bounce were last dropped.
+	// forgotten is the time at which removals that are too old for a bounce were last dropped.
 	forgotten time.Time
 }
 
-// New makes an empty set of Services. losses finds the causes of their losses.
+// New returns Endpoints without Services. losses determines the causes of lost addresses.
 func New(settings Settings, watches *watches.Watches, found *transition.List, pods podFacts, losses *losses.Losses) *Endpoints {
 	x := &Endpoints{
 		settings: settings, watches: watches, found: found, pods: pods,
@@ -105,7 +104,7 @@ func (x *Endpoints) Pass() {
 	x.divergence.compare(t, x.readFrom)
 }
 
-// CloseBatches lets the consumers apply the batches that are due by t.
+// CloseBatches makes the consumers apply the batches that are due by t.
 func (x *Endpoints) CloseBatches(t time.Time) {
 	closed := x.consumers.Close(t)
 	for _, b := range closed.Bounces {
@@ -123,8 +122,8 @@ func (x *Endpoints) CloseBatches(t time.Time) {
 	x.forgetOld(t)
 }
 
-// forgetOld drops, from time to time, what is too old to bounce, also of Services in which nothing changes: of all
-// addresses that ever flapped, it would be more than everything else that is kept of them.
+// forgetOld occasionally drops removals that are too old for a bounce, even for Services without changes. Otherwise the
+// data about all addresses that ever flapped would need more memory than everything else.
 func (x *Endpoints) forgetOld(t time.Time) {
 	if t.Sub(x.forgotten) <= max(x.settings.BounceWindow, time.Minute) {
 		return
@@ -137,7 +136,7 @@ func (x *Endpoints) forgetOld(t time.Time) {
 	})
 }
 
-// Sweep drops the objects of a resource that its newest list did not show.
+// Sweep drops a resource's objects that are missing from the newest list.
 func (x *Endpoints) Sweep(e event.Event) {
 	switch e.Kind {
 	case event.KindService:
@@ -152,7 +151,7 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources goes in the order of the UIDs: the same events give the same transitions, in the same order.
+// sweepSources drops objects sorted by UID, so that the same events always cause the same transitions in the same order.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {
@@ -161,18 +160,19 @@ func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	}
 }
 
-// CompareAll has every Service compared: a whole resource was listed.
+// CompareAll schedules a comparison of every Service after a list of a whole resource.
 func (x *Endpoints) CompareAll(t time.Time) {
 	for _, s := range x.services.of {
 		x.divergence.mark(s, t)
 	}
 }
 
-// Source is the resource that address states are read from now.
+// Source returns the resource from which address states are currently read.
 func (x *Endpoints) Source() event.Kind { return x.readFrom }
 
-// ChooseSource reads the addresses from EndpointSlices where they can be watched, else from Endpoints. It never changes to a resource that
-// cannot be seen now: then the last states stand, and the watch is reported as broken.
+// ChooseSource selects EndpointSlices as the source of address states if they can be watched, and Endpoints otherwise.
+// It never switches to a resource that cannot be seen. In that case the last states remain, and the watch is reported
+// as broken.
 func (x *Endpoints) ChooseSource() {
 	noSlices := x.watches.Missing(event.KindEndpointSlice)
 	slicesSynced := x.watches.IsSynced(event.KindEndpointSlice)
@@ -185,8 +185,8 @@ func (x *Endpoints) ChooseSource() {
 	}
 }
 
-// switchSource reads the address states from the other resource from now on. The next event
-// of each object shows where its addresses come from.
+// switchSource changes the resource from which address states are read. An address's origin remains unknown until the
+// next event of its object.
 func (x *Endpoints) switchSource(to event.Kind) {
 	if x.readFrom == to {
 		return

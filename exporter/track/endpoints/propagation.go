@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// propagationLimit is the longest time after its pod's change at which an address's change still counts as its consequence.
+	// propagationLimit is the longest time from a pod's change to the change of its address that counts as propagation.
 	propagationLimit = time.Minute
-	// sideBySide is how much later than an address's change its pod's may be seen, although the pod changed first. Each has a
-	// watch of its own, and connections are read in batches (exporter/watch/batching).
+	// sideBySide is the tolerance for events in the wrong order. An address's change may be seen up to this long before
+	// its pod's, although the pod changed first: the two resources have separate watches, and connections are read in
+	// batches (exporter/watch/batching).
 	sideBySide = 50 * time.Millisecond
 )
 
-// propagation measures the time from a pod's change of Ready to that of its addresses.
+// propagation measures the time from a pod's change of Ready to the change of its addresses.
 type propagation struct {
 	watches *watches.Watches
 	losses  *losses.Losses
-	// pending are the changes of addresses that were seen before their pods'. They are reported if the pods' changes are still seen.
+	// pending holds address changes that were seen before their pods' changes, until those are seen.
 	pending []pending
 }
 
@@ -32,7 +33,7 @@ type pending struct {
 	change  transition.AddressFollowedPod
 }
 
-// observe records that the readiness of an address changed.
+// observe records a change in address readiness.
 func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFollowedPod) {
 	if p.IsReady() != change.Ready {
 		x.notePending(s, change)
@@ -45,8 +46,8 @@ func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFol
 	}
 }
 
-// notePending keeps an address's change that its pod has not made yet. It is not the pod's if the Service changed, or
-// publishes its addresses whatever their pods do.
+// notePending stores an address change whose pod change has not been seen yet. It ignores changes that the Service
+// causes: its creation, a change of its selector, or publishNotReadyAddresses.
 func (x *propagation) notePending(s shift, change transition.AddressFollowedPod) {
 	x.forgetPending(s.at)
 	if s.at.After(s.created) && s.at.After(s.ledger.Changed) && !s.publish {
@@ -54,8 +55,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned reports the addresses that were seen to follow a pod before the pod itself was seen to change. The propagation took no
-// time that could be seen.
+// podTurned reports the address changes that were seen before the change of their pod. Their propagation time was too short
+// to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {
@@ -71,7 +72,7 @@ func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	})
 }
 
-// forgetPending drops the changes for which no pod's change will be seen.
+// forgetPending drops changes that have waited too long for their pod's change.
 func (x *propagation) forgetPending(t time.Time) {
 	x.pending = slices.DeleteFunc(x.pending, func(p pending) bool { return t.Sub(p.change.Time) > sideBySide })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// Service is the state of a Service, as of the time of the question.
+// Service is the state of a Service at the time of the query.
 type Service struct {
 	Namespace, Name              string
 	Created                      time.Time
@@ -20,30 +20,29 @@ type Service struct {
 	TurnedReady, TurnedNotReady  uint64
 	Added, Removed, Bounces      uint64
 	Outages                      uint64
-	// OutageTime is the time without a ready address, the current outage included.
+	// OutageTime is the total time without a ready address, including the current outage.
 	OutageTime time.Duration
-	// Lost counts the ready addresses that were lost; Losses those whose cause is known, by cause. LastLoss is when the last of
-	// these was lost, for LastCause.
+	// Lost counts the lost ready addresses. Losses counts those with a settled cause, by cause. LastLoss is the time of
+	// the newest of these, and LastCause is its cause. LastLoss and LastCause exclude foreign addresses.
 	Lost      uint64
 	Losses    [cause.Count]uint32
 	LastLoss  time.Time
 	LastCause cause.Cause
-	// Manual: it has or had manually managed addresses. The fields that follow are about these.
+	// Manual reports whether the Service has or had manually managed addresses. The following fields describe them.
 	Manual                                 bool
 	ResetsWithSelector, ResetsSelectorless uint64
 	SelectorConflict                       bool
-	// ManualAddresses counts those in Endpoints.
+	// ManualAddresses counts the manually managed addresses in Endpoints.
 	ManualAddresses int
-	// Diverging counts the addresses on whose readiness Endpoints, slices and pods
-	// have disagreed for more than 10 s.
+	// Diverging counts the addresses on whose readiness Endpoints, slices and pods have disagreed for more than 10 s.
 	Diverging int
-	// PendingPods counts the pods in phase Pending that it selects. It is 0 if the Service has a ready address.
+	// PendingPods counts the pods in phase Pending that the Service selects. It is 0 if the Service has a ready address.
 	PendingPods int
-	// ForeignAddresses counts the addresses beside a selector that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager wrote.
 	ForeignAddresses int
 }
 
-// All appends the Services to into, sorted by namespace and name.
+// All appends the Services, sorted by namespace and name, to into and returns the extended slice.
 func (x *Endpoints) All(into []Service) []Service {
 	all := x.services.inOrder()
 	into = slices.Grow(into, len(all))
@@ -72,12 +71,13 @@ func (s *service) read(t time.Time) Service {
 	}
 }
 
-// StaleReadds appends the Services that had stale re-adds to into, sorted by namespace and name.
+// StaleReadds appends the Services with stale re-adds, sorted by namespace and name, to into and returns the extended
+// slice.
 func (x *Endpoints) StaleReadds(into []consumers.StaleReadds) []consumers.StaleReadds {
 	return x.consumers.StaleReadds(into)
 }
 
-// Consumers appends what consumers of each namespace's Services would have done to into.
+// Consumers appends the counts of each namespace's consumers to into and returns the extended slice.
 func (x *Endpoints) Consumers(into []consumers.Namespace) []consumers.Namespace {
 	return x.consumers.All(into)
 }

@@ -11,18 +11,19 @@ import (
 
 type key struct{ namespace, name string }
 
-// ownedKey is a Service as a slice names it: by its label and its owner's UID.
+// ownedKey identifies a slice's owner by the name in the slice's label and the UID in its owner reference.
 type ownedKey struct {
 	key
 	uid event.UID
 }
 
-// registry are the Services by name.
+// registry holds the Services by name.
 type registry struct {
 	of map[key]*service
-	// others are Services that only slices name, as their owner: not seen yet, or replaced by another of their name.
+	// others holds the Services that are only known as owners of slices: they have not been seen yet, or a Service with
+	// the same name has replaced them.
 	others map[ownedKey]*service
-	// sorted is by name; nil if a Service came or went since it was made.
+	// sorted is sorted by name. It is nil after a Service was added or removed.
 	sorted []*service
 }
 
@@ -30,8 +31,8 @@ func newRegistry() registry {
 	return registry{of: map[key]*service{}, others: map[ownedKey]*service{}}
 }
 
-// owned is the Service that a slice or an Endpoints object belongs to: by the owner's UID if there is one, since a Service and its successor of the same
-// name may both have slices for a while.
+// owned returns the Service of a slice or an Endpoints object, and adds it if necessary. A Service and its successor
+// with the same name may both have slices for a while, so owned uses the owner's UID if there is one.
 func (r *registry) owned(k key, owner event.UID) *service {
 	s := r.of[k]
 	if owner.IsZero() {
@@ -51,7 +52,7 @@ func (r *registry) owned(k key, owner event.UID) *service {
 	return r.others[o]
 }
 
-// adopt makes the Service of a UID the one of its name.
+// adopt makes the Service with a UID the current one with its name.
 func (r *registry) adopt(k key, uid event.UID) *service {
 	o := ownedKey{k, uid}
 	s := r.others[o]
@@ -63,7 +64,7 @@ func (r *registry) adopt(k key, uid event.UID) *service {
 	return s
 }
 
-// detach takes a source away from its Service. If that was the last object of a deleted Service, the Service is dropped.
+// detach removes a source from its Service. It drops a deleted Service that has no other objects.
 func (r *registry) detach(h *source) {
 	s := h.service
 	i := slices.Index(s.sources, h)
@@ -72,7 +73,7 @@ func (r *registry) detach(h *source) {
 	r.forgetIfGone(s)
 }
 
-// forgetIfGone drops a deleted Service that has no slices and no Endpoints any more.
+// forgetIfGone drops a deleted Service without slices and Endpoints.
 func (r *registry) forgetIfGone(s *service) {
 	if s.exists || len(s.sources) > 0 {
 		return
@@ -86,7 +87,7 @@ func (r *registry) forgetIfGone(s *service) {
 	}
 }
 
-// unlisted are the Services that the list of a generation did not show, by name.
+// unlisted returns the Services that are not in the list of the given generation, sorted by name.
 func (r *registry) unlisted(generation uint32) []*service {
 	return slices.DeleteFunc(slices.Clone(r.inOrder()), func(s *service) bool { return !s.exists || s.generation == generation })
 }

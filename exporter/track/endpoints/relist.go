@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// past is a Service as it was before a list of the slices. The list arrives
-// slice by slice, and an address may have moved to another slice: only the complete list can be compared.
+// past is the state of a Service before a list of slices. The list arrives slice by slice, and an address may have moved to
+// another slice, so only the complete list can be compared.
 type past struct {
 	service   *service
 	addresses []addresses.Address
@@ -18,14 +18,14 @@ type past struct {
 	foreign   []event.UID
 }
 
-// ListingSlices records that a list of slices begins. If the list before was interrupted, the pasts recorded for it stay valid.
+// ListingSlices records the start of a list of slices. If the previous list was interrupted, its pasts stay valid.
 func (x *Endpoints) ListingSlices() {
 	for _, p := range x.pasts {
 		p.service.remembered = x.watches.Generation(event.KindEndpointSlice)
 	}
 }
 
-// remember keeps a Service as it was before the list that e is part of.
+// remember stores the state of a Service before the list that contains e.
 func (x *Endpoints) remember(h *source, e event.Event) {
 	s := h.service
 	if s.remembered == x.watches.Generation(e.Kind) {

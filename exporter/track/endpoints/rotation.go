@@ -12,26 +12,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// shift is what one event does to the addresses of one Service.
+// shift is the effect of one event on the addresses of one Service.
 type shift struct {
 	*service
 	at time.Time
-	// version is the resourceVersion of the event's object; empty if it has none.
+	// version is the resourceVersion of the event's object, or empty.
 	version string
-	// quiet: this is a baseline, so nothing is counted.
+	// quiet is set for a baseline, whose changes are not counted.
 	quiet bool
-	// wasTruncated, truncated: the Endpoints object left addresses out before, or does now.
+	// wasTruncated and truncated report whether the Endpoints object omitted addresses before the event and does so now.
 	wasTruncated, truncated bool
-	// mirrored: a slice that mirrors Endpoints. foreign: an object beside a selector that neither Kubernetes nor a known manager wrote.
-	// known: an object of a known manager.
+	// mirrored is set for a slice that mirrors Endpoints. foreign is set for an unknown writer's object if the Service
+	// has a selector. known is set for a known manager's object.
 	mirrored, foreign, known bool
-	// wereForeign are the addresses that were foreign before the event.
+	// wereForeign holds the addresses that were foreign before the event.
 	wereForeign []event.UID
-	// readyBefore and lossesBefore are the ready addresses and the end of the queue of losses before the event.
+	// readyBefore is the number of ready addresses before the event. lossesBefore is the end of the queue of losses at
+	// that time.
 	readyBefore, lossesBefore int
 }
 
-// written is the event for those who follow writers.
+// written converts the event for package writers.
 func (s shift) written() writers.Change {
 	return writers.Change{Service: s.service, At: s.at, Version: s.version, Quiet: s.quiet}
 }
@@ -44,7 +45,7 @@ func (x *Endpoints) shiftOf(h *source, e event.Event) shift {
 	return s
 }
 
-// shift moves one source's part of an address from one state to another.
+// shift changes the state of an address in one source.
 func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is addresses.State) addresses.Address {
 	a, before, after := s.addresses.Shift(id, from, was, is)
 	if before != after {
@@ -55,7 +56,7 @@ func (x *Endpoints) shift(s shift, id event.UID, from addresses.Origin, was, is 
 
 // moved counts the change of one address from one state to another.
 func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.State) {
-	// An address that a truncated object did not show may have been there, and may still be.
+	// An address that a truncated object omitted may have existed before, and may still exist.
 	if s.quiet || from == addresses.None && s.wasTruncated {
 		return
 	}
@@ -74,7 +75,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 		s.turnedReady++
 	case from == addresses.Ready:
 		s.turnedNotReady++
-	default: // a terminating address vanishes
+	default: // a terminating address disappears
 		return
 	}
 	wasReady, isReady := from == addresses.Ready, to == addresses.Ready
@@ -96,7 +97,7 @@ func (x *Endpoints) moved(s shift, a *addresses.Address, from, to addresses.Stat
 	if isReady {
 		x.backInRotation(s, a)
 	}
-	// A broken watch delivers late, so the time would measure nothing.
+	// A watch that was broken delivers events late, so the time would be meaningless.
 	if p := x.pods.Find(a.UID); p != nil && wasReady != isReady && x.watches.Live(x.readFrom, s.at) {
 		x.propagation.observe(s, p, transition.AddressFollowedPod{At: at(s.at), Address: named(x.pods, s.service, a), Ready: isReady})
 	}
@@ -117,7 +118,8 @@ func (x *Endpoints) reportGain(s shift, a *addresses.Address, from, to addresses
 	x.losses.ReportOf(s.service, a.UID, change)
 }
 
-// departed is since when an address can have been out of rotation; seen if that is when it left.
+// departed describes when an address left rotation. at is the earliest possible time. seen is set if it is the actual
+// time.
 type departed struct {
 	at   time.Time
 	seen bool
@@ -127,7 +129,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	if s.left == nil {
 		s.left = map[event.UID]departed{}
 	}
-	// After a break of the watch it may have left at any time since that began.
+	// After a break of the watch, the address may have left at any time during the break.
 	earliest := x.watches.NotBefore(x.readFrom, s.at)
 	s.left[a.UID] = departed{at: earliest, seen: earliest.Equal(s.at)}
 	if s.at.Sub(s.leftSwept) > x.settings.BounceWindow {
@@ -135,7 +137,7 @@ func (x *Endpoints) leftRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// forgetLeft drops the addresses that left rotation too long ago to bounce.
+// forgetLeft drops the addresses that left rotation too long ago for a bounce.
 func (s *service) forgetLeft(t time.Time, within time.Duration) {
 	s.leftSwept = t
 	maps.DeleteFunc(s.left, func(_ event.UID, d departed) bool { return t.Sub(d.at) > within })
@@ -160,7 +162,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle ends an event after all its addresses have moved: it settles the losses whose cause is certain, and begins or ends an outage.
+// settle completes an event after all addresses have moved. It settles the losses with a certain cause, and begins or ends
+// an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

@@ -15,21 +15,21 @@ import (
 // service is a Service and its addresses, which may arrive in either order.
 type service struct {
 	key key
-	// uid is zero if there is no such Service, only slices and Endpoints of its name.
+	// uid is zero if the Service does not exist and is only named by slices and Endpoints.
 	uid        event.UID
 	generation uint32
 	created    time.Time
 	kind       string
-	// selector is what selects its pods; empty if it has none. publish: publishNotReadyAddresses.
+	// selector selects the Service's pods, or is empty. publish is publishNotReadyAddresses.
 	selector pods.Selector
 	publish  bool
-	// exists: the Service was seen and was not deleted.
+	// exists reports whether the Service was seen and not deleted.
 	exists bool
-	// choice is a hash of what selects its addresses.
+	// choice is a hash of the selector and publishNotReadyAddresses.
 	choice uint64
 
 	addresses addresses.Set
-	// left are the addresses that left rotation recently, and when.
+	// left holds the addresses that left rotation recently.
 	left      map[event.UID]departed
 	leftSwept time.Time
 
@@ -37,30 +37,30 @@ type service struct {
 	outage outage
 	ledger losses.Ledger
 
-	// sources are the slices and Endpoints that hold its addresses.
+	// sources holds the slices and Endpoints that contain the Service's addresses.
 	sources []*source
 	writers writers.Set
 
 	consumers consumers.Set
 	diverging diverging
-	// remembered is the newest list of slices before which its past was kept.
+	// remembered is the generation of the last list of slices for which the previous state was stored.
 	remembered uint32
-	// alone is the list of only this Service, which all pods share that are in no other.
+	// alone is the list that only contains this Service. It is shared by pods that are in no other Service.
 	alone pods.ServiceList
 }
 
-// counts are what is counted of a Service's addresses, besides losses.
+// counts holds the counts of a Service's addresses, except for losses.
 type counts struct {
 	turnedReady, turnedNotReady uint64
 	added, removed, bounces     uint64
 }
 
-// outage is the time without a ready address.
+// outage measures the time without a ready address.
 type outage struct {
 	count uint64
-	// finished is the time in outages that ended.
+	// finished is the total length of the outages that have ended.
 	finished time.Duration
-	// since is when the current outage began, zero if there is none. live: that was seen when it happened.
+	// since is the start of the current outage, or zero. live is set if kubeflap saw the start without delay.
 	since time.Time
 	live  bool
 }
@@ -78,16 +78,16 @@ func newService(k key, uid event.UID) *service {
 	return s
 }
 
-// Exists reports whether the Service was seen and was not deleted.
+// Exists reports whether the Service was seen and not deleted.
 func (s *service) Exists() bool { return s.exists }
 
-// Namespace is the Service's namespace.
+// Namespace returns the Service's namespace.
 func (s *service) Namespace() string { return s.key.namespace }
 
 // IsReady reports whether an address is in the Service and ready.
 func (s *service) IsReady(id event.UID) bool { return s.addresses.StateOf(id) == addresses.Ready }
 
-// Named is the name that transitions have.
+// Named returns the name of the Service for transitions.
 func (s *service) Named() transition.Service {
 	return transition.Service{Namespace: s.key.namespace, Name: s.key.name}
 }
@@ -98,19 +98,19 @@ func (s *service) WasCleared() bool { return s.HasSelector() && s.writers.Manual
 // HasSelector reports whether the Service has a selector.
 func (s *service) HasSelector() bool { return len(s.selector) > 0 }
 
-// UID is the Service's UID.
+// UID returns the Service's UID.
 func (s *service) UID() event.UID { return s.uid }
 
-// Writers are who writes the Service's addresses.
+// Writers returns the writers of the Service's addresses.
 func (s *service) Writers() *writers.Set { return &s.writers }
 
-// HasSteadyWriter reports whether the Service has no selector, and one writer of its addresses.
+// HasSteadyWriter reports whether the Service has no selector, and its addresses have one writer.
 func (s *service) HasSteadyWriter() bool { return !s.HasSelector() && s.writers.Steady() }
 
-// Ledger is what is known of the Service's losses.
+// Ledger returns the Service's losses.
 func (s *service) Ledger() *losses.Ledger { return &s.ledger }
 
-// ApplyService handles an event of a Service.
+// ApplyService handles a Service event.
 func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	k := key{o.Namespace, o.Name}
 	s := x.services.of[k]
@@ -131,7 +131,8 @@ func (x *Endpoints) ApplyService(e event.Event, o *event.Service) {
 	x.writers.Check(s, e.Seen)
 }
 
-// noteChoice notes when a Service begins to select other pods: that may explain losses that were seen before it.
+// noteChoice records the time at which a Service began to select other pods, which may explain losses that were seen
+// earlier.
 func (s *service) noteChoice(e event.Event, o *event.Service) {
 	choice := choiceOf(o)
 	if s.choice == choice {
@@ -144,7 +145,8 @@ func (s *service) noteChoice(e event.Event, o *event.Service) {
 	s.choice = choice
 }
 
-// choiceOf is a hash of the selector and publishNotReadyAddresses, independent of the order of the map; never 0.
+// choiceOf returns a hash of the selector and publishNotReadyAddresses. It does not depend on map order, and is never
+// 0.
 func choiceOf(o *event.Service) uint64 {
 	choice := uint64(2)
 	if o.PublishNotReady {
@@ -156,9 +158,9 @@ func choiceOf(o *event.Service) uint64 {
 	return choice | 1
 }
 
-// succeed makes the Service of a new UID the one of its name, with the addresses that its own
-// slices have shown already. Objects that name no owner (Endpoints, slices without an owner) move to it without counting: there the new
-// Service begins.
+// succeed makes the Service with a new UID the current one with its name. Its own slices may already have shown
+// addresses. Objects without an owner (Endpoints, and slices without one) move to the new Service. Their addresses are
+// its baseline, and not counted.
 func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	s := x.services.adopt(k, uid)
 	if old == nil {
@@ -173,13 +175,13 @@ func (x *Endpoints) succeed(old *service, k key, uid event.UID) *service {
 	return s
 }
 
-// retire ends a deleted Service. Its addresses go with its slices, which counts nothing.
+// retire ends a deleted Service. Its addresses disappear with its slices, and are not counted.
 func (x *Endpoints) retire(s *service) {
 	x.end(s)
 	x.services.forgetIfGone(s)
 }
 
-// end reports that a Service is gone: deleted, or replaced by another of its name.
+// end reports the removal of a Service, which was deleted or replaced by another one with the same name.
 func (x *Endpoints) end(s *service) {
 	if s.exists {
 		x.found.Add(transition.ServiceRemoved{At: at(x.watches.Now()), Service: s.Named()})

@@ -6,21 +6,21 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/writers"
 )
 
-// source is a slice or an Endpoints object: it holds addresses of one Service.
+// source is a slice or an Endpoints object that contains addresses of one Service.
 type source struct {
 	writers.Source
 	service    *service
 	generation uint32
-	// owner is the UID of the Service that it names as its owner; zero if it names none.
+	// owner is the UID of the Service in the object's owner reference, or zero.
 	owner event.UID
-	// truncated: the last version of the object did not contain all addresses.
+	// truncated reports whether the last version of the object omitted addresses.
 	truncated bool
-	// entries are in the order of the object. repeated: it has some address more than once.
+	// entries are in the object's order. repeated is set if an address occurs more than once.
 	entries  []addresses.Entry
 	repeated bool
 }
 
-// ApplySlice handles an event of an EndpointSlice.
+// ApplySlice handles an EndpointSlice event.
 func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	if e.Type == event.Deleted {
 		x.drop(e, x.slices, o.UID)
@@ -29,7 +29,7 @@ func (x *Endpoints) ApplySlice(e event.Event, o *event.EndpointSlice) {
 	h := x.slices[o.UID]
 	k := key{o.Namespace, o.Service}
 	if h != nil && h.service.key != k {
-		// Somebody gave it to another Service, or to none.
+		// Somebody moved the slice to another Service, or to none.
 		x.drop(e, x.slices, o.UID)
 		h = nil
 	}
@@ -69,7 +69,7 @@ func (x *Endpoints) ApplyEndpoints(e event.Event, o *event.Endpoints) {
 	x.hold(h, e, o.Addresses, o.Truncated)
 }
 
-// hold makes the addresses of an event the source's.
+// hold replaces the source's addresses with those of an event.
 func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncated bool) {
 	h.generation = x.watches.Generation(e.Kind)
 	relisting := h.Kind == event.KindEndpointSlice && x.watches.Relisting(e)
@@ -93,8 +93,8 @@ func (x *Endpoints) hold(h *source, e event.Event, held []event.Address, truncat
 	x.divergence.mark(h.service, e.Seen)
 }
 
-// sameAddresses reports whether the addresses are the source's, in the same
-// order, as in most events: then nothing needs sorting.
+// sameAddresses reports whether the source has exactly these addresses in the same order. This is true for most events,
+// and saves sorting.
 func (h *source) sameAddresses(held []event.Address) bool {
 	if h.repeated || len(held) != len(h.entries) {
 		return false
@@ -107,7 +107,7 @@ func (h *source) sameAddresses(held []event.Address) bool {
 	return true
 }
 
-// restate gives the source's addresses new states.
+// restate sets new states for the source's addresses.
 func (x *Endpoints) restate(s shift, h *source, held []event.Address) {
 	for i := range held {
 		entry := &h.entries[i]
@@ -119,7 +119,7 @@ func (x *Endpoints) restate(s shift, h *source, held []event.Address) {
 	}
 }
 
-// replace gives the source other addresses.
+// replace sets new addresses for the source.
 func (x *Endpoints) replace(s shift, h *source, held []event.Address) {
 	x.scratch.before = addresses.Sorted(h.entries, x.scratch.before)
 	h.entries = addresses.Store(h.entries, held)
@@ -148,7 +148,7 @@ func attach(h *source, s *service) {
 	s.writers.Attach(&h.Source)
 }
 
-// move gives a source to another Service, where its addresses are a baseline.
+// move attaches a source to another Service. Its addresses are a baseline there.
 func (x *Endpoints) move(h *source, to *service) {
 	x.writers.Left(h.service, &h.Source, x.watches.Now())
 	origins := x.unmerge(h)
@@ -159,8 +159,8 @@ func (x *Endpoints) move(h *source, to *service) {
 	to.writers.Add(&h.Source)
 }
 
-// unmerge takes a source's addresses out of its Service without counting. It
-// returns their origins in the order of their UIDs. remerge puts them in.
+// unmerge removes a source's addresses from its Service without counting. It returns their origins, sorted by UID. remerge
+// adds the addresses back.
 func (x *Endpoints) unmerge(h *source) (origins []addresses.Origin) {
 	x.eachMerged(h, func(s shift, a addresses.Placed, _ int) {
 		origins = append(origins, x.shift(s, a.UID, addresses.Origin{}, a.State, addresses.None).Origin)
@@ -178,7 +178,7 @@ func (x *Endpoints) remerge(h *source, origins []addresses.Origin) {
 	})
 }
 
-// eachMerged calls do for each of a source's addresses, if it is of the resource that is read.
+// eachMerged calls do for each of a source's addresses, if the source belongs to the resource from which states are read.
 func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i int)) {
 	if h.Kind != x.readFrom {
 		return
@@ -192,7 +192,7 @@ func (x *Endpoints) eachMerged(h *source, do func(s shift, a addresses.Placed, i
 	x.settle(s)
 }
 
-// drop handles the removal of a slice or Endpoints object. Addresses that are also in other slices stay.
+// drop handles the removal of a slice or an Endpoints object. Addresses that are also in other slices stay.
 func (x *Endpoints) drop(e event.Event, sources map[event.UID]*source, id event.UID) {
 	h := sources[id]
 	if h == nil {

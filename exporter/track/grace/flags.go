@@ -6,13 +6,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Flag is a flag of the kube-controller-manager. Its value is in the unit of the flag, durations in seconds.
+// Flag is a kube-controller-manager flag. Its value has the flag's unit, with durations in seconds.
 type Flag struct {
 	Name  string
 	Value float64
 }
 
-// flags are the flags that are shown, as far as they are set.
+// flags lists the flags that kubeflap shows if they are set.
 var flags = []struct {
 	name string
 	of   func(*event.ControllerManagerFlags) *float64
@@ -45,8 +45,8 @@ func number(n *int32) *float64 {
 	return &f
 }
 
-// Flags appends the flags that are set in the pods of the kube-controller-manager to into. Where the pods differ, the least value counts: their leader
-// may change at any time.
+// Flags appends the flags that are set in kube-controller-manager pods to into and returns the extended slice. If the
+// pods differ, it uses the smallest value, because the leader may change at any time.
 func (g *Finder) Flags(into []Flag) []Flag {
 	for _, flag := range flags {
 		var least *float64

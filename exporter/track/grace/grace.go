@@ -1,5 +1,5 @@
-// Package grace finds the node monitor grace period: from a flag, from the controller manager's pod, from what the node controller
-// did, or from the version of the API server.
+// Package grace determines the node monitor grace period. Its sources are a flag, the controller manager's pod, the
+// node controller's observed behavior, and the API server's version.
 package grace
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Source is how the grace period is known: the value of the label `source`.
+// Source is the origin of the grace period, and the value of the label `source`.
 type Source string
 
-// The sources of the grace period.
+// Sources of the grace period.
 const (
 	SourceFlag              Source = "flag"
 	SourceControllerManager Source = "controller_manager"
@@ -22,58 +22,58 @@ const (
 	SourceDefault           Source = "default"
 )
 
-// Setting is the node monitor grace period in force and how it is known. Its Period is 0 while nothing is known.
+// Setting is the current node monitor grace period and its source. Period is 0 if unknown.
 type Setting struct {
 	Period time.Duration
 	Source Source
 }
 
-// Defaults of --node-monitor-grace-period (kube-controller-manager,
-// pkg/controller/nodelifecycle/config/v1alpha1): 40 s up to v1.31, 50 s from v1.32.
+// Defaults of --node-monitor-grace-period (kube-controller-manager, pkg/controller/nodelifecycle/config/v1alpha1): 40
+// s up to v1.31, 50 s from v1.32.
 const (
 	defaultGrace    = 50 * time.Second
 	oldDefaultGrace = 40 * time.Second
 	newDefaultMinor = 32
 )
 
-// MonitorSlack is the longest time between the end of the grace period and the
-// node controller's Unknown. The controller sees a heartbeat up to one --node-monitor-period
-// (5 s) late, decides up to one period later, and then needs time for the pass itself (node lifecycle
-// controller, monitorNodeHealth).
+// MonitorSlack is the longest time from the end of the grace period until the node controller sets a node to Unknown. The
+// controller sees a heartbeat up to one --node-monitor-period (5 s) late, and decides up to one period later. Then it needs
+// time for the pass itself (node lifecycle controller, monitorNodeHealth).
 const MonitorSlack = 15 * time.Second
 
-// Finder finds the grace period.
+// Finder determines the grace period.
 type Finder struct {
 	flag     time.Duration
 	version  string
 	managers map[event.UID]event.ControllerManager
-	// aks: a node has the label of an AKS node pool.
+	// aks is set if any node has the label of an AKS node pool.
 	aks bool
-	// episodes are the most recent times at which the node controller found lost nodes, oldest first.
+	// episodes are the most recent times at which the node controller found nodes lost, oldest first.
 	episodes []episode
 }
 
-// episode is a time at which nodes were found lost. Nodes within a minute are one episode: what delayed the first delayed all.
+// episode is a group of nodes that the node controller found lost at about the same time. Losses within a minute form one
+// episode, because the same delay affects all of them.
 type episode struct {
 	at time.Time
-	// shortest is the shortest time from a node's last heartbeat to the node controller's Unknown.
+	// shortest is the shortest time from a node's last heartbeat until the node controller set the node to Unknown.
 	shortest time.Duration
 }
 
 const (
-	// believedAfter is how many episodes must agree on a grace period that is not the default. A slow or restarted controller manager
-	// makes single odd ones.
+	// believedAfter is the number of episodes that must agree on a grace period other than the default. A slow or
+	// restarted controller manager causes isolated outliers.
 	believedAfter = 3
-	// rememberedEpisodes is larger, so that one odd episode does no harm.
+	// rememberedEpisodes is larger than believedAfter, so that a single outlier has no effect.
 	rememberedEpisodes = 5
 )
 
-// New makes a Finder. flag is the grace period if it is known beforehand, else 0.
+// New returns a Finder. flag is the grace period if the user has set it, else 0.
 func New(flag time.Duration) Finder {
 	return Finder{flag: flag, managers: map[event.UID]event.ControllerManager{}}
 }
 
-// Current is the grace period in force; its Period is 0 while nothing is known.
+// Current returns the current grace period. Its Period is 0 if unknown.
 func (g *Finder) Current() Setting {
 	if g.flag > 0 {
 		return Setting{g.flag, SourceFlag}
@@ -94,8 +94,9 @@ func (g *Finder) Current() Setting {
 // longestGrace is longer than any sensible grace period.
 const longestGrace = 5 * time.Minute
 
-// LongestUnseen is how long the node controller may leave a silent node Ready, with this grace period, for reasons that kubeflap cannot see: its leader has
-// changed, so each node has a fresh grace period, or the cluster has a longer grace period than the default.
+// LongestUnseen returns the longest time for which the node controller may leave a silent node Ready for reasons that
+// kubeflap cannot see: a leader change starts a new grace period for each node, or the cluster's grace period is longer
+// than the default.
 func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	longest := 2*period + MonitorSlack
 	if !g.IsCertain() {
@@ -104,8 +105,8 @@ func (g *Finder) LongestUnseen(period time.Duration) time.Duration {
 	return longest
 }
 
-// IsCertain reports whether the grace period is more than the default of the version: it is set somewhere that can be seen, or the node controller has
-// found a node lost after that time.
+// IsCertain reports whether there is better evidence for the grace period than a default: kubeflap can read the
+// setting, or the node controller has marked a node after that time.
 func (g *Finder) IsCertain() bool {
 	is := g.Current()
 	return is.Source != SourceDefault || slices.ContainsFunc(g.episodes, func(x episode) bool {
@@ -113,13 +114,15 @@ func (g *Finder) IsCertain() bool {
 	})
 }
 
-// IsManaged reports whether the cloud runs the control plane, so that nobody can set its flags: EKS and GKE by the version, AKS by
-// a label of its nodes. A kube-controller-manager pod that is visible shows that somebody can.
+// IsManaged reports whether a cloud provider runs the control plane, so that users cannot set its flags. The version
+// identifies EKS and GKE, and a node label identifies AKS. If a kube-controller-manager pod is visible, the control
+// plane is not managed.
 func (g *Finder) IsManaged() bool {
 	return len(g.managers) == 0 && (g.aks || strings.Contains(g.version, "-eks-") || strings.Contains(g.version, "-gke."))
 }
 
-// managersPeriod is the shortest of all controller managers: their leader may change at any time.
+// managersPeriod returns the shortest grace period of all controller managers, because their leader may change at any
+// time.
 func (g *Finder) managersPeriod() time.Duration {
 	var shortest time.Duration
 	for _, m := range g.managers {
@@ -138,7 +141,8 @@ func (g *Finder) defaultFor(m event.ControllerManager) time.Duration {
 	return defaultOf(firstOf(m.Version, g.version))
 }
 
-// Default is the default of --node-monitor-grace-period, the shortest of all controller managers; that of today if no version is known.
+// Default returns the shortest default of --node-monitor-grace-period of all controller managers. If no version is
+// known, it returns the current default.
 func (g *Finder) Default() time.Duration {
 	shortest := time.Duration(0)
 	for _, m := range g.managers {
@@ -152,8 +156,8 @@ func (g *Finder) Default() time.Duration {
 	return shortest
 }
 
-// observed is the grace period on which the newest episodes agree. Episodes agree if they differ by no more than the controller's own
-// delay.
+// observed returns the grace period on which the newest episodes agree. Episodes agree if they differ by at most the
+// controller's own delay.
 func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	for _, newest := range slices.Backward(g.episodes) {
 		shortest, n := newest.shortest, 0
@@ -174,8 +178,9 @@ func (g *Finder) observed() (shortest time.Duration, agreed bool) {
 	return 0, false
 }
 
-// Sample takes one observation, of a node that sends heartbeats at an interval. No grace period that is shorter works: a node that is found
-// lost sooner after its heartbeat shows a fault of the controller manager.
+// Sample adds the time from a node's last heartbeat until the node controller set the node to Unknown. interval is
+// the node's heartbeat interval. No grace period can be shorter, so a shorter time shows a fault of the controller
+// manager and is ignored.
 func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	if d < interval*95/100 {
 		return
@@ -190,15 +195,16 @@ func (g *Finder) Sample(d time.Duration, t time.Time, interval time.Duration) {
 	g.episodes = append(g.episodes, episode{t, d})
 }
 
-// Outlived drops the episodes that a node disproves, because it was silent for longer and stayed Ready. It reports whether there were any.
+// Outlived drops the episodes that a node has disproved by staying Ready during a longer silence d. It reports
+// whether any were dropped.
 func (g *Finder) Outlived(d time.Duration) bool {
 	before := len(g.episodes)
 	g.episodes = slices.DeleteFunc(g.episodes, func(x episode) bool { return d > x.shortest+MonitorSlack })
 	return len(g.episodes) < before
 }
 
-// defaultOf is the default of a Kubernetes version such as "v1.31.4+k3s1". An
-// unreadable version gets today's default.
+// defaultOf returns the default of a Kubernetes version such as "v1.31.4+k3s1". For an unreadable version it returns
+// the current default.
 func defaultOf(version string) time.Duration {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -226,8 +232,9 @@ func (g *Finder) VersionIs(version string) { g.version = version }
 // IsAKS records that a node belongs to an AKS node pool.
 func (g *Finder) IsAKS() { g.aks = true }
 
-// ApplyControllerManager takes the grace period from the pod of a kube-controller-manager, and reports whether that changed it. A
-// pod that only looks like one may belong to another cluster, or be made to mislead.
+// ApplyControllerManager reads the grace period from a kube-controller-manager pod, and reports whether it may have
+// changed. It ignores pods outside of kube-system that look alike, because they may belong to another cluster or be
+// intended to mislead.
 func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	if o.ControllerManager == nil || o.Namespace != "kube-system" || o.Phase != "Running" || g.managers[o.UID] == *o.ControllerManager {
 		return false
@@ -236,7 +243,7 @@ func (g *Finder) ApplyControllerManager(o *event.Pod) bool {
 	return true
 }
 
-// ForgetControllerManager records that a pod is gone, and reports whether it was a kube-controller-manager.
+// ForgetControllerManager records a pod's deletion, and reports whether it was a kube-controller-manager.
 func (g *Finder) ForgetControllerManager(pod event.UID) bool {
 	_, ok := g.managers[pod]
 	delete(g.managers, pod)

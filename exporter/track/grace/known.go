@@ -6,10 +6,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Intervals counts nodes by how often they send heartbeats. The zero value has none.
+// Intervals counts the nodes by their heartbeat interval. The zero value has no nodes.
 type Intervals map[time.Duration]int
 
-// Move records that a node sends heartbeats at another interval than before. A node that does not exist has the interval 0.
+// Move records a change of a node's heartbeat interval. The interval of a node that does not exist is 0.
 func (x *Intervals) Move(was, is time.Duration) {
 	if *x == nil {
 		*x = Intervals{}
@@ -22,7 +22,7 @@ func (x *Intervals) Move(was, is time.Duration) {
 	}
 }
 
-// Longest is the longest interval of all nodes, 0 without nodes.
+// Longest returns the longest interval of all nodes, or 0 without nodes.
 func (x Intervals) Longest() (longest time.Duration) {
 	for every := range x {
 		longest = max(longest, every)
@@ -30,7 +30,7 @@ func (x Intervals) Longest() (longest time.Duration) {
 	return longest
 }
 
-// Nodes is how many nodes there are.
+// Nodes returns the number of nodes.
 func (x Intervals) Nodes() (nodes int) {
 	for _, n := range x {
 		nodes += n
@@ -38,7 +38,7 @@ func (x Intervals) Nodes() (nodes int) {
 	return nodes
 }
 
-// IsNews reports whether what decides about the grace period differs from what was last reported.
+// IsNews reports whether the facts that determine the grace period differ from those last reported.
 func IsNews(last, now transition.GracePeriodKnown) bool {
 	last.At = now.At
 	return !now.Time.IsZero() && now != last

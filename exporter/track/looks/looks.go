@@ -1,4 +1,4 @@
-// Package looks orders the times at which something is to be looked at.
+// Package looks provides a queue of future checks.
 package looks
 
 import (
@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Queue are the times at which something is looked at: a heap, the earliest first.
+// Queue is a heap of checks, earliest first.
 type Queue[T comparable] []Look[T]
 
-// Look is a time at which something is looked at.
+// Look is a check of one item at a time.
 type Look[T comparable] struct {
 	At time.Time
 	Of T
 }
 
-// Add adds a look.
+// Add adds a check.
 func (q *Queue[T]) Add(at time.Time, of T) { heap.Push(q, Look[T]{at, of}) }
 
-// Drop removes the first look.
+// Drop removes the first check.
 func (q *Queue[T]) Drop() { heap.Pop(q) }
 
-// Later moves the first look to a later time.
+// Later moves the first check to a later time.
 func (q *Queue[T]) Later(at time.Time) {
 	(*q)[0].At = at
 	heap.Fix(q, 0)
 }
 
-// First are the first things that match, each once, up to a number of them.
+// First returns at most a number of matching items in the order of their checks, each once.
 func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	sorted := slices.Clone(*q)
 	slices.SortFunc(sorted, func(a, b Look[T]) int { return a.At.Compare(b.At) })
@@ -40,25 +40,25 @@ func (q *Queue[T]) First(most int, match func(T) bool) (all []T) {
 	return all
 }
 
-// Forget removes the looks at something.
+// Forget removes all checks of an item.
 func (q *Queue[T]) Forget(of T) {
 	*q = slices.DeleteFunc(*q, func(l Look[T]) bool { return l.Of == of })
 	heap.Init(q)
 }
 
-// Len is how many looks there are.
+// Len returns the number of checks. It implements heap.Interface.
 func (q *Queue[T]) Len() int { return len(*q) }
 
-// Less reports whether a look is earlier than another.
+// Less reports whether check i is earlier than check j. It implements heap.Interface.
 func (q *Queue[T]) Less(i, j int) bool { return (*q)[i].At.Before((*q)[j].At) }
 
-// Swap swaps two looks.
+// Swap swaps two checks. It implements heap.Interface.
 func (q *Queue[T]) Swap(i, j int) { (*q)[i], (*q)[j] = (*q)[j], (*q)[i] }
 
-// Push and Pop are for the heap only.
+// Push implements heap.Interface. Call Add instead.
 func (q *Queue[T]) Push(x any) { *q = append(*q, x.(Look[T])) }
 
-// Pop removes the last look.
+// Pop implements heap.Interface. Call Drop instead.
 func (q *Queue[T]) Pop() any {
 	last := len(*q) - 1
 	x := (*q)[last]

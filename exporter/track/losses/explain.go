@@ -9,19 +9,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// changeWindow is how long after a change of a Service its addresses may follow.
+// changeWindow is the longest time between a Service change and an address loss that it causes.
 const changeWindow = 30 * time.Second
 
-// explanation is the cause of a loss by the evidence so far.
+// explanation is the cause of a loss, based on the evidence so far.
 type explanation struct {
 	cause cause.Cause
-	// certain: no later evidence can change it.
+	// certain is set if no later evidence can change the cause.
 	certain bool
-	// behind: the watch of pods or nodes is known to lag, since what it has shown contradicts the loss.
+	// behind is set if the watch of pods or nodes must be lagging, because its events contradict the loss.
 	behind bool
 }
 
-// explain finds the cause of a lost address.
+// explain determines the cause of a lost address.
 func (q *Losses) explain(l *Loss) explanation {
 	if l.Manual {
 		why := q.explainManual(l)
@@ -40,79 +40,83 @@ func (q *Losses) explain(l *Loss) explanation {
 	case notReady && pending:
 		return explanation{cause: tentative, behind: true}
 	case notReady && p.WasReady() && p.Cause() != cause.Unknown:
-		// Before the cause that ends the pod for good: that one removes the address.
+		// Check this before the pod's permanent removal, which would also remove the address, but the address is still
+		// listed.
 		return q.explainByPod(l, p)
 	case p.Leaving() != cause.Unknown:
 		return explanation{cause: p.Leaving(), certain: true}
 	case p.WasReady():
 		return q.explainByPod(l, p)
 	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.Turned())).Abs() <= evidenceWait:
-		// The watch of pods is ahead: it has shown the pod not ready and ready again.
+		// The pod watch is ahead: it has already shown the pod not ready and ready again.
 		return explanation{cause: p.Recovered(), certain: true}
 	}
 	return q.explainAgainstPod(l, p, notReady)
 }
 
-// explainAgainstPod: the pod is ready as far as it was seen. Either the pod was not the reason, or the watch of pods lags.
+// explainAgainstPod explains a loss although kubeflap last saw the pod ready. Either the pod is not the cause, or the
+// pod watch lags.
 func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanation {
 	why := q.explainByService(l)
 	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
 		return explanation{cause: why}
 	}
 	if since := l.Change.Time.Sub(q.watches.Time(p.Turned())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
-		// Or the watch of slices lags: it shows what the pod has recovered from.
+		// Alternatively, the slice watch lags and shows a state from which the pod has recovered.
 		why = p.Recovered()
 	}
 	return explanation{cause: why, behind: true}
 }
 
-// explainByPod: the pod is not ready. If it has not been ready for long, and its address was in rotation all the same
-// (publishNotReadyAddresses), then the Service changed.
+// explainByPod explains a loss while the pod is not ready. If the pod has been unready for a long time, but its address
+// was in rotation (publishNotReadyAddresses), the cause is a change of the Service.
 func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	longAgo := l.Change.Time.Sub(q.watches.Time(p.Turned())) > evidenceWait
 	switch {
 	case longAgo && l.Service.Ledger().changedAround(l.Change.Time):
 		return explanation{cause: cause.ServiceChanged, certain: true}
 	case l.Terminating:
-		// The deletion of the pod was not seen yet. Its next event shows why it is deleted.
+		// The deletion of the pod has not been seen yet. The pod's next event shows the cause.
 		return explanation{cause: cause.PodDeleted, behind: !q.watches.Missing(event.KindPod)}
 	}
 	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}
 }
 
-// explainManual: the endpoints controller clears manually managed Endpoints of a
-// Service with a selector, and the mirroring controller clears the slices that mirror them (endpoints controller, syncService;
-// endpointslicemirroring controller, syncEndpoints). No controller touches other manually managed slices: somebody wrote them.
+// explainManual explains the loss of a manually managed address. If the Service has a selector, the endpoints controller
+// clears its manually managed Endpoints (endpoints controller, syncService). The mirroring controller then clears the slices
+// that mirror them (endpointslicemirroring controller, syncEndpoints). No controller changes other manually managed slices,
+// so somebody edited them.
 func (q *Losses) explainManual(l *Loss) cause.Cause {
 	if l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign {
 		return cause.EndpointsReset
 	}
 	if l.Known {
-		return cause.Unknown // the manager had its reasons, which no object of this cluster shows
+		return cause.Unknown // the manager's reason is not visible in this cluster
 	}
 	return cause.ManualWrite
 }
 
-// explainByService: the pod did not change and the address was lost. Either the Service
-// selects other pods, or somebody edited what a controller had written, or the watch of pods lags.
+// explainByService explains a loss without a pod change: the Service selects other pods, somebody edited a controller's
+// object, or the pod watch lags.
 func (q *Losses) explainByService(l *Loss) cause.Cause {
 	s, t := l.Service.Ledger(), l.Change.Time
 	lagging := q.watches.Lagging(event.KindService, q.watches.Now())
 	switch {
 	case l.Terminating:
-		return cause.PodDeleted // endpointslice, podToEndpoint: with a deletionTimestamp, and only then
+		return cause.PodDeleted // terminating means that the pod has a deletionTimestamp (endpointslice, podToEndpoint)
 	case s.changedAround(t), lagging && s.changedAround(t.Add(watches.LagWait)):
 		return cause.ServiceChanged
 	case l.Foreign, !s.Edited.IsZero() && t.Sub(s.Edited).Abs() <= evidenceWait:
 		return cause.ManualWrite
 	case t.Equal(s.SliceDeleted) && l.Service.IsReady(l.Change.ID):
-		// The EndpointSlice controller deletes slices, too, but it does not add the same addresses again at once.
+		// The EndpointSlice controller also deletes slices, but does not immediately add the same addresses again.
 		return cause.ManualWrite
 	}
 	return cause.Unknown
 }
 
-// changedAround reports whether the Service began to select other addresses at t or shortly before; watches of different resources are not ordered.
+// changedAround reports whether the Service began to select other addresses at t or shortly before. It tolerates events
+// in the wrong order.
 func (g *Ledger) changedAround(t time.Time) bool {
 	return !g.Changed.IsZero() && t.Sub(g.Changed) <= changeWindow && g.Changed.Sub(t) <= evidenceWait
 }

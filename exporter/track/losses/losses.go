@@ -1,5 +1,4 @@
-// Package losses finds why ready addresses were lost, and reports each loss once
-// its cause is known.
+// Package losses determines the causes of lost ready addresses, and reports each loss once its cause is known.
 package losses
 
 import (
@@ -13,98 +12,103 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service is what losses ask of a Service.
+// Service lists the methods of a Service that losses call.
 type Service interface {
 	Exists() bool
 	Named() transition.Service
 	IsReady(address event.UID) bool
-	// HasSteadyWriter reports whether the Service has no selector, and one writer of its addresses.
+	// HasSteadyWriter reports whether the Service has no selector, and its addresses have one writer.
 	HasSteadyWriter() bool
 	// WasCleared reports whether the Service has a selector and no manually managed addresses in Endpoints.
 	WasCleared() bool
 	Ledger() *Ledger
 }
 
-// podFacts are what losses ask of package pods.
+// podFacts lists the methods of package pods that losses call.
 type podFacts interface {
 	Find(id event.UID) *pods.Pod
-	// Named knows deleted pods, too.
+	// Named also finds deleted pods.
 	Named(id event.UID) transition.Pod
-	// Departed is why the addresses of a deleted pod were lost; Pending is the tentative cause of a pod that waits for its node.
+	// Departed returns the cause of the loss of a deleted pod's addresses. Pending returns the tentative cause for a
+	// pod that waits for its node's event.
 	Departed(id event.UID, notReady bool) (why cause.Cause, ok bool)
 	Pending(id event.UID) (why cause.Cause, ok bool)
 }
 
-// nodeFacts are what losses ask of package nodes.
+// nodeFacts lists the methods of package nodes that losses call.
 type nodeFacts interface {
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
-	// Announced says what had announced the departure of a node by t; empty if nothing had.
+	// Announced describes a node's departure announcement that applied at t, or is empty.
 	Announced(node string, t time.Time) string
 }
 
-// Loss is a ready address that was lost, until its cause is known and it is reported.
+// Loss is a lost ready address. It exists until its cause is known and it has been reported.
 type Loss struct {
 	Service Service
 	Change  transition.AddressLost
-	// Foreign: it was in an object beside a selector that neither Kubernetes nor a known manager wrote. Known: in one of a known manager.
+	// Foreign is set if an unknown writer managed the address's object and the Service has a selector. Known is set if
+	// a known manager did.
 	Foreign, Known bool
-	// Manual: it had no targetRef. InEndpoints: it was in Endpoints, or in a slice that mirrors them. Terminating: it leaves because its pod is deleted.
+	// Manual is set if the address had no targetRef, InEndpoints if it was in Endpoints or a mirror, and Terminating if
+	// its pod is being deleted.
 	Manual, InEndpoints, Terminating bool
 
-	// outage: with it the Service lost its last ready address. ended is the end of that outage, if it has ended already.
+	// outage is set if the Service lost its last ready address with this loss. ended is the end of that outage, if it
+	// has ended.
 	outage bool
 	ended  *transition.OutageEnded
-	// after are later changes of the address, which are reported after the loss.
+	// after holds later changes of the address, which are reported after the loss.
 	after []transition.Transition
-	// settled: its cause is known.
+	// settled reports whether the cause is known.
 	settled bool
-	// older is the loss of the same address before this one that is not reported either; nil if there is none.
+	// older is the previous unreported loss of the same address, or nil.
 	older *Loss
 }
 
-// Losses are the losses that wait for their cause.
+// Losses holds the losses that wait for their cause.
 type Losses struct {
 	watches *watches.Watches
 	found   *transition.List
 	pods    podFacts
 	nodes   nodeFacts
 
-	// fresh are in the order in which they happened. behind have waited for evidenceWait, and their evidence is known
-	// to be on its way. Settled losses leave the queues in their turn.
+	// fresh holds losses sorted by time. behind holds losses that have waited for evidenceWait, but whose evidence will
+	// arrive later. Settled losses stay in the queues until they are reported.
 	fresh, behind queue.Queue[*Loss]
-	// of are the newest unreported losses of each address.
+	// of holds the newest unreported loss of each address.
 	of map[event.UID]*Loss
 }
 
-// New makes an empty set of losses.
+// New returns Losses without a loss.
 func New(watches *watches.Watches, found *transition.List, pods podFacts, nodes nodeFacts) *Losses {
 	return &Losses{watches: watches, found: found, pods: pods, nodes: nodes, of: map[event.UID]*Loss{}}
 }
 
-// Ledger is what is known of the losses of one Service.
+// Ledger holds the losses of one Service, and the facts that explain them.
 type Ledger struct {
-	// Changed is when the Service last began to select other addresses. Edited is when somebody last wrote or deleted an object
-	// that a controller keeps. SliceDeleted is when a slice was deleted that the controller keeps.
+	// Changed is the time at which the Service last began to select other addresses. Edited is the time at which
+	// somebody last wrote or deleted a controller's object. SliceDeleted is the time at which a slice of the controller
+	// was last deleted.
 	Changed, Edited, SliceDeleted time.Time
 
-	// Lost counts the ready addresses that were lost; ByCause those whose cause is known. Last is when the last of these
-	// was lost, for LastCause, foreign addresses aside.
+	// Lost counts the lost ready addresses. ByCause counts those with a settled cause. Last is the time of the newest
+	// settled loss of an address that was not foreign, and LastCause is its cause.
 	Lost      uint64
 	ByCause   [cause.Count]uint32
 	Last      time.Time
 	LastCause cause.Cause
-	// ownLost is when the Service last lost a ready address that was not foreign.
+	// ownLost is the time at which the Service last lost a ready address that was not foreign.
 	ownLost time.Time
 
-	// unreported are the losses that are not reported yet, in the order in which they happened.
+	// unreported holds the unreported losses sorted by time.
 	unreported queue.Queue[*Loss]
-	// outage is the last unreported loss with which an outage began; nil if there is none. outageCause is why the current outage
-	// began, once that is reported.
+	// outage is the last unreported loss that started an outage, or nil. outageCause is the reported cause of the
+	// current outage.
 	outage      *Loss
 	outageCause cause.Cause
 }
 
-// Add counts a lost address, and begins to look for the cause.
+// Add counts a lost address, and starts the search for its cause.
 func (q *Losses) Add(l *Loss) {
 	ledger := l.Service.Ledger()
 	ledger.Lost++
@@ -118,10 +122,10 @@ func (q *Losses) Add(l *Loss) {
 	ledger.unreported.Push(l)
 }
 
-// Position is the end of the queue: the losses of an event are those behind the position before it.
+// Position returns the end of the queue. The losses that an event adds are behind the position before that event.
 func (q *Losses) Position() int { return q.fresh.End() }
 
-// forget takes out a loss that is reported.
+// forget removes a reported loss.
 func (q *Losses) forget(l *Loss) {
 	id := l.Change.ID
 	newest := q.of[id]
@@ -141,11 +145,12 @@ func (q *Losses) forget(l *Loss) {
 	}
 }
 
-// goneWithin is how long after a Service lost its own addresses the removal of foreign ones only shows that it has none.
+// goneWithin is the time after the loss of a Service's own addresses within which the removal of foreign ones does not count
+// as harm.
 const goneWithin = 2 * time.Minute
 
-// OutageBegan makes the cause of the last loss of an event the cause of the outage that began with it. If the Service had lived on foreign
-// addresses for some time, their removal is harm.
+// OutageBegan makes an event's last loss the start of an outage, which then has the same cause. If the Service has
+// depended on foreign addresses for longer than goneWithin, their removal counts as harm.
 func (q *Losses) OutageBegan(s Service, position int) {
 	ledger := s.Ledger()
 	ledger.outageCause = cause.Unknown
@@ -172,8 +177,8 @@ func (q *Losses) OutageEnded(s Service, change transition.OutageEnded) {
 	q.Report(s, change)
 }
 
-// settle gives a loss its cause. Losses of a Service are reported in the order in which they happened, which is
-// the same for every watcher: a loss whose cause is known at once does not overtake an older one.
+// settle sets the cause of a loss. A Service's losses are reported sorted by time, so that every watcher reports the
+// same order, and a loss with an immediately known cause does not overtake an older one.
 func (q *Losses) settle(l *Loss, why cause.Cause) {
 	ledger := l.Service.Ledger()
 	l.settled = true
@@ -182,6 +187,7 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 		ledger.noteLast(l.Change.Time, why)
 	}
 	l.Change.Cause, l.Change.Steady = why, why == cause.ManualWrite && l.Manual && l.Service.HasSteadyWriter()
+	l.Change.Managed = why == cause.Unknown && l.Known
 	if pod := q.pods.Named(l.Change.ID); pod.Name != "" {
 		l.Change.Pod = pod
 	}
@@ -198,13 +204,13 @@ func (q *Losses) settle(l *Loss, why cause.Cause) {
 	}
 }
 
-// reportLoss reports a loss, the outage that began with it, and what happened to the address since.
+// reportLoss reports a loss, the outage that began with it, and later changes of the address.
 func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.forget(l)
 	l.Change.Waited = q.watches.Now().Sub(l.Change.Time)
 	q.Report(s, l.Change)
 	if l.outage {
-		// Not before its cause is known: a deleted Service loses its addresses, too, and that is no outage.
+		// The outage waits for its cause: a deleted Service also loses its addresses, but has no outage.
 		q.Report(s, transition.OutageStarted{At: l.Change.At, Service: s.Named(), Cause: l.Change.Cause, Trigger: l.Change.Trigger})
 	}
 	for _, change := range l.after {
@@ -225,8 +231,8 @@ func (q *Losses) reportLoss(s Service, l *Loss) {
 	q.Report(s, *l.ended)
 }
 
-// ReportOf reports a change of an address, but only after its unreported loss. A reader that saw the return before the loss would
-// wait for the return for ever.
+// ReportOf reports a change of an address, but not before an unreported loss of the address. Otherwise a reader would
+// see the return first and then wait for it forever.
 func (q *Losses) ReportOf(s Service, address event.UID, change transition.Transition) {
 	for l := q.of[address]; l != nil; l = l.older {
 		if l.Service == s {
@@ -244,8 +250,8 @@ func (q *Losses) Report(s Service, change transition.Transition) {
 	}
 }
 
-// noteLast keeps the newest loss by time: a loss whose cause is known at once may be settled before an older one. Of several at the
-// same time, the cause does not depend on which was settled first.
+// noteLast keeps the newest loss by time, because a loss with an immediately known cause may be settled before an older one.
+// For several losses at the same time, the result does not depend on the order of settling.
 func (g *Ledger) noteLast(t time.Time, why cause.Cause) {
 	switch {
 	case t.Before(g.Last):

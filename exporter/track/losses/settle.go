@@ -11,11 +11,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// evidenceWait is how long a loss waits for its evidence: watches of different resources are not ordered among each other. If the watch that
-// must bring the evidence is known to lag, the loss waits for watches.LagWait.
+// evidenceWait is the time for which a loss waits for its evidence, because different watches have no common order. If the
+// required watch is known to lag, the loss waits for watches.LagWait.
 const evidenceWait = time.Second
 
-// SettleCertainOf settles the losses of an address that its pod's event explains, the oldest first.
+// SettleCertainOf settles the losses of an address that its pod's event explains, oldest first.
 func (q *Losses) SettleCertainOf(id event.UID) { q.settleOldestFirst(q.of[id]) }
 
 func (q *Losses) settleOldestFirst(l *Loss) {
@@ -25,7 +25,7 @@ func (q *Losses) settleOldestFirst(l *Loss) {
 	}
 }
 
-// SettleCertainFrom settles the losses of one event, from a position in the queue on, for which there is evidence already.
+// SettleCertainFrom settles the losses behind a position in the queue, if their cause is certain.
 func (q *Losses) SettleCertainFrom(position int) {
 	for _, l := range q.fresh.From(position) {
 		q.settleIfCertain(l)
@@ -41,7 +41,8 @@ func (q *Losses) settleIfCertain(l *Loss) {
 	}
 }
 
-// Due is when the next loss has waited long enough, and what then settles it; nil if none has by the given time.
+// Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if that
+// time is after by.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -74,7 +75,7 @@ func (q *Losses) settleBehind() {
 	}
 }
 
-// SettleAll gives all losses the most likely cause.
+// SettleAll settles all losses with their most likely cause.
 func (q *Losses) SettleAll() {
 	for _, waiting := range []*queue.Queue[*Loss]{&q.behind, &q.fresh} {
 		for !waiting.IsEmpty() {
@@ -85,7 +86,7 @@ func (q *Losses) SettleAll() {
 	}
 }
 
-// PodResolved settles the losses that waited for the cause of a pod's turn.
+// PodResolved settles the losses that waited for the cause of a pod's readiness change.
 func (q *Losses) PodResolved(w *pods.Turn) {
 	if w.Cause != cause.Unknown {
 		q.settleFollowing(w)
@@ -94,8 +95,8 @@ func (q *Losses) PodResolved(w *pods.Turn) {
 	q.settleOverdueOf(w.ID)
 }
 
-// settleFollowing settles the losses that follow from the turn of a pod, although the pod may be Ready again, or deleted, by now: losses seen while it was
-// not Ready, or before it if the watch of pods lags.
+// settleFollowing settles the losses that a pod's readiness change caused, even if the pod is Ready again or was
+// deleted. They were seen while the pod was not Ready, or earlier if the pod watch lags.
 func (q *Losses) settleFollowing(w *pods.Turn) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
@@ -104,18 +105,18 @@ func (q *Losses) settleFollowing(w *pods.Turn) {
 	}
 }
 
-// followed reports whether a loss followed from a turn.
+// followed reports whether a readiness change caused a loss.
 func (q *Losses) followed(w *pods.Turn, l *Loss) bool {
 	after := l.Change.Time.Sub(w.At)
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
-	// The watch of slices lags. If the pod is Ready again, the loss was seen before that.
+	// The slice watch lags. If the pod is Ready again, the loss must have been seen before that.
 	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.Turned()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }
 
-// settleOverdueOf settles the losses of a pod that waited only for the cause of its turn.
+// settleOverdueOf settles those of a pod's losses that only waited for the cause of its readiness change.
 func (q *Losses) settleOverdueOf(id event.UID) {
 	var waiting []*Loss
 	for l := q.of[id]; l != nil; l = l.older {

@@ -1,5 +1,4 @@
-// Package machine tells whether a Node that was deleted and created again under
-// its name is the same machine.
+// Package machine determines whether a recreated Node with the same name is the same machine.
 package machine
 
 import (
@@ -11,18 +10,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Identity is what a Node says about its machine. The zero value says nothing.
+// Identity identifies a Node's machine. The zero value is unknown.
 type Identity struct {
-	// boot and provider are hashes of bootID and providerID, 0 if they were never reported.
+	// boot and provider are hashes of bootID and providerID, or 0 if they were never reported.
 	boot, provider uint64
-	// since is when the Node was first seen. again: one of its name was deleted, and whether the machine is the same is not known yet.
+	// since is the time at which the Node was first seen. again is set while a recreated Node has not been compared
+	// with the deleted one.
 	since time.Time
 	again bool
-	// byName: the providerID ends with the Node's name, so another machine of that name has the same one, as on GCE.
+	// byName is set if the providerID ends with the Node's name, as on GCE. Another machine with that name then has the
+	// same providerID.
 	byName bool
 }
 
-// Note records the identity of a Node. It reports whether the machine was rebooted: another bootID was reported before.
+// Note records a Node's identity. It reports whether the machine was rebooted, which changes the bootID.
 func (i *Identity) Note(o *event.Node) (rebooted bool) {
 	if o.ProviderID != "" {
 		i.provider, i.byName = event.Hash(o.ProviderID), strings.HasSuffix(o.ProviderID, "/"+o.Name)
@@ -36,14 +37,14 @@ func (i *Identity) Note(o *event.Node) (rebooted bool) {
 }
 
 const (
-	// remembered is how long a deleted Node is remembered, maxRemembered bounds how many are.
+	// remembered is the time for which a deleted Node is remembered. maxRemembered limits the number of such Nodes.
 	remembered    = time.Hour
 	maxRemembered = 1000
-	// initialised is how soon after its creation a Node has its providerID: the cloud controller manager sets it.
+	// initialised is the time within which the cloud controller manager sets the providerID of a new Node.
 	initialised = 5 * time.Minute
 )
 
-// Former are the machines of the Nodes that were deleted in the last hour. The zero value has none.
+// Former holds the machines of the Nodes that were deleted in the last hour.
 type Former struct{ nodes []former }
 
 type former struct {
@@ -52,7 +53,7 @@ type former struct {
 	deleted time.Time
 }
 
-// Deleted records that a Node was deleted.
+// Deleted records a Node's deletion.
 func (f *Former) Deleted(name string, is Identity, t time.Time) {
 	f.nodes = append(f.nodes, former{name, is, t})
 	recent := slices.IndexFunc(f.nodes, func(x former) bool { return t.Sub(x.deleted) <= remembered })
@@ -68,8 +69,8 @@ func (f *Former) newest(name string) int {
 	return -1
 }
 
-// Again compares the machine of a Node, which was seen at t, with the machine of the earlier Node of the same name. ok is true
-// once, as soon as the comparison is possible.
+// Again compares a Node's machine, seen at t, with the machine of the deleted Node with the same name. ok is set only
+// once, when the comparison first becomes possible.
 func (f *Former) Again(name string, is *Identity, t time.Time) (m transition.Machine, ok bool) {
 	i := -1
 	switch {

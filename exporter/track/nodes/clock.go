@@ -5,9 +5,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteSetBack handles a renewal that does not count because it is older than the one that the node controller holds: the node's
-// clock was set back. The node controller takes renewTime only forward (node lifecycle controller, tryUpdateNodeHealth), so the
-// node seems silent.
+// noteSetBack handles a renewal that is older than the renewTime that the node controller holds, because the node's
+// clock was set back. The node controller only accepts later renewTimes (node lifecycle controller,
+// tryUpdateNodeHealth), so the node appears to be silent.
 func (x *heartbeats) noteSetBack(n *node, e event.Event, l *event.Lease) {
 	h := &n.heartbeat
 	if h.setBack || e.Type != event.Modified || !l.Renew.Before(h.saved) || h.renewalSeen.IsZero() {

@@ -8,12 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Listed handles the end of a list. Once the first lists of nodes and of their heartbeats are complete, it reports the nodes that
-// the node controller had set to Unknown before kubeflap watched them. They are not counted: counters include only what kubeflap
+// Listed handles the end of a list. After the first lists of nodes and heartbeats, it reports the nodes that the node
+// controller had already set to Unknown. It does not count them, because counters only include changes that kubeflap
 // saw.
 func (x *Nodes) Listed(t time.Time) {
 	if len(x.intervals) > 0 {
-		x.tell() // how many they are
+		x.tell() // this reports the number of nodes
 	}
 	heartbeats := x.watches.IsSynced(event.KindLease) || x.watches.Missing(event.KindLease)
 	if x.compared || !heartbeats || !x.watches.IsSynced(event.KindNode) {
@@ -34,7 +34,7 @@ func (x *Nodes) Listed(t time.Time) {
 	}
 }
 
-// foundLost is the loss of a node that had begun when kubeflap started to watch.
+// foundLost returns the loss of a node that was lost before kubeflap started to watch.
 func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
@@ -58,13 +58,15 @@ func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	return lost
 }
 
-// watchedSince is when kubeflap began to see whether the node sends heartbeats.
+// watchedSince returns the time since which kubeflap has watched the node's heartbeats.
 func (x *heartbeats) watchedSince(n *node) time.Time {
 	return latest(n.heartbeat.since, x.watches.Synchronised(event.KindLease))
 }
 
-// missedFrom is when an interval that began at base misses the grace period. If that was before kubeflap watched, only the clock of the node says so,
-// which may be behind: then no heartbeat must come for one more interval, or the node controller must have found it silent, too.
+// missedFrom returns the time from which an interval that began at base counts as missed. before reports whether the
+// grace period ended before kubeflap watched the node, which is only known from the node's own clock. That clock may be
+// slow, so the interval does not count as missed until one more interval has passed, unless the node controller has
+// marked the node, too.
 func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before bool) {
 	at, since := base.Add(x.period), x.watchedSince(n)
 	switch {
@@ -76,15 +78,15 @@ func (x *heartbeats) missedFrom(n *node, base time.Time) (at time.Time, before b
 	return since.Add(n.heartbeat.rhythm.Undisturbed()), true
 }
 
-// doubts reports whether a heartbeat may be younger than the node's clock shows: by that clock the node was lost before kubeflap
-// watched it, and nothing else confirms it yet.
+// doubts reports whether the last heartbeat may be more recent than the node's clock shows: by that clock the node was
+// lost before kubeflap watched it, but nothing else confirms this.
 func (x *heartbeats) doubts(n *node, t time.Time) bool {
 	at, before := x.missedFrom(n, x.intervalStart(n))
 	return before && !n.heartbeat.missed && n.ready == event.StatusTrue && !t.After(at)
 }
 
-// lastRenewal is when a node last renewed its Lease, if heartbeats could not be seen for a while and none was seen since; else it is zero. A list has shown
-// that renewal. If it happened while the watch was broken, its time is by the node's own clock.
+// lastRenewal returns the last Lease renewal in the list after a break of the watch, or zero if a heartbeat has been
+// seen since. If the renewal happened during the break, its time is by the node's own clock.
 func (x *heartbeats) lastRenewal(n *node) time.Time {
 	h := &n.heartbeat
 	if x.blind() || h.last.After(x.resumed) || x.source() != event.KindLease || n.leaseGeneration != x.watches.Generation(event.KindLease) {

@@ -5,7 +5,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/grace"
 )
 
-// GracePeriod is the node monitor grace period in force; Period is 0 while unknown.
+// GracePeriod returns the current node monitor grace period. Its Period is 0 if it is unknown.
 func (x *Nodes) GracePeriod() grace.Setting { return x.grace.Current() }
 
 // ServerVersion records the version of the API server.
@@ -14,7 +14,7 @@ func (x *Nodes) ServerVersion(version string) {
 	x.graceChanged()
 }
 
-// ApplyControllerManager takes the grace period from the pod of a kube-controller-manager.
+// ApplyControllerManager reads the grace period from a kube-controller-manager pod.
 func (x *Nodes) ApplyControllerManager(o *event.Pod) {
 	if x.grace.ApplyControllerManager(o) {
 		x.graceChanged()
@@ -36,5 +36,5 @@ func (x *Nodes) graceChanged() {
 	x.tell()
 }
 
-// ManagerFlags appends the flags that are set in the pods of the kube-controller-manager to into.
+// ManagerFlags appends the flags that are set in kube-controller-manager pods to into and returns the extended slice.
 func (x *Nodes) ManagerFlags(into []grace.Flag) []grace.Flag { return x.grace.Flags(into) }

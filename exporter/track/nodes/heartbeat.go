@@ -15,29 +15,28 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// heartbeats are the heartbeats of all nodes.
+// heartbeats holds the heartbeat state that is common to all nodes.
 type heartbeats struct {
 	watches *watches.Watches
 	found   *transition.List
-	// period is the grace period in force, 0 while it is not known.
+	// period is the current grace period, or 0 if it is unknown.
 	period time.Duration
 	// isManaged reports whether the cloud runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
-	// resumed is when the Lease watch worked again after its last break. Intervals are measured from then on:
-	// a heartbeat that could not be seen is not late.
+	// resumed is the time at which the heartbeat watch resumed after its last break. Intervals do not start before it,
+	// because a heartbeat that could not be seen is not late.
 	resumed time.Time
-	// measured is when heartbeats began to arrive when they happen. After a break
-	// the watch first delivers all events that it missed, at once.
+	// measured is the time from which heartbeats arrive without delay. A resumed watch first delivers all missed events at once.
 	measured time.Time
-	// marks are the times at which nodes are checked, no later than their heartbeats would be late or missed. A new heartbeat moves that time, which is only
-	// noticed at the check: so a heartbeat costs nothing here.
+	// marks holds a check for each node, due no later than its next heartbeat would be late or missed. A new heartbeat
+	// does not move the check; the check itself detects it, so that heartbeats cost nothing here.
 	marks looks.Queue[*node]
-	// reads are what direct reads of Leases have shown.
+	// reads holds the results of direct reads of Leases.
 	reads   reads.Reads
 	overdue overdue
-	// compared: the nodes that were lost before kubeflap watched them have been determined. returns are the times when other nodes
-	// had turned Ready.
+	// compared is set when the nodes that were lost before kubeflap watched have been determined. returns holds the
+	// times at which other nodes had become Ready.
 	compared bool
 	returns  earlier.Returns
 }
@@ -46,55 +45,55 @@ func (x *heartbeats) resume(t time.Time) {
 	x.resumed, x.measured = t, watches.LiveFrom(t)
 }
 
-// heartbeat is a node's heartbeats: those that the node controller counts
-// (node lifecycle controller, tryUpdateNodeHealth).
+// heartbeat holds one node's heartbeats. It only includes heartbeats that the node controller counts (node lifecycle
+// controller, tryUpdateNodeHealth).
 type heartbeat struct {
-	// last is when the last heartbeat was seen; zero if none is known. guessed: last
-	// was not observed, but is a time by the node's clock.
+	// last is the time of the last heartbeat, or zero. guessed is set if last was not observed but estimated, usually
+	// from the node's clock.
 	last    time.Time
 	guessed bool
-	// told is the time on the node's clock from which last was computed; zero if it was not. believed: the node controller has
-	// found the node silent since then.
+	// told is the time on the node's clock from which last was computed, or zero. believed is set if the node
+	// controller has since marked the node, too.
 	told     time.Time
 	believed bool
-	// earlier are the heartbeats before last, the newest first; zero if they are not known. They cover the minute for which the API
-	// server lets a write of the node controller wait.
+	// earlier holds the heartbeats before last, newest first, or zero. They cover one minute, the longest time for
+	// which the API server delays a write of the node controller.
 	earlier [7]time.Time
-	// since is when kubeflap began to watch the node. Earlier late heartbeats are not counted.
+	// since is the time at which kubeflap began to watch the node. Earlier late heartbeats are not counted.
 	since time.Time
-	// saved is the renewTime that the node controller holds; shown is the newest
-	// in the API. They differ after a node's clock stepped back.
+	// saved is the renewTime that the node controller holds. shown is the newest renewTime in the API. They differ
+	// after the node's clock was set back.
 	saved, shown time.Time
 	// reported is Ready's lastHeartbeatTime.
 	reported time.Time
-	// renewed and renewalSeen are when the Lease was last renewed, by the node's clock and by kubeflap's.
+	// renewed and renewalSeen are the time of the last Lease renewal, by the node's clock and by kubeflap's.
 	renewed, renewalSeen time.Time
-	// rhythm is how often it sends heartbeats; every is the interval that follows, 0 while the node does not exist.
+	// rhythm measures the node's heartbeat intervals. every is the result, or 0 while the node does not exist.
 	rhythm rhythm.Kubelet
 	every  time.Duration
-	// late and missed: the current interval has been counted as late, and as missed.
+	// late and missed are set if the current interval has been counted as late and as missed.
 	late, missed bool
-	// setBack: the clock of the node was set back since the last heartbeat.
+	// setBack is set if the node's clock was set back since the last heartbeat.
 	setBack bool
-	// catchUp are the renewals since the last missed one, as long as the watch may have shown them late; nil if it has not.
+	// catchUp tracks the renewals after the last missed heartbeat while the watch may have shown them late. Otherwise
+	// it is nil.
 	catchUp *reads.CatchUp
-	// pending are the last heartbeats, as long as they do not count yet.
+	// pending holds the last heartbeats while they do not count yet.
 	pending reads.Pending
-	// steady counts the node's regular status reports while Leases are absent.
+	// steady counts the node's regular status reports while Leases cannot be watched.
 	steady rhythm.Steady
-	// overdue: the node controller should have set Ready to Unknown, and has not.
+	// overdue is set if the node controller should have set Ready to Unknown, but has not.
 	overdue bool
-	// look is when the node is checked next; zero if no mark of the current interval is left.
+	// look is the time of the node's next check, or zero if the current interval needs no more checks.
 	look                 time.Time
 	total, lates, misses uint64
 	intervals            window.Window
-	// leads are how far the node's clock is ahead of kubeflap's, minus the time
-	// of the delivery.
+	// leads holds the differences between the node's clock and kubeflap's. The delivery time makes them smaller.
 	leads window.Window
 }
 
-// beat counts a heartbeat of t that is known since seen, and closes the interval that it ends. byNode is its time by the node's clock, zero if that is not
-// known.
+// beat counts a heartbeat that the node sent at t, and closes the interval before it. seen is the time at which
+// kubeflap learned of it. byNode is the time by the node's clock, or zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if x.tellsAlone(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
@@ -135,8 +134,8 @@ func (h *heartbeat) guess(told, seen time.Time) {
 	}
 }
 
-// ApplyLease handles an event of a Lease. It is a node's heartbeat if renewTime is strictly after the one that the node controller
-// holds. Renewals by a clock that stepped back do not count.
+// ApplyLease handles a Lease event. It is a heartbeat if renewTime is strictly later than the renewTime that the node
+// controller holds. After the node's clock was set back, renewals do not count until they pass that time.
 func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	if e.Type == event.Read {
 		x.leaseRead(x.nodes[l.Name], e, l)
@@ -148,7 +147,7 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 	made := x.made(x.nodes[l.Name], e.Seen, l.Renew)
 	x.reads.WatchShowed(made, e.Seen, l)
 	x.overdue.answers.Note(e.Seen)
-	x.CountLate(e.Seen) // the watch goes on, so what is late is known, of all nodes in its order
+	x.CountLate(e.Seen) // the watch works, so all late heartbeats are known
 	if e.Type == event.Deleted {
 		x.forgetLease(l.Name)
 		return
@@ -182,14 +181,14 @@ func (x *Nodes) ApplyLease(e event.Event, l *event.Lease) {
 			h.leads.Add(e.Seen, l.Renew.Sub(e.Seen))
 		}
 	default:
-		// A Lease without a node: a deleted node left it behind, or the
-		// node has not been seen yet. Then the start of its first interval is a guess.
+		// This Lease has no Node. Either a deleted node left it behind, or the node has not been seen yet. In both cases the start of the first
+		// interval is a guess.
 		h.guessed = true
 	}
 }
 
-// statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change is a heartbeat, even backwards. The node
-// controller then drops the Lease that it holds and takes the current one in its next pass (tryUpdateNodeHealth).
+// statusHeartbeat handles the lastHeartbeatTime of the Ready condition. Any change is a heartbeat, even a step back. The node controller then
+// drops the Lease that it holds, and takes the current one in its next pass (tryUpdateNodeHealth).
 func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	if ready == nil || ready.Reason == reasonNeverUpdated || n.heartbeat.reported.Equal(ready.Heartbeat) {
 		return
@@ -206,7 +205,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 		x.overdue.answers.Note(e.Seen)
 		x.CountLate(e.Seen)
 	case x.reads.Doubtful() && !n.heartbeat.last.IsZero():
-		// The watch of Leases will show whether there were heartbeats before.
+		// The Lease watch will show whether there were earlier heartbeats.
 		x.hold(n, reads.Held{Made: e.Seen, Seen: e.Seen, Report: true})
 		return
 	}
@@ -214,7 +213,7 @@ func (x *Nodes) statusHeartbeat(n *node, e event.Event, ready *event.Condition) 
 	n.kubelet.Note()
 }
 
-// noteRenewal finds early renewals. Only events of the watch count, since a list does not show the renewals before it.
+// noteRenewal records a renewal and detects early ones. Only watch events can be early, since a list does not show the previous renewals.
 func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 	h := &n.heartbeat
 	if e.Type == event.Modified && !h.renewed.IsZero() {
@@ -227,14 +226,14 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 		}
 	}
 	if e.Type == event.Listed && !h.renewalSeen.IsZero() {
-		made = earlier.Told(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // by the node's clock
+		made = earlier.Told(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // this is by the node's clock
 	}
 	h.renewed, h.renewalSeen = renewed, made
 	n.kubelet.Note()
 }
 
-// firstHeartbeat starts a node's first interval: at its last known heartbeat
-// if kubeflap starts, and now if the node is new (tryUpdateNodeHealth, nodeHealth == nil).
+// firstHeartbeat starts a node's first interval. If kubeflap has just started, the interval begins at the last known heartbeat. If the node is
+// new, it begins now (tryUpdateNodeHealth, nodeHealth == nil).
 func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Condition) {
 	h := &n.heartbeat
 	h.saved = h.shown
@@ -246,14 +245,15 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	case x.watches.First(e) && ready != nil:
 		h.guess(ready.Heartbeat, e.Seen)
 	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
-		// Its Lease may have been seen before the node.
+		// The node's Lease may have been seen before the node.
 		h.guess(e.Seen, e.Seen)
 		h.told = time.Time{}
 	}
 	x.await(n)
 }
 
-// blind reports whether heartbeats cannot be seen now. If the watch is only cut off, it will show all of them.
+// blind reports whether heartbeats currently cannot be seen. A watch that is only cut off does not count as blind,
+// because it will show all heartbeats later.
 func (x *heartbeats) blind() bool {
 	return !x.watches.Up(x.source()) && !x.watches.IsCutOff(x.source())
 }
@@ -266,7 +266,7 @@ func (x *Nodes) forgetLease(name string) {
 	}
 }
 
-// LeaseWatchBroke records that the watch of Leases broke. The watch is then known to be behind, and needs no further proof.
+// LeaseWatchBroke records that the Lease watch broke. Afterwards the watch is known to lag, without further proof.
 func (x *heartbeats) LeaseWatchBroke() { x.reads.WatchBroke() }
 
 // WatchWorks records that a watch works again after a break.

@@ -8,8 +8,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// made is when a node renewed its Lease, by kubeflap's clock. It is the time at which the watch showed the renewal, unless the
-// watch may be late. In that case, the node's clock gives the time since its last renewal.
+// made returns the time at which a node renewed its Lease, by kubeflap's clock. This is normally the time at which the
+// watch showed the renewal. If the watch may be late, made uses the node's clock to measure the time since the last
+// renewal.
 func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	made := renewed
 	switch {
@@ -24,8 +25,8 @@ func (x *heartbeats) made(n *node, seen, renewed time.Time) time.Time {
 	return made
 }
 
-// renew handles a renewal that the node made at made and the watch showed at seen. If the watch showed it late, it is pending
-// until the next renewal.
+// renew handles a renewal that the node made at made and the watch showed at seen. If the watch showed it late, it
+// stays pending until the next renewal.
 func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	h := &n.heartbeat
 	late, follows := reads.IsLate(made, seen), false
@@ -42,7 +43,7 @@ func (x *Nodes) renew(n *node, made, seen, renewed time.Time) {
 	x.hold(n, reads.Held{Made: made, Seen: seen, Follows: follows})
 }
 
-// hold keeps a heartbeat pending. The next interval begins with it.
+// hold keeps a heartbeat pending. The next interval begins at this heartbeat.
 func (x *heartbeats) hold(n *node, p reads.Held) {
 	h := &n.heartbeat
 	p.Late, p.Missed = h.late, h.missed
@@ -51,8 +52,8 @@ func (x *heartbeats) hold(n *node, p reads.Held) {
 	x.await(n)
 }
 
-// endPending counts the pending heartbeats, and the intervals that they end: those of a backlog of the watch when they were made, others when they were seen. Where a
-// report belongs among renewals of a backlog is not known.
+// endPending counts the pending heartbeats and closes the intervals before them. Heartbeats from a backlog of the watch count at the time when
+// they were made, others when they were seen. The position of a status report within a backlog of renewals is unknown, so it closes no interval.
 func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 	h := &n.heartbeat
 	pending, late, missed := h.pending, h.late, h.missed
@@ -71,10 +72,10 @@ func (x *Nodes) endPending(n *node, backlog bool, t time.Time) {
 			x.beat(n, p.Made, t, time.Time{})
 		}
 	}
-	h.late, h.missed = late, missed // of the interval since then
+	h.late, h.missed = late, missed // these belong to the current interval
 }
 
-// lastSeen is when the last heartbeat was seen, one that is pending included.
+// lastSeen returns the time at which the last heartbeat was seen, including pending ones.
 func (h *heartbeat) lastSeen() time.Time {
 	if n := len(h.pending); n > 0 {
 		return h.pending[n-1].Seen
@@ -82,15 +83,15 @@ func (h *heartbeat) lastSeen() time.Time {
 	return h.last
 }
 
-// mayCatchUp notes, after a missed heartbeat, from where on renewals may show that the watch was late.
+// mayCatchUp starts to track the renewals after a missed heartbeat, because they may show that the watch was late.
 func (h *heartbeat) mayCatchUp() {
 	if h.missed && h.catchUp == nil && !h.renewalSeen.IsZero() {
 		h.catchUp = &reads.CatchUp{Renewed: h.renewed, Seen: h.renewalSeen, Intervals: h.intervals.Clone()}
 	}
 }
 
-// noteLateRenewal handles a renewal before it counts as a heartbeat. After a missed heartbeat, it may be one of the renewals that
-// the watch shows late.
+// noteLateRenewal returns the catch-up to which a renewal belongs, or nil. After a missed heartbeat, the watch may show
+// several renewals late.
 func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) *reads.CatchUp {
 	h := &n.heartbeat
 	if e.Type != event.Modified || h.renewed.IsZero() || h.renewalSeen.IsZero() || renewed.Sub(h.renewed) > x.period/2 {
@@ -99,7 +100,7 @@ func (x *heartbeats) noteLateRenewal(n *node, e event.Event, renewed time.Time) 
 	return h.catchUp
 }
 
-// caughtUp reports that the watch was late, if the renewals cover the silence.
+// caughtUp reports that the watch was late if the renewals cover the silence.
 func (x *heartbeats) caughtUp(n *node, t, renewed time.Time) {
 	h := &n.heartbeat
 	if h.catchUp == nil || !h.catchUp.Covers(t, renewed, x.period/2) {

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// noteInterval updates the counted interval of a node, which may have changed. Nodes that do not exist are not counted.
+// noteInterval updates a node's counted interval if it has changed. Nodes that do not exist are not counted.
 func (x *Nodes) noteInterval(n *node) {
 	every := time.Duration(0)
 	if n.exists {
@@ -22,20 +22,20 @@ func (x *Nodes) noteInterval(n *node) {
 	x.tell()
 }
 
-// Heartbeats is how the control plane and the nodes are set up.
+// Heartbeats describes the heartbeat interval of the nodes and the control plane.
 type Heartbeats struct {
-	// Interval is how often the nodes send heartbeats while nothing delays them: the longest of all nodes, 0 without nodes.
+	// Interval is the longest undisturbed heartbeat interval of all nodes, or 0 without nodes.
 	Interval time.Duration
-	// Managed: the cloud runs the control plane, so nobody can set its flags.
+	// Managed reports whether a cloud provider runs the control plane, so that users cannot set its flags.
 	Managed bool
 }
 
-// Heartbeats is how the control plane and the nodes are set up.
+// Heartbeats returns the heartbeat interval of the nodes and whether the control plane is managed.
 func (x *Nodes) Heartbeats() Heartbeats {
 	return Heartbeats{Interval: x.intervals.Longest(), Managed: x.grace.IsManaged()}
 }
 
-// tell reports the settings that decide about the grace period, if they have changed.
+// tell reports the settings that determine the grace period, if they have changed.
 func (x *Nodes) tell() {
 	h := x.Heartbeats()
 	now := transition.GracePeriodKnown{
@@ -43,7 +43,7 @@ func (x *Nodes) tell() {
 		Assumed: x.grace.Current().Source == grace.SourceDefault,
 	}
 	if x.watches.IsSynced(event.KindNode) {
-		now.Nodes = x.intervals.Nodes() // not one by one in the first list
+		now.Nodes = x.intervals.Nodes() // this is not done during the first list, where each node changes the number
 	}
 	if grace.IsNews(x.told, now) {
 		x.told = now

@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// await has a node checked when its next heartbeat is late or missed, unless it is checked earlier anyway.
+// await schedules a node's check for the time when its next heartbeat is late or missed, unless an earlier one is
+// scheduled.
 func (x *heartbeats) await(n *node) {
 	at := x.due(n)
 	if look := n.heartbeat.look; at.IsZero() || !look.IsZero() && !look.After(at) {
@@ -16,7 +17,7 @@ func (x *heartbeats) await(n *node) {
 	x.marks.Add(at, n)
 }
 
-// awaitAll sets the times of all nodes again, for another grace period.
+// awaitAll sets a grace period and reschedules the checks of all nodes.
 func (x *heartbeats) awaitAll(nodes map[string]*node, period time.Duration) {
 	x.marks, x.period = nil, period
 	for _, n := range nodes {
@@ -37,14 +38,14 @@ func (x *heartbeats) CountLate(t time.Time) {
 		proven, ok := x.provenAt(look)
 		switch {
 		case !n.heartbeat.look.Equal(look):
-			// The node was checked earlier, for another mark.
+			// An earlier check has replaced this one.
 			m.Drop()
 			continue
 		case at.IsZero() || at.After(look):
-			// It has sent a heartbeat since, or none is awaited.
+			// The node has sent a heartbeat since, or kubeflap expects none.
 		case !ok || proven.After(t):
 			x.found.AddInOrder(late)
-			return // until it is proven
+			return // wait for the proof
 		default:
 			late = x.lateOf(late, n, look.Add(1), proven)
 			n.heartbeat.mayCatchUp()
@@ -59,7 +60,8 @@ func (x *heartbeats) CountLate(t time.Time) {
 	x.found.AddInOrder(late)
 }
 
-// due is when the heartbeat of a node's current interval is next late or missed; zero if both were counted.
+// due returns the time at which a node's current interval next becomes late or missed, or zero if nothing more can be
+// counted.
 func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
@@ -72,7 +74,8 @@ func (x *heartbeats) due(n *node) time.Time {
 	return base.Add(x.period / 2)
 }
 
-// intervalStart is the start of the current interval: the last heartbeat, or the end of the last break of the watch.
+// intervalStart returns the start of the current interval: the last heartbeat, or the end of the watch's last break if
+// that is later.
 func (x *heartbeats) intervalStart(n *node) time.Time {
 	if last := n.heartbeat.lastSeen(); last.IsZero() || last.After(x.resumed) {
 		return last
@@ -80,8 +83,8 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 	return x.resumed
 }
 
-// lateOf counts the node's current interval as late and missed if it is by t, and
-// appends a transition for each, with the exact time at which it became so. proven is when that was proven.
+// lateOf counts the node's current interval as late and as missed if this applies at t. It appends a transition for
+// each, with the exact time of the change. proven is the time at which the change was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
 	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.tells(n) {

@@ -1,5 +1,4 @@
-// Package nodes follows the nodes of a cluster: their heartbeats, the grace
-// period, and their Ready conditions.
+// Package nodes tracks a cluster's nodes: their heartbeats, the grace period, and their Ready conditions.
 package nodes
 
 import (
@@ -20,47 +19,48 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Nodes are the nodes of a cluster.
+// Nodes holds a cluster's nodes.
 type Nodes struct {
 	heartbeats
 	grace grace.Finder
 	nodes map[string]*node
-	// former are the machines of deleted Nodes.
+	// former holds the machines of deleted Nodes.
 	former machine.Former
-	// pods counts the running pods of each node that no DaemonSet has made, and that are not static.
+	// pods counts the running pods of each node, without DaemonSet pods and static pods.
 	pods map[string]int
-	// sorted is by name; nil if a node came or went since it was made.
+	// sorted is sorted by name. It is nil after a node was added or removed.
 	sorted []*node
-	// intervals counts the nodes by how often they send heartbeats. told holds the grace period settings that were last reported.
+	// intervals counts the nodes by heartbeat interval. told holds the grace period settings that were last reported.
 	intervals grace.Intervals
 	told      transition.GracePeriodKnown
 }
 
-// node is a node and its Lease, which may arrive in either order.
+// node is a Node and its Lease, which may arrive in either order.
 type node struct {
 	name string
 	uid  event.UID
-	// exists: the Node was seen. There may be a Lease alone.
+	// exists reports whether the Node was seen. A Lease may exist without its Node.
 	exists, hasLease            bool
 	generation, leaseGeneration uint32
 	created                     time.Time
 	heartbeat                   heartbeat
 
 	machine machine.Identity
-	// version is a hash of the kubelet's version, 0 if it was never reported. troubled is when the node was last late or not Ready.
+	// version is a hash of the kubelet's version, or 0. troubled is the time at which the node was last late or not
+	// Ready.
 	version   uint64
 	troubled  time.Time
 	departure departure.Departure
 	labels    shared.Labels
-	// markedInTime counts the marks of the node controller although the newest heartbeat was younger than the grace period.
+	// markedInTime counts how often the node controller set the node to Unknown although its newest heartbeat was younger than the grace period.
 	markedInTime uint64
 	kubelet      restart.Kubelet
-	// returned is when Ready last changed from Unknown to True.
+	// returned is the time at which Ready last changed from Unknown to True.
 	returned time.Time
 	condition
 }
 
-// New makes an empty set of nodes. gracePeriod is the node monitor grace period if it is known beforehand, else 0.
+// New returns Nodes without a node. gracePeriod is the node monitor grace period set by the user, or 0.
 func New(gracePeriod time.Duration, controlPlane *controlplane.ControlPlane, watches *watches.Watches, found *transition.List) *Nodes {
 	x := &Nodes{
 		heartbeats: heartbeats{watches: watches, found: found, labelled: shared.Counts{}}, grace: grace.New(gracePeriod),
@@ -81,7 +81,7 @@ func (x *Nodes) named(name string) *node {
 	return n
 }
 
-// Apply handles an event of a Node. It reports whether the status of Ready changed.
+// Apply handles a Node event. It reports whether the status of Ready changed.
 func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	if e.Type == event.Deleted {
 		if n := x.nodes[o.Name]; n != nil && n.uid == o.UID {
@@ -91,7 +91,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	}
 	n := x.named(o.Name)
 	if n.exists && n.uid != o.UID {
-		// It was deleted and created again while the watch was broken.
+		// The Node was deleted and created again while the watch was broken.
 		x.forget(n)
 		n = x.named(o.Name)
 	}
@@ -121,7 +121,7 @@ func (x *Nodes) Apply(e event.Event, o *event.Node) (turned bool) {
 	return x.applyReady(n, e, o.Ready)
 }
 
-// noteLabels records the labels of a node. Older recordings do not contain labels.
+// noteLabels records a node's labels. Older recordings do not contain labels.
 func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	if o.Labels == nil {
 		return
@@ -133,7 +133,7 @@ func (x *Nodes) noteLabels(n *node, o *event.Node) {
 	n.labels = x.labelled.Replace(n.labels, shared.Of(o))
 }
 
-// CountPods changes the number of pods on a node. Pods of DaemonSets and static pods do not count.
+// CountPods changes the number of pods on a node. The caller excludes DaemonSet pods and static pods.
 func (x *Nodes) CountPods(name string, by int) {
 	if x.pods[name] += by; x.pods[name] == 0 {
 		delete(x.pods, name)
@@ -143,7 +143,7 @@ func (x *Nodes) CountPods(name string, by int) {
 	}
 }
 
-// changed notes what a node reports of itself, by its hash. It reports whether that was something else before.
+// changed stores the hash of a reported value. It reports whether a different value was reported before.
 func changed(hash *uint64, reported string) bool {
 	if reported == "" {
 		return false
@@ -153,7 +153,7 @@ func changed(hash *uint64, reported string) bool {
 	return was != 0 && was != *hash
 }
 
-// forget drops a Node and everything that was counted for it. Its Lease stays if there is one.
+// forget drops a Node and all of its counts. Its Lease stays if there is one.
 func (x *Nodes) forget(n *node) {
 	now := x.watches.Now()
 	x.found.Add(transition.NodeRemoved{At: at(now), Node: n.name, Earliest: x.watches.NotBefore(event.KindNode, now)})
@@ -175,7 +175,7 @@ func (x *Nodes) forgetIfGone(n *node) {
 	}
 }
 
-// Sweep drops the Nodes that the newest list did not show.
+// Sweep drops the Nodes that are missing from the newest list.
 func (x *Nodes) Sweep() {
 	for _, n := range slices.Clone(x.inOrder()) {
 		if n.exists && n.generation != x.watches.Generation(event.KindNode) {
@@ -184,7 +184,7 @@ func (x *Nodes) Sweep() {
 	}
 }
 
-// SweepLeases drops the Leases that the newest list did not show.
+// SweepLeases drops the Leases that are missing from the newest list.
 func (x *Nodes) SweepLeases() {
 	for name, n := range x.nodes {
 		if n.hasLease && n.leaseGeneration != x.watches.Generation(event.KindLease) {

@@ -11,24 +11,25 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// lookEvery is the shortest time between two looks at nodes that may be overdue.
+// lookEvery is the shortest time between two searches for overdue nodes.
 const lookEvery = time.Second
 
-// overdue finds the nodes that the node controller should have set to Unknown: silent for longer than the grace period and the
-// controller's own delay, and still Ready, while the API server took writes all that time. A node controller that stands still looks like that, and one that
-// holds back because its copy of the Leases is behind the API server (v1.37, NodeControllerLeaseCircuitBreaker).
+// overdue finds nodes that the node controller should have set to Unknown: they are still Ready after a silence longer
+// than the grace period and the controller's own delay, although the API server accepted writes. Either the node
+// controller is stuck, or it holds back because its copy of the Leases lags behind the API server (v1.37,
+// NodeControllerLeaseCircuitBreaker).
 type overdue struct {
-	// controlPlane knows whether the kube-controller-manager's leader changed.
+	// controlPlane provides the time since which the current kube-controller-manager has led.
 	controlPlane *controlplane.ControlPlane
 
-	// candidates are the nodes that are silent for longer than the grace period.
+	// candidates are the nodes that have been silent for longer than the grace period.
 	candidates []*node
-	// answers are the signs that the API server takes writes.
+	// answers records evidence that the API server accepts writes.
 	answers reads.Answers
 	looked  time.Time
 }
 
-// await has a silent node looked at.
+// await adds a silent node to the candidates.
 func (o *overdue) await(n *node) {
 	if !slices.Contains(o.candidates, n) {
 		o.candidates = append(o.candidates, n)
@@ -39,7 +40,7 @@ func (o *overdue) forget(n *node) {
 	o.candidates = slices.DeleteFunc(o.candidates, func(x *node) bool { return x == n })
 }
 
-// names are some of the nodes whose Leases are read to see whether the API server answers.
+// names returns some candidates. Direct reads of their Leases show whether the API server answers.
 func (o *overdue) names() (names []string) {
 	for _, n := range o.candidates {
 		if len(names) < askAtOnce && n.hasLease {
@@ -49,7 +50,8 @@ func (o *overdue) names() (names []string) {
 	return names
 }
 
-// ShowOverdue looks for nodes that are overdue at t, when the watch of nodes has shown something: so it would also have shown a change of Ready.
+// ShowOverdue reports nodes that are overdue at t. Call it when the node watch has shown an event, because that watch
+// would also have shown a change of Ready.
 func (x *Nodes) ShowOverdue(t time.Time) {
 	o := &x.overdue
 	if len(o.candidates) == 0 || t.Sub(o.looked) < lookEvery || !x.watches.Live(event.KindNode, t) {
@@ -59,7 +61,7 @@ func (x *Nodes) ShowOverdue(t time.Time) {
 	o.candidates = slices.DeleteFunc(o.candidates, func(n *node) bool { return x.isDecided(n, t) })
 }
 
-// isDecided reports whether nothing more can turn out about a node that is silent for longer than the grace period.
+// isDecided reports whether a candidate needs no more checks, and reports the node if it is overdue.
 func (x *Nodes) isDecided(n *node, t time.Time) bool {
 	h := &n.heartbeat
 	if !n.exists || !h.missed || n.ready != event.StatusTrue || x.period == 0 {

@@ -9,33 +9,34 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/departure"
 )
 
-// Node is the state of a node, as of the time of the question.
+// Node is a node's state at the time of the query.
 type Node struct {
 	Name string
-	// Created is when kubeflap first saw the node and began to count.
+	// Created is the time at which kubeflap first saw the node and began to count.
 	Created time.Time
-	// HeartbeatKnown: a heartbeat is known. HeartbeatAge is the time since then.
+	// HeartbeatKnown is set if the last heartbeat is known. HeartbeatAge is the time since then.
 	HeartbeatKnown bool
 	HeartbeatAge   time.Duration
-	// LongestInterval is the longest interval between heartbeats in the last ten minutes, the current one included.
+	// LongestInterval is the longest interval between heartbeats in the last ten minutes, including the current one.
 	LongestInterval                              time.Duration
 	Heartbeats, LateHeartbeats, MissedHeartbeats uint64
 	Ready                                        event.Status
 	TurnedReady, TurnedNotReady, TurnedUnknown   uint64
-	// Unready is the time not Ready.
+	// Unready is the total time during which the node was not Ready.
 	Unready time.Duration
-	// ClockOffset is the smallest difference of the time seen and renewTime in the last ten minutes, if ClockKnown.
+	// ClockOffset is the minimum difference between a renewal's arrival and its renewTime in the last ten minutes, if
+	// ClockKnown is set.
 	ClockOffset time.Duration
 	ClockKnown  bool
-	// Departing is what announced that the node will leave; empty if nothing did.
+	// Departing is the node's departure announcement, or empty.
 	Departing departure.Reason
-	// Overdue: the node is silent for more than the grace period plus 15 s and still Ready, while the API server answers.
+	// Overdue reports whether the node is still Ready after a silence of more than the grace period plus 15 s, while the API server answers.
 	Overdue bool
 	// MarkedInTime counts how often the node controller set Ready to Unknown although the newest heartbeat was younger than the grace period.
 	MarkedInTime uint64
 }
 
-// All appends the nodes to into, sorted by name.
+// All appends the nodes, sorted by name, to into and returns the extended slice.
 func (x *Nodes) All(into []Node) []Node {
 	all := x.inOrder()
 	into = slices.Grow(into, len(all))
@@ -64,12 +65,11 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	v.Departing, _ = n.departure.At(t)
 	v.MarkedInTime, v.Overdue = n.markedInTime, h.overdue
 	lead, ok := h.leads.Max(t)
-	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the least duration has no opposite
+	v.ClockOffset, v.ClockKnown = -max(lead, -math.MaxInt64), ok // the negated minimum duration would overflow
 	return v
 }
 
-// longestInterval is the longest interval between heartbeats in the last ten minutes, including the current one as far as it
-// could be seen.
+// longestInterval returns the longest interval between heartbeats in the last ten minutes. A break of the watch ends the current interval.
 func (x *heartbeats) longestInterval(n *node, t time.Time) time.Duration {
 	longest, _ := n.heartbeat.intervals.Max(t)
 	start := x.intervalStart(n)

@@ -9,28 +9,29 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Reasons that the node lifecycle controller gives when it writes Ready=Unknown (tryUpdateNodeHealth).
+// These are the reasons for Ready=Unknown that the node lifecycle controller writes (tryUpdateNodeHealth).
 const (
 	reasonUnknown      = "NodeStatusUnknown"
 	reasonNeverUpdated = "NodeStatusNeverUpdated"
 )
 
-// condition is a node's Ready condition.
+// condition is the state of a node's Ready condition.
 type condition struct {
-	// posted: there is a Ready condition. everReady: it has been True since the node was seen.
+	// posted is set if the node has a Ready condition. everReady is set if Ready has been True since the node was first
+	// seen.
 	posted, everReady bool
 	ready             event.Status
-	// foundUnknown: the node controller had set it to Unknown before kubeflap watched.
+	// foundUnknown reports whether the node controller had set Ready to Unknown before kubeflap watched.
 	foundUnknown bool
-	// transition is Ready's lastTransitionTime; falseSince is the one with which Ready was last False.
+	// transition is Ready's lastTransitionTime. falseSince is the lastTransitionTime at which Ready was last False.
 	transition, falseSince time.Time
-	// since is from when on Ready is known to have its status. sinceSeen: kubeflap saw it change.
+	// since is the earliest time at which Ready is known to have its status. sinceSeen reports whether kubeflap saw the change.
 	since     time.Time
 	sinceSeen bool
-	// lastFalse and lastUnknown are when Ready last changed from these.
+	// lastFalse and lastUnknown are the times at which Ready last changed from these statuses.
 	lastFalse, lastUnknown time.Time
 	transitions            [3]uint64
-	// unready is the time not Ready, without the current stay in a status.
+	// unready is the total time not Ready, without the current period.
 	unready time.Duration
 }
 
@@ -52,7 +53,7 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 		c = *ready
 	}
 	if posted := ready != nil; posted != n.posted {
-		// The node controller starts again with the node, and forgets its copy of the Lease (tryUpdateNodeHealth).
+		// The node controller starts again with this node and forgets its copy of the Lease (tryUpdateNodeHealth).
 		n.posted = posted
 		n.heartbeat.saved = n.heartbeat.shown
 	}
@@ -82,8 +83,8 @@ func (x *Nodes) applyReady(n *node, e event.Event, ready *event.Condition) (turn
 	return false
 }
 
-// turn counts a change of Ready. live: it is seen when it happens. markedAge is that of transition.NodeLoss. A starting node is not Ready until
-// it first is, and that is no episode.
+// turn counts a change of Ready. live reports whether kubeflap saw the change without delay. markedAge is the value for transition.NodeLoss. A
+// starting node is not Ready until its first Ready=True. That time is not an unready episode.
 func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge time.Duration) {
 	change := transition.NodeReadyChanged{
 		At: at(t), Node: n.name, From: n.ready, To: to,
@@ -120,9 +121,10 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 	x.found.Add(change)
 }
 
-// turnedUnseen counts what a list proves: the status is the same and lastTransitionTime moved. So Ready left it and came back
-// while the watch was broken. For nodes that time is reliable: kubelet and node controller set it only when the status changes.
-// The status in between is not known: after Ready it is taken to be Unknown, else True.
+// turnedUnseen counts changes that a list proves: the status is the same but lastTransitionTime moved, so Ready changed
+// and changed back while the watch was broken. This is reliable for nodes, because the kubelet and the node controller
+// only set the time when the status changes. The status in between is unknown. turnedUnseen assumes Unknown if the
+// status is True, and True otherwise.
 func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	between := event.StatusTrue
 	if n.ready == event.StatusTrue {
@@ -133,7 +135,7 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 	if n.ready != event.StatusTrue {
 		n.unready += t.Sub(n.since)
 	}
-	n.since, n.sinceSeen = t, false // when the current stay began is not known
+	n.since, n.sinceSeen = t, false // the start of the current period is unknown
 	return transition.NodeReadyMissed{
 		At: at(t), Node: n.name, Status: n.ready,
 		Trigger: transition.Trigger(n.uid, n.transition.UTC().Format(time.RFC3339Nano)),
@@ -141,14 +143,14 @@ func (n *node) turnedUnseen(t time.Time) transition.NodeReadyMissed {
 }
 
 // markedUnknown handles Ready=Unknown as set by the node controller. With that write the controller takes over the newest Lease
-// (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat to Unknown, including the
+// (tryUpdateNodeHealth). The write also measures the grace period: the time from the last heartbeat to Unknown includes the grace period and the
 // controller's delay.
 func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	h := &n.heartbeat
 	h.saved = h.shown
 	if !x.reads.Doubtful() {
 		h.believed = true
-		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the controller has found it silent, too
+		x.found.AddInOrder(x.lateOf(nil, n, e.Seen, e.Seen)) // the node controller has marked the node, too
 	}
 	seenLive := e.Type == event.Modified && x.watches.Live(event.KindNode, e.Seen) && !x.blind()
 	if !seenLive || h.guessed || h.last.IsZero() || h.last.Before(x.measured) {
@@ -158,8 +160,9 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 	x.graceChanged()
 }
 
-// markedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown; 0 if that is not known: the
-// clocks differ, the write was delayed, or heartbeats could not be seen.
+// markedAge returns the age of the newest heartbeat that the node controller must have seen when it set Ready to
+// Unknown. It returns 0 if the age is unknown: the clocks differ, the write was delayed, or heartbeats could not be
+// seen.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
 	if !x.tells(n) || !x.watches.Live(x.source(), seen) {
@@ -173,11 +176,11 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 	return m.Age(append([]time.Time{h.last}, h.earlier[:]...), x.measured)
 }
 
-// loss identifies the loss of a silent node. The silence began when the heartbeat after the last one was due.
+// loss describes the loss of a silent node. The silence began when the heartbeat after the last one was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	unseen, began := !x.tells(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
-		began = x.watches.Now().Add(-x.period) // at the latest
+		began = x.watches.Now().Add(-x.period) // this is the latest possible time
 	}
 	announced := n.departure.Announced(began)
 	return transition.NodeLoss{
@@ -187,8 +190,8 @@ func (x *heartbeats) loss(n *node) transition.NodeLoss {
 	}
 }
 
-// trigger identifies the node and its last sign of life: of a silent node its last renewTime, of a node whose kubelet reports not ready
-// its lastTransitionTime.
+// trigger identifies the node and its last sign of life: the last renewTime of a silent node, or lastTransitionTime if
+// the kubelet reported not ready.
 func (n *node) trigger(why cause.Cause) uint64 {
 	sign := n.heartbeat.reported
 	switch {

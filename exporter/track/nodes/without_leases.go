@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// source is the resource that shows heartbeats.
+// source returns the resource that shows heartbeats.
 func (x *heartbeats) source() event.Kind {
 	if x.watches.Missing(event.KindLease) {
 		return event.KindNode
@@ -14,17 +14,18 @@ func (x *heartbeats) source() event.Kind {
 	return event.KindLease
 }
 
-// tells reports whether a silence of the node would show: the node has a Lease, or its reports are steady.
+// tells reports whether missed heartbeats of the node would be noticed: Leases are watched, or the node reports its
+// status at a steady interval.
 func (x *heartbeats) tells(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// tellsAlone reports whether a silence of the node proves something before the node controller marks the node.
+// tellsAlone reports whether a silence of the node is proof even if the node controller has not marked the node.
 func (x *heartbeats) tellsAlone(n *node) bool {
 	return x.tells(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }
 
-// LeasesChanged handles that Leases can no longer be watched, or can be watched again. Another resource then shows heartbeats.
+// LeasesChanged handles the loss or the return of the Lease watch, after which heartbeats come from another resource.
 func (x *Nodes) LeasesChanged(t time.Time) {
 	x.resume(t)
 	x.awaitAll(x.nodes, x.period)

@@ -7,24 +7,24 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// departedFor is how long a deleted pod can explain the loss of its addresses.
+// departedFor is the time for which a deleted pod can explain the loss of its addresses.
 const departedFor = 30 * time.Second
 
-// departure is what is kept of a deleted pod: the watch of pods may be ahead of the others.
+// departure is the stored state of a deleted pod. It is kept because the pod watch may be ahead of the others.
 type departure struct {
 	pod   *Pod
 	cause cause.Cause
 	at    time.Time
 }
 
-// departed is a deleted pod and when it was deleted.
+// departed is a deleted pod and the time of its deletion.
 type departed struct {
 	id event.UID
 	at time.Time
 }
 
-// Departed is why the addresses of a recently deleted pod were lost; ok is false if no such pod was deleted. An address that was not ready before
-// the deletion was lost for the same cause as the pod's readiness.
+// Departed returns the cause of the loss of a recently deleted pod's addresses. ok is false if no such pod was deleted.
+// If notReady is set, the address became not ready before the deletion, so the cause is that of the pod's unreadiness.
 func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) {
 	d, ok := x.departed[id]
 	if ok && notReady && d.pod.WasReady() && d.pod.cause != cause.Unknown {
@@ -33,7 +33,7 @@ func (x *Pods) Departed(id event.UID, notReady bool) (why cause.Cause, ok bool) 
 	return d.cause, ok
 }
 
-// depart keeps what explains the losses of a deleted pod.
+// depart stores the facts that explain the losses of a deleted pod.
 func (x *Pods) depart(id event.UID, p *Pod) {
 	why := p.leaving
 	if why == cause.Unknown {
@@ -44,7 +44,7 @@ func (x *Pods) depart(id event.UID, p *Pod) {
 	x.departures.Push(departed{id, now})
 }
 
-// Forget drops what was kept for a while: deleted pods, and namespaces without pods.
+// Forget drops data that has expired: deleted pods, and namespaces without pods.
 func (x *Pods) Forget() {
 	now := x.watches.Now()
 	for q := &x.departures; !q.IsEmpty() && now.Sub(q.Front().at) > departedFor; {

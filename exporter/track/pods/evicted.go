@@ -10,11 +10,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// byTaint is the reason of DisruptionTarget of a pod that did not tolerate a taint for longer (pkg/controller/tainteviction).
+// byTaint is the DisruptionTarget reason of a pod that no longer tolerated a taint (pkg/controller/tainteviction).
 const byTaint = "DeletionByTaintManager"
 
-// noteLeaving keeps the first reason why a pod leaves for good: a deleted pod may complete much later, and a completed
-// pod is deleted some day. It reports pods that are evicted from a node that is not Ready.
+// noteLeaving stores the first cause of a pod's permanent removal. Later causes do not count: a deleted pod may complete
+// much later, and a completed pod is eventually deleted. noteLeaving reports pods that are evicted from a node that is not
+// Ready.
 func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	if p.leaving != cause.Unknown {
 		return
@@ -33,24 +34,25 @@ func (x *Pods) noteLeaving(p *Pod, o *event.Pod, t time.Time) {
 	x.found.Add(transition.PodEvicted{At: transition.At{Time: t}, Pod: p.named(), Status: status, After: t.Sub(since), Tolerates: tolerates})
 }
 
-// shortToleration is the longest time, in seconds, for which a pod tolerates a node that is not Ready, that counts as short: a reboot takes longer.
+// shortToleration is the longest toleration, in seconds, that counts as short. A reboot takes longer.
 const shortToleration = 60
 
-// short are the pods of a namespace that have the same short toleration.
+// short identifies the pods in a namespace that have the same short toleration.
 type short struct {
 	namespace string
 	seconds   uint8
 }
 
-// ShortTolerations are the pods of a namespace that tolerate a node that is not Ready for at most 60 s.
+// ShortTolerations describes the pods in a namespace that tolerate a node that is not Ready for at most 60 s.
 type ShortTolerations struct {
 	Namespace string
 	Pods      int
-	// Shortest is the least time.
+	// Shortest is the shortest of these tolerations.
 	Shortest time.Duration
 }
 
-// noteToleration records how long a pod tolerates a node that is not Ready: the shorter of both tolerations.
+// noteToleration records the time for which a pod tolerates a node that is not Ready. It uses the shorter of the two
+// tolerations.
 func (x *Pods) noteToleration(p *Pod, o *event.Pod) {
 	is := uint8(0)
 	for _, t := range [...]*event.Toleration{o.ToleratesNotReady, o.ToleratesUnreachable} {
@@ -75,7 +77,8 @@ func (x *Pods) countShort(p *Pod, by int) {
 	}
 }
 
-// ShortTolerations appends the namespaces that have such pods to into, sorted by name.
+// ShortTolerations appends the namespaces with short tolerations, sorted by name, to into and returns the extended
+// slice.
 func (x *Pods) ShortTolerations(into []ShortTolerations) []ShortTolerations {
 	all := map[string]*ShortTolerations{}
 	for key, n := range x.short {

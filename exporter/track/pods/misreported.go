@@ -11,30 +11,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// MisreportKind is how a pod's Ready is wrong: the value of the label `kind`.
+// MisreportKind is the kind of a wrong pod Ready condition, and the value of the label `kind`.
 type MisreportKind string
 
-// The ways in which a pod's Ready is wrong.
+// Kinds of wrong Ready conditions.
 const (
-	// UnreadyAfterRecovery: the node and all containers are ready, and the pod's Ready is still False: nobody
-	// has reverted the mark of the node controller.
+	// UnreadyAfterRecovery means that the pod's Ready is still False although its node and all of its containers are
+	// ready: nobody has reverted the node controller's mark.
 	UnreadyAfterRecovery MisreportKind = "unready_after_recovery"
-	// ReadyOnLostNode: Ready is True on a node that has sent no heartbeat for longer than the grace period.
+	// ReadyOnLostNode means that Ready is True on a node that has sent no heartbeat for longer than the grace period.
 	ReadyOnLostNode MisreportKind = "ready_on_lost_node"
 )
 
-// recoverWithin is how long a kubelet may take to restore the readiness of its pods. It compares its own status with the API
-// every 10 s (status manager, syncBatch).
+// recoverWithin is the time that a kubelet may need to restore the readiness of its pods. It compares its own status with
+// the API every 10 s (status manager, syncBatch).
 const recoverWithin = 10 * time.Second
 
-// Misreported counts the pods of a namespace whose Ready is wrong.
+// Misreported is the number of pods in a namespace whose Ready condition is wrong.
 type Misreported struct {
 	Namespace string
 	Kind      MisreportKind
 	Pods      int
 }
 
-// noteStuck keeps the pods that are not Ready though their containers are.
+// noteStuck records whether the pod is not Ready although its containers and readiness gates are.
 func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 	stuck := p.running && p.leaving == cause.Unknown && p.ready == event.StatusFalse &&
 		o.ContainersReady == event.StatusTrue && len(o.GatesNotReady) == 0
@@ -48,7 +48,7 @@ func (x *Pods) noteStuck(id event.UID, p *Pod, o *event.Pod, t time.Time) {
 	}
 }
 
-// Misreported appends the namespaces that have such pods to into.
+// Misreported appends the namespaces of pods with a wrong Ready condition to into and returns the extended slice.
 func (x *Pods) Misreported(into []Misreported) []Misreported {
 	t, counts := x.watches.Now(), map[Misreported]int{}
 	for id, since := range x.stuck {
@@ -69,8 +69,8 @@ func (x *Pods) Misreported(into []Misreported) []Misreported {
 	return into
 }
 
-// readyOnLost walks all pods only if a node is lost that was not lost at the question before. Otherwise the counts per node
-// are kept up to date by events.
+// readyOnLost visits all pods only if a node has been lost since the previous query. Otherwise events keep the counts of
+// each node up to date.
 func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	lost := x.nodes.Lost(x.watches.Now())
 	maps.DeleteFunc(x.onLost, func(node string, _ map[string]int) bool { return !lost[node] })
@@ -92,7 +92,7 @@ func (x *Pods) readyOnLost(counts map[Misreported]int) {
 	}
 }
 
-// countOnLost adds a Ready pod to the count of its node, or removes it, if the node has a count.
+// countOnLost adds by to the count of a Ready pod's node, if the node has a count.
 func (x *Pods) countOnLost(p *Pod, by int) {
 	namespaces := x.onLost[p.node.Value()]
 	if namespaces == nil || p.ready != event.StatusTrue {

@@ -12,10 +12,10 @@ import (
 // label is a label of a pod.
 type label struct{ name, value string }
 
-// Selector is what a Service selects pods by. It is empty if it selects none.
+// Selector is the pod selector of a Service. An empty Selector selects no pods.
 type Selector []unique.Handle[label]
 
-// NewSelector makes a selector of a Service's spec.selector.
+// NewSelector converts a Service's spec.selector.
 func NewSelector(of map[string]string) Selector {
 	s := make(Selector, 0, len(of))
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -24,7 +24,7 @@ func NewSelector(of map[string]string) Selector {
 	return s
 }
 
-// selects reports whether a pod with these labels is selected.
+// selects reports whether the selector matches a pod's labels.
 func (s Selector) selects(labels map[string]string) bool {
 	for _, is := range s {
 		if value, ok := labels[is.Value().name]; !ok || value != is.Value().value {
@@ -34,8 +34,8 @@ func (s Selector) selects(labels map[string]string) bool {
 	return len(s) > 0
 }
 
-// pending are the pods in phase Pending that are to stay, by namespace, and their labels. Only these can have no IP, and so no address
-// (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
+// pending holds the labels of the pods in phase Pending that are not about to leave, by namespace. Only these pods can
+// lack an IP and therefore an address (endpointslice, podEndpointChanged and ShouldPodBeInEndpoints).
 type pending map[string]map[event.UID]map[string]string
 
 func (x pending) note(p *Pod, o *event.Pod) {
@@ -62,7 +62,7 @@ func (x pending) forget(p *Pod, id event.UID) {
 	}
 }
 
-// CountPending counts the pods in phase Pending that a Service selects.
+// CountPending returns the number of pods in phase Pending that a Service selects.
 func (x *Pods) CountPending(namespace string, by Selector) int {
 	n := 0
 	for _, labels := range x.pending[namespace] {

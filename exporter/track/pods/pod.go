@@ -13,46 +13,48 @@ import (
 // text is a string that many objects share, such as the name of a node or an owner.
 type text = unique.Handle[string]
 
-// Pod is what is kept of a pod. There are more pods than anything else, so the fields are ordered to leave no gaps.
+// Pod is the stored state of a pod. Pods are the most numerous objects, so the fields are ordered to avoid padding.
 type Pod struct {
-	// rest is the name. If afterOwner, as in most pods, it is only the part after the name of the owner.
+	// rest is the pod's name. If afterOwner is set, as for most pods, it is only the part after the owner's name.
 	rest      string
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
-	// turned is when Ready last changed. updated is when an image last changed in place. ended
-	// is when a container's exit was seen with Ready still True.
+	// turned is the time at which Ready last changed, and updated the time at which an image last changed in place. ended is
+	// the time at which a container's exit was seen while Ready was True.
 	turned, updated, ended event.Moment
 	containers             []container
-	// services are the Services that were seen to hold the pod.
+	// services are the Services that have been seen to contain the pod.
 	services            *ServiceList
 	generation          uint32
 	ready               event.Status
 	running, afterOwner bool
-	// gated: it has a readiness gate. A pod gets gates when it is created, or never.
+	// gated is set if the pod has a readiness gate. Gates can only be set when a pod is created.
 	gated bool
-	// pending: it is among the pending pods.
+	// pending reports whether the pod is in Pods.pending.
 	pending bool
-	// everReady: it has been Ready since it was first seen. Until then it starts.
+	// everReady reports whether the pod has been Ready since it was first seen. Until then it is starting.
 	everReady bool
-	// replaced: a container was replaced since the last update in place. updateDone: and the pod has been Ready since.
+	// replaced is set if a container was replaced since the last in-place update. updateDone is set if the pod has been
+	// Ready since then.
 	replaced, updateDone bool
-	// short is for how many seconds it tolerates a node that is not Ready, plus one; 0 if that is not short.
+	// short is the number of seconds for which the pod tolerates a node that is not Ready, plus one. It is 0 if the
+	// toleration is not short.
 	short uint8
-	// cause is why it is not Ready. recovered is what it last recovered from. leaving is why it
-	// goes for good, once it does.
+	// cause is the cause of not being Ready. recovered is the cause of the last unready period. leaving is the cause of
+	// the pod's permanent removal, or Unknown if it stays.
 	cause, recovered, leaving cause.Cause
 }
 
-// container is what is kept of a container.
+// container is the stored state of a container.
 type container struct {
 	runs unique.Handle[image]
-	// id is half of a hash of the container's ID, which usually changes with a restart.
+	// id is half of a container ID's hash. The container ID usually changes at a restart.
 	id       uint32
 	restarts int32
 }
 
-// image is a container's name and image. There are as many as pod templates, not as many as pods.
+// image is a container's name and image. Pods from the same template share it.
 type image struct{ name, image string }
 
 func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
@@ -60,22 +62,22 @@ func containerID(id string) uint32 { return uint32(event.Hash(id) >> 32) }
 // IsReady reports whether Ready is True.
 func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 
-// WasReady reports whether Ready is not True, but was.
+// WasReady reports whether Ready is not True now, but was True before.
 func (p *Pod) WasReady() bool { return p.ready != event.StatusTrue && p.everReady }
 
-// Turned is when Ready last changed; 0 if it never did.
+// Turned returns the time at which Ready last changed; 0 if it never changed.
 func (p *Pod) Turned() event.Moment { return p.turned }
 
-// Cause is why the pod is not Ready.
+// Cause returns the cause of the pod not being Ready.
 func (p *Pod) Cause() cause.Cause { return p.cause }
 
-// Recovered is what the pod last recovered from.
+// Recovered returns the cause of the pod's last unready period.
 func (p *Pod) Recovered() cause.Cause { return p.recovered }
 
-// Leaving is why the pod goes for good; Unknown if it stays.
+// Leaving returns the cause of the pod's permanent removal, or Unknown if it stays.
 func (p *Pod) Leaving() cause.Cause { return p.leaving }
 
-// occupies reports whether the pod runs on a node and would leave it at a drain: a DaemonSet's pods and static pods stay.
+// occupies reports whether the pod runs on a node and would leave it in a drain. DaemonSet pods and static pods stay.
 func (p *Pod) occupies() bool {
 	if !p.running || p.node == (text{}) {
 		return false
@@ -88,7 +90,8 @@ func (p *Pod) named() transition.Pod {
 	return transition.Pod{Namespace: p.namespace.Name, Name: p.name(), Node: p.node.Value(), Owner: p.owner.Value()}
 }
 
-// leavingOf is why the endpoints controllers remove a pod's address for good (endpointslice, ShouldPodBeInEndpoints); Unknown if they do not.
+// leavingOf returns the cause for which the endpoints controllers remove a pod's address permanently (endpointslice,
+// ShouldPodBeInEndpoints), or Unknown if they do not.
 func leavingOf(o *event.Pod) cause.Cause {
 	c := &change{now: o}
 	switch {
@@ -120,7 +123,8 @@ func (p *Pod) set(o *event.Pod) {
 	}
 }
 
-// setOwner sets the owner, and the part of the name that the owner does not give: most pods are named after their ReplicaSet, DaemonSet or other owner.
+// setOwner sets the owner, and the part of the pod's name after the owner's name. Most pods are named after their
+// ReplicaSet, DaemonSet or other owner.
 func (p *Pod) setOwner(o *event.Pod) {
 	if p.owner != (text{}) && p.owner.Value() == o.Owner {
 		return
@@ -137,13 +141,13 @@ func (p *Pod) name() string {
 	return p.rest
 }
 
-// ownerName is the owner without its kind.
+// ownerName returns the owner without its kind.
 func (p *Pod) ownerName() string {
 	_, name, _ := strings.Cut(p.owner.Value(), "/")
 	return name
 }
 
-// container finds a container by name. It is nearly always at the same index.
+// container returns the container of a name, or nil. It is nearly always at index at.
 func (p *Pod) container(name string, at int) *container {
 	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]
@@ -156,8 +160,8 @@ func (p *Pod) container(name string, at int) *container {
 	return nil
 }
 
-// compareContainers counts in-place updates (one for each write that changes an image of a running pod) and
-// containers that restarted with Ready True before and after. It reports whether an image changed.
+// compareContainers counts in-place updates, one for each write that changes an image of a running pod. It also counts
+// container restarts with Ready True before and after. It reports whether an image changed.
 func (x *Pods) compareContainers(p *Pod, e event.Event, o *event.Pod, stayedReady bool) (updated bool) {
 	for i := range o.Containers {
 		c := &o.Containers[i]
@@ -195,7 +199,7 @@ func readyOf(o *event.Pod) event.Status {
 	return o.Ready.Status
 }
 
-// setText interns s only if it is new: comparing costs less than interning.
+// setText interns s only if it is new, because a comparison is cheaper.
 func setText(t *text, s string) {
 	if *t == (text{}) || t.Value() != s {
 		*t = unique.Make(s)

@@ -1,5 +1,5 @@
-// Package pods follows the pods of a cluster: their Ready conditions and why
-// they change, in-place updates and silent restarts.
+// Package pods tracks a cluster's pods: their Ready conditions and the causes of changes, in-place updates and silent
+// restarts.
 package pods
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// nodeFacts are what pods ask of package nodes.
+// nodeFacts lists the methods of package nodes that pods call.
 type nodeFacts interface {
 	Known(node string) bool
 	NotReadyAt(node string, t, by time.Time) bool
 	RestartedBefore(node string, t, by time.Time) bool
-	CauseOfMark(node string, t time.Time) (why cause.Cause, certain bool)
+	CauseOfMark(node string, t, podReady time.Time) (why cause.Cause, certain bool)
 	Trigger(node string, why cause.Cause) (trigger uint64, ok bool)
 	ReadySince(node string) (since time.Time, ok bool)
 	UnreadySince(node string) (since time.Time, status event.Status, ok bool)
@@ -29,42 +29,42 @@ type nodeFacts interface {
 	CountPods(node string, by int)
 }
 
-// Pods are the pods of a cluster.
+// Pods holds a cluster's pods.
 type Pods struct {
 	watches *watches.Watches
 	found   *transition.List
 	nodes   nodeFacts
-	// resolved is called when the cause of a turn is certain, before the pod changes again.
+	// resolved is called when the cause of a readiness change is certain, before the pod changes again.
 	resolved func(*Turn)
 
 	pods       map[event.UID]*Pod
 	namespaces totals.Totals[counts]
 	turns      turns
-	// departed are pods that were deleted recently.
+	// departed holds recently deleted pods.
 	departed   map[event.UID]departure
 	departures queue.Queue[departed]
 	pending    pending
-	// stuck are pods that are not Ready though their containers are, and since when.
+	// stuck holds the pods that are not Ready although their containers are, and the time at which that was first seen.
 	stuck map[event.UID]time.Time
-	// onLost counts the Ready pods of the nodes that the last question found lost, by namespace.
+	// onLost counts the Ready pods on the nodes that the last query found lost, by node and namespace.
 	onLost map[string]map[string]int
 	// short counts the pods with short tolerations.
 	short map[short]int
 }
 
-// counts are what is counted per namespace.
+// counts are the counts of one namespace.
 type counts struct {
 	inPlaceUpdates uint64
-	// ungatedUpdates are those of pods without a readiness gate.
+	// ungatedUpdates counts the in-place updates of pods without a readiness gate.
 	ungatedUpdates uint64
 	silentRestarts uint64
 	// unready counts how often Ready changed from True.
 	unready uint64
-	// transitions counts changes of Ready, by the new status and the cause.
+	// transitions counts the changes of Ready by the new status and the cause.
 	transitions [3][cause.Count]uint64
 }
 
-// New makes an empty set of pods. resolved is called when the cause of a turn is certain.
+// New returns Pods without a pod. It calls resolved when the cause of a readiness change is certain.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*Turn)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
@@ -73,17 +73,17 @@ func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, reso
 	}
 }
 
-// Change is what an event changed of a pod.
+// Change describes the effect of an event on a pod.
 type Change struct {
-	// Turned: the pod's Ready condition changed. Ready: the condition is now True.
+	// Turned reports whether the pod's Ready condition changed. Ready reports whether it is now True.
 	Turned, Ready bool
-	// Updated: an image was changed in place.
+	// Updated reports whether an image was changed in place.
 	Updated bool
-	// Services are the existing Services that hold the pod.
+	// Services are the existing Services that contain the pod.
 	Services *ServiceList
 }
 
-// Apply handles an event of a pod that is not its deletion.
+// Apply handles a pod event other than a deletion.
 func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p := x.pods[o.UID]
 	if p == nil {
@@ -93,7 +93,7 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	p.generation = x.watches.Generation(e.Kind)
 	x.noteLeaving(p, o, e.Seen)
 	ready := readyOf(o)
-	// A list shows that an image changed, but not that the pod was running then.
+	// A list shows that an image changed, but not whether the pod was running at that time.
 	updated := false
 	if e.Type == event.Modified && p.running {
 		updated = x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
@@ -135,7 +135,8 @@ func (x *Pods) set(p *Pod, o *event.Pod) {
 	}
 }
 
-// Delete handles the deletion of a pod. last is its last state if that was seen. ok is false if there was no such pod.
+// Delete handles a pod's deletion. last is its last state, or nil if that was not seen. ok is false if there was no
+// such pod.
 func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	p := x.pods[id]
 	if p == nil {
@@ -160,7 +161,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	return Change{Services: p.existingServices()}, true
 }
 
-// Unlisted are the pods that the newest list did not show, in the order of their UIDs.
+// Unlisted returns the pods that are missing from the newest list, sorted by UID.
 func (x *Pods) Unlisted() []event.UID {
 	var gone []event.UID
 	for _, id := range slices.SortedFunc(maps.Keys(x.pods), func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) }) {
@@ -171,17 +172,17 @@ func (x *Pods) Unlisted() []event.UID {
 	return gone
 }
 
-// Find is a pod that exists; nil if there is none.
+// Find returns an existing pod, or nil.
 func (x *Pods) Find(id event.UID) *Pod { return x.pods[id] }
 
-// IsBeingUpdated reports whether an image of the pod was changed in place at most updateWindow before t, and the pod has not been
-// Ready with a new container since.
+// IsBeingUpdated reports whether an in-place update of the pod is in progress at t. An image was changed at most
+// updateWindow ago, and the pod has not been Ready with a new container since.
 func (x *Pods) IsBeingUpdated(id event.UID, t time.Time) bool {
 	p := x.pods[id]
 	return p != nil && p.updated != 0 && !p.updateDone && t.Sub(x.watches.Time(p.updated)) <= updateWindow
 }
 
-// Named is the name of a pod, also of one that was deleted recently; zero if it was never seen.
+// Named returns the name of a pod, even if the pod was deleted recently. It is zero if the pod was never seen.
 func (x *Pods) Named(id event.UID) transition.Pod {
 	if p := x.pods[id]; p != nil {
 		return p.named()
@@ -192,20 +193,20 @@ func (x *Pods) Named(id event.UID) transition.Pod {
 	return transition.Pod{}
 }
 
-// Namespace is what is counted in a namespace.
+// Namespace holds the counts of a namespace.
 type Namespace struct {
 	Name           string
 	InPlaceUpdates uint64
-	// UngatedUpdates are the in-place updates of pods without a readiness gate.
+	// UngatedUpdates counts the in-place updates of pods without a readiness gate.
 	UngatedUpdates uint64
 	SilentRestarts uint64
-	// Unready counts how often a pod's Ready changed from True. Transitions counts the changes of Ready whose cause is known, by the
-	// new status and by cause.Cause.
+	// Unready counts how often a pod's Ready changed from True. Transitions counts the changes of Ready with a settled
+	// cause, by the new status and cause.Cause.
 	Unready     uint64
 	Transitions [3][cause.Count]uint64
 }
 
-// Namespaces appends the namespaces that have pods, or had some in the last hour, to the slice into.
+// Namespaces appends the namespaces that have pods or had pods in the last hour to into and returns the extended slice.
 func (x *Pods) Namespaces(into []Namespace) []Namespace {
 	for _, n := range x.namespaces.Sorted() {
 		c := &n.Counts

@@ -13,7 +13,7 @@ type change struct {
 	now    *event.Pod
 	nodes  nodeFacts
 	at     time.Time
-	// updated is when the pod was last updated in place.
+	// updated is the time at which the pod was last updated in place.
 	updated time.Time
 }
 
@@ -23,9 +23,8 @@ type rule struct {
 	holds func(*change) bool
 }
 
-// The first rule that holds gives the cause: what ends a pod for good comes before
-// what takes its readiness for a while, and what others did to it before what it did itself: a
-// container that is told to stop and ends well makes its pod Succeeded, too.
+// The first rule that holds determines the cause. Permanent causes come before temporary ones. External causes come before
+// the pod's own: a container that exits normally after a termination request also makes its pod Succeeded.
 var podRules = [...]rule{
 	{cause.PodEvicted, evicted},
 	{cause.PodDeleted, deleted},
@@ -48,61 +47,60 @@ func (c *change) cause() cause.Cause {
 	return cause.Unknown
 }
 
-// completed: all containers ended well and are not restarted (kubelet,
-// pkg/kubelet/status GenerateContainersReadyCondition).
+// completed reports whether all containers ended successfully and are not restarted (kubelet, pkg/kubelet/status
+// GenerateContainersReadyCondition).
 func completed(c *change) bool {
 	return c.now.Phase == "Succeeded" || c.reason() == "PodCompleted"
 }
 
-// evicted: whoever evicts a pod says so in DisruptionTarget (Eviction API, taint
-// eviction, scheduler, pod GC) or, the kubelet, in status.reason (eviction
-// manager, preemption, node shutdown). A kubelet that kills a pod withholds both until its
-// containers ended, but Ready says PodFailed in a pod that still runs (status manager, mergePodStatus).
+// evicted reports whether the pod was evicted. DisruptionTarget shows this for the Eviction API, taint eviction, scheduler
+// and pod GC, and status.reason for the kubelet (eviction manager, preemption, node shutdown). A kubelet that kills a pod
+// sets both only after its containers have ended. Until then Ready has the reason PodFailed in a running pod (status
+// manager, mergePodStatus).
 func evicted(c *change) bool {
 	switch {
 	case c.now.Disruption != "" && (deleted(c) || c.now.Phase == "Failed" || completed(c)):
-		return true // without these the eviction was refused, or is yet to come
+		return true // otherwise the eviction was rejected or has not happened yet
 	case c.now.Reason == "Evicted" || c.now.Reason == "Preempting" || c.now.Reason == "Terminated" || c.now.Reason == "NodeShutdown":
 		return true
 	}
 	return c.reason() == "PodFailed" && c.now.Phase == "Running"
 }
 
-// deleted: the API server has accepted a deletion; the endpoints controllers take
-// the address out at once (endpointslice, ShouldPodBeInEndpoints).
+// deleted reports whether the API server has accepted a deletion. The endpoints controllers then remove the address
+// immediately (endpointslice, ShouldPodBeInEndpoints).
 func deleted(c *change) bool { return !c.now.Deletion.IsZero() }
 
-// markedByNodeController: MarkPodsNotReady sets Ready to False and leaves all else
-// as it was: no reason, no message, the containers ready (node lifecycle controller,
-// controller_utils.go). The writer's name says the same, but some distributions
-// run controllers and kubelet under one name.
+// markedByNodeController reports whether the node controller marked the pod. MarkPodsNotReady sets Ready to False and
+// changes nothing else: no reason, no message, and the containers stay ready (node lifecycle controller,
+// controller_utils.go). The manager name of the write is no better evidence, because some distributions run controllers and
+// kubelet under one name.
 func markedByNodeController(c *change) bool {
 	r := c.now.Ready
 	return r != nil && r.Status == event.StatusFalse && r.Reason == "" && r.Message == "" &&
 		c.now.ContainersReady == event.StatusTrue
 }
 
-// updateWindow is how long after a change of an image a loss may follow from it:
-// the kubelet kills, pulls and starts in one go (kuberuntime_manager, SyncPod), and whoever
-// rolls out in place may turn a readiness gate meanwhile.
+// updateWindow is the longest time from an image change to a loss that it causes. The kubelet kills, pulls and starts in one
+// pass (kuberuntime_manager, SyncPod), and a tool for in-place rollouts may change a readiness gate meanwhile.
 const updateWindow = 2 * time.Minute
 
 func updatedInPlace(c *change) bool {
 	if c.before.updateDone && containerEnded(c) {
-		return false // the new container served, and then it ended
+		return false // the new container was ready and ended later
 	}
 	return !c.updated.IsZero() && c.at.Sub(c.updated) <= updateWindow
 }
 
-// gateNotReady: the containers are ready, a gate is not (kubelet, GeneratePodReadyCondition).
+// gateNotReady reports whether the containers are ready but a gate is not (kubelet, GeneratePodReadyCondition).
 func gateNotReady(c *change) bool { return c.reason() == "ReadinessGatesNotReady" }
 
-// restartSettles is how long after its start a restarted container may be not ready only because it
-// was restarted: somewhat more than the default period of a probe. Both times are the kubelet's.
+// restartSettles is the time after the start of a restarted container for which the restart can explain its unreadiness. It
+// is a little longer than the default period of a probe. Both times come from the kubelet.
 const restartSettles = 15 * time.Second
 
-// containerEnded: a container is not running, or another one runs in its place
-// (kubelet, convertStatusToAPIStatus).
+// containerEnded reports whether a container does not run, or has been replaced by another one (kubelet,
+// convertStatusToAPIStatus).
 func containerEnded(c *change) bool {
 	for i := range c.now.Containers {
 		now := &c.now.Containers[i]
@@ -120,8 +118,9 @@ func containerEnded(c *change) bool {
 	return c.now.Phase == "Failed"
 }
 
-// justRestarted: a probed container that was restarted can be called ready for a while, until at its next
-// turn the probe begins anew with not ready (prober, worker doProbe: initialValue of a new container ID).
+// justRestarted reports whether a restarted container became not ready soon after its start. The kubelet may report a
+// restarted container ready until its next probe, which starts with not ready (prober, worker doProbe: initialValue of a new
+// container ID).
 func (c *change) justRestarted(x *event.Container) bool {
 	if x.Ready || x.Restarts == 0 || x.Started.IsZero() || c.now.Ready == nil {
 		return false
@@ -130,18 +129,20 @@ func (c *change) justRestarted(x *event.Container) bool {
 	return after >= 0 && after <= restartSettles
 }
 
-// nodeNotReady: the pod's own change came from its kubelet, since the node controller marks no pods when the kubelet reports not ready.
+// nodeNotReady reports whether the pod's kubelet reported its node not ready. The change then came from the kubelet, because
+// the node controller marks no pods in this case.
 func nodeNotReady(c *change) bool {
 	return c.notReadyContainers() && c.nodes.NotReadyAt(c.now.Node, c.at, time.Time{})
 }
 
-// kubeletRestarted: up to v1.34 a kubelet that starts sets probed containers to not ready until their probes succeed again (prober manager).
+// kubeletRestarted reports whether the pod's kubelet restarted. Up to v1.34, a starting kubelet sets probed containers to
+// not ready until their probes succeed again (prober manager).
 func kubeletRestarted(c *change) bool {
 	return c.notReadyContainers() && c.nodes.RestartedBefore(c.now.Node, c.at, time.Time{})
 }
 
-// probeFailed: the same container runs on, and the kubelet calls it not ready
-// (prober, worker doProbe).
+// probeFailed reports whether the kubelet reports a container not ready (prober, worker doProbe). The previous rules have excluded
+// a stopped or replaced container.
 func probeFailed(c *change) bool { return c.notReadyContainers() }
 
 func (c *change) reason() string {

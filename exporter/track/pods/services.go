@@ -1,15 +1,15 @@
 package pods
 
-// Service is a Service that holds a pod, as package endpoints keeps it.
+// Service is a Service that contains a pod. Package endpoints implements it.
 type Service interface{ Exists() bool }
 
-// ServiceList is a list of Services. It never changes, so pods share it.
+// ServiceList is an immutable list of Services. Pods share it.
 type ServiceList struct {
 	Service Service
 	Rest    *ServiceList
 }
 
-// existing are the Services of the list that still exist.
+// existing returns the Services of the list that still exist.
 func (l *ServiceList) existing() *ServiceList {
 	if l == nil {
 		return nil
@@ -24,7 +24,8 @@ func (l *ServiceList) existing() *ServiceList {
 	return &ServiceList{l.Service, rest}
 }
 
-// JoinService notes that a Service holds the pod. alone is the list of only that Service, which all pods share that are in no other.
+// JoinService records that a Service contains the pod. alone is the list that only contains this Service, shared by
+// pods that are in no other Service.
 func (p *Pod) JoinService(alone *ServiceList) {
 	for l := p.services; l != nil; l = l.Rest {
 		if l.Service == alone.Service {

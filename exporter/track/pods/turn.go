@@ -14,26 +14,28 @@ import (
 )
 
 const (
-	// nodeWait is how long a pod whose probe failed waits for its node. A kubelet that is not ready reports its pods and its node in separate
-	// requests, one after the other.
+	// nodeWait is the time for which a pod with a failed probe waits for its node's event. A kubelet that is not ready
+	// reports its pods and its node in separate, consecutive requests.
 	nodeWait = 3 * time.Second
-	// evidenceWait is how much later than the pod's event its node's may arrive: watches are not ordered among each other.
+	// evidenceWait is the longest delay of the node's event after the pod's. Different watches have no common order.
 	evidenceWait = time.Second
 )
 
-// Turn is a pod that is no longer Ready, and whose cause depends on what its node will show.
+// Turn is a pod's change from Ready to another status whose cause still depends on later events of the pod's node.
 type Turn struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
-	// nodeBy is until when the node may have failed for the pod to follow from it, by the kubelet's clock, which wrote both; zero if that is not
-	// known. A watch of nodes that lags shows later failures, too.
+	// nodeBy is the latest time of a node failure that can explain the change, or zero if unknown. It is by the clock
+	// of the kubelet, which writes both conditions. A lagging node watch may still show such a failure.
 	nodeBy time.Time
+	// ready is the time since which the pod had been Ready, or zero if it was Ready in the first list.
+	ready time.Time
 	// Cause is set when the turn is resolved.
 	Cause cause.Cause
 	node  string
-	// tentative is the cause as far as it is known: ProbeFailed, which a node that is not Ready overrides, or
-	// NodeHeartbeatLost of a pod that the node controller marked although its node was last seen Ready.
+	// tentative is the cause so far: ProbeFailed, which a node that is not Ready overrides, or NodeHeartbeatLost, for a
+	// pod that the node controller marked although its node was last seen Ready.
 	tentative cause.Cause
 	// changes are reported once the cause is certain.
 	changes []transition.PodReadyChanged
@@ -43,7 +45,7 @@ type Turn struct {
 type turns struct {
 	of map[event.UID]*Turn
 	on map[string]map[event.UID]*Turn
-	// probes and marks are the turns by their tentative cause, in the order in which they happened.
+	// probes and marks hold the turns by tentative cause, sorted by time.
 	probes, marks queue.Queue[*Turn]
 }
 
@@ -71,7 +73,7 @@ func (q *turns) remove(w *Turn) {
 	}
 }
 
-// Pending is the tentative cause of a pod that waits for its node; ok is false if it does not.
+// Pending returns the tentative cause of a pod that waits for its node's event. ok is false if it does not wait.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	if w := x.turns.of[id]; w != nil {
 		return w.tentative, true
@@ -79,7 +81,7 @@ func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
 	return cause.Unknown, false
 }
 
-// turn handles a change of Ready. The first time that a pod is Ready ends its start and is no transition.
+// turn handles a change of Ready. The first change to True completes the pod's start, and is not a transition.
 func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
@@ -97,14 +99,14 @@ func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
 	p.turned, p.ended = x.watches.Moment(e.Seen), 0
 }
 
-// blame finds why a pod is no longer Ready.
+// blame determines why a pod lost readiness.
 func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	if p.cause = p.leaving; p.cause == cause.Unknown {
 		c := &change{before: p, now: o, nodes: x.nodes, at: e.Seen, updated: x.watches.Time(p.updated)}
 		p.cause = c.cause()
 	}
 	x.observeStale(p, e.Seen)
-	w := &Turn{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, tentative: p.cause}
+	w := &Turn{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.turned), tentative: p.cause}
 	if o.Ready != nil && !o.Ready.Transition.IsZero() {
 		w.nodeBy = o.Ready.Transition.Add(nodeWait)
 	}
@@ -115,7 +117,8 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 	}
 }
 
-// causeByNode is the cause of a turn as its node shows it so far. It is certain if no later event of the node can change it.
+// causeByNode returns the cause of a turn according to the node's events so far. certain reports whether no later event
+// can change the cause.
 func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
@@ -127,12 +130,12 @@ func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
 		}
 		return cause.ProbeFailed, !x.nodes.Known(w.node)
 	case cause.NodeHeartbeatLost:
-		return x.nodes.CauseOfMark(w.node, w.At)
+		return x.nodes.CauseOfMark(w.node, w.At, w.ready)
 	}
 	return w.tentative, true
 }
 
-// report counts and reports a change of Ready once its cause is certain.
+// report counts and reports a change of Ready. A change whose cause is not certain yet waits.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	if w := x.turns.of[id]; w != nil {
 		w.changes = append(w.changes, change)
@@ -153,10 +156,10 @@ func (x *Pods) NodeTurned(node string) {
 	})
 }
 
-// ResolveAll resolves all turns: no more evidence will come.
+// ResolveAll resolves all turns. Call it when no more evidence will arrive.
 func (x *Pods) ResolveAll() { x.resolveEach(x.turns.of, func(*Turn) bool { return true }) }
 
-// resolveEach resolves the matching turns in the order in which they happened.
+// resolveEach resolves the matching turns sorted by time.
 func (x *Pods) resolveEach(of map[event.UID]*Turn, match func(*Turn) bool) {
 	var some []*Turn
 	for _, w := range of {
@@ -170,7 +173,7 @@ func (x *Pods) resolveEach(of map[event.UID]*Turn, match func(*Turn) bool) {
 	}
 }
 
-// resolve settles the cause of a turn, unless that is done or there is none.
+// resolve settles the cause of a turn, unless the turn is nil or already resolved.
 func (x *Pods) resolve(w *Turn) {
 	if w == nil || x.turns.of[w.ID] != w {
 		return
@@ -191,7 +194,8 @@ func (x *Pods) resolve(w *Turn) {
 	x.resolved(w)
 }
 
-// Due is when the next turn has waited long enough, and what then resolves it; nil if none has by the given time.
+// Due returns the time at which the next turn stops waiting, and a function that resolves it. The function is nil if that time is
+// after by.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	var q *queue.Queue[*Turn]
 	if !x.turns.probes.IsEmpty() {
@@ -208,7 +212,8 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 	return due, func() { x.resolve(q.Take()) }
 }
 
-// dueOfProbe is until when a pod whose probe failed waits for its node: longer while the watch of nodes is known to lag.
+// dueOfProbe returns the time until which a pod with a failed probe waits for its node. It is later while the node
+// watch is known to lag.
 func (x *Pods) dueOfProbe(w *Turn) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
 	switch until := x.watches.LaggingUntil(event.KindNode); {
@@ -220,8 +225,8 @@ func (x *Pods) dueOfProbe(w *Turn) time.Time {
 	return limit
 }
 
-// observeStale reports how long Ready stayed True although its container was to be replaced, or had exited. Ready of a pod that came back was
-// False in between, and is not stale if the new container was already there when it came back.
+// observeStale reports the time for which Ready stayed True although the pod's container was about to be replaced, or had
+// exited. If the pod became Ready with the new container before this loss, its Ready was not stale.
 func (x *Pods) observeStale(p *Pod, t time.Time) {
 	var since time.Time
 	switch {

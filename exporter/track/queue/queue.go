@@ -1,10 +1,10 @@
-// Package queue has a first-in, first-out list.
+// Package queue implements a first-in, first-out queue.
 package queue
 
-// Queue is a list with constant cost for adding at the end and taking from the front.
+// Queue is a first-in, first-out queue. Adding and taking an item have constant cost.
 type Queue[T any] struct {
 	items []T
-	// head is the index of the front; taken is the number of items taken so far.
+	// head is the index of the oldest item. taken is the number of items taken so far.
 	head, taken int
 }
 
@@ -14,7 +14,7 @@ func (q *Queue[T]) Push(x T) { q.items = append(q.items, x) }
 // IsEmpty reports whether there are no items.
 func (q *Queue[T]) IsEmpty() bool { return q.head == len(q.items) }
 
-// Front is the oldest item.
+// Front returns the oldest item.
 func (q *Queue[T]) Front() T { return q.items[q.head] }
 
 // Take removes the oldest item and returns it.
@@ -26,7 +26,7 @@ func (q *Queue[T]) Take() T {
 	q.taken++
 	switch {
 	case q.IsEmpty() && cap(q.items) > 1024:
-		q.items, q.head = nil, 0 // give the memory of a burst back
+		q.items, q.head = nil, 0 // this releases the memory of a burst
 	case q.head > len(q.items)/2:
 		kept := copy(q.items, q.items[q.head:])
 		clear(q.items[kept:])
@@ -35,8 +35,8 @@ func (q *Queue[T]) Take() T {
 	return x
 }
 
-// End is the position behind the newest item. It stays valid when items are taken.
+// End returns the position after the newest item. The position stays valid when items are taken.
 func (q *Queue[T]) End() int { return q.taken + len(q.items) - q.head }
 
-// From returns the items from a position on that End returned.
+// From returns the items from a position that End returned earlier.
 func (q *Queue[T]) From(position int) []T { return q.items[max(position-q.taken, 0)+q.head:] }

@@ -2,14 +2,15 @@ package reads
 
 import "time"
 
-// answersWithin is the longest time between two signs of an API server that takes writes: a single node renews every 10 s, and direct reads
-// are at least as far apart.
+// answersWithin is the longest time between two signs that the API server accepts writes. A single node renews every
+// 10 s, and direct reads are at least 10 s apart.
 const answersWithin = 15 * time.Second
 
-// Answers are the signs that the API server takes writes: since when there is no gap between them, and the last one.
+// Answers records signs that the API server accepts writes: the last sign, and the first one after the
+// last gap between signs.
 type Answers struct{ Since, Last time.Time }
 
-// Note notes a sign.
+// Note records a sign.
 func (a *Answers) Note(t time.Time) {
 	if t.Sub(a.Last) > answersWithin {
 		a.Since = t

@@ -7,36 +7,41 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 )
 
-// CatchUp are the renewals that follow a missed grace period. If they were in time by the node's clock, and together cover the silence, the watch was late
-// and not the node. A renewal that waited for etcd does not look like that: etcd takes only one of the renewals that a kubelet has tried
-// meanwhile, since the others then have an old resourceVersion, and the next one is far from it.
+// CatchUp tracks the renewals after a missed grace period. If they were in time by the node's clock and together cover
+// the silence, the watch was late, not the node.
+//
+// A renewal that waited for etcd looks different: the kubelet has retried in the meantime, and etcd accepts only one of
+// these renewals, since the others contain an old resourceVersion. The next renewal follows much later.
 type CatchUp struct {
-	// Renewed and Seen are the last renewal before the silence, by the node's clock and by kubeflap's.
+	// Renewed and Seen are the time of the last renewal before the silence, by the node's clock and by kubeflap's.
 	Renewed, Seen time.Time
-	// Intervals are those that were measured before it.
+	// Intervals are the intervals measured before the silence.
 	Intervals window.Window
 }
 
-// Covers reports whether renewals up to renewed, which was seen at t, cover the silence, up to a mark after which a heartbeat is late.
+// Covers reports whether the renewals until renewed, which was seen at t, cover the silence. The gap may be up to mark,
+// the time after which a heartbeat is late.
 func (c *CatchUp) Covers(t, renewed time.Time, mark time.Duration) bool {
 	return renewed.Sub(c.Renewed) >= t.Sub(c.Seen)-mark
 }
 
-// Pending are heartbeats that were seen late, while it is not known what delayed them: the API server, which writes a renewal once
-// etcd is back, or the watch. The node's next renewal decides.
+// Pending holds heartbeats that were seen late, while the reason for the delay is unknown. Either the API server
+// delayed the write until etcd was back, or the watch was late. The node's next renewal decides.
 type Pending []Held
 
 // Held is a pending heartbeat.
 type Held struct {
-	// Made is when the node made it, by kubeflap's clock. Seen is when a watch showed it.
+	// Made is the time at which the node sent the heartbeat, by kubeflap's clock. Seen is the time at which a watch
+	// showed it.
 	Made, Seen time.Time
-	// Late and Missed: the interval that ends with this heartbeat was counted as late, or as missed.
+	// Late and Missed are set if the interval before this heartbeat was counted as late or missed.
 	Late, Missed bool
-	// Report: it is a report of the status. Follows: it came with another renewal that the watch had kept back.
+	// Report is set for a status report, and not for a Lease renewal. Follows is set if the watch also delayed the
+	// previous renewal.
 	Report, Follows bool
 }
 
-// Renewal is the last pending renewal, nil if there is none.
+// Renewal returns the last pending Lease renewal, or nil.
 func (p Pending) Renewal() *Held {
 	for i := range slices.Backward(p) {
 		if !p[i].Report {
@@ -46,14 +51,15 @@ func (p Pending) Renewal() *Held {
 	return nil
 }
 
-// promptly is how soon the watch shows a renewal if nothing keeps it back.
+// promptly is the time within which an undisturbed watch shows a renewal.
 const promptly = 2 * time.Second
 
-// IsLate reports whether a renewal that was made and seen then was kept back.
+// IsLate reports whether a renewal was delayed between made and seen.
 func IsLate(made, seen time.Time) bool { return seen.Sub(made) > promptly }
 
-// WasBacklog reports whether the watch kept a renewal back. Then it is one of several, or the node renewed regularly after it, every interval by its clock.
-// The API server keeps back no more than one of a node; when it goes on, the kubelet renews anew.
+// WasBacklog reports whether the watch delayed a renewal: either several renewals were delayed, or the node's next
+// renewal followed after one regular interval by the node's own clock. The API server delays at most one renewal per
+// node. After the API server recovers, the kubelet sends a new one.
 func (p *Held) WasBacklog(next, interval time.Duration, nextIsLate bool) bool {
 	return p.Follows || nextIsLate || next <= interval+interval/20
 }

@@ -1,5 +1,6 @@
-// Package reads has what direct reads of Leases have shown. A silent watch looks like silent nodes. Bookmarks do not tell them apart: they
-// continue while etcd stalls, since they come from the API server's memory (apiserver, storage/cacher, dispatchEvents).
+// Package reads evaluates direct reads of Leases. They distinguish a silent watch from silent nodes. Bookmarks cannot
+// do so: they continue while etcd stalls, since the API server sends them from memory (apiserver, storage/cacher,
+// dispatchEvents).
 package reads
 
 import (
@@ -11,31 +12,36 @@ import (
 const (
 	// AskEvery is the shortest time between two direct reads.
 	AskEvery = 10 * time.Second
-	// unaskedWait is how long a late heartbeat waits if nobody ever reads Leases directly, as in older recordings.
+	// unaskedWait is the time that a late heartbeat waits if no Leases are read directly, as in older recordings.
 	unaskedWait = time.Second
-	// catchUpWithin is how soon the watch must show a renewal that a read has shown. The two are not ordered.
+	// catchUpWithin is the time within which the watch must show a renewal that a read has shown. The two are not
+	// ordered.
 	catchUpWithin = 2 * time.Second
-	// upToDateWithin is how long a watch may show old renewals. Then it is not late, but the clocks were set.
+	// upToDateWithin is the time after which old renewals no longer mean that the watch is late, but that the clocks
+	// were set.
 	upToDateWithin = 15 * time.Second
 )
 
-// Reads are the results of direct reads of Leases, and what the watch has shown. The zero value has none.
+// Reads holds the results of direct reads of Leases, and the newest heartbeat that the watch showed. The zero value
+// has none.
 type Reads struct {
-	// shown is when the watch last showed a heartbeat.
+	// shown is the time of the newest heartbeat that the watch has shown.
 	shown time.Time
-	// asked is when the last read began; asking: it is not answered yet. proven is when the last read began that was answered and had
-	// nothing newer than the watch, and answered when that was answered.
+	// asked is the start of the last read. asking is set while its answer is outstanding. proven is the start of the
+	// last answered read that found nothing newer than the watch had shown, and answered is the time of that answer.
 	asked, proven, answered time.Time
 	asking                  bool
-	// failed is when the last read began that proved nothing; zero if the watch, or another read, has shown since what etcd has. resumed is when the watch first
-	// showed a renewal after that.
+	// failed is the start of the last read that proved nothing. It is zero once the watch or another read has shown
+	// the state of etcd. resumed is the time of the first renewal that the watch showed after failed.
 	failed, resumed time.Time
-	// ahead are the Leases of which a read has shown a newer renewal than the watch; aheadSince is when the first was read.
+	// ahead holds the Leases for which a read has shown a newer renewal than the watch. aheadSince is the time of the
+	// first of these reads.
 	ahead      map[string]time.Time
 	aheadSince time.Time
 }
 
-// WatchShowed notes that the watch has shown a renewal that was made then, and so everything before. A read may have shown it earlier.
+// WatchShowed records a renewal that the watch has shown. It proves that the watch has also shown everything before
+// made. A read may have shown the renewal earlier.
 func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	if made.After(r.shown) {
 		r.shown = made
@@ -48,22 +54,25 @@ func (r *Reads) WatchShowed(made, seen time.Time, l *event.Lease) {
 	}
 }
 
-// WatchShowedReport notes that the watch works where status reports are the heartbeats.
+// WatchShowedReport records a status report while reports are the heartbeats. It proves that the watch works.
 func (r *Reads) WatchShowedReport(t time.Time) { r.shown = t }
 
-// WatchBroke notes that the watch is known to be behind, and nothing more must show that.
+// WatchBroke records that the watch broke. Afterwards the watch is known to lag, without further proof.
 func (r *Reads) WatchBroke() { r.ahead, r.failed = nil, time.Time{} }
 
-// Asked is when the last read began.
+// Asked returns the start of the last read.
 func (r *Reads) Asked() time.Time { return r.asked }
 
-// Failed is when the last read began, if it proved nothing and the watch has shown nothing since; else it is zero.
+// Failed returns the start of the last read if it proved nothing and the watch has shown nothing since. Otherwise it
+// returns zero.
 func (r *Reads) Failed() time.Time { return r.failed }
 
-// Doubtful reports whether that is so. Then it is not known whether nodes are silent or the watch is late.
+// Doubtful reports whether the last read failed and the watch has shown nothing since. Either the nodes are silent,
+// or the watch is late.
 func (r *Reads) Doubtful() bool { return !r.failed.IsZero() }
 
-// noteResumed notes that the watch shows renewals after a read has failed. It is up to date when it shows one that is new.
+// noteResumed handles a renewal that the watch shows after a failed read. The watch is up to date once it shows a new
+// renewal.
 func (r *Reads) noteResumed(made, seen time.Time) {
 	if r.resumed.IsZero() {
 		r.resumed = seen
@@ -73,27 +82,29 @@ func (r *Reads) noteResumed(made, seen time.Time) {
 	}
 }
 
-// Ahead reports whether a read has shown a renewal that the watch has not.
+// Ahead reports whether a read has shown a renewal that the watch has not shown.
 func (r *Reads) Ahead() bool { return len(r.ahead) > 0 }
 
-// Behind reports whether the watch has not shown for long what a read has.
+// Behind reports whether the watch is still behind a read after catchUpWithin.
 func (r *Reads) Behind(t time.Time) bool { return r.Ahead() && t.Sub(r.aheadSince) > catchUpWithin }
 
-// ProvenAfter reports whether a read that began at mark or later had nothing newer than the watch.
+// ProvenAfter reports whether a read that began at mark or later found nothing newer than the watch had shown.
 func (r *Reads) ProvenAfter(mark time.Time) bool { return !r.proven.Before(mark) }
 
-// ShownAfter is when the watch showed a heartbeat, if that was at mark or later.
+// ShownAfter returns the time of the newest heartbeat that the watch has shown. ok reports whether it is at mark or
+// later.
 func (r *Reads) ShownAfter(mark time.Time) (at time.Time, ok bool) {
 	return r.shown, !r.shown.Before(mark)
 }
 
-// ProvenAt is when it is proven that a node sent no heartbeat until mark, if nothing else is seen. Either the watch has shown other nodes'
-// heartbeats since, or a read has shown no newer renewal. If the API server answers and cannot read from etcd, no node can have renewed.
+// ProvenAt returns the earliest time at which it is proven that a node sent no heartbeat until mark, unless new
+// events arrive. The watch has shown other nodes' heartbeats since, or a read has shown no newer renewal. If the API
+// server answers but cannot read from etcd, no node can have renewed. ok is false while the watch is behind.
 func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	at = mark.Add(unaskedWait)
 	switch {
 	case r.Ahead():
-		return time.Time{}, false // the watch is behind
+		return time.Time{}, false // the watch lags
 	case !r.shown.Before(mark):
 		return r.shown, true
 	case !r.proven.Before(mark):
@@ -101,7 +112,7 @@ func (r *Reads) ProvenAt(mark time.Time) (at time.Time, ok bool) {
 	case r.asking:
 		return r.asked.Add(AskEvery), true
 	case !r.asked.IsZero() && at.Before(r.asked.Add(AskEvery+unaskedWait)):
-		return r.asked.Add(AskEvery + unaskedWait), true // the next read is due before
+		return r.asked.Add(AskEvery + unaskedWait), true // wait for the next read, which starts before that
 	}
 	return at, true
 }
@@ -117,7 +128,8 @@ func (r *Reads) NewerRenewal(t time.Time, l *event.Lease) {
 	r.ahead[l.Name] = l.Renew
 }
 
-// Apply handles the result of a direct read. servers is the number of API servers in the cluster, or 0 if it is not known.
+// Apply handles the start or the result of a direct read. servers is the number of API servers in the cluster, or 0 if
+// unknown.
 func (r *Reads) Apply(e event.Event, servers int) {
 	if e.Type == event.Asking {
 		r.asked, r.asking = e.Seen, true
@@ -132,9 +144,12 @@ func (r *Reads) Apply(e event.Event, servers int) {
 	}
 }
 
-// saysOfNodes reports whether an answer proves something about the nodes: all Leases were read, or the only API server cannot read from etcd, so nodes cannot have
-// renewed either. Of several API servers, the others may reach etcd. An API server that throttles kubeflap, or a proxy that answers in its place, proves
-// nothing. Without permission to read Leases it is as if nobody had asked.
+// saysOfNodes reports whether an answer proves something about the nodes. This is the case if all Leases were read, or
+// if the only API server cannot read from etcd, because nodes then cannot have renewed either. With several API
+// servers, the others may reach etcd.
+//
+// An API server that throttles kubeflap proves nothing, and neither does a proxy that answers in its place. If kubeflap
+// has no permission to read Leases, the result is the same as without direct reads.
 func saysOfNodes(reason event.Reason, servers int) bool {
 	switch reason {
 	case "", event.ReasonForbidden:
@@ -145,8 +160,8 @@ func saysOfNodes(reason event.Reason, servers int) bool {
 	return servers < 2
 }
 
-// HidesEtcd reports whether it shows nothing of etcd how a read went: then the watches show nothing either. An API server that throttles
-// kubeflap may still serve its watches.
+// HidesEtcd reports whether a read got no answer, or an error from an API server that cannot read from etcd. In both
+// cases the watches show nothing either. An API server that throttles kubeflap may still serve its watches.
 func HidesEtcd(e event.Event) bool {
 	return e.Type == event.Unanswered || e.Reason != "" && saysOfNodes(e.Reason, 0) && e.Reason != event.ReasonForbidden
 }

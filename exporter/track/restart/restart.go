@@ -1,4 +1,4 @@
-// Package restart finds that a kubelet has started.
+// Package restart detects a kubelet restart.
 package restart
 
 import (
@@ -7,41 +7,45 @@ import (
 	"time"
 )
 
-// A starting kubelet renews its Lease and reports its status at once (kubelet,
-// fastStatusUpdateOnce; lease controller, Run). So an early renewal and a report within seconds of each other show a start. Normally renewals
-// are 10.0 to 10.4 s apart and reports 5 minutes. A late renewal shows nothing, since slow kubelets are often late. The renewal must be
-// early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest normal interval by the node's clock, in
-// hundredths; seenFrom is the one by kubeflap's, which varies with the delivery.
+// A starting kubelet immediately renews its Lease and reports its status (lease controller, Run; kubelet,
+// fastStatusUpdateOnce). So an early renewal and a report within seconds of each other indicate a start. Normally,
+// renewals are 10.0 to 10.4 s apart, and reports 5 minutes. A late renewal proves nothing, because slow kubelets are
+// often late.
+//
+// The renewal must be early by both clocks, because setting a clock changes only one of them. beatFrom is the shortest
+// normal interval by the node's clock, in hundredths. seenFrom is the same by kubeflap's clock, and lower because the
+// delivery time varies.
 const (
 	beatFrom = 99
 	seenFrom = 95
 	within   = 5 * time.Second
-	// window is how long after the start of its kubelet the pods of a node are probed anew.
+	// window is the time after its start in which a kubelet probes its pods again.
 	window = 30 * time.Second
 )
 
 // Kubelet holds the observed starts of a kubelet.
 type Kubelet struct {
-	// started is the probable time of the last start. early is the time of the last early renewal, by kubeflap's clock, and earlyBy the same by the node's
-	// clock. reported is the time of the last status report.
+	// started is the probable time of the last start. early is the time of the last early renewal by kubeflap's
+	// clock, and earlyBy by the node's clock. reported is the time of the last status report.
 	started, early, earlyBy, reported time.Time
-	// makesPodsFlap: a start makes its pods not ready, by its version.
+	// makesPodsFlap reports whether a restart of this kubelet version makes its pods not ready.
 	makesPodsFlap bool
 }
 
-// IsEarly reports whether a renewal came sooner after the one before than it should, by the node's clock and by kubeflap's. bySeen is 0 if it is not known.
+// IsEarly reports whether a renewal followed the previous one too early, both by the node's clock and by kubeflap's.
+// bySeen is 0 if unknown, which counts as early.
 func IsEarly(interval, byNode, bySeen time.Duration) bool {
 	hundredth := interval / 100
 	return byNode < beatFrom*hundredth && bySeen < seenFrom*hundredth
 }
 
-// RenewedEarly records an early renewal: when it was seen, and its renewTime.
+// RenewedEarly records an early renewal: its time by kubeflap's clock, and its renewTime.
 func (k *Kubelet) RenewedEarly(seen, renewed time.Time) { k.early, k.earlyBy = seen, renewed }
 
 // Reported records a status report.
 func (k *Kubelet) Reported(t time.Time) { k.reported = t }
 
-// Note notes a start, if there was one.
+// Note records a start if an early renewal and a report were close together.
 func (k *Kubelet) Note() {
 	if k.early.IsZero() || k.reported.IsZero() || k.early.Sub(k.reported).Abs() > within {
 		return
@@ -52,8 +56,8 @@ func (k *Kubelet) Note() {
 	}
 }
 
-// Version records the kubelet's version. The restart of a kubelet makes its pods not ready up to v1.34 (prober manager; gate
-// ChangeContainerStatusOnKubeletRestart from v1.35).
+// Version records the kubelet's version. Up to v1.34, a restarted kubelet makes its pods not ready (prober manager;
+// gate ChangeContainerStatusOnKubeletRestart from v1.35).
 func (k *Kubelet) Version(version string) {
 	k.makesPodsFlap = false
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
@@ -64,9 +68,10 @@ func (k *Kubelet) Version(version string) {
 	k.makesPodsFlap = err == nil && parts[0] == "1" && minor < 35
 }
 
-// MadePodsFlap reports whether the kubelet started shortly before t, and is of a version whose restart makes pods not ready. A kubelet that was only
-// unreachable also renews its Lease and reports its status at once when it is back: its node returned then from Unknown. The start is not later than by, by the kubelet's own
-// clock; a zero by is not compared.
+// MadePodsFlap reports whether the kubelet started shortly before t and has a version whose restart makes pods not
+// ready. A kubelet that was only unreachable also renews its Lease and reports its status when it is back. returned
+// excludes this case: it is the time at which the node's Ready last changed from Unknown to True. by is the latest
+// possible start by the kubelet's own clock. Zero means no limit.
 func (k *Kubelet) MadePodsFlap(t, returned, by time.Time) bool {
 	return k.makesPodsFlap && !k.started.IsZero() && t.Sub(k.started) <= window &&
 		(returned.IsZero() || returned.Sub(k.started).Abs() > within) && (by.IsZero() || !k.earlyBy.After(by))

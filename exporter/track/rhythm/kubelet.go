@@ -3,23 +3,23 @@ package rhythm
 import "time"
 
 const (
-	// renewInterval is how often a kubelet renews its Lease by default: a quarter of nodeLeaseDurationSeconds, 40 s (kubelet,
-	// nodeLeaseRenewIntervalFraction).
+	// renewInterval is the default interval of a kubelet's Lease renewals: a quarter of nodeLeaseDurationSeconds, 40
+	// s (kubelet, nodeLeaseRenewIntervalFraction).
 	renewInterval = 10 * time.Second
-	// longestInterval bounds what a Lease may claim, as does Shortest.
+	// longestInterval is the upper limit of the interval that a Lease can set. Shortest is the lower limit.
 	longestInterval = time.Minute
 )
 
-// Kubelet is how often a kubelet sends heartbeats.
+// Kubelet holds a kubelet's heartbeat intervals.
 type Kubelet struct {
-	// Duration is the Lease's leaseDurationSeconds, 0 if it has none.
+	// Duration is the Lease's leaseDurationSeconds, or 0.
 	Duration int32
-	// Renewals and Reports are how often Lease and status are written, by the node's clock.
+	// Renewals and Reports are the rhythms of Lease renewals and status reports, by the node's clock.
 	Renewals, Reports Rhythm
 }
 
-// Interval is how often it sends heartbeats while nothing delays them: a quarter of its Lease's duration, or what it does more often.
-// Only what is regular shortens it, as a status report every 4 s (nodeStatusUpdateFrequency).
+// Interval returns the heartbeat interval of a kubelet that nothing delays. This is a quarter of its Lease's
+// duration, or less if renewals or status reports have a shorter regular interval (nodeStatusUpdateFrequency).
 func (k *Kubelet) Interval() time.Duration {
 	every := renewInterval
 	if k.Duration > 0 {
@@ -33,6 +33,6 @@ func (k *Kubelet) Interval() time.Duration {
 	return every
 }
 
-// Undisturbed is the longest interval while nothing delays the heartbeats: a Lease is renewed up to 4 % later (lease controller, Run), and the request takes its
-// time.
+// Undisturbed returns the longest interval of a kubelet that nothing delays. The kubelet adds up to 4 % jitter (lease
+// controller, Run), and the request takes time.
 func (k *Kubelet) Undisturbed() time.Duration { return k.Interval()*104/100 + 1100*time.Millisecond }

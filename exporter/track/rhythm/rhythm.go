@@ -1,32 +1,32 @@
-// Package rhythm finds how often something happens that happens regularly.
+// Package rhythm measures the intervals of regular events.
 package rhythm
 
 import "time"
 
-// Shortest is the shortest interval that counts. What comes sooner is one heartbeat that was written twice.
+// Shortest is the shortest interval that counts. A shorter one comes from a heartbeat that was written twice.
 const Shortest = time.Second
 
 const (
-	// regularAfter is how many intervals in a row must agree before they are taken for a rule; regularMost is larger, so that a few odd ones
-	// change nothing.
+	// regularAfter is the number of intervals that must agree in a row. regularMost is larger, so that a few
+	// irregular intervals do not end a rhythm.
 	regularAfter = 4
 	regularMost  = 8
 )
 
-// Rhythm is how often something happens that happens regularly. It is exact only for intervals that its own kind of heartbeat has: a slow
-// kubelet has none.
+// Rhythm measures the interval of a regular event. A Rhythm must contain only one kind of heartbeat. A slow kubelet has
+// no rhythm.
 type Rhythm struct {
 	every  time.Duration
 	agreed uint8
 }
 
-// Learn adds an interval, and reports whether Known may have changed. Intervals agree to a second or a tenth: lastHeartbeatTime
-// has full seconds.
+// Learn adds an interval, and reports whether Known changed. Intervals agree if they differ by at most one second or
+// a tenth, because lastHeartbeatTime has full seconds.
 func (r *Rhythm) Learn(d time.Duration) bool {
 	was := r.Known()
 	switch diff := d - r.every; {
 	case d < Shortest:
-		return false // one heartbeat that was written twice
+		return false // the heartbeat was written twice
 	case r.agreed == 0:
 		r.every, r.agreed = d, 1
 	case diff.Abs() <= max(r.every/10, time.Second):
@@ -38,7 +38,7 @@ func (r *Rhythm) Learn(d time.Duration) bool {
 	return r.Known() != was
 }
 
-// Known is the interval to the second, 0 if there is none.
+// Known returns the interval, rounded to a second, or 0 if there is no regular interval.
 func (r *Rhythm) Known() time.Duration {
 	if r.agreed < regularAfter {
 		return 0

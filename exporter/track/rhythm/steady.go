@@ -2,23 +2,28 @@ package rhythm
 
 import "time"
 
-// Where Leases cannot be watched, status reports are the heartbeats. If the cluster has no Leases, the node controller goes by them as well. A kubelet
-// reports a changed status every 10 s, and an unchanged one only every 5 min (kubelet, nodeStatusUpdateFrequency and
-// nodeStatusReportFrequency), or every 10 s as well if it has no Leases. So only the silence of a node shows something whose reports have been
-// steady. If Leases exist and kubeflap may not see them, a node may also be busy and then idle: its silence counts once the node controller has
-// found it silent, too.
+// Without a Lease watch, status reports are the heartbeats. A cluster without Leases also makes the node controller use
+// them.
+//
+// A kubelet reports a changed status every 10 s, but an unchanged status only every 5 min (kubelet,
+// nodeStatusUpdateFrequency and nodeStatusReportFrequency). Without Leases, it reports every 10 s. So a silence only
+// counts if the node's reports were steady before.
+//
+// If Leases exist and kubeflap has no permission to watch them, a busy node may simply have become idle. Its silence
+// counts once the node controller has set it to Unknown.
 const (
-	// steadyWithin is the longest interval of a steady report, which is delayed like a renewal.
+	// steadyWithin is the longest interval between steady reports. Like a renewal, a report can be delayed.
 	steadyWithin = 11500 * time.Millisecond
-	// steadyFrom is how many reports must be steady, steadyMost how many count: after a silence, some are enough.
+	// steadyFrom is the number of steady reports required. steadyMost is larger, so that a node needs fewer reports
+	// after a silence.
 	steadyFrom = 18
 	steadyMost = 24
 )
 
-// Steady counts the last status reports that came as regularly as renewals.
+// Steady counts recent status reports that were as regular as Lease renewals.
 type Steady int
 
-// Learn counts the interval between two reports.
+// Learn adds the interval between two reports.
 func (s *Steady) Learn(interval time.Duration) {
 	if interval <= steadyWithin {
 		*s = min(*s+1, steadyMost)

@@ -1,4 +1,4 @@
-// Package shared has what nodes share: their zone, their pool and the like, by their labels.
+// Package shared counts the labels that nodes share, such as their zone and pool.
 package shared
 
 import (
@@ -9,12 +9,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Labels are those labels of a node that say what it shares with others. As many nodes have the same ones, they are interned.
+// Labels holds a node's labels that other nodes may share. They are interned, because many nodes have the same values.
 type Labels []label
 
 type label struct{ key, value unique.Handle[string] }
 
-// Of are the labels of a node.
+// Of returns the shared labels of a node.
 func Of(o *event.Node) (labels Labels) {
 	for _, l := range event.NodeLabels() {
 		if value, ok := o.Labels[l.Key]; ok {
@@ -24,10 +24,10 @@ func Of(o *event.Node) (labels Labels) {
 	return labels
 }
 
-// Counts counts the nodes of each label.
+// Counts holds the number of nodes for each label.
 type Counts map[label]int
 
-// Replace counts a node under its new labels instead of its old ones, and returns the new ones. A node that is gone has no labels.
+// Replace moves a node from its old labels to its new ones, and returns the new ones. labels is nil for a removed node.
 func (x Counts) Replace(old, labels Labels) Labels {
 	if slices.Equal(old, labels) {
 		return old
@@ -43,7 +43,7 @@ func (x Counts) Replace(old, labels Labels) Labels {
 	return labels
 }
 
-// Count are labels, each with the number of nodes that have it.
+// Count returns the labels, each with the number of its nodes.
 func (x Counts) Count(labels Labels) (all []transition.NodeLabel) {
 	for _, l := range labels {
 		all = append(all, transition.NodeLabel{Key: l.key.Value(), Value: l.value.Value(), Nodes: x[l]})

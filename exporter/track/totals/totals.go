@@ -1,4 +1,4 @@
-// Package totals keeps what is counted per namespace.
+// Package totals keeps counts per namespace.
 package totals
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/queue"
 )
 
-// keepFor is how long the counts of a namespace outlive its last member. Counters then go on
-// if an object is deleted and created again, or scaled to zero and back.
+// keepFor is the time for which counts are kept after the last member of a namespace is gone, so that counters continue
+// if a workload is deleted and recreated, or scaled to zero and back.
 const keepFor = time.Hour
 
-// Namespace is one namespace and its counts.
+// Namespace holds the counts of one namespace.
 type Namespace[T any] struct {
 	Name    string
 	Counts  T
@@ -22,10 +22,10 @@ type Namespace[T any] struct {
 	emptied time.Time
 }
 
-// Totals are the counts of all namespaces that have members, or had one in the last hour.
+// Totals holds the counts of all namespaces that have members or had one in the last hour.
 type Totals[T any] struct {
 	all map[string]*Namespace[T]
-	// sorted is by name; nil if a namespace came or went since it was made.
+	// sorted is sorted by name. It is nil after a namespace was added or dropped.
 	sorted  []*Namespace[T]
 	emptied queue.Queue[emptied[T]]
 }
@@ -35,7 +35,7 @@ type emptied[T any] struct {
 	at        time.Time
 }
 
-// Of is the namespace of a name.
+// Of returns the namespace with the given name, and adds it if necessary.
 func (t *Totals[T]) Of(name string) *Namespace[T] {
 	n := t.all[name]
 	if n == nil {
@@ -51,7 +51,7 @@ func (t *Totals[T]) Of(name string) *Namespace[T] {
 // Join adds a member to a namespace.
 func (t *Totals[T]) Join(n *Namespace[T]) { n.members++ }
 
-// Leave removes a member from a namespace at a time.
+// Leave removes a member from a namespace.
 func (t *Totals[T]) Leave(n *Namespace[T], at time.Time) {
 	if n.members--; n.members == 0 {
 		n.emptied = at
@@ -59,7 +59,7 @@ func (t *Totals[T]) Leave(n *Namespace[T], at time.Time) {
 	}
 }
 
-// Forget drops the namespaces that have had no member for an hour.
+// Forget drops the namespaces that have had no member for more than an hour.
 func (t *Totals[T]) Forget(now time.Time) {
 	for !t.emptied.IsEmpty() && now.Sub(t.emptied.Front().at) > keepFor {
 		x := t.emptied.Take()
@@ -70,7 +70,7 @@ func (t *Totals[T]) Forget(now time.Time) {
 	}
 }
 
-// Sorted are the namespaces by name.
+// Sorted returns the namespaces, sorted by name.
 func (t *Totals[T]) Sorted() []*Namespace[T] {
 	if t.sorted == nil {
 		t.sorted = slices.SortedFunc(maps.Values(t.all), func(a, b *Namespace[T]) int { return strings.Compare(a.Name, b.Name) })

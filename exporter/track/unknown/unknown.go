@@ -1,26 +1,31 @@
-// Package unknown finds out how old a node's newest heartbeat was when the node controller set its Ready condition to Unknown.
+// Package unknown computes the age of a node's newest heartbeat when the node controller set its Ready condition to
+// Unknown.
 package unknown
 
 import "time"
 
 const (
-	// seenByController is how old a heartbeat must be for the node controller to have seen it: one monitor period (5 s), and the delivery.
+	// seenByController is the age from which the node controller must have seen a heartbeat: one monitor period (5 s)
+	// and the delivery.
 	seenByController = 7 * time.Second
-	// delivery is the longest time between lastTransitionTime and the arrival of a mark, if clocks agree: lastTransitionTime has full seconds.
+	// delivery is the longest time from lastTransitionTime to the arrival of a mark if the clocks agree.
+	// lastTransitionTime has full seconds.
 	delivery = 2 * time.Second
 )
 
 // Mark is a change of Ready to Unknown by the node controller.
 type Mark struct {
-	// Seen is when it arrived, Transition its lastTransitionTime: by the controller's clock, in full seconds.
+	// Seen is the arrival time. Transition is lastTransitionTime by the controller's clock, in full seconds.
 	Seen, Transition time.Time
-	// Delay is by how much what the controller writes is behind its own clock when it arrives, if nothing keeps the write back.
+	// Delay is the shortest known time from a controller timestamp to the arrival of the write. It includes the
+	// difference of the clocks.
 	Delay time.Duration
-	// DelayKnown: Delay was measured.
+	// DelayKnown reports whether Delay was measured.
 	DelayKnown bool
 }
 
-// between is the time of the mark by kubeflap's clock. The write can hang while heartbeats arrive, so it can be long before the arrival.
+// between returns the limits of the time of the mark by kubeflap's clock. The write can hang while heartbeats arrive,
+// so the mark can be much older than its arrival.
 func (m Mark) between() (earliest, latest time.Time, known bool) {
 	if !m.DelayKnown {
 		return m.Seen, m.Seen, m.Seen.Sub(m.Transition).Abs() <= delivery
@@ -33,8 +38,9 @@ func (m Mark) between() (earliest, latest time.Time, known bool) {
 	return earliest, latest, earliest.Sub(m.Seen) <= delivery
 }
 
-// Age is the age at the mark of the newest heartbeat that the node controller must have seen by then, of heartbeats in the order from the newest to the oldest.
-// It is 0 if that is not known: the clocks differ, the write was delayed, or the heartbeat was before since.
+// Age returns the age, at the mark, of the newest heartbeat that the node controller must have seen. heartbeats
+// starts with the newest one. Age returns 0 if that age is unknown: the clocks differ, the write was delayed, or the
+// heartbeat is older than since.
 func (m Mark) Age(heartbeats []time.Time, since time.Time) time.Duration {
 	earliest, latest, known := m.between()
 	if !known {

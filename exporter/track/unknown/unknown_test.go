@@ -11,7 +11,7 @@ func TestTheAgeOfTheNewestHeartbeatAtAMark(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		seen, transition float64
-		// delay is in seconds, unknown if it is 0.
+		// delay is in seconds; 0 means unknown.
 		delay      float64
 		heartbeats []float64
 		age        float64

@@ -6,9 +6,9 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// CutOff records that the API server answers, but has not been able to read from etcd since asked. Its watches are open and bring
-// bookmarks, which come from its memory, but no objects. So the watches are blind from the last object until one brings an object
-// again. It returns the resources that were visible until then, or none if a watch has brought an object since asked.
+// CutOff records that the API server answers, but has not been able to read from etcd since asked. Its watches stay
+// open and send bookmarks from memory, but no objects, so they are blind from the last object until the next one.
+// CutOff returns the resources that were visible until then, or none if a watch has shown an object since asked.
 func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.Kind) {
 	if w.shown.After(asked) {
 		return nil
@@ -28,13 +28,13 @@ func (w *Watches) CutOff(asked time.Time, reason event.Reason) (hidden []event.K
 	return hidden
 }
 
-// IsCutOff reports whether a watch shows nothing although it is not broken.
+// IsCutOff reports whether the watch of a resource is cut off: it is open but shows nothing.
 func (w *Watches) IsCutOff(k event.Kind) bool { return w.state[k].cutOff }
 
 // AnyCutOff reports whether any watch is cut off.
 func (w *Watches) AnyCutOff() bool { return w.cutOff }
 
-// Restored records that a watch shows objects again. It returns an event for each watch that was cut off.
+// Restored records that a watch shows objects again. It returns an Up event for each watch that was cut off.
 func (w *Watches) Restored(t time.Time) (all []event.Event) {
 	w.cutOff = false
 	for _, k := range event.Kinds() {

@@ -9,22 +9,26 @@ import (
 )
 
 const (
-	// lagBucket is the precision of the time at which a version was first seen; lagBuckets cover LagWait.
+	// lagBucket is the precision of the time at which a version was first seen. lagBuckets is the number of buckets
+	// in LagWait.
 	lagBucket  = 50 * time.Millisecond
 	lagBuckets = int(LagWait / lagBucket)
-	// lagNoticed is the smallest lag that counts. Connections are read in batches, so hundredths of a second are normal.
+	// lagNoticed is the smallest lag that counts. Connections are read in batches, so hundredths of a second are
+	// normal.
 	lagNoticed = 300 * time.Millisecond
-	// lagRemembered is how long a watch that lagged is taken to lag.
+	// lagRemembered is the time that a watch is assumed to lag after a lag was noticed.
 	lagRemembered = 5 * time.Minute
 )
 
-// lags are the watches that lag behind others. The API server numbers all writes in the order in which etcd took them. So a watch lags if it shows
-// a write after another watch has shown a later one. The API does not promise that versions of different resources can be
-// compared. Where they cannot, a loss only waits longer for its evidence than it must.
+// lags detects watches that lag behind the others. The API server numbers all writes in the order in which etcd
+// accepted them. So a watch lags if it shows a write after another watch has shown a later one.
+//
+// The API does not guarantee that versions of different resources are comparable. If they are not, a lost address
+// merely waits longer for evidence than necessary.
 type lags struct {
-	// seen are the highest versions, and when they were first seen.
+	// seen holds the highest versions, and the times at which they were first seen.
 	seen []seenVersion
-	// until is how long each watch is taken to lag.
+	// until is the time until which each watch is assumed to lag.
 	until [event.NumKinds]time.Time
 }
 
@@ -35,10 +39,10 @@ type seenVersion struct {
 
 func newLags() lags { return lags{seen: make([]seenVersion, 0, lagBuckets)} }
 
-// note records that a watch showed a write.
+// note records the version of an object that a watch showed.
 func (g *lags) note(k event.Kind, text string, t time.Time) {
 	if text == "" {
-		return // older recordings have no versions
+		return // older recordings contain no versions
 	}
 	version, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -46,7 +50,7 @@ func (g *lags) note(k event.Kind, text string, t time.Time) {
 	}
 	last := len(g.seen) - 1
 	if last >= 0 && t.Sub(g.seen[last].at) > LagWait {
-		g.seen, last = g.seen[:0], -1 // versions may have gone back, as after a restore of etcd
+		g.seen, last = g.seen[:0], -1 // versions may have gone back, for example after a restore of etcd
 	}
 	switch {
 	case last < 0 || version > g.seen[last].version && t.Sub(g.seen[last].at) >= lagBucket:

@@ -21,7 +21,7 @@ func TestVersionsThatAreNoNumbersSayNothing(t *testing.T) {
 	}
 }
 
-// Versions go back when etcd is restored from a backup.
+// TestVersionsThatGoBackAreNoLagForEver covers versions that go back when etcd is restored from a backup.
 func TestVersionsThatGoBackAreNoLagForEver(t *testing.T) {
 	var w Watches
 	w.lags.note(event.KindLease, "5000", zero)

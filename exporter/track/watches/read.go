@@ -6,37 +6,37 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Watch is the state of the watch of one resource, as of the time of the question.
+// Watch is the state of the watch of one resource at the time of the query.
 type Watch struct {
 	Resource event.Kind
-	// Events counts by type.
+	// Events counts the events by type.
 	Events [event.Bookmark + 1]uint64
-	// Relists counts the lists after the first; Errors the failed lists and watches.
+	// Relists counts the lists after the first one. Errors counts the failed lists and watches.
 	Relists, Errors uint64
-	// Synced: the first list is complete. Up: the watch works now.
+	// Synced is set if the first list is complete. Up is set if the watch currently works.
 	Synced, Up bool
-	// Unavailable is why the resource cannot be watched; empty if it can.
+	// Unavailable is the reason why the resource cannot be watched, or empty.
 	Unavailable event.Reason
 	LastEvent   time.Time
-	// Blind is the time without a working watch.
+	// Blind is the total time without a working watch.
 	Blind time.Duration
-	// Since is when the watch stopped working, and Reason is why; zero while it works. Before the first list, Since is the
-	// time of the first event.
+	// Since is the time at which the watch stopped working, and Reason is the cause. Both are zero while it works.
+	// Before the first list, Since is the time of the first event.
 	Since  time.Time
 	Reason event.Reason
 }
 
-// unreadyAfter is how long the watch of a resource may be broken before kubeflap is not ready: replacing an API server
-// takes less.
+// unreadyAfter is the longest break of a watch that leaves kubeflap ready. Replacing an API server takes less time.
 const unreadyAfter = time.Minute
 
-// All appends the state of each resource's watch to into.
+// All appends the state of each resource's watch to into and returns the extended slice.
 func (w *Watches) All(into []Watch) []Watch {
 	return w.matching(into, func(*state) bool { return true })
 }
 
-// Unwatched are the watches that show nothing now although there is something: those of resources that are forbidden or still to be listed,
-// and those that are broken. What the cluster does not have is not among them: without Leases, status reports are the heartbeats.
+// Unwatched returns the watches that currently show nothing although the resource exists: it is forbidden or not listed
+// yet, or its watch is broken. It excludes resources that the cluster does not have: without Leases, for example,
+// status reports are the heartbeats.
 func (w *Watches) Unwatched() []Watch {
 	return w.matching(nil, func(s *state) bool {
 		absent := s.missing && s.reason == event.ReasonAbsent
@@ -44,8 +44,8 @@ func (w *Watches) Unwatched() []Watch {
 	})
 }
 
-// Unready are the watches that make kubeflap not ready: those of resources that are still to be listed, and those that
-// have been broken for long. A resource that can never be watched is not among them, since waiting does not help.
+// Unready returns the watches that make kubeflap not ready: their resources are not listed yet, or they have been
+// broken for longer than unreadyAfter. It excludes resources that can never be watched, because waiting does not help.
 func (w *Watches) Unready() []Watch {
 	return w.matching(nil, func(s *state) bool { return !s.synced && !s.missing || s.brokenFor(w.now) > unreadyAfter })
 }
@@ -82,8 +82,8 @@ func (w *Watches) read(k event.Kind) Watch {
 	return v
 }
 
-// blindAsOf is the time without a working watch. A running break counts once it is longer than the tolerance, so the
-// value never goes down.
+// blindAsOf returns the total time without a working watch. An ongoing break counts once it is longer than the
+// tolerance, so the value never decreases.
 func (s *state) blindAsOf(t time.Time) time.Duration {
 	if s.downSince.IsZero() || t.Sub(s.downSince) < tolerance {
 		return s.blind
@@ -91,8 +91,8 @@ func (s *state) blindAsOf(t time.Time) time.Duration {
 	return s.blind + t.Sub(s.downSince)
 }
 
-// brokenSince is when a watch stopped working; zero while it works. A watch that was refused without a break
-// counts from its last sign of life.
+// brokenSince returns the time at which the watch stopped working, or zero. If a watch was rejected without a break,
+// this is its last sign of life.
 func (s *state) brokenSince() time.Time {
 	if !s.downSince.IsZero() || !s.synced || s.up {
 		return s.downSince

@@ -1,5 +1,5 @@
-// Package watches has the state of the watch of each resource, and the time of
-// the event stream. It reads no clock: time comes with events and questions.
+// Package watches keeps the state of the watch of each resource, and the time of the event stream. It reads no clock:
+// events and queries supply the time.
 package watches
 
 import (
@@ -9,41 +9,43 @@ import (
 )
 
 const (
-	// tolerance is the longest break of a watch that counts as none. The API server ends a watch every 5 to 10 minutes
-	// (client-go, Reflector), and it continues from the same resource version within milliseconds.
+	// tolerance is the longest break of a watch that is ignored. The API server ends a watch every 5 to 10 minutes
+	// (client-go, Reflector). The watch then continues from the same resource version within milliseconds.
 	tolerance = time.Second
-	// catchUp is how long a watch that works again may take to deliver the events that it missed.
+	// catchUp is the time that a restored watch may need to deliver the events that it missed.
 	catchUp = 2 * time.Second
-	// LagWait is how long evidence is waited for if it must come from a watch that is known to lag.
+	// LagWait is the longest wait for evidence from a watch that is known to lag.
 	LagWait = 15 * time.Second
 )
 
-// Watches are the watches of a cluster.
+// Watches holds the state of all watches of a cluster.
 type Watches struct {
-	// begin is the time of the first event. now is that of the newest event or question: it never goes back.
+	// begin is the time of the first event. now is the time of the newest event or query, and never goes back.
 	begin, now time.Time
 	state      [event.NumKinds]state
 	lags       lags
-	// shown is when a watch last showed an object, whatever its resource. cutOff: some watches are cut off.
+	// shown is the time at which any watch last showed an object. cutOff is set if any watch is cut off.
 	shown  time.Time
 	cutOff bool
 }
 
 // state is the state of one watch.
 type state struct {
-	// generation numbers the lists. An object that the newest list did not show is gone.
+	// generation is the number of the newest list. An object that is missing in the newest list no longer exists.
 	generation uint32
-	// synced: the first list is complete, since synchronised.
+	// synced is set when the first list is complete. synchronised is the time of that list.
 	synced       bool
 	synchronised time.Time
 	up           bool
-	// cutOff: the watch is not broken, but the API server cannot read from etcd, so it shows nothing. Then up is false.
+	// cutOff is set if the watch is open but shows nothing, because the API server cannot read from etcd. up is then
+	// false.
 	cutOff bool
-	// missing: the resource is absent or forbidden.
+	// missing reports whether the resource is absent or forbidden.
 	missing bool
-	// downSince is when the watch broke; zero while it works and before the first list.
+	// downSince is the time at which the watch broke. It is zero while the watch works and before the first list.
 	downSince time.Time
-	// resumed is when it worked again, after its first list or a break. broke is when that break began.
+	// resumed is the time at which the watch began to work, after its first list or a break. broke is the start of
+	// that break.
 	resumed, broke  time.Time
 	blind           time.Duration
 	reason          event.Reason
@@ -52,26 +54,26 @@ type state struct {
 	relists, errors uint64
 }
 
-// New makes watches that have seen nothing.
+// New returns Watches that have seen no event.
 func New() *Watches { return &Watches{lags: newLags()} }
 
-// Now is the time of the newest event or question.
+// Now returns the time of the newest event or query.
 func (w *Watches) Now() time.Time { return w.now }
 
-// Pass lets time pass to t, if that is later.
+// Pass advances the time to t, unless t is earlier.
 func (w *Watches) Pass(t time.Time) {
 	if t.After(w.now) {
 		w.now = t
 	}
 }
 
-// Moment and Time convert a time to and from its short form.
+// Moment converts a time to its short form. Time converts it back.
 func (w *Watches) Moment(t time.Time) event.Moment { return event.MomentOf(t, w.begin) }
 
-// Time is the time of a moment.
+// Time converts a moment back to a time.
 func (w *Watches) Time(m event.Moment) time.Time { return m.Time(w.begin) }
 
-// Count takes note of an event, before it is applied.
+// Count records an event before the event is applied.
 func (w *Watches) Count(e event.Event) {
 	if w.begin.IsZero() {
 		w.begin = e.Seen
@@ -81,17 +83,17 @@ func (w *Watches) Count(e event.Event) {
 		s.lastEvent = e.Seen
 	}
 	if e.Object != nil && e.Type <= event.Deleted {
-		if e.Kind != event.KindCluster { // its version is no object in etcd
+		if e.Kind != event.KindCluster { // a cluster's version is not a version in etcd
 			w.shown = e.Seen
 		}
 		w.lags.note(e.Kind, e.Object.Metadata().Version, e.Seen)
 	}
 }
 
-// Listing records that a list begins.
+// Listing records the start of a list.
 func (w *Watches) Listing(k event.Kind) { w.state[k].generation++ }
 
-// Synced records that a list is complete.
+// Synced records the end of a list.
 func (w *Watches) Synced(e event.Event) {
 	s := &w.state[e.Kind]
 	if s.synced {
@@ -115,7 +117,7 @@ func (w *Watches) Broke(e event.Event) bool {
 		s.errors++
 	}
 	if !s.up && !s.missing {
-		s.reason = e.Reason // why it is still down
+		s.reason = e.Reason // the reason may change while the watch is down
 	}
 	if !s.up {
 		s.cutOff = s.cutOff && e.Reason == event.ReasonEnded
@@ -125,11 +127,11 @@ func (w *Watches) Broke(e event.Event) bool {
 	return true
 }
 
-// Works records that a watch works. It returns how long the watch was broken, or 0 if that does not count as a break.
+// Works records that a watch works. It returns the length of the break, or 0 if it was negligible.
 func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	s := &w.state[e.Kind]
 	if s.up || s.cutOff && e.Type == event.Up {
-		return 0 // a watch that is opened again shows no more than the one before
+		return 0 // a reopened watch of the same API server shows nothing either
 	}
 	s.up, s.cutOff, s.reason = true, false, ""
 	if s.downSince.IsZero() {
@@ -146,8 +148,8 @@ func (w *Watches) Works(e event.Event) (blind time.Duration) {
 	return gap
 }
 
-// lastSign is when the watch last gave a sign of life before it broke. A dead connection
-// that nobody closed is noticed only after tens of seconds (client-go pings after 30 s and waits 15 s): the watch was blind all that time.
+// lastSign returns the time at which a broken watch last showed a sign of life. client-go notices a dead connection
+// only after tens of seconds: it pings after 30 s and waits 15 s. The watch was blind during that time.
 func (s *state) lastSign(e event.Event) time.Time {
 	switch {
 	case e.Reason == event.ReasonSilent:
@@ -165,21 +167,21 @@ func (s *state) lastLife() time.Time {
 	return s.resumed
 }
 
-// First reports whether e is part of the first list of its resource: that is the baseline and no change.
+// First reports whether e belongs to the first list of its resource, which is the baseline and not a change.
 func (w *Watches) First(e event.Event) bool { return e.Type == event.Listed && !w.state[e.Kind].synced }
 
-// Relisting reports whether e is part of a list of its resource that is not the first.
+// Relisting reports whether e belongs to a later list of its resource.
 func (w *Watches) Relisting(e event.Event) bool {
 	return w.state[e.Kind].synced && (e.Type == event.Listed || e.Type == event.Synced)
 }
 
-// Generation is the number of the newest list.
+// Generation returns the number of the newest list.
 func (w *Watches) Generation(k event.Kind) uint32 { return w.state[k].generation }
 
 // IsSynced reports whether the first list of a resource is complete.
 func (w *Watches) IsSynced(k event.Kind) bool { return w.state[k].synced }
 
-// Synchronised is when the first list of a resource was complete.
+// Synchronised returns the time at which the first list of a resource was complete.
 func (w *Watches) Synchronised(k event.Kind) time.Time { return w.state[k].synchronised }
 
 // Up reports whether the watch of a resource works.
@@ -193,19 +195,19 @@ func (w *Watches) Absent(k event.Kind) bool {
 	return w.state[k].missing && w.state[k].reason == event.ReasonAbsent
 }
 
-// DownSince is when the watch broke; zero while it works and before the first list.
+// DownSince returns the time at which the watch broke. It is zero while the watch works and before the first list.
 func (w *Watches) DownSince(k event.Kind) time.Time { return w.state[k].downSince }
 
-// Live reports whether events arrive when they happen. A watch that was broken first delivers
-// all events that it missed, at once.
+// Live reports whether events arrive without delay. A restored watch first delivers all missed events at once, and is
+// not live until then.
 func (w *Watches) Live(k event.Kind, t time.Time) bool { return w.state[k].live(t) }
 
 func (s *state) live(t time.Time) bool { return s.up && !t.Before(LiveFrom(s.resumed)) }
 
-// LiveFrom is from when on a watch is live that works again since resumed.
+// LiveFrom returns the time from which a watch that was restored at resumed is live.
 func LiveFrom(resumed time.Time) time.Time { return resumed.Add(catchUp) }
 
-// NotBefore is the earliest time at which the change that an event shows can have happened.
+// NotBefore returns the earliest time at which the change that an event shows can have happened.
 func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
 	s := &w.state[k]
 	switch {
@@ -220,5 +222,5 @@ func (w *Watches) NotBefore(k event.Kind, seen time.Time) time.Time {
 // Lagging reports whether the watch of a resource is known to lag behind the others at t.
 func (w *Watches) Lagging(k event.Kind, t time.Time) bool { return t.Before(w.lags.until[k]) }
 
-// LaggingUntil is until when a watch is taken to lag; zero if it never did.
+// LaggingUntil returns the time until which a watch is assumed to lag, or zero if it never lagged.
 func (w *Watches) LaggingUntil(k event.Kind) time.Time { return w.lags.until[k] }

@@ -1,4 +1,4 @@
-// Package window has the largest value of the last ten minutes.
+// Package window tracks the maximum of a value over the last ten minutes.
 package window
 
 import (
@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// maxWindow is for how long a value counts.
+// maxWindow is the age after which a value no longer counts.
 const maxWindow = 10 * time.Minute
 
-// Window finds the largest value of the last ten minutes. It keeps
-// only values that can still become the largest: each is smaller and newer than
-// the one before it.
+// Window provides the maximum over the last ten minutes. It only keeps values that can still become the maximum: each
+// is smaller and newer than the previous one.
 type Window struct {
 	samples []sample
 }
 
 type sample struct {
-	at    int64 // Unix nanoseconds
+	at    int64 // at is in Unix nanoseconds
 	value time.Duration
 }
 
@@ -31,7 +30,7 @@ func (w *Window) Add(at time.Time, value time.Duration) {
 	w.samples = append(w.samples[:keep], sample{at.UnixNano(), value})
 }
 
-// Max is the largest value of the ten minutes before t; ok says that there is one.
+// Max returns the maximum over the ten minutes before t. ok is false if there is no value.
 func (w *Window) Max(t time.Time) (value time.Duration, ok bool) {
 	w.expire(t)
 	if len(w.samples) == 0 {
@@ -51,5 +50,5 @@ func (w *Window) expire(t time.Time) {
 	}
 }
 
-// Clone is a copy.
+// Clone returns a copy.
 func (w *Window) Clone() Window { return Window{slices.Clone(w.samples)} }

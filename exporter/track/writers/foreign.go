@@ -11,29 +11,31 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// keeper is who writes the addresses of an object.
+// keeper is the kind of writer that manages an object's addresses.
 type keeper uint8
 
 const (
-	// unproven: a controller of Kubernetes, as far as can be told.
+	// unproven is a Kubernetes controller, or a writer that cannot be identified.
 	unproven keeper = iota
-	// knownManager: another controller that is known to keep slices.
+	// knownManager is another controller that is known to manage slices.
 	knownManager
-	// foreigner: anybody else.
+	// foreigner is any other writer.
 	foreigner
 )
 
-// foreign are the addresses of an object that are foreign if the Service has a selector.
+// foreign holds an object's addresses that are foreign if the Service has a selector.
 type foreign struct {
 	addresses []event.UID
 	ready     int
-	// object says which object it is, and who manages or wrote it. version is the resourceVersion with which the addresses came.
+	// object describes the object with its manager or writer. version is the resourceVersion at which the addresses
+	// appeared.
 	object, version string
-	// reported: beside the selector of its Service.
+	// reported is set if the addresses were reported as foreign.
 	reported bool
 }
 
-// inSlice notes who keeps a slice, and its foreign addresses: all, as one manager keeps the whole slice.
+// inSlice records a slice's kind of writer and its foreign addresses. A foreign manager manages the whole slice, so all
+// of its addresses are foreign.
 func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	switch {
 	case h.Controlled, h.Mirrored:
@@ -43,7 +45,7 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	default:
 		h.keeper = foreigner
 	}
-	var foreign []event.Address // most slices have none, and many addresses
+	var foreign []event.Address // most slices contain many addresses, none of them foreign
 	if h.keeper == foreigner {
 		foreign = o.Addresses
 	}
@@ -53,9 +55,10 @@ func (x *Writers) inSlice(h *Source, o *event.EndpointSlice) {
 	}
 }
 
-// inEndpoints notes who wrote Endpoints, and the foreign addresses in them: those that no controller made from a pod, and if another manager than
-// before wrote them, those that the controller had not written, or had not written as ready. A distribution may have renamed the controller: so an
-// unknown name alone proves nothing. before are the addresses until now.
+// inEndpoints records the writer of Endpoints and their foreign addresses. While the manager is the same, these are the
+// addresses without a pod. If another, unknown manager writes the object, they are the addresses that it added or made
+// ready. An unknown name alone proves nothing, because a distribution may have renamed the controller. before holds the
+// previous addresses.
 func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.Entry) {
 	was := h.keeper
 	h.keeper = unproven
@@ -81,10 +84,10 @@ func (x *Writers) inEndpoints(h *Source, o *event.Endpoints, before []addresses.
 	h.noteWithdrawn(o)
 }
 
-// nameOf names Endpoints and who wrote them.
+// nameOf describes Endpoints and their writer.
 func nameOf(o *event.Endpoints) string { return "Endpoints " + o.Name + keptBy("", o.Writer) }
 
-// keepOwn keeps the addresses that those who should had written until now.
+// keepOwn stores the addresses that the legitimate writer has written.
 func (h *Source) keepOwn(before []addresses.Entry) {
 	h.own = map[event.UID]bool{}
 	for _, a := range before {
@@ -94,7 +97,7 @@ func (h *Source) keepOwn(before []addresses.Entry) {
 	}
 }
 
-// keepForeign keeps the addresses that were reported as foreign until now.
+// keepForeign stores the addresses that have already been reported as foreign.
 func (h *Source) keepForeign() {
 	h.were = nil
 	if h.foreign != nil && h.foreign.reported {
@@ -102,10 +105,10 @@ func (h *Source) keepForeign() {
 	}
 }
 
-// WereForeign are the addresses that had been reported as foreign when the source's newest event came.
+// WereForeign returns the addresses that had been reported as foreign before the newest event.
 func (h *Source) WereForeign() []event.UID { return h.were }
 
-// ReportedForeign are the addresses of a Service that are reported as foreign.
+// ReportedForeign returns a Service's addresses that are reported as foreign.
 func ReportedForeign(s Service) (all []event.UID) {
 	for _, h := range s.Writers().sources {
 		if h.foreign != nil && h.foreign.reported {
@@ -115,7 +118,7 @@ func ReportedForeign(s Service) (all []event.UID) {
 	return all
 }
 
-// noteForeign notes the foreign addresses of an object.
+// noteForeign stores an object's foreign addresses.
 func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address) bool) {
 	was := h.foreign
 	h.foreign = nil
@@ -142,7 +145,7 @@ func (h *Source) noteForeign(held []event.Address, isForeign func(*event.Address
 	}
 }
 
-// keptBy names who keeps an object: by its label, else by its field manager.
+// keptBy names an object's manager by its label, or else by its field manager.
 func keptBy(manager, writer string) string {
 	switch {
 	case manager != "":
@@ -153,14 +156,14 @@ func keptBy(manager, writer string) string {
 	return ""
 }
 
-// checkForeign reports the objects that began or ceased to have foreign addresses beside the selector.
+// checkForeign reports objects of a Service with a selector that gain their first or lose their last foreign address.
 func (x *Writers) checkForeign(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		f := h.foreign
 		if f == nil {
 			continue
 		}
-		// Manual Endpoints of a selector that matches no pod are a conflict, which the Service's owner can resolve.
+		// Manual Endpoints are a conflict if the selector matches no pod. The Service's owner can resolve it.
 		is := s.Exists() && s.HasSelector() && len(f.addresses) > 0 && (h.Kind != event.KindEndpoints || !InConflict(s))
 		switch {
 		case is && !f.reported:
@@ -177,20 +180,20 @@ func (x *Writers) checkForeign(s Service, t time.Time) {
 	}
 }
 
-// emptied reports whether somebody applied addresses that are not there any more.
+// emptied reports whether somebody applied addresses that no longer exist.
 func (x *Writers) emptied(o *event.Endpoints) bool {
 	other := o.OtherWriter != "" && !x.known[o.OtherWriter] && !event.IsControllerManager(o.OtherWriter)
 	return len(o.Addresses) == 0 && (o.LastApplied || other)
 }
 
-// IsForeign reports whether the source is of a foreign writer beside a selector.
+// IsForeign reports whether a foreign writer manages the source, and the Service has a selector.
 func IsForeign(s Service, h *Source) bool { return h.keeper == foreigner && s.HasSelector() }
 
-// IsKnown reports whether a known manager keeps the source.
+// IsKnown reports whether the source has a known manager.
 func (h *Source) IsKnown() bool { return h.keeper == knownManager }
 
-// ForeignAddresses counts the foreign addresses of a Service with a selector, each once. Without a selector, no controller of
-// Kubernetes writes addresses: somebody else has to.
+// ForeignAddresses returns the number of distinct foreign addresses of a Service with a selector. Without a selector no
+// address is foreign, because no Kubernetes controller writes addresses.
 func ForeignAddresses(s Service) int {
 	if !s.HasSelector() {
 		return 0

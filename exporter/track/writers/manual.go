@@ -7,46 +7,47 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// manual is what is known of a Service's manually managed addresses: those without
-// a targetRef, which no controller derives from a pod.
+// manual counts a Service's manually managed addresses, which have no targetRef and are not derived from a pod by a
+// controller.
 type manual struct {
-	// endpoints counts them in the Endpoints object, slices in the slices that a controller of Kubernetes keeps, others in other slices.
+	// endpoints counts the addresses in the Endpoints object, slices the addresses in slices of Kubernetes controllers,
+	// and others the addresses in other slices.
 	endpoints, slices, others int
-	// ever: the Service has had some. cleared: they were removed while the Service
-	// had a selector, and no pod has matched it since. conflict: a conflict was reported.
+	// ever is set if the Service has had such addresses. cleared is set if they were removed while the Service had a
+	// selector, and no pod has matched it since. conflict is set if a conflict was reported.
 	ever, cleared, conflict bool
-	// resets counts removals of all of them, of Services with a selector and without.
+	// These fields count the removals of all addresses, with and without a selector.
 	resetsWithSelector, resetsSelectorless uint64
 }
 
-// Manual is what is reported of a Service's manually managed addresses.
+// Manual is the reported state of manually managed addresses.
 type Manual struct {
-	// Ever: it has or had some.
+	// Ever reports whether the Service has or had such addresses.
 	Ever                                   bool
 	ResetsWithSelector, ResetsSelectorless uint64
 }
 
-// Manual is what is known of the Service's manually managed addresses.
+// Manual returns the state of the Service's manually managed addresses.
 func (s *Set) Manual() Manual {
 	return Manual{s.manual.ever, s.manual.resetsWithSelector, s.manual.resetsSelectorless}
 }
 
-// ManualInEndpoints counts the manually managed addresses in the Endpoints object.
+// ManualInEndpoints returns the number of manually managed addresses in the Endpoints object.
 func (s *Set) ManualInEndpoints() int { return s.manual.endpoints }
 
-// Change describes how an event changes a Service.
+// Change describes an event that changes a Service.
 type Change struct {
 	Service Service
 	At      time.Time
-	// Version is the resourceVersion of the event's object; empty if it has none.
+	// Version is the resourceVersion of the event's object, or empty.
 	Version string
-	// Quiet: this is a baseline, so nothing is counted.
+	// Quiet is set for a baseline, whose changes are not counted.
 	Quiet bool
 }
 
-// Count counts a source's manually managed addresses again, and finds resets:
-// from one or more to none. Endpoints and slices count separately. So Endpoints are seen that
-// are emptied and written again before the mirroring controller looks.
+// Count updates the number of a source's manually managed addresses, and detects resets, that is, changes from at least
+// one address to none. It counts Endpoints and slices separately, so that it also detects Endpoints that are emptied
+// and rewritten before the mirroring controller runs.
 func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	written := 0
 	for i := range held {
@@ -62,7 +63,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	s.Subtract(h)
 	h.manual, h.managed, h.other = written, len(held)-written, h.Kind == event.KindEndpointSlice && !h.Controlled && !h.Mirrored
 	if h.Mirrored && x.watches.IsSynced(event.KindEndpoints) {
-		h.manual = 0 // the Endpoints that it mirrors are watched themselves
+		h.manual = 0 // the mirrored Endpoints are watched themselves
 		before.manual = s.manual.in(h.Kind, selector)
 	}
 	s.Add(h)
@@ -75,7 +76,7 @@ func (x *Writers) Count(c Change, h *Source, held []event.Address) {
 	x.Check(c.Service, c.At)
 }
 
-// CompareSlices finds a reset in slices that were listed again. Those of mirrors are counted in Endpoints.
+// CompareSlices detects a reset in relisted slices. Addresses in mirrors are counted in Endpoints.
 func (x *Writers) CompareSlices(c Change, before Tally) {
 	if c.Service.Exists() {
 		x.compare(c, before, c.Service.Writers().tallyOf(event.KindEndpointSlice, c.Service.HasSelector()), false)
@@ -83,7 +84,7 @@ func (x *Writers) CompareSlices(c Change, before Tally) {
 	x.Check(c.Service, c.At)
 }
 
-// Tally counts the addresses of a Service: those that are managed manually in one resource, and those of pods in both.
+// Tally counts a Service's addresses: manual ones in one resource, and those with a pod in both resources.
 type Tally struct{ manual, managed int }
 
 // TallyOfSlices counts a Service's addresses for CompareSlices.
@@ -95,8 +96,8 @@ func (s *Set) tallyOf(k event.Kind, selector bool) Tally {
 	return Tally{s.manual.in(k, selector), s.managed}
 }
 
-// compare finds a reset, or that the removed addresses are there again. Where the selector matches pods, or did until now, it is no
-// reset: the addresses were foreign, and somebody or a controller put right what somebody had edited.
+// compare detects a reset, or the return of removed addresses. If the selector matches pods, or did so until now, the
+// removal is not a reset: the addresses were foreign, and a user or a controller has corrected them.
 func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	s, selector := c.Service.Writers(), c.Service.HasSelector()
 	switch {
@@ -117,8 +118,9 @@ func (x *Writers) compare(c Change, before, now Tally, inEndpoints bool) {
 	}
 }
 
-// in is the count of the addresses in a resource. Beside a selector, those in the slices of others than the controllers of Kubernetes do
-// not count: they are foreign or a known manager's, and no controller removes them.
+// in returns the number of addresses in a resource. If the Service has a selector, it excludes slices that no
+// Kubernetes controller manages, because their addresses are foreign or belong to a known manager, and no controller
+// removes them.
 func (m *manual) in(k event.Kind, selector bool) int {
 	switch {
 	case k == event.KindEndpoints:
@@ -129,7 +131,7 @@ func (m *manual) in(k event.Kind, selector bool) int {
 	return m.slices + m.others
 }
 
-// of is the count that a source's addresses are in.
+// of returns the counter for a source's addresses.
 func (m *manual) of(h *Source) *int {
 	switch {
 	case h.Kind == event.KindEndpoints:
@@ -140,15 +142,15 @@ func (m *manual) of(h *Source) *int {
 	return &m.slices
 }
 
-// InConflict reports whether the endpoints controller will clear the manually managed Endpoints of a
-// Service with a selector that matches no pod when it next syncs the Service, or has done so (endpoints controller,
-// syncService). It leaves manually managed slices alone. Beside pods that match, manually managed addresses are foreign.
+// InConflict reports whether the endpoints controller has cleared the manually managed Endpoints of a Service, or will do so
+// at the next sync. The reason is a selector that matches no pod (endpoints controller, syncService). The controller does
+// not change manually managed slices. If pods match the selector, manually managed addresses are foreign instead.
 func InConflict(s Service) bool {
 	w := s.Writers()
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
 }
 
-// Check reports what the Service's state begins or ends.
+// Check reports conflicts and foreign or withdrawn addresses that begin or end.
 func (x *Writers) Check(s Service, t time.Time) {
 	m := &s.Writers().manual
 	if !s.HasSelector() {
@@ -172,8 +174,8 @@ func (x *Writers) Check(s Service, t time.Time) {
 	x.checkWithdrawn(s, t)
 }
 
-// wasOverwritten reports, once, that the Service has a selector that matches no pod, and Endpoints that were overwritten before
-// they were first seen.
+// wasOverwritten reports whether the Service's Endpoints were overwritten before they were first seen, and the selector
+// matches no pod. It returns true only once.
 func wasOverwritten(s Service) (overwritten bool) {
 	if !s.Exists() {
 		return false
@@ -186,7 +188,7 @@ func wasOverwritten(s Service) (overwritten bool) {
 	return overwritten
 }
 
-// triggerOfConflict does not depend on whether the Service or its Endpoints were seen first.
+// triggerOfConflict returns the same value whether the Service or its Endpoints were seen first.
 func triggerOfConflict(s Service) uint64 {
 	for _, h := range s.Writers().sources {
 		if h.Kind == event.KindEndpoints {

@@ -8,31 +8,31 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// contestedWithin is how soon a writer must undo another's change for the two to compete.
+// contestedWithin is the time in which a writer must reverse another writer's change for the two to compete.
 const contestedWithin = 10 * time.Minute
 
-// write is what an event shows of an object's addresses.
+// write describes a write of an object's addresses.
 type write struct {
 	writer, kind, name string
 	addresses          []event.Address
 }
 
-// written is a state of an object's addresses, and who wrote it.
+// written is a state of an object's addresses with its writer.
 type written struct {
 	writer    string
 	addresses uint64
 	at        time.Time
 }
 
-// rivals are the last two states of an object's addresses, by different writers.
+// rivals holds the last two states of an object's addresses by different writers.
 type rivals struct {
 	before, last written
-	// undone counts how often, in a row, a writer has restored what the other had changed.
+	// undone counts consecutive writes that restored their writer's previous state.
 	undone int
 }
 
-// compete finds two writers that undo each other's changes of a Service without a selector. One writer there is legitimate, and so is a second
-// one that corrects the first: only if each has undone the other's change, they compete.
+// compete detects two writers that undo each other's changes to a Service without a selector. One writer is legitimate
+// there, and so is a second writer that corrects the first. They only compete if each has undone a change of the other.
 func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	name := rivalOf(w.writer)
 	if name == "" || h.Mirrored || h.Controlled || s.HasSelector() || !s.Exists() {
@@ -64,7 +64,8 @@ func (x *Writers) compete(s Service, h *Source, e event.Event, w write) {
 	}
 }
 
-// rivalOf is a writer by its field manager. All subcommands of kubectl are one: the same person uses several.
+// rivalOf returns the writer for a field manager. All kubectl subcommands count as one writer, because one person uses
+// several of them.
 func rivalOf(manager string) string {
 	if strings.HasPrefix(manager, "kubectl") {
 		return "kubectl"
@@ -72,7 +73,7 @@ func rivalOf(manager string) string {
 	return manager
 }
 
-// hashOf is a hash of addresses and their readiness, independent of their order.
+// hashOf returns a hash of addresses and their readiness that does not depend on their order.
 func hashOf(held []event.Address) uint64 {
 	sum := uint64(len(held))
 	for i := range held {

@@ -7,16 +7,17 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// withdrawn are the ready addresses that a foreigner took out of Endpoints which a controller keeps.
+// withdrawn describes ready addresses that a foreign writer removed from a controller's Endpoints.
 type withdrawn struct {
 	count int
-	// object and version are those of foreign.
+	// object and version have the same meaning as in foreign.
 	object, version string
 	reported        bool
 }
 
-// noteWithdrawn counts the ready addresses that the controller had written and that are not ready in the Endpoints now. The controller does not
-// notice, until a pod or the Service changes (endpoints controller, syncService). Truncated Endpoints leave addresses out.
+// noteWithdrawn counts the addresses that the controller had written as ready and that are not ready in the Endpoints
+// now. The controller does not restore them until a pod or the Service changes (endpoints controller, syncService).
+// Truncated Endpoints are ignored, because they omit addresses.
 func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	count := 0
 	if h.own != nil && !o.Truncated {
@@ -30,7 +31,7 @@ func (h *Source) noteWithdrawn(o *event.Endpoints) {
 	}
 }
 
-// countMissing counts the addresses that were ready and are not.
+// countMissing counts the addresses that were ready and are not ready now.
 func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	isReady := map[event.UID]bool{}
 	for i := range held {
@@ -46,7 +47,7 @@ func countMissing(own map[event.UID]bool, held []event.Address) (count int) {
 	return count
 }
 
-// checkWithdrawn reports the Endpoints that began or ceased to lack ready addresses which somebody took out.
+// checkWithdrawn reports Endpoints when the first address is withdrawn, and when the last one returns.
 func (x *Writers) checkWithdrawn(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		w := h.withdrawn

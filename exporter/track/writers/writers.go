@@ -1,6 +1,5 @@
-// Package writers follows who writes the addresses of Services: the controllers
-// of Kubernetes, other managers that are known, people who manage addresses
-// manually, and anybody else.
+// Package writers tracks the writers of Service addresses: Kubernetes controllers, other known managers, users who
+// manage addresses manually, and unknown writers.
 package writers
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Service is what writers ask of a Service.
+// Service lists the methods of a Service that writers call.
 type Service interface {
 	losses.Service
 	UID() event.UID
@@ -22,66 +21,70 @@ type Service interface {
 	Writers() *Set
 }
 
-// Set is what is known of the writers of one Service's addresses. The zero value knows nothing.
+// Set holds the writers of one Service's addresses. The zero value has none.
 type Set struct {
-	// sources hold its addresses.
+	// sources hold the Service's addresses.
 	sources []*Source
-	// managed counts the addresses with a targetRef, which only a controller writes.
+	// managed counts the addresses with a targetRef, which only controllers write.
 	managed int
 	manual  manual
 }
 
-// Source is what is known of the writers of one slice or Endpoints object.
+// Source describes the writers of one slice or Endpoints object.
 type Source struct {
 	Kind event.Kind
-	// Mirrored: a slice that mirrors Endpoints. Controlled: a slice that the EndpointSlice controller keeps.
+	// Mirrored is true for a slice that mirrors Endpoints, Controlled for a slice of the EndpointSlice controller.
 	Mirrored, Controlled bool
 
-	// writer is a hash of the field manager that wrote the addresses when they were first seen.
-	// newest is a hash of the one that wrote them last, 0 if that is not known.
+	// writer is a hash of the field manager that first wrote the addresses. newest is a hash of the latest field
+	// manager, or 0 if unknown.
 	writer, newest uint64
-	// manual counts the addresses without a targetRef, managed those with one. other: a slice that no controller of Kubernetes keeps.
+	// manual counts the addresses without a targetRef, and managed counts the addresses with a targetRef. other is set
+	// for a slice that no Kubernetes controller manages.
 	manual, managed int
 	other           bool
-	// version is the resourceVersion with which manually managed addresses came to Endpoints.
+	// version is the resourceVersion at which manually managed addresses appeared in Endpoints.
 	version string
-	// keeper writes the addresses. foreign are those that are foreign beside a selector; nil if there are none.
+	// keeper is the kind of writer. foreign holds the addresses that are foreign if the Service has a selector, or is
+	// nil.
 	keeper  keeper
 	foreign *foreign
-	// own are the addresses of Endpoints that a foreigner writes, as they were before, and whether each was ready; nil if nobody does.
+	// own holds the addresses of Endpoints and their readiness before a foreign writer changed them, or nil.
 	own map[event.UID]bool
-	// withdrawn are those that the foreigner took out; nil if there are none.
+	// withdrawn describes the addresses that the foreign writer removed, or is nil.
 	withdrawn *withdrawn
-	// were are the addresses that had been reported as foreign when the newest event came.
+	// were holds the addresses that had been reported as foreign before the newest event.
 	were []event.UID
-	// rivals are who wrote the addresses of a Service without a selector; nil if only one did.
+	// rivals holds the last writes to a Service without a selector, or is nil.
 	rivals *rivals
-	// overwritten: Endpoints that were empty when first seen, and still are, and to which somebody had applied addresses.
+	// overwritten is true for Endpoints that have been empty since they were first seen, although somebody had applied
+	// addresses to them.
 	overwritten bool
 }
 
-// OfSlice and OfEndpoints begin to follow the writers of an object.
+// OfSlice returns a Source for a slice.
 func OfSlice() Source { return Source{Kind: event.KindEndpointSlice} }
 
-// OfEndpoints is the same for an Endpoints object.
+// OfEndpoints returns a Source for an Endpoints object.
 func OfEndpoints() Source { return Source{Kind: event.KindEndpoints, overwritten: true} }
 
 const (
-	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution renamed it.
+	// managerName is the field manager of the controllers that write slices and Endpoints, unless a distribution has renamed
+	// it.
 	managerName         = "kube-controller-manager"
 	sliceController     = "endpointslice-controller.k8s.io"
 	mirroringController = "endpointslicemirroring-controller.k8s.io"
 )
 
-// Writers finds resets, selector conflicts and foreign addresses.
+// Writers detects resets, selector conflicts, and foreign or withdrawn addresses.
 type Writers struct {
 	watches *watches.Watches
 	losses  *losses.Losses
-	// known are the managers that the operator named.
+	// known holds the managers that the operator configured.
 	known map[string]bool
 }
 
-// New makes writers that trust the known managers, besides those that event.IsSliceManager knows.
+// New returns Writers that trust the given managers and those that event.IsSliceManager knows.
 func New(watches *watches.Watches, losses *losses.Losses, known []string) *Writers {
 	x := &Writers{watches: watches, losses: losses, known: map[string]bool{}}
 	for _, name := range known {
@@ -90,7 +93,7 @@ func New(watches *watches.Watches, losses *losses.Losses, known []string) *Write
 	return x
 }
 
-// SeeSlice records which controller or writer manages a slice.
+// SeeSlice records the controller or writer of a slice.
 func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.EndpointSlice, read event.Kind) {
 	h.keepForeign()
 	h.Mirrored, h.Controlled = o.ManagedBy == mirroringController, o.ManagedBy == sliceController
@@ -99,7 +102,7 @@ func (x *Writers) SeeSlice(s Service, h *Source, e event.Event, o *event.Endpoin
 	x.inSlice(h, o)
 }
 
-// SeeEndpoints records who wrote an Endpoints object. before are its addresses until now.
+// SeeEndpoints records the writer of an Endpoints object. before holds its previous addresses.
 func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.Endpoints, before []addresses.Entry, read event.Kind) {
 	h.keepForeign()
 	x.compete(s, h, e, write{o.Writer, "Endpoints", o.Name, o.Addresses})
@@ -108,8 +111,9 @@ func (x *Writers) SeeEndpoints(s Service, h *Source, e event.Event, o *event.End
 	h.overwritten = h.overwritten && x.emptied(o)
 }
 
-// noteWriter notes that somebody edits an object that a controller keeps: its writer changed. It matters in the resource that address states
-// are read from. A placeholder without addresses has no writer. The controller itself, by its usual name, is no other writer.
+// noteWriter records an object's writer. If the writer changes, somebody has edited a controller's object. This only
+// matters for the resource from which address states are read. A placeholder without addresses has no writer. The
+// controller itself, under its usual name, never counts as another writer.
 func noteWriter(s Service, h *Source, e event.Event, writer string, read event.Kind) {
 	h.newest = 0
 	if writer == "" {
@@ -125,8 +129,8 @@ func noteWriter(s Service, h *Source, e event.Event, writer string, read event.K
 	}
 }
 
-// Leaves records that a source is about to leave its Service. This matters if the source was deleted and address states are read
-// from its resource.
+// Leaves records that a source is about to leave its Service. This only matters if the source was deleted, and address
+// states are read from its resource.
 func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	h.keepForeign()
 	switch {
@@ -138,7 +142,7 @@ func Leaves(s Service, h *Source, e event.Event, read event.Kind) {
 	}
 }
 
-// Left records that a source leaves its Service.
+// Left records that a source has left its Service.
 func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	if h.foreign != nil && h.foreign.reported {
 		h.foreign.reported = false
@@ -150,8 +154,8 @@ func (x *Writers) Left(s Service, h *Source, t time.Time) {
 	}
 }
 
-// Steady reports whether each object of the Service has been written by one manager since it was first seen. A mirror has the
-// addresses of another object.
+// Steady reports whether each of the Service's objects has had only one manager since it was first seen. Mirrors do not
+// count, because they contain another object's addresses.
 func (s *Set) Steady() bool {
 	steady := false
 	for _, h := range s.sources {
@@ -166,22 +170,22 @@ func (s *Set) Steady() bool {
 	return steady
 }
 
-// Attach makes a source one of the Service.
+// Attach adds a source to the Service.
 func (s *Set) Attach(h *Source) { s.sources = append(s.sources, h) }
 
-// Detach takes a source away from the Service.
+// Detach removes a source from the Service.
 func (s *Set) Detach(h *Source) {
 	i := slices.Index(s.sources, h)
 	s.sources = slices.Delete(s.sources, i, i+1)
 }
 
-// Subtract takes a source's addresses out of the Service's counts; Add puts them in.
+// Subtract removes a source's addresses from the Service's counts.
 func (s *Set) Subtract(h *Source) {
 	s.managed -= h.managed
 	*s.manual.of(h) -= h.manual
 }
 
-// Add puts a source's addresses into the Service's counts.
+// Add adds a source's addresses to the Service's counts.
 func (s *Set) Add(h *Source) {
 	s.managed += h.managed
 	*s.manual.of(h) += h.manual

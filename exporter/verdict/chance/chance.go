@@ -1,4 +1,4 @@
-// Package chance has how likely it is that nodes fall silent independently.
+// Package chance computes the probability that nodes fall silent independently of each other.
 package chance
 
 import (
@@ -7,44 +7,45 @@ import (
 )
 
 const (
-	// Accepted is how likely independent failures may look like a common cause before a common cause is named.
+	// Accepted is the probability below which chance is excluded: independent failures look like a common cause less
+	// than once in 1,000 times.
 	Accepted = 1.0 / 1000
-	// priorSilences is how often one node falls silent by itself, in a cluster without a history: once a week.
-	// With less, two unrelated nodes in one large cluster would look like one cause.
+	// priorSilences is the assumed number of silences of one node in priorTime, for a cluster without a history: one a week.
+	// With a smaller number, two unrelated nodes in a large cluster would look like a common cause.
 	priorSilences = 1.0
 	priorTime     = 7 * 24 * time.Hour
 )
 
-// Rate is how often nodes fall silent one by one: counted, with the prior of a cluster without a history.
+// Rate is the observed rate of single silences. A prior is added, because a new cluster lacks a history.
 type Rate struct {
-	// Silences is how many single silences were seen in NodeTime, the time of observation over all nodes.
+	// Silences is the number of single silences within NodeTime. NodeTime is the observed time, summed over all nodes.
 	Silences int
 	NodeTime time.Duration
 }
 
-// perNode is the expected number of silences of one node in d.
+// perNode returns the expected number of silences of one node in d.
 func (r Rate) perNode(d time.Duration) float64 {
 	return (float64(r.Silences) + priorSilences) / (r.NodeTime.Hours() + priorTime.Hours()) * d.Hours()
 }
 
-// Together is how likely it is, given that one node falls silent, that at least silent-1 of the other nodes do so
-// independently within the same interval, before or after it.
+// Together returns the probability that at least silent-1 other nodes independently fall silent within one interval before or
+// after a given silence.
 func (r Rate) Together(silent, nodes int, interval time.Duration) float64 {
 	p := 1 - math.Exp(-r.perNode(2*interval))
 	return binomialTail(nodes-1, silent-1, p)
 }
 
-// OfEnd is how likely it is that independent silences also end within the given time of each other, if they may last up to an hour.
+// OfEnd returns the probability that independent silences of up to one hour all end within the given time of each other.
 func OfEnd(silent int, within time.Duration) float64 {
 	return math.Pow(min(1, 2*within.Hours()), float64(silent-1))
 }
 
-// InTurn is how likely it is that nodes fall silent independently at least silences times in d.
+// InTurn returns the probability of at least the given number of independent silences in d.
 func (r Rate) InTurn(silences, nodes int, d time.Duration) float64 {
 	return poissonTail(silences, r.perNode(d)*float64(nodes))
 }
 
-// binomialTail is the probability of at least k successes out of n.
+// binomialTail returns the probability of at least k successes in n trials.
 func binomialTail(n, k int, p float64) float64 {
 	switch {
 	case k <= 0:
@@ -66,7 +67,7 @@ func binomialTail(n, k int, p float64) float64 {
 	return min(sum, 1)
 }
 
-// poissonTail is the probability of at least k events of a mean.
+// poissonTail returns the probability of at least k events if the expected number is mean.
 func poissonTail(k int, mean float64) float64 {
 	below, term := 0.0, math.Exp(-mean)
 	for i := range k {

@@ -2,7 +2,7 @@ package chance
 
 import "testing"
 
-// Each follows from the definition, such as 1 - 0.99^19 for the second.
+// TestChances uses values that follow from the definitions. For example, the second one is 1 - 0.99^19.
 func TestChances(t *testing.T) {
 	for _, c := range []struct {
 		what      string

@@ -1,18 +1,18 @@
-// Package upgrades remembers which kubelets were replaced by another version.
+// Package upgrades remembers recent upgrades of kubelets.
 package upgrades
 
 import "time"
 
 const (
-	// upgradeExplains is for how long after an upgrade the new kubelet may be why its node falls silent.
+	// upgradeExplains is the time after an upgrade during which the new kubelet may be the cause of a silence.
 	upgradeExplains = 10 * time.Minute
-	// upgradesRemembered covers the silences of the last hour, and what came before them.
+	// upgradesRemembered must cover the silences of the last hour and the time shortly before.
 	upgradesRemembered = 2 * time.Hour
 )
 
-// Upgrades are the kubelets that reported another version in the last two hours. The zero value has none.
+// Upgrades holds the kubelets that reported another version in the last two hours. The zero value is empty.
 type Upgrades struct {
-	// all are sorted by time. of are the times of each node.
+	// all is sorted by time. of holds the times for each node.
 	all []upgrade
 	of  map[string][]time.Time
 }
@@ -22,7 +22,7 @@ type upgrade struct {
 	at   time.Time
 }
 
-// Note notes that a kubelet reports another version.
+// Note records that a kubelet reported another version.
 func (u *Upgrades) Note(node string, t time.Time) {
 	if u.of == nil {
 		u.of = map[string][]time.Time{}
@@ -38,7 +38,7 @@ func (u *Upgrades) Note(node string, t time.Time) {
 	u.of[node] = append(u.of[node], t)
 }
 
-// Before reports whether the kubelet of a node was upgraded a short time before t.
+// Before reports whether the node's kubelet was upgraded in the 10 minutes before t.
 func (u *Upgrades) Before(node string, t time.Time) bool {
 	for _, at := range u.of[node] {
 		if !at.After(t) && t.Sub(at) <= upgradeExplains {
@@ -48,7 +48,7 @@ func (u *Upgrades) Before(node string, t time.Time) bool {
 	return false
 }
 
-// Reached is how many nodes were upgraded a short time before silences that began between first and last.
+// Reached returns the number of nodes that were upgraded in the period from 10 minutes before first until last.
 func (u *Upgrades) Reached(first, last time.Time) int {
 	names := map[string]bool{}
 	for _, x := range u.all {

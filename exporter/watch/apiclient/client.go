@@ -1,5 +1,5 @@
-// Package apiclient sends requests to the API server and reads the answers. It knows the resources that kubeflap watches,
-// reads their objects as slim ones (exporter/decode), and gives the reason for which a request failed.
+// Package apiclient sends requests to the API server and decodes the responses. It defines the resources that
+// kubeflap watches, returns slim objects (exporter/decode), and maps errors to reasons.
 package apiclient
 
 import (
@@ -22,22 +22,23 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Timeout limits a request that is neither a list nor a watch.
+// Timeout limits requests other than lists and watches.
 const Timeout = 10 * time.Second
 
-// maxReadyz limits what is read of /readyz?verbose, which has one line for each of some dozens of checks.
+// maxReadyz is the maximum number of bytes to read from /readyz?verbose. The text has one line for each of a few
+// dozen checks.
 const maxReadyz = 64 << 10
 
-// Client sends requests to the API server. It has one pool of connections for all API groups.
+// Client sends requests to the API server. All API groups share one connection pool.
 type Client struct {
 	http   *http.Client
 	groups map[schema.GroupVersion]rest.Interface
-	// controlPlane reads Leases as those of the control plane.
+	// controlPlane decodes Leases as control-plane Leases.
 	controlPlane rest.Interface
 	params       runtime.ParameterCodec
 }
 
-// New makes a Client for a cluster. It logs the warnings of the API server.
+// New returns a Client for a cluster. It logs warnings that the API server sends.
 func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.WarningHandler = newWarnings(logger)
@@ -49,10 +50,11 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	scheme := newScheme()
 	c := &Client{http: httpClient, groups: map[schema.GroupVersion]rest.Interface{}, params: runtime.NewParameterCodec(scheme)}
 	config.NegotiatedSerializer = newCodecs(scheme, event.KindLease)
-	// client-go asks for JSON by default. All resources have protobuf, but some proxies and servers answer in JSON.
+	// client-go requests JSON by default. All resources support protobuf, but some proxies and servers only send
+	// JSON.
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	// No limit: each resource has one request at a time, and the server can throttle by itself.
+	// A client-side limit is not needed, because each resource has one request at a time and the server can throttle.
 	config.QPS = -1
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
 		config.GroupVersion, config.APIPath = &group, "/apis"
@@ -71,8 +73,8 @@ func New(config *rest.Config, logger *slog.Logger) (*Client, error) {
 	return c, nil
 }
 
-// newScheme registers Status and ListOptions, which every group has. client-go's clientset registers the types of all
-// groups, which would be a sixth of the binary. exporter/decode needs none of them.
+// newScheme registers only Status and ListOptions, which all groups use. exporter/decode needs no other types.
+// client-go's clientset registers the types of all groups, which would take a sixth of the binary.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, group := range []schema.GroupVersion{core, discovery, coordination} {
@@ -81,15 +83,15 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// newCodecs makes codecs that read a Lease as an object of the kind lease.
+// newCodecs returns codecs that decode Leases to objects of the kind lease.
 func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 	return codecs{serializer.NewCodecFactory(scheme).WithoutConversion(), lease}
 }
 
-// CloseIdleConnections closes the connections that no request uses.
+// CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
-// Version returns the version of the API server: "v1.36.3".
+// Version returns the version of the API server, such as "v1.36.3".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -104,8 +106,8 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return info.GitVersion, nil
 }
 
-// Readyz returns the text of /readyz?verbose, whatever the HTTP status is. It fails if nothing answers. It does not go
-// through client-go, which cuts an error's text at 2,048 bytes (rest.Request, maxUnstructuredResponseTextBytes).
+// Readyz returns the text of /readyz?verbose for any HTTP status. It fails if there is no response. It does not use
+// client-go, which truncates error texts at 2,048 bytes (rest.Request, maxUnstructuredResponseTextBytes).
 func (c *Client) Readyz(ctx context.Context) ([]byte, error) {
 	url := c.groups[core].Get().AbsPath("/readyz").Param("verbose", "").URL()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url.String(), http.NoBody)
@@ -118,7 +120,7 @@ func (c *Client) Readyz(ctx context.Context) ([]byte, error) {
 		return nil, err //nolint:wrapcheck // it names the address
 	}
 	defer answer.Body.Close()
-	// A part of the text is useful, too.
+	// Part of the text is better than none, so read errors are ignored.
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReadyz))
 	return text, nil
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// codecs are those of client-go, except that watched objects are read as slim ones. If the API's own types were built first,
-// that would be most of kubeflap's CPU time.
+// codecs wraps client-go's codecs and decodes watched objects to slim objects. Building the API's own types first
+// would take most of kubeflap's CPU time.
 type codecs struct {
 	runtime.NegotiatedSerializer
-	// lease is the kind of Leases: those of nodes and of the control plane are different objects.
+	// lease is the kind of decoded Leases. Node Leases and control-plane Leases are different kinds.
 	lease event.Kind
 }
 
-// SupportedMediaTypes returns client-go's types, with another reader for the events of a watch in protobuf.
+// SupportedMediaTypes returns client-go's media types. It replaces the stream serializer and the framer of
+// protobuf.
 func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	var all []runtime.SerializerInfo
 	for _, info := range c.NegotiatedSerializer.SupportedMediaTypes() {
@@ -36,21 +37,21 @@ func (c codecs) SupportedMediaTypes() []runtime.SerializerInfo {
 	return all
 }
 
-// DecoderToVersion makes the decoder of one answer or of one watch.
+// DecoderToVersion returns a decoder for one response or one watch.
 func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}, lease: c.lease}
 }
 
-// bufferedFramer reads all available bytes of a watch at once. After each read, the client sends the server a packet that
-// allows it to send more (golang.org/x/net/http2, transportResponseBody.Read).
+// bufferedFramer reads all available bytes of a watch at once. Fewer reads cause fewer packets: after each read, the
+// client sends a packet that allows the server to send more (golang.org/x/net/http2, transportResponseBody.Read).
 type bufferedFramer struct {
 	runtime.Framer
 }
 
-// bufferSize is how many bytes are read at once.
+// bufferSize is the maximum number of bytes per read.
 const bufferSize = 64 << 10
 
-// NewFrameReader reads the events of a watch.
+// NewFrameReader returns a buffered reader for watch events.
 func (b bufferedFramer) NewFrameReader(body io.ReadCloser) io.ReadCloser {
 	return b.Framer.NewFrameReader(struct {
 		io.Reader
@@ -58,32 +59,32 @@ func (b bufferedFramer) NewFrameReader(body io.ReadCloser) io.ReadCloser {
 	}{bufio.NewReaderSize(body, bufferSize), body})
 }
 
-// watchEvents reads the events of a watch without copying the object. That is safe: the object is decoded before the next
-// event overwrites the buffer (rest/watch, Decoder.Decode).
+// watchEvents decodes watch events without copying the object. This is safe because the object is decoded before
+// the next event overwrites the buffer (rest/watch, Decoder.Decode).
 type watchEvents struct {
 	runtime.Serializer
 	reader *decode.Reader
 }
 
-// Decode reads an event.
+// Decode decodes a watch event into a metav1.WatchEvent.
 func (w watchEvents) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	e, ok := into.(*metav1.WatchEvent)
 	if !ok {
-		return nil, nil, fmt.Errorf("read an event of a watch: cannot read it into %T", into)
+		return nil, nil, fmt.Errorf("read a watch event: cannot read it into %T", into)
 	}
 	var err error
 	e.Type, e.Object.Raw, err = w.reader.WatchEvent(data)
 	return e, nil, err
 }
 
-// decoder reads one answer, or the objects of one watch.
+// decoder decodes one response or the objects of one watch.
 type decoder struct {
 	typed  runtime.Decoder
 	reader *decode.Reader
 	lease  event.Kind
 }
 
-// Decode reads a watched object or a list of them. It leaves all other answers to client-go.
+// Decode decodes watched objects and lists of them. It passes all other responses to client-go.
 func (d *decoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	document, err := d.reader.Document(data)
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *decoder) list(kind event.Kind, message []byte) (*Page, error) {
 	return page, nil
 }
 
-// kinds are the watched kinds and their lists, keyed by their names in the API.
+// kinds maps the API's names of the watched kinds and their lists to kinds.
 var kinds = map[string]struct {
 	kind event.Kind
 	list bool
@@ -151,29 +152,29 @@ var kinds = map[string]struct {
 	"Endpoints": {kind: event.KindEndpoints}, "EndpointsList": {event.KindEndpoints, true},
 }
 
-// Item is a slim object with the part of the API's metadata that a reflector reads.
+// Item is a slim object with the API metadata that a reflector needs.
 type Item struct {
 	metav1.ObjectMeta
 	Slim event.Object
 }
 
-// GetObjectKind returns an empty kind. Nothing reads it.
+// GetObjectKind returns an empty kind, because nothing reads the kind.
 func (*Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject returns the item itself, which nothing changes.
+// DeepCopyObject returns the item itself, because nothing modifies items.
 func (i *Item) DeepCopyObject() runtime.Object { return i }
 
-// EndsInitialList reports whether the item is of the bookmark that ends a streamed list.
+// EndsInitialList reports whether the item belongs to the bookmark that ends a streamed list.
 func (i *Item) EndsInitialList() bool {
 	return i.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// Page is a page of a list, for client-go's pager.
+// Page is one page of a list, for client-go's pager.
 type Page struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 	Items []runtime.Object
 }
 
-// DeepCopyObject returns the page itself, which nobody copies.
+// DeepCopyObject returns the page itself, because nothing copies pages.
 func (p *Page) DeepCopyObject() runtime.Object { return p }

@@ -17,11 +17,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// server encodes answers as an API server does.
+// server encodes responses like an API server.
 type server struct {
 	t    *testing.T
 	info runtime.SerializerInfo
-	// negotiator is that of the client.
+	// negotiator is the client's negotiator.
 	negotiator runtime.ClientNegotiator
 }
 
@@ -48,7 +48,7 @@ func (s *server) write(object runtime.Object) []byte {
 	return data
 }
 
-// answer returns what the client reads from an answer.
+// answer encodes a response and returns the object that the client decodes.
 func (s *server) answer(object runtime.Object) runtime.Object {
 	s.t.Helper()
 	decoder, err := s.negotiator.Decoder(s.info.MediaType, nil)
@@ -62,7 +62,7 @@ func (s *server) answer(object runtime.Object) runtime.Object {
 	return read
 }
 
-// event returns what the client reads from an event of a watch.
+// event encodes a watch event and returns the type and object that the client decodes.
 func (s *server) event(what string, object runtime.Object) (string, runtime.Object) {
 	s.t.Helper()
 	embedded, frames, _, err := s.negotiator.StreamDecoder(s.info.MediaType, nil)
@@ -115,7 +115,8 @@ func TestAnswersAreReadInBothForms(t *testing.T) {
 	}
 }
 
-// The Leases of nodes and those of the control plane are the same resource, and different objects.
+// TestLeasesAreOfTheKindOfTheirClient checks that node Leases and control-plane Leases, which are the same API
+// resource, become different kinds of objects.
 func TestLeasesAreOfTheKindOfTheirClient(t *testing.T) {
 	const lease = `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a"},"spec":{"holderIdentity":"b"}}`
 	const list = `{"apiVersion":"coordination.k8s.io/v1","kind":"LeaseList","metadata":{},"items":[` + lease + `]}`
@@ -198,7 +199,7 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// body counts its reads.
+// body is a response body that counts its reads.
 type body struct {
 	bytes.Buffer
 	reads int

@@ -11,33 +11,33 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/batching"
 )
 
-// Choice names an API server and a user, as kubectl's flags of these names do. An empty field leaves it to the kubeconfig.
+// Choice selects an API server and a user, like the kubectl flags with the same names. Empty fields are taken from the
+// kubeconfig.
 type Choice struct {
-	// Kubeconfig is the path of a file.
+	// Kubeconfig is the path of the kubeconfig file.
 	Kubeconfig string
 	// Context, Cluster and User are names in the kubeconfig.
 	Context, Cluster, User string
 }
 
-// Config is how to connect to an API server.
+// Config describes a connection to an API server.
 type Config struct {
 	*rest.Config
-	// Context is the context of the kubeconfig, or says what is used instead.
+	// Context is the name of the kubeconfig context, or a description of what is used instead.
 	Context string
-	// Namespace is that of the context or of the service account.
+	// Namespace is the namespace of the context or of the service account.
 	Namespace string
 }
 
-// LoadConfig finds the API server as kubectl does: by the file that choice names; without one by the files of $KUBECONFIG or
-// ~/.kube/config; in a pod without either, by its service account. An error names the files that were tried and the contexts
-// that they have.
+// LoadConfig finds the API server like kubectl. It uses the kubeconfig of choice, then the files in $KUBECONFIG or
+// ~/.kube/config, then the pod's service account. Errors name the files that were tried and their contexts.
 func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = choice.Kubeconfig
 	deferred := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{
 		CurrentContext: choice.Context, Context: api.Context{Cluster: choice.Cluster, AuthInfo: choice.User},
 	})
-	// That fails only if a file cannot be read.
+	// RawConfig fails only if a file cannot be read.
 	kubeconfig, err := deferred.RawConfig()
 	if err != nil {
 		return Config{}, fmt.Errorf("read the kubeconfig: %w", err)
@@ -58,7 +58,7 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	return Config{Config: config, Context: choice.context(kubeconfig.CurrentContext), Namespace: namespace}, nil
 }
 
-// context names the context in use, given the current one of a kubeconfig that can be used.
+// context returns the name of the context in use. current is the current context of a valid kubeconfig.
 func (c Choice) context(current string) string {
 	if c.Context == "" && current == "" && c.Cluster != "" {
 		return "none"

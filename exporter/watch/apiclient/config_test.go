@@ -15,7 +15,7 @@ users: [{name: u, user: {token: t}}, {name: v, user: {token: w}}]
 contexts: [{name: near, context: {cluster: c, user: u}}, {name: far, context: {cluster: d, user: v, namespace: shop}}]
 `
 
-// write writes a kubeconfig with a current context, or none if that is empty.
+// write writes a kubeconfig with this current context, or without one if current is empty.
 func write(t *testing.T, current string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")

@@ -15,8 +15,8 @@ import (
 // ErrNoCluster means that neither a kubeconfig nor a service account names an API server.
 var ErrNoCluster = errors.New("no cluster is configured")
 
-// missing returns an error if the kubeconfig does not have what was chosen. clientcmd also refuses that, but it does not say what there
-// is, and without any kubeconfig it may ignore the choice and use the service account.
+// missing returns an error if the kubeconfig lacks a chosen name. clientcmd would also return an error, but without the
+// available names. Without a kubeconfig, clientcmd may even ignore the choice and use the service account.
 func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
 	for _, x := range []struct {
 		flag, name string
@@ -37,7 +37,7 @@ func (c Choice) missing(kubeconfig *api.Config, rules *clientcmd.ClientConfigLoa
 	return nil
 }
 
-// unusable returns an error that says why the kubeconfig cannot be used, and what to do.
+// unusable returns an error that explains why the kubeconfig cannot be used, and how to proceed.
 func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLoadingRules) error {
 	contexts := sorted(kubeconfig.Contexts)
 	choices := "choose one with --context: " + strings.Join(contexts, ", ")
@@ -52,7 +52,7 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }
 
-// files lists the files of the kubeconfig. Behind a file that exists comes what fault it has, if any.
+// files lists the kubeconfig files. It adds fault in parentheses to each existing file, unless fault is empty.
 func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {
@@ -61,7 +61,7 @@ func files(rules *clientcmd.ClientConfigLoadingRules, fault string) string {
 	var all []string
 	for _, path := range paths {
 		switch _, err := os.Stat(path); {
-		case path == "": // KUBECONFIG may end in a colon
+		case path == "": // KUBECONFIG may end with a colon
 		case errors.Is(err, os.ErrNotExist):
 			all = append(all, path+" (does not exist)")
 		case fault != "":

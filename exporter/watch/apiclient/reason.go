@@ -14,10 +14,12 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// watchDecoding marks a watch whose connection broke, or whose events could not be read (rest.Request, newStreamWatcher).
+// watchDecoding is the cause of a broken watch connection or an unreadable watch event (rest.Request,
+// newStreamWatcher).
 const watchDecoding = metav1.CauseType("ClientWatchDecoding")
 
-// Reason returns why a request failed or a watch ended. A watch that ended without an error was closed in good order.
+// Reason returns the reason why a request failed or a watch ended. A nil error means that the server ended the
+// watch normally.
 func Reason(err error) event.Reason {
 	switch {
 	case err == nil:
@@ -51,7 +53,7 @@ func Reason(err error) event.Reason {
 	return event.ReasonOther
 }
 
-// statusCode returns the HTTP status of the answer, 0 if there was none.
+// statusCode returns the HTTP status of the response, or 0 if there was no response.
 func statusCode(err error) int32 {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return status.Status().Code
@@ -59,16 +61,17 @@ func statusCode(err error) int32 {
 	return 0
 }
 
-// IsAnswered reports whether anything answered the request that failed with err.
+// IsAnswered reports whether the failed request got a response, from the API server or from anything else.
 func IsAnswered(err error) bool { return statusCode(err) != 0 || isUnreadable(err) }
 
-// IsExpired reports whether the resourceVersion is too old. Servers before v1.18 also said Gone (cache.Reflector,
+// IsExpired reports whether the resourceVersion is too old. Servers before v1.18 returned Gone (cache.Reflector,
 // isExpiredError).
 func IsExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// IsTemporary reports whether the same request may succeed later, if it has succeeded before. That is so if nothing answered,
-// or if a server or proxy was overloaded. A server that has just started refuses users until it has read the rules
-// (plugin/pkg/auth/authorizer/rbac), and a proxy that has lost its server says 404.
+// IsTemporary reports whether a request that used to succeed may succeed again. This is true if there was no
+// response, or if a server or proxy was overloaded. It is also true if access was denied, because a server rejects
+// users at startup until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac). A proxy without its server
+// responds with 404.
 func IsTemporary(err error) bool {
 	switch code := statusCode(err); code {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:

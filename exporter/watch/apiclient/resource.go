@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The API groups of the resources, in the versions that are read.
+// The API groups and versions of the resources.
 var (
 	core         = schema.GroupVersion{Version: "v1"}
 	discovery    = schema.GroupVersion{Group: "discovery.k8s.io", Version: "v1"}
@@ -21,22 +21,22 @@ var (
 )
 
 const (
-	// nodeLeases is the namespace of the nodes' Leases (corev1.NamespaceNodeLease).
+	// nodeLeases is the namespace of node Leases (corev1.NamespaceNodeLease).
 	nodeLeases = "kube-node-lease"
-	// controlPlaneLeases is the namespace of the Leases of leader elections and of API servers (metav1.NamespaceSystem).
+	// controlPlaneLeases is the namespace of leader election Leases and API server Leases (metav1.NamespaceSystem).
 	controlPlaneLeases = "kube-system"
 )
 
-// Resource is a watched resource, in one namespace or in all.
+// Resource is a watched resource, in one namespace or in all namespaces.
 type Resource struct {
 	Kind event.Kind
-	// Large: there may be hundreds of thousands of objects, so each object of a list is passed on as it arrives. A list of
-	// another resource is passed on when it is complete.
+	// Large is set if there may be hundreds of thousands of objects. Objects of a large list are passed on as they
+	// arrive, and those of other lists when the list is complete.
 	Large bool
-	// Lost says what kubeflap does not see without the resource.
+	// Lost describes what kubeflap cannot see without the resource.
 	Lost string
 
-	// name is the API's name of the resource.
+	// name is the plural name of the resource in the API.
 	name  string
 	group schema.GroupVersion
 	// namespace is empty for all namespaces.
@@ -45,26 +45,26 @@ type Resource struct {
 	params    runtime.ParameterCodec
 }
 
-// Resources returns the watched resources: those of all namespaces, or if a namespace is given of that one. Nodes and their
-// Leases are always included, the Leases of the control plane only without a namespace.
+// Resources returns the resources to watch, in one namespace or, if namespace is empty, in all. Nodes and their Leases
+// are always included. Control-plane Leases are only included if namespace is empty.
 func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
-		{Kind: event.KindNode, group: core, Lost: "nodes stay as they were last seen, and no cause is found on them"},
+		{Kind: event.KindNode, group: core, Lost: "the last seen state of nodes is kept, and no causes on nodes are found"},
 		{
 			Kind: event.KindLease, group: coordination, namespace: nodeLeases,
-			Lost: "heartbeats are seen only where a node's status has them, by default every 5 minutes",
+			Lost: "heartbeats are only seen in node status reports, by default every 5 minutes",
 		},
 		{
 			Kind: event.KindPod, group: core, namespace: namespace, Large: true,
-			Lost: "pods stay as they were last seen, and causes are not found",
+			Lost: "the last seen state of pods is kept, and causes are not found",
 		},
 		{
 			Kind: event.KindService, group: core, namespace: namespace,
-			Lost: "Services stay as they were last seen",
+			Lost: "the last seen state of Services is kept",
 		},
 		{
 			Kind: event.KindEndpointSlice, group: discovery, namespace: namespace, Large: true,
-			Lost: "addresses are taken from Endpoints, which end at 1,000, and are not compared with those of slices",
+			Lost: "addresses are read from Endpoints, which contain at most 1,000, and are not compared with EndpointSlices",
 		},
 		{
 			Kind: event.KindEndpoints, group: core, namespace: namespace, Large: true,
@@ -84,19 +84,19 @@ func (c *Client) Resources(namespace string) []Resource {
 	return all
 }
 
-// Name is the API's name of the resource.
+// Name returns the plural name of the resource in the API.
 func (r *Resource) Name() string { return r.name }
 
-// Has reports whether an object belongs to the resource. Of the Leases in kube-system only some are read. The API cannot select
-// them: a field selector has one name.
+// Has reports whether an object belongs to the resource. In kube-system, kubeflap reads only some Leases. The API
+// cannot select them, because a field selector allows only one name.
 func (r *Resource) Has(object event.Object) bool {
 	return object.Kind() == r.Kind && (r.Kind != event.KindControlPlaneLease || event.IsControlPlaneLease(object.Metadata().Name))
 }
 
-// Group is the API group, empty for the core group.
+// Group returns the API group. It is empty for the core group.
 func (r *Resource) Group() string { return r.group.Group }
 
-// Scope says where the resource is watched, in the words of RBAC.
+// Scope describes where the resource is watched, in RBAC terms.
 func (r *Resource) Scope() string {
 	if r.namespace == "" {
 		return "cluster scope"
@@ -104,7 +104,7 @@ func (r *Resource) Scope() string {
 	return fmt.Sprintf("namespace %q", r.namespace)
 }
 
-// Request prepares a list or a watch.
+// Request returns a request for a list or a watch.
 func (r *Resource) Request(options *metav1.ListOptions) *rest.Request {
 	return r.client.Get().
 		NamespaceIfScoped(r.namespace, r.namespace != "").
@@ -112,13 +112,13 @@ func (r *Resource) Request(options *metav1.ListOptions) *rest.Request {
 		VersionedParams(options, r.params)
 }
 
-// List returns a page of the list.
+// List returns one page of the list.
 func (r *Resource) List(ctx context.Context, options *metav1.ListOptions) (*Page, error) {
 	return pageOf(r.Request(options).Do(ctx))
 }
 
-// CurrentVersion returns the resourceVersion of the list as it is now. It lists one object at most, and it does not name a
-// version: the watch cache ignores the limit at version "0".
+// CurrentVersion returns the current resourceVersion of the list. It requests at most one object. It sends no
+// resourceVersion, because the watch cache ignores the limit for version "0".
 func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 	list, err := pageOf(r.Request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).Do(ctx))
 	if err != nil {
@@ -127,12 +127,13 @@ func (r *Resource) CurrentVersion(ctx context.Context) (string, error) {
 	return list.ResourceVersion, nil
 }
 
-// Get returns one object, or nil if the API server says that it does not exist. It reads from etcd: without a
-// resourceVersion that is a quorum read (apiserver, CacheDelegator.Get).
+// Get returns one object. It returns nil if the API server reports that the object does not exist. The request has
+// no resourceVersion, so it is a quorum read from etcd (apiserver, CacheDelegator.Get).
 func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 	result := r.Request(&metav1.ListOptions{}).Name(name).MaxRetries(0).Do(ctx)
 	got, err := result.Get()
-	// A 404 of something else than the API server says nothing (rest.Request, newUnstructuredResponseError).
+	// A 404 from anything but the API server does not prove that the object is absent (rest.Request,
+	// newUnstructuredResponseError).
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, nil
 	}
@@ -142,7 +143,7 @@ func (r *Resource) Get(ctx context.Context, name string) (event.Object, error) {
 	return nil, unreadableResult(result, err, "an object of "+r.Kind.String())
 }
 
-// pageOf returns the page of a list, or an error that shows what was answered instead.
+// pageOf returns the page of a list, or an error that shows the unexpected response.
 func pageOf(result rest.Result) (*Page, error) {
 	got, err := result.Get()
 	if page, ok := got.(*Page); ok && err == nil {

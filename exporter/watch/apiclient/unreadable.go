@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxShown is how many bytes of an unreadable answer go into the log, enough to recognise a login page.
+	// maxShown is the number of bytes of an unreadable response to log. They suffice to recognize a login page.
 	maxShown = 120
-	// maxShowWait limits the wait for these bytes.
+	// maxShowWait limits the time to read these bytes.
 	maxShowWait = time.Second
 )
 
-// unreadableError is the error for an answer that has status 200 and is not from the API: that of a proxy which wants
-// somebody to log in, of a captive portal, or of another server at the same address.
+// unreadableError is returned for a response with status 200 that is not from the API. It may come from a proxy
+// that requires a login, a captive portal, or another server at the same address.
 type unreadableError struct {
 	contentType string
 	begin       []byte
 	cause       error
 }
 
-// notTheAPIs begins the text of an unreadableError.
-const notTheAPIs = "the answer is not the API's"
+// notTheAPIs is the prefix of an unreadableError's text.
+const notTheAPIs = "this is not a response of the Kubernetes API"
 
-// Error shows the first bytes of the answer.
+// Error includes the first bytes of the response.
 func (u *unreadableError) Error() string {
 	text := fmt.Sprintf(notTheAPIs+": content type %q, it begins with %q", u.contentType, u.begin[:min(len(u.begin), maxShown)])
 	if u.cause != nil {
@@ -42,25 +42,26 @@ func (u *unreadableError) Error() string {
 	return text
 }
 
-// Unwrap returns the error of the reader.
+// Unwrap returns the decoder's error.
 func (u *unreadableError) Unwrap() error { return u.cause }
 
-// isUnreadable recognises such an answer to a watch by its text. Nothing else of it is left in the event that ends the watch
-// (apimachinery, watch.StreamWatcher).
+// isUnreadable reports whether err is an unreadableError. For a watch, it compares the text, because the event that
+// ends the watch only retains the text of the error (apimachinery, watch.StreamWatcher).
 func isUnreadable(err error) bool {
 	var u *unreadableError
 	return errors.As(err, &u) || apierrors.HasStatusCause(err, watchDecoding) && strings.Contains(err.Error(), notTheAPIs)
 }
 
-// contentTypes is a transport that turns an answer of an unexpected content type into an error which shows the answer.
-// client-go only says that it has no serializer, and it does not close the body of a watch (rest.Request, newStreamWatcher).
+// contentTypes is a transport that returns an error for a response with an unexpected content type. The error shows
+// the start of the response. client-go would only report that it has no serializer, and leave the body of a watch
+// open (rest.Request, newStreamWatcher).
 type contentTypes struct{ http.RoundTripper }
 
-// WrappedRoundTripper returns the inner transport, whose idle connections are closed at the end (apimachinery,
+// WrappedRoundTripper returns the inner transport, so that its idle connections can be closed (apimachinery,
 // net.CloseIdleConnectionsFor).
 func (c contentTypes) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }
 
-// RoundTrip sends the request and checks the header of the answer.
+// RoundTrip sends the request and checks the content type of the response.
 func (c contentTypes) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(request)
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -79,8 +80,8 @@ func (c contentTypes) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, &unreadableError{contentType: answer.Header.Get("Content-Type"), begin: begin}
 }
 
-// accepted reports whether the request asked for this content type. If the answer has none, client-go assumes the requested
-// one (rest.Request, transformResponse).
+// accepted reports whether the request accepts the content type of the response. Without a content type, client-go
+// assumes the requested one (rest.Request, transformResponse).
 func accepted(request *http.Request, answer *http.Response) bool {
 	accept, contentType := request.Header.Get("Accept"), answer.Header.Get("Content-Type")
 	if accept == "" || contentType == "" || strings.Contains(accept, "*/*") {
@@ -90,14 +91,14 @@ func accepted(request *http.Request, answer *http.Response) bool {
 	return err == nil && strings.Contains(accept, media)
 }
 
-// jsonBody is the body of an answer that claims to be JSON. Its first byte shows whether the claim is wrong. Without this
-// check, the reader of a watch would only report an invalid character.
+// jsonBody is the body of a response with a JSON content type. Its first byte shows whether the body is JSON.
+// Without this check, a watch would only report an invalid character.
 type jsonBody struct {
 	io.ReadCloser
 	checked bool
 }
 
-// Read fails if the body does not begin with an object: every answer of the API is an object.
+// Read fails if the body does not start with an object, because every response of the API is an object.
 func (j *jsonBody) Read(b []byte) (int, error) {
 	n, err := j.ReadCloser.Read(b)
 	if begin := bytes.TrimLeft(b[:n], " \t\r\n"); !j.checked && len(begin) > 0 {
@@ -108,7 +109,7 @@ func (j *jsonBody) Read(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.EOF is compared
 }
 
-// unreadableResult returns the error for an answer that could not be read, or was not what was requested.
+// unreadableResult returns an error for a response that cannot be decoded or has the wrong type.
 func unreadableResult(result rest.Result, err error, want string) error {
 	raw, failed := result.Raw()
 	if failed != nil || statusCode(err) != 0 {

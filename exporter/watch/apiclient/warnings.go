@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// warnings logs each warning of the API server once. Since v1.33 the server sends a warning with every answer about
-// Endpoints (API lifecycle, "v1 Endpoints is deprecated").
+// warnings logs each distinct warning from the API server once. Since v1.33, the server sends a warning with every
+// Endpoints response (API lifecycle, "v1 Endpoints is deprecated").
 type warnings struct {
 	log  *slog.Logger
 	lock sync.Mutex
 	seen map[string]bool
 }
 
-// maxWarnings limits the memory. The whole API has a handful of warnings.
+// maxWarnings limits the memory use. The whole API has only a few warnings.
 const maxWarnings = 100
 
 func newWarnings(log *slog.Logger) *warnings {
 	return &warnings{log: log, seen: map[string]bool{}}
 }
 
-// HandleWarningHeader logs a warning that is new, as a rest.WarningHandler.
+// HandleWarningHeader logs a new warning. It implements rest.WarningHandler.
 func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()

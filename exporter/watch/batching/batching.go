@@ -1,14 +1,16 @@
 // Package batching makes a connection read small events in batches of up to 20 ms.
 //
-// Most of the CPU time of a small event goes into waking the process. So a read that follows another one waits, and the
-// kernel does not wake the process in the meantime (SO_RCVLOWAT). Network cards moderate their interrupts the same way.
+// Most of the CPU time for a small event is spent on waking the process. So a read that follows another read waits for more
+// data, and the kernel does not wake the process in the meantime (SO_RCVLOWAT). Network cards moderate their interrupts the
+// same way.
 //
-// Measured beside the same API server, before and after (docs/performance.md):
-//   - 1,000 events in a small cluster: 0.37 s of CPU before, 0.18 s after.
-//   - Start with 1,000 nodes and 30,000 pods: 4.9 s of CPU and 8.8 s until all lists were complete before, 2.2 s and
-//     5.3 s after.
+// Measurements with the same API server, without and with batching (docs/performance.md):
+//   - 1,000 events in a small cluster: 0.37 s of CPU without, 0.18 s with batching.
+//   - Startup with 1,000 nodes and 30,000 pods: 4.9 s of CPU without, 2.2 s with batching. The lists took 8.8 s
+//     without, 5.3 s with batching.
 //
-// The price is that an event which follows another one is seen up to 20 ms later. An event after a pause is read at once.
+// The cost is a delay: an event shortly after another event is seen up to 20 ms later. An event after a pause is read
+// immediately.
 package batching
 
 import (
@@ -18,22 +20,23 @@ import (
 )
 
 const (
-	// window is how long data may wait for more data.
+	// window is the maximum time that data waits for more data.
 	window = 20 * time.Millisecond
-	// listBytes in one window are a list and not events.
+	// listBytes is the number of bytes in a window above which the data counts as a list instead of events.
 	listBytes = 256 << 10
-	// listWait is the wait within a list. It is short: the connection's buffers must not fill up, and the next page is
-	// requested only after the last part of this one was read.
+	// listWait is the maximum wait within a list. It is short, so that the connection's buffers do not fill up, and
+	// because the next page is only requested after the previous one was read.
 	listWait = time.Millisecond
 )
 
-// Dialer opens a connection, as net.Dialer.DialContext and rest.Config.Dial do.
+// Dialer opens a connection, like net.Dialer.DialContext and rest.Config.Dial.
 type Dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dial returns a Dialer whose connections are read in batches. It dials with dial, or if that is nil as client-go does.
+// Dial returns a Dialer whose connections are read in batches. It wraps dial or, if dial is nil, client-go's
+// default dialer.
 func Dial(dial Dialer) Dialer {
 	if dial == nil {
-		// The values of client-go (transport, tlsTransportCache.get).
+		// These are client-go's values (transport, tlsTransportCache.get).
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -46,24 +49,25 @@ func Dial(dial Dialer) Dialer {
 	}
 }
 
-// conn is a connection that is read in batches.
+// conn is a connection with batched reads.
 type conn struct {
 	net.Conn
 	closed     <-chan struct{}
 	closeWaits func()
 
-	// The following belong to Read, which is not called concurrently.
+	// Only Read uses the following fields. It must not be called concurrently.
 
-	// drained: the last Read returned all that was available.
+	// drained is set if the last Read returned all available data.
 	drained bool
-	// start is when the current window began, size is the number of bytes read in it.
+	// start is the start of the current window. size is the number of bytes read in it.
 	start time.Time
 	size  int
-	// list: the previous window held a list.
+	// list is set if the previous window contained a list.
 	list bool
 }
 
-// Read waits if the last Read drained the connection, then reads what is available. A deadline is checked after the wait.
+// Read waits if the last Read drained the connection, then reads the available data. Deadlines are checked after
+// the wait.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.drained {
 		c.wait()
@@ -85,7 +89,7 @@ func (c *conn) wait() {
 	}
 }
 
-// sleep waits. Until it returns, the kernel does not wake the process for less than a list.
+// sleep waits. Meanwhile the kernel does not wake the process for fewer than listBytes bytes.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -100,7 +104,7 @@ func (c *conn) sleep(d time.Duration) {
 	}
 }
 
-// Close closes the connection and ends a Read that waits.
+// Close closes the connection and interrupts a waiting Read.
 func (c *conn) Close() error {
 	c.closeWaits()
 	return c.Conn.Close() //nolint:wrapcheck // nothing was added

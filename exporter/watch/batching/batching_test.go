@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// batchedPipe returns a connection that is read in batches, and its other end.
+// batchedPipe returns a connection with batched reads and its other end.
 func batchedPipe(t *testing.T) (net.Conn, io.Writer) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -28,7 +28,7 @@ func batchedPipe(t *testing.T) (net.Conn, io.Writer) {
 	return conn, theirs
 }
 
-// took returns how long a Read took, in virtual time.
+// took returns the duration of a Read in virtual time.
 func took(t *testing.T, conn io.Reader, size int) time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -56,7 +56,8 @@ func TestEventsWaitForMore(t *testing.T) {
 	})
 }
 
-// Parts of a list wait for listWait, and so does the next page. In the window after that, data are events again.
+// TestListsWaitShortly checks that reads within a list, and small reads in the window after it, only wait for listWait.
+// In later windows, small reads count as events again.
 func TestListsWaitShortly(t *testing.T) {
 	const event = 5
 	parts := []struct {
@@ -104,7 +105,7 @@ func TestCloseEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestHTTP2 sends a list and events over a real connection, with TLS and HTTP/2.
+// TestHTTP2 sends a list and events over a real HTTP/2 connection with TLS.
 func TestHTTP2(t *testing.T) {
 	list := bytes.Repeat([]byte("a list. "), 1<<20)
 	var want bytes.Buffer

@@ -4,5 +4,5 @@ package batching
 
 import "net"
 
-// setLowWaterMark does nothing: each packet wakes the process.
+// setLowWaterMark does nothing, so each packet wakes the process.
 func setLowWaterMark(net.Conn, int) {}

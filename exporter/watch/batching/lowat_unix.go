@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// setLowWaterMark makes the kernel report the connection as readable only from this many bytes on. Without that, the
-// runtime's poller wakes a thread for each packet, even while nobody reads. Errors do not matter: not every connection is a
-// socket, and batching works without it.
+// setLowWaterMark makes the kernel report the connection as readable only when this many bytes are available.
+// Otherwise, the runtime's poller wakes a thread for each packet, even if nobody reads. Errors are ignored, because
+// some connections are not sockets and batching works without the mark.
 func setLowWaterMark(conn net.Conn, bytes int) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package leases reads the Leases of nodes directly. A watch is served from the API server's memory and may be behind; a
-// direct read shows what etcd has.
+// Package leases reads node Leases directly. The API server serves watches from memory, which may lag. A direct read
+// returns the state in etcd.
 package leases
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// timeout limits Read. Without etcd, /readyz answers after 4 s: two of its checks wait for 2 s each, one after the other (apiserver,
-// storage/storagebackend, DefaultHealthcheckTimeout and DefaultReadinessTimeout).
+// timeout limits Reader.Read. Without etcd, /readyz responds after 4 s, because two of its checks wait for 2 s
+// each, in sequence (apiserver, storage/storagebackend, DefaultHealthcheckTimeout and DefaultReadinessTimeout).
 const timeout = 5 * time.Second
 
 // Reader reads Leases.
@@ -22,15 +22,15 @@ type Reader struct {
 	sink     func(event.Event)
 }
 
-// NewReader makes a Reader that passes its events to sink. The resource is that of the Leases.
+// NewReader returns a Reader that passes its events to sink. The resource must be the node Leases.
 func NewReader(client *apiclient.Client, resource apiclient.Resource, sink func(event.Event)) *Reader {
 	return &Reader{client, resource, sink}
 }
 
-// Read reads some nodes' Leases. At the same time it asks for /readyz?verbose, which often says why they cannot be read.
+// Read reads the Leases of nodes. It also requests /readyz?verbose, which often explains why Leases cannot be read.
 //
-// It emits one Asking, a Read for each Lease, and at the end one Answered or Unanswered. When ctx ends, it emits nothing
-// more. It returns within 5 s.
+// It emits one Asking, one Read per Lease, and finally one Answered or Unanswered. It emits nothing after ctx is
+// canceled. It returns within 5 s.
 func (r *Reader) Read(ctx context.Context, names []string) {
 	if len(names) == 0 || ctx.Err() != nil {
 		return
@@ -42,9 +42,9 @@ func (r *Reader) Read(ctx context.Context, names []string) {
 	go func() { ready <- r.readyz(limited) }()
 	answered, err := r.readAll(ctx, limited, names)
 	if err == nil {
-		cancel() // the answer of /readyz does not matter any more
+		cancel() // the response of /readyz is no longer needed
 	}
-	server := <-ready // so that no goroutine is left
+	server := <-ready // Wait, so that no goroutine remains
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
@@ -62,8 +62,8 @@ func (r *Reader) emit(what event.Type, lease event.Object, reason event.Reason) 
 	r.sink(event.Event{Seen: time.Now(), Kind: event.KindLease, Type: what, Object: lease, Reason: reason})
 }
 
-// readAll reads all Leases concurrently and emits each when it arrives, until ctx ends. It reports whether anything answered,
-// and the first failure.
+// readAll reads all Leases concurrently, and emits each on arrival until ctx is canceled. It reports whether there was
+// any response, and returns the first error.
 func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered bool, failed error) {
 	type answer struct {
 		lease event.Object
@@ -89,15 +89,15 @@ func (r *Reader) readAll(ctx, limited context.Context, names []string) (answered
 	return answered, failed
 }
 
-// readiness is the answer of /readyz.
+// readiness is the result of /readyz.
 type readiness struct {
 	answered bool
-	// failedCheck is the first failed check, empty if there is none.
+	// failedCheck is the first failed check, or empty.
 	failedCheck string
 }
 
-// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It leaves out the names with
-// other characters: those are hooks that run once after the start.
+// failedCheck matches the line of a failed check (apiserver, server/healthz, handleRootHealth). It ignores names with
+// other characters, which are hooks that run once after startup.
 var failedCheck = regexp.MustCompile(`(?m)^\[-\]([a-z-]+) `)
 
 func (r *Reader) readyz(ctx context.Context) readiness {

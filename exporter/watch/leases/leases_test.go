@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// The tests of exporter/watch have the faults, in virtual time.
+// TestRead covers successful reads. The tests of exporter/watch cover failures in virtual time.
 func TestRead(t *testing.T) {
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 	for _, c := range []struct{ name, failed, readyz, want string }{
@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 				}
 				got = append(got, text)
 			}).Read(t.Context(), []string{"a", "b"})
-			slices.Sort(got[1 : len(got)-1]) // the Leases come in any order
+			slices.Sort(got[1 : len(got)-1]) // the Leases arrive in any order
 			if text := strings.Join(got, ", "); text != c.want {
 				t.Errorf("got %s\nwant %s", text, c.want)
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// Access says whether a resource can be watched.
+// Access holds the result of checking whether a resource can be watched.
 type Access struct {
 	apiclient.Resource
-	// absent: the API server has no such resource.
+	// absent reports whether the API server lacks the resource.
 	absent bool
-	// refused are the forbidden verbs, refusal is the server's error.
+	// refused lists the forbidden verbs. refusal is the server's error.
 	refused []string
 	refusal error
-	// failed is set if the check got no answer.
+	// failed is the error of a check without a result.
 	failed error
 }
 
@@ -29,10 +29,10 @@ func (a *Access) Granted() bool { return !a.Refused() && !a.absent && a.failed =
 // Refused reports whether a permission is missing.
 func (a *Access) Refused() bool { return len(a.refused) > 0 }
 
-// Absent reports whether the API server has no such resource.
+// Absent reports whether the API server lacks the resource.
 func (a *Access) Absent() bool { return a.absent }
 
-// Reason is why a resource that is refused or absent cannot be watched.
+// Reason returns the reason why a refused or absent resource cannot be watched.
 func (a *Access) Reason() event.Reason {
 	if a.absent {
 		return event.ReasonAbsent
@@ -40,8 +40,8 @@ func (a *Access) Reason() event.Reason {
 	return event.ReasonForbidden
 }
 
-// Check tries what a reflector does: a short list, and a watch from its version. If listing is forbidden, it tries the watch
-// from another version, so that all missing verbs are known.
+// Check sends the requests of a reflector: a short list, and a watch from its version. If listing is forbidden, it
+// opens the watch at version "0" to find all missing verbs.
 func Check(ctx context.Context, resource apiclient.Resource) Access {
 	ctx, cancel := context.WithTimeout(ctx, apiclient.Timeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func Check(ctx context.Context, resource apiclient.Resource) Access {
 	return a
 }
 
-// take notes the answer to a verb, and reports whether the other verb is worth a try.
+// take records the result for a verb. It reports whether it makes sense to check another verb.
 func (a *Access) take(verb string, err error) bool {
 	switch {
 	case err == nil:
@@ -72,7 +72,7 @@ func (a *Access) take(verb string, err error) bool {
 	return false
 }
 
-// tryWatch asks for a watch of one second: some proxies send no header before the body begins or ends.
+// tryWatch opens a watch of one second, because some proxies send no header before the body begins or ends.
 func tryWatch(ctx context.Context, resource *apiclient.Resource, version string) error {
 	second := int64(1)
 	options := &metav1.ListOptions{Watch: true, ResourceVersion: version, TimeoutSeconds: &second}

@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// missing returns an error that names every missing permission, or nil if none is needed. Needed are pods, Services, one of
-// EndpointSlices and Endpoints, and nodes unless they are optional.
+// missing returns an error that lists all missing required permissions, or nil. Pods, Services, and either
+// EndpointSlices or Endpoints are required. Nodes are required unless they are optional.
 func missing(all []Access, nodesOptional bool) error {
 	byKind := map[event.Kind]*Access{}
 	for i := range all {
@@ -52,12 +52,12 @@ func missingError(lacking []*Access, either string, clusterWide bool) error {
 		text += "; grant it to " + user
 	}
 	if clusterWide {
-		text += "; with permissions in one namespace alone, use --namespace"
+		text += "; if you only have permissions in one namespace, use --namespace"
 	}
 	return errors.New(text)
 }
 
-// Explain says what is missing, in the words of RBAC.
+// Explain describes the missing permission, in RBAC terms.
 func (a *Access) Explain() string {
 	where := fmt.Sprintf("resource %q, API group %q, %s", a.Name(), a.Group(), a.Scope())
 	if a.absent {
@@ -70,9 +70,9 @@ func (a *Access) Explain() string {
 	return fmt.Sprintf("cannot %s %s (%s, %s): forbidden", strings.Join(a.refused, " and "), a.Kind, verbs, where)
 }
 
-// refusedUser returns the user that the server refused, empty if the error does not name it: `nodes is forbidden: User
-// "system:serviceaccount:monitoring:kubeflap" cannot list resource ...` (apiserver, handlers/responsewriters,
-// forbiddenMessage).
+// refusedUser returns the user that the server rejected, or "" if the error does not name the user: `nodes is
+// forbidden: User "system:serviceaccount:monitoring:kubeflap" cannot list resource ...` (apiserver,
+// handlers/responsewriters, forbiddenMessage).
 func refusedUser(err error) string {
 	if err == nil {
 		return ""

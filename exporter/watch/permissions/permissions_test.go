@@ -8,7 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// The tests of exporter/watch have the errors and the waiting, in virtual time.
+// TestNeededResources checks the required permissions. The tests of exporter/watch cover errors and waiting in virtual
+// time.
 func TestNeededResources(t *testing.T) {
 	for _, c := range []struct {
 		name          string

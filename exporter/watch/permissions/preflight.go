@@ -1,5 +1,5 @@
-// Package permissions finds out whether the API server answers and which resources kubeflap may list and watch. It tries both
-// verbs, which also shows whether a resource exists.
+// Package permissions checks whether the API server responds, and which resources kubeflap may list and watch. It tries
+// both verbs, which also shows whether the resource exists.
 package permissions
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// repeatAfter is how often it is logged that the API server still does not answer.
+// repeatAfter is the interval between log lines while the API server does not respond.
 const repeatAfter = time.Minute
 
-// believeAfter is how long a refusal must last. A server that has just started refuses everything until it has read the rules
-// (plugin/pkg/auth/authorizer/rbac).
+// believeAfter is the time for which a permission must be missing. A server that has just started denies all requests
+// until it has read the RBAC rules (plugin/pkg/auth/authorizer/rbac).
 const believeAfter = 5 * time.Second
 
-// Preflight checks all resources. It waits until the API server has answered for each of them. It fails if the server refuses
-// the credentials, or if a permission is missing that kubeflap cannot do without. Nodes are needed unless they are optional.
+// Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
+// server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
 func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger) ([]Access, error) {
 	all, err := untilAnswered(ctx, resources, log)
 	if err != nil || missing(all, nodesOptional) == nil {
@@ -43,7 +43,8 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 	return all, missing(all, nodesOptional)
 }
 
-// untilAnswered checks all resources until no check failed. It logs each reason for a failure, and again each minute.
+// untilAnswered repeats the checks of all resources until each has a result. It logs each reason for a failure, at
+// most once per minute.
 func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slog.Logger) ([]Access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	var all []Access
@@ -80,7 +81,7 @@ func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {
 	return all
 }
 
-// firstFailure prefers refused credentials: waiting does not help against those.
+// firstFailure returns the first error, but prefers rejected credentials, which do not change while kubeflap waits.
 func firstFailure(all []Access) error {
 	var first error
 	for i := range all {

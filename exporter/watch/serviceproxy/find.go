@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// label selects the Service of kubeflap, as the chart labels it.
+	// label selects kubeflap's Service by the label that the chart sets.
 	label = "app.kubernetes.io/name=kubeflap"
-	// portName is the port's name in the chart.
+	// portName is the name of the port in the chart.
 	portName = "http"
 )
 
-// ErrNoService means that no Service of kubeflap was found.
+// ErrNoService means that kubeflap's Service was not found.
 var ErrNoService = errors.New("no Service")
 
-// Service is a Service and one of its ports, by name or number.
+// Service is a Service and the name or number of one of its ports.
 type Service struct{ Namespace, Name, Port string }
 
-// String is how users write the Service.
+// String returns the Service in the form that Parse accepts.
 func (s Service) String() string {
 	if s.Port == portName {
 		return s.Namespace + "/" + s.Name
@@ -35,7 +35,7 @@ func (s Service) String() string {
 	return s.Namespace + "/" + s.Name + ":" + s.Port
 }
 
-// path is that of the proxy, which speaks plain HTTP to the Service unless the scheme is https.
+// path returns the path of the API server's proxy. The proxy uses plain HTTP unless scheme is "https".
 func (s Service) path(scheme string) string {
 	name := s.Name + ":" + s.Port
 	if scheme != "" {
@@ -44,7 +44,7 @@ func (s Service) path(scheme string) string {
 	return "api/v1/namespaces/" + s.Namespace + "/services/" + name + "/proxy"
 }
 
-// Parse reads NAMESPACE/NAME or NAMESPACE/NAME:PORT. Without a port it is the one of the chart.
+// Parse parses NAMESPACE/NAME or NAMESPACE/NAME:PORT. The default port is the chart's.
 func Parse(text string) (Service, error) {
 	namespace, rest, found := strings.Cut(text, "/")
 	name, port, ported := strings.Cut(rest, ":")
@@ -59,8 +59,8 @@ func Parse(text string) (Service, error) {
 	return Service{namespace, name, port}, nil
 }
 
-// Find finds the Service of kubeflap by its label in all namespaces. If the user may not list that many, it looks into the namespaces that
-// are given.
+// Find finds kubeflap's Service by its label in all namespaces. If the user may not list all namespaces, Find only
+// searches the given ones.
 func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error) {
 	where := "any namespace"
 	found, err := c.list(ctx, "api/v1/services")
@@ -78,14 +78,15 @@ func (c *Client) Find(ctx context.Context, namespaces ...string) (Service, error
 	}
 	switch len(found) {
 	case 0:
-		return Service{}, fmt.Errorf("%w with the label %s in %s: name it with --service=NAMESPACE/NAME, or use --url", ErrNoService, label, where)
+		return Service{}, fmt.Errorf("%w with the label %s in %s: name it with --%s=NAMESPACE/NAME, or use --url", ErrNoService, label, where, c.flag)
 	case 1:
 		return found[0], nil
 	}
-	return Service{}, fmt.Errorf("several kubeflaps run: choose one with --service: %s", strings.Join(names, ", "))
+	return Service{}, fmt.Errorf("there are several kubeflap Services: choose one with --%s: %s", c.flag, strings.Join(names, ", "))
 }
 
-// listEach lists the namespaces that may be listed. It fails if none may.
+// listEach lists the Services of all namespaces that the user may list. It returns an error if the user may list none
+// of them.
 func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, error) {
 	var all []Service
 	var forbidden error
@@ -102,16 +103,16 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 		}
 	}
 	if !listed {
-		return nil, fmt.Errorf("cannot look for the Service of kubeflap: %w: name it with --service=NAMESPACE/NAME, which needs only get on services/proxy", forbidden)
+		return nil, fmt.Errorf("cannot find kubeflap's Service: %w: name it with --%s=NAMESPACE/NAME, which needs only get on services/proxy", forbidden, c.flag)
 	}
 	return all, nil
 }
 
-// list returns the Services of kubeflap at a path of the API.
+// list returns kubeflap's Services at a path of the API.
 func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 	body, err := c.get(ctx, path, url.Values{"labelSelector": {label}})
 	if err != nil {
-		return nil, fmt.Errorf("look for the Service of kubeflap: %w", err)
+		return nil, fmt.Errorf("find kubeflap's Service: %w", err)
 	}
 	var list struct {
 		Kind  string
@@ -121,12 +122,12 @@ func (c *Client) list(ctx context.Context, path string) ([]Service, error) {
 		}
 	}
 	if err := json.Unmarshal(body, &list); err != nil || list.Kind != "ServiceList" {
-		return nil, errors.Join(errors.New("look for the Service of kubeflap: something else than the Kubernetes API answers"), err)
+		return nil, errors.Join(errors.New("find kubeflap's Service: the server is not a Kubernetes API server"), err)
 	}
 	var all []Service
 	for _, item := range list.Items {
 		s := Service{Namespace: item.Metadata.Namespace, Name: item.Metadata.Name, Port: portName}
-		// The chart names the port. Of another manifest, the first one is as good a guess as any.
+		// The chart names the port. For other manifests, use the first port.
 		if ports := item.Spec.Ports; len(ports) > 0 && !slices.ContainsFunc(ports, func(p port) bool { return p.Name == portName }) {
 			s.Port = strconv.Itoa(ports[0].Port)
 		}

@@ -1,5 +1,5 @@
-// Package serviceproxy finds the Service of a kubeflap and reads from it through the API server's proxy. That needs no port-forward and
-// no route to the pods, but the permission to get services/proxy.
+// Package serviceproxy finds kubeflap's Service and reads from it through the API server's proxy. This works
+// without port-forward and without a route to the pods. It requires the permission to get services/proxy.
 package serviceproxy
 
 import (
@@ -19,20 +19,22 @@ import (
 )
 
 const (
-	// timeout bounds each request.
+	// timeout limits each request.
 	timeout = 30 * time.Second
-	// limit bounds an answer. The incidents of the largest clusters are far smaller.
+	// limit is the maximum size of a response in bytes. Even in the largest clusters, incidents are far smaller.
 	limit = 1 << 28
 )
 
-// Client makes requests to an API server.
+// Client sends requests to an API server.
 type Client struct {
 	http *http.Client
 	base *url.URL
+	// flag is the flag that names the Service, for errors.
+	flag string
 }
 
-// New makes a Client for a cluster.
-func New(config *rest.Config) (*Client, error) {
+// New returns a Client for a cluster. Errors mention the flag with which the user can name the Service.
+func New(config *rest.Config, flag string) (*Client, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)
@@ -42,10 +44,10 @@ func New(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)
 	}
-	return &Client{client, base}, nil
+	return &Client{client, base, flag}, nil
 }
 
-// Get returns what a Service answers to a path with a query. A Service that speaks TLS is asked again with it.
+// Get returns a Service's response to a path and query. It retries with https if the Service requires TLS.
 func (c *Client) Get(ctx context.Context, service Service, path string, query url.Values) ([]byte, error) {
 	body, err := c.get(ctx, service.path("")+path, query)
 	if spoke := (*answerError)(nil); errors.As(err, &spoke) && spoke.wantsTLS() {
@@ -55,14 +57,15 @@ func (c *Client) Get(ctx context.Context, service Service, path string, query ur
 	case apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("%w (grant the verb get on the resource services/proxy in the namespace %s)", err, service.Namespace)
 	case errors.As(err, &spoke) && spoke.code == http.StatusUnauthorized:
-		return nil, fmt.Errorf("service %s asks for a password or a certificate, which the API server's proxy does not pass on: use kubectl port-forward and --url with --url.config", service)
+		return nil, fmt.Errorf("service %s requires a password or a certificate, which the API server's proxy does not forward: use kubectl port-forward and --url with --url.config", service)
 	case err != nil:
 		return nil, fmt.Errorf("read from service %s through the API server: %w", service, err)
 	}
 	return body, nil
 }
 
-// get makes a request to the API server. Its errors are those of apierrors, or an answerError if something else answered.
+// get sends a request to the API server. It returns an error of package apierrors, or an answerError if something
+// else responded.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -92,20 +95,20 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	return nil, &answerError{answer.StatusCode, answer.Status, string(body)}
 }
 
-// answerError is an answer that is neither good nor of the API server.
+// answerError is an error response that did not come from the API server.
 type answerError struct {
 	code   int
 	status string
 	body   string
 }
 
-// Error has the first line of the answer.
+// Error returns the status and the first line of the response.
 func (e *answerError) Error() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(e.body), "\n")
 	return fmt.Sprintf("%s: %.200s", e.status, line)
 }
 
-// wantsTLS reports whether a server with TLS was asked without it (net/http, conn.serve).
+// wantsTLS reports whether a TLS server received a plain HTTP request (net/http, conn.serve).
 func (e *answerError) wantsTLS() bool {
 	return e.code == http.StatusBadRequest && strings.Contains(e.body, "HTTP request to an HTTPS server")
 }

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiServer answers paths with JSON. A path that ends in a slash is that of a proxy to a backend.
+// apiServer serves JSON at paths. A path with a trailing slash is a proxy to a backend.
 type apiServer struct {
 	answers  map[string]string
 	backends map[string]*httptest.Server
-	// asked are the paths and queries in their order.
+	// asked holds the received paths and queries, in order.
 	asked []string
 }
 
@@ -54,7 +54,7 @@ func status(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":%q}`, code, reason, message)
 }
 
-// services is a list of Services, each written as namespace/name:port.
+// services returns a list of Services. Each argument is namespace/name:port.
 func services(all ...string) string {
 	var items []string
 	for _, text := range all {
@@ -71,8 +71,8 @@ func start(t *testing.T, s *apiServer) *Client {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	// Some clusters are below a path of their host.
-	c, err := New(&rest.Config{Host: server.URL + "/clusters/a"})
+	// The API of some clusters is under a path on a shared host.
+	c, err := New(&rest.Config{Host: server.URL + "/clusters/a"}, "service")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,8 @@ func TestFind(t *testing.T) {
 		{"only in a namespace that may be listed", map[string]string{shop: services("shop/flap:" + httpPort)}, "shop/flap", ""},
 		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all)"},
 		{"no namespace may be listed", nil, "", "is forbidden: name it with --service=NAMESPACE/NAME"},
-		{"something else answers", map[string]string{all: "<html>"}, "", "something else than the Kubernetes API answers"},
-		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "look for the Service of kubeflap: not ready"},
+		{"something else answers", map[string]string{all: "<html>"}, "", "the server is not a Kubernetes API server"},
+		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "find kubeflap's Service: not ready"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &apiServer{answers: c.answers}
@@ -154,8 +154,8 @@ func TestGet(t *testing.T) {
 		{"a/plain", "/api/v1/incidents", "incidents?namespace=shop", ""},
 		{"a/secure", "/api/v1/incidents", "incidents?namespace=shop", ""},
 		{"a/plain", "/x", "", "read from service a/plain through the API server: 404 Not Found: 404 page not found"},
-		{"a/plain", "/locked", "", "asks for a password or a certificate"},
-		{"a/secure", "/locked", "", "asks for a password or a certificate"},
+		{"a/plain", "/locked", "", "requires a password or a certificate"},
+		{"a/secure", "/locked", "", "requires a password or a certificate"},
 		{"a/empty", "/x", "", "no endpoints available"},
 		{"b/plain", "/x", "", "is forbidden (grant the verb get on the resource services/proxy in the namespace b)"},
 	} {

@@ -1,26 +1,62 @@
-// Package api has the JSON of the incidents, for the program that writes it and for those that read it.
+// Package api defines the JSON representation of incidents, for kubeflap and its clients.
 package api
 
 import (
 	"time"
 )
 
-// Path is where a kubeflap serves an Answer.
+// Path is the URL path at which kubeflap serves an Answer.
 const Path = "/api/v1/incidents"
 
-// Answer is the answer to a request for Path. Fields may be added. None is removed or changes its meaning.
+// Answer is the response to a request for Path. Future versions may add fields, but do not remove fields or change
+// their meaning.
 type Answer struct {
 	AsOf      time.Time  `json:"as_of"`
 	Coverage  Coverage   `json:"coverage"`
 	Incidents []Incident `json:"incidents"`
 }
 
-// Coverage names what is not watched: an empty list of incidents may mean that kubeflap could not see them.
+// Coverage describes when kubeflap watched. An empty list of incidents proves nothing about a time before Since, about
+// a gap, or about a resource in NotWatched.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
+	// Since is the time since which kubeflap has watched, except in the gaps. Started is the start time of its process.
+	// For several clusters, both are the latest ones. Both are null before a replay starts, and Started is always null
+	// in a replay.
+	Since   *time.Time `json:"since"`
+	Started *time.Time `json:"started"`
+	Gaps    []Gap      `json:"gaps"`
+	// GapsLeftOut counts older gaps that were dropped.
+	GapsLeftOut int `json:"gaps_left_out,omitempty"`
+	// Recorder describes the flight recorder. It is omitted if there is none.
+	Recorder *Recorder `json:"recorder,omitempty"`
 }
 
-// NotWatched is a resource that is not watched. Since is null if it is not known since when.
+// Recorder describes whether events are recorded in the folder of --data.dir.
+type Recorder struct {
+	Recording bool `json:"recording"`
+	// Since is the time since which Recording has its value, or null at the start. Reason is empty while events are recorded.
+	Since  *time.Time `json:"since"`
+	Reason string     `json:"reason,omitempty"`
+	// Oldest is the time of the oldest recorded event, or null.
+	Oldest *time.Time `json:"oldest"`
+	// EventsLost counts the events since the start that were not recorded, and Gaps the periods in which that happened.
+	EventsLost uint64 `json:"events_lost"`
+	Gaps       uint64 `json:"gaps"`
+}
+
+// Gap is a period in which resources were not watched. To is null while the gap is ongoing.
+type Gap struct {
+	Cluster   string     `json:"cluster,omitempty"`
+	Resources []string   `json:"resources"`
+	From      time.Time  `json:"from"`
+	To        *time.Time `json:"to"`
+	Reason    string     `json:"reason"`
+	// MayMiss describes the changes that the incidents may lack because of the gap.
+	MayMiss string `json:"may_miss"`
+}
+
+// NotWatched is a resource that is not watched. Since is null if the start is unknown.
 type NotWatched struct {
 	Cluster  string     `json:"cluster,omitempty"`
 	Resource string     `json:"resource"`
@@ -28,7 +64,7 @@ type NotWatched struct {
 	Reason   string     `json:"reason"`
 }
 
-// Incident is an incident as of the time of the answer.
+// Incident is the state of an incident at the time of the response.
 type Incident struct {
 	ID              string       `json:"id"`
 	Also            []string     `json:"also,omitempty"`
@@ -64,14 +100,15 @@ type Incident struct {
 	SpansLeftOut    int          `json:"timeline_left_out,omitempty"`
 }
 
-// Hypothesis was weighed for the verdict. Holds is yes, no or unknown.
+// Hypothesis is a possible verdict that was considered. Holds is "yes", "no" or "unknown".
 type Hypothesis struct {
 	Verdict string `json:"verdict"`
 	Holds   string `json:"holds"`
 	Because string `json:"because"`
 }
 
-// Service is what an incident did to a Service.
+// Service describes an incident's effects on a Service. Inexact is set if a watch was broken at the start or end of an
+// outage, so that OutageSeconds is approximate.
 type Service struct {
 	Namespace     string  `json:"namespace"`
 	Service       string  `json:"service"`
@@ -80,9 +117,10 @@ type Service struct {
 	Outages       int     `json:"outages"`
 	OutageSeconds float64 `json:"outage_seconds"`
 	Down          bool    `json:"down"`
+	Inexact       bool    `json:"outage_seconds_inexact,omitempty"`
 }
 
-// Numbers are those of this cluster that the remedy depends on.
+// Numbers holds values from this cluster that the remedy is based on.
 type Numbers struct {
 	GracePeriod            float64  `json:"grace_period_seconds,omitempty"`
 	LongestInterval        float64  `json:"longest_heartbeat_interval_seconds,omitempty"`
@@ -90,15 +128,15 @@ type Numbers struct {
 	Windows                []Window `json:"consumer_windows,omitempty"`
 }
 
-// Window is what clients that batch endpoint updates for so many seconds would have done.
+// Window describes the updates that clients with this batching window would have made. The window is in seconds.
 type Window struct {
 	Seconds float64 `json:"seconds"`
 	Bounces int     `json:"bounces"`
-	// StaleReadds are addresses that were put back although their container was being replaced.
+	// StaleReadds counts addresses that clients put back into rotation although the container was being replaced.
 	StaleReadds int `json:"stale_readds"`
 }
 
-// Evidence is something that was seen Count times between Time and Until.
+// Evidence is an observation that was made Count times from Time to Until.
 type Evidence struct {
 	Time  time.Time `json:"time"`
 	Until time.Time `json:"until"`
@@ -106,7 +144,7 @@ type Evidence struct {
 	Text  string    `json:"text"`
 }
 
-// Span is an interval of the timeline. End is null while it lasts.
+// Span is an interval of the timeline. End is null while the interval is ongoing.
 type Span struct {
 	Lane  string     `json:"lane"`
 	Name  string     `json:"name"`

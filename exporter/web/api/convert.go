@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Of returns an incident of a cluster as of a time.
+// Of converts an incident of a cluster to JSON. Durations of ongoing incidents are relative to asOf.
 func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 	a := Incident{
 		ID: x.ID, Also: x.Also, Cluster: cluster, State: string(x.State), Start: x.Start.UTC(), End: TimeOrNull(x.End),
@@ -23,7 +23,7 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 		a.Considered = append(a.Considered, Hypothesis{c.Verdict.String(), c.Holds.String(), c.Because})
 	}
 	for _, s := range x.Services {
-		a.Services = append(a.Services, Service{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down})
+		a.Services = append(a.Services, Service{s.Namespace, s.Name, s.Lost, s.Bounces, s.Outages, s.OutageTime.Seconds(), s.Down, s.Inexact})
 	}
 	for _, e := range x.Evidence {
 		a.Evidence = append(a.Evidence, Evidence{e.Time.UTC(), e.Until.UTC(), e.Count, e.Text})
@@ -45,7 +45,7 @@ func numbersOf(n *incident.Numbers) Numbers {
 	return a
 }
 
-// TimeOrNull returns nil for the zero time, otherwise the time in UTC.
+// TimeOrNull returns the time in UTC, or nil for the zero time.
 func TimeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

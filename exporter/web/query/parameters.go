@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxParameter bounds a parameter: Kubernetes names have at most 253 bytes.
+	// maxParameter is the maximum length of a parameter in bytes. Kubernetes names have at most 253 bytes.
 	maxParameter = 253
-	// MaxSubject bounds a subject: a namespace, a kind and a name.
+	// MaxSubject is the maximum length of a subject in bytes: a namespace, a kind and a name.
 	MaxSubject = 2*maxParameter + 64
-	// maxPage is more than the pages of any cluster.
+	// maxPage is larger than the number of pages of any cluster.
 	maxPage = 1_000_000
 )
 
@@ -24,7 +24,7 @@ func longest(parameter string) int {
 	return maxParameter
 }
 
-// parameters returns the setter of each parameter that a URL may have.
+// parameters returns the allowed parameters, each with a function that sets it.
 func (q *Query) parameters() map[string]func(string) error {
 	text := func(into *string) func(string) error {
 		return func(s string) error {
@@ -33,7 +33,7 @@ func (q *Query) parameters() map[string]func(string) error {
 		}
 	}
 	moment := func(into *time.Time) func(string) error {
-		return func(s string) (err error) { *into, err = parseTime(s); return err }
+		return func(s string) (err error) { *into, err = ParseTime(s); return err }
 	}
 	return map[string]func(string) error{
 		"cluster": text(&q.Cluster), "namespace": text(&q.Namespace), "service": text(&q.Service), "node": text(&q.Node),
@@ -64,13 +64,14 @@ func (q *Query) setPage(s string) error {
 	return nil
 }
 
-// minutes is the format of a datetime-local field. It is read as UTC.
+// minutes is a format of datetime-local fields. The time is interpreted as UTC.
 const minutes = "2006-01-02T15:04"
 
-// FormFrom is From for a datetime-local field with step 1, which has no parts of a second. It is empty if From is zero.
+// FormFrom returns From for a datetime-local field with step 1, rounded down to a second. It returns "" if From is
+// zero.
 func (q *Query) FormFrom() string { return formText(q.From) }
 
-// FormTo is To for such a field, at most a second later.
+// FormTo returns To for a datetime-local field with step 1, rounded up to a second. It returns "" if To is zero.
 func (q *Query) FormTo() string {
 	if q.To.IsZero() {
 		return ""
@@ -85,8 +86,8 @@ func formText(t time.Time) string {
 	return t.UTC().Format(minutes + ":05")
 }
 
-// parseTime reads RFC 3339, Unix seconds with or without a fraction, or what a datetime-local field sends.
-func parseTime(s string) (time.Time, error) {
+// ParseTime accepts RFC 3339, Unix seconds with an optional fraction, and the formats of a datetime-local field.
+func ParseTime(s string) (time.Time, error) {
 	if whole, fraction, _ := strings.Cut(s, "."); isDigits(whole) && (fraction == "" || isDigits(fraction)) {
 		seconds, err := strconv.ParseInt(whole, 10, 64)
 		part, _ := strconv.ParseFloat("0."+fraction, 64)
@@ -104,7 +105,7 @@ func parseTime(s string) (time.Time, error) {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Active returns the filters in words, except those of the state and the verdict.
+// Active describes the active filters in words, except state and verdict.
 func (q *Query) Active() []string {
 	var all []string
 	add := func(name, value string) {

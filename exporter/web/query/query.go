@@ -1,4 +1,4 @@
-// Package query reads the parameters of a URL, and selects incidents by them.
+// Package query parses the parameters of a URL and selects the matching incidents.
 package query
 
 import (
@@ -14,29 +14,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// Query has the parameters of a URL. An empty one selects all incidents.
+// Query holds the parameters of a URL. An empty Query selects all incidents.
 type Query struct {
 	Cluster, Namespace, Service, Node string
-	// Cause, Verdict and State are empty, or one of their closed sets.
+	// Cause, Verdict and State are empty or contain one of the allowed values.
 	Cause, Verdict string
 	State          incident.State
-	// From and To are zero, or bound the time at which an incident was ongoing.
+	// From and To limit the time in which an incident was ongoing. A zero time is no limit.
 	From, To time.Time
-	// ID names an incident. Subject and At, a time at which it was ongoing, find it at a replica that gave it another ID.
+	// ID is the ID of an incident. Another replica may know the incident by another ID. Subject and At, a time at which
+	// the incident was ongoing, identify it there.
 	ID, Subject string
 	At          time.Time
-	// Page counts from 1.
+	// Page starts at 1.
 	Page int
 
-	// values are the parameters that are not empty, except page.
+	// values holds the non-empty parameters except page.
 	values url.Values
 }
 
-// Parse reads the query of a URL. An unknown, repeated or malformed parameter is an error that names it: if it were ignored, the
-// answer would hold every incident.
+// Parse parses the query of a URL. It returns an error that names the parameter if a parameter is unknown, repeated or
+// malformed. Ignoring such a parameter could return incidents that the user did not ask for.
 func Parse(raw string) (Query, error) { return parse(raw, false) }
 
-// ParsePage reads the query of a page's URL, which also knows the parameter page.
+// ParsePage is like Parse, but also accepts the parameter page.
 func ParsePage(raw string) (Query, error) { return parse(raw, true) }
 
 func parse(raw string, paged bool) (Query, error) {
@@ -74,7 +75,7 @@ func parse(raw string, paged bool) (Query, error) {
 	return q, nil
 }
 
-// decode reads name=value&name=value. Its errors name the parameter, unlike those of url.ParseQuery.
+// decode parses name=value&name=value. Unlike url.ParseQuery, its errors name the parameter.
 func decode(raw string) (url.Values, error) {
 	values := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -101,7 +102,7 @@ func decode(raw string) (url.Values, error) {
 // IsEmpty reports whether the query selects all incidents.
 func (q *Query) IsEmpty() bool { return len(q.values) == 0 }
 
-// With returns the URL's query with one parameter changed, or without it if value is empty. It begins at page 1.
+// With returns the URL query with one parameter set to value, or removed if value is empty. It also removes page.
 func (q *Query) With(name, value string) string {
 	values := url.Values{}
 	maps.Copy(values, q.values)
@@ -112,22 +113,22 @@ func (q *Query) With(name, value string) string {
 	return values.Encode()
 }
 
-// MatchesState reports whether an incident has the state of the query.
+// MatchesState reports whether an incident is in the query's state.
 func (q *Query) MatchesState(x *incident.Incident) bool { return q.State == "" || q.State == x.State }
 
-// MatchesVerdict reports whether an incident has the verdict of the query.
+// MatchesVerdict reports whether an incident has the query's verdict.
 func (q *Query) MatchesVerdict(x *incident.Incident) bool {
 	return q.Verdict == "" || q.Verdict == x.Verdict.String()
 }
 
-// MatchesCluster reports whether the query selects a cluster. One that has no name matches: kubeflap does not know how others, such as
-// the links of a dashboard, call the only cluster that it watches.
+// MatchesCluster reports whether the query selects a cluster. A cluster without a name always matches, because links
+// may contain a name that kubeflap does not know, such as the dashboards' cluster label.
 func (q *Query) MatchesCluster(name string) bool {
 	return q.Cluster == "" || name == "" || q.Cluster == name
 }
 
-// MatchesSubject reports whether the query selects an incident, whatever its state and its verdict are. An incident whose list of
-// nodes or Services is truncated matches: the rest may contain the name.
+// MatchesSubject reports whether the query selects an incident, regardless of state and verdict. If an incident's list
+// of nodes or Services is truncated, any node or Service matches it.
 func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	switch {
 	case !q.MatchesCluster(cluster):
@@ -150,14 +151,15 @@ func (q *Query) MatchesSubject(cluster string, x *incident.Incident) bool {
 	return q.matchesService(x)
 }
 
-// WithoutID returns the query for the same incident at a replica that gave it another ID; ok reports whether there is one.
+// WithoutID returns a query for the same incident by subject and time. ok reports whether the query has an ID, a
+// subject and a time.
 func (q *Query) WithoutID() (other Query, ok bool) {
 	other = *q
 	other.ID = ""
 	return other, q.ID != "" && q.Subject != "" && !q.At.IsZero()
 }
 
-// SubjectOf returns the subject of an incident in the form that links use.
+// SubjectOf returns an incident's subject in the form that links use.
 func SubjectOf(x *incident.Incident) string {
 	if x.Namespace == "" {
 		return x.Subject
@@ -165,7 +167,7 @@ func SubjectOf(x *incident.Incident) string {
 	return x.Namespace + "/" + x.Subject
 }
 
-// replicaSkew is how much replicas may differ in an incident's start and end.
+// replicaSkew is the maximum difference between two replicas' start or end times of the same incident.
 const replicaSkew = time.Minute
 
 func ongoingAt(x *incident.Incident, at time.Time) bool {
@@ -181,13 +183,13 @@ func (q *Query) matchesService(x *incident.Incident) bool {
 	})
 }
 
-// Causes are the values of the parameter cause.
+// Causes returns the allowed values of the parameter cause.
 func Causes() []string { return texts(cause.All()) }
 
-// Verdicts are the values of the parameter verdict.
+// Verdicts returns the allowed values of the parameter verdict.
 func Verdicts() []string { return texts(verdict.All()) }
 
-// States are the values of the parameter state.
+// States returns the allowed values of the parameter state.
 func States() []string {
 	return []string{string(incident.StateRunning), string(incident.StatePending), string(incident.StateRecovered), string(incident.StateEnded)}
 }

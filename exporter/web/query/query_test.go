@@ -11,18 +11,19 @@ func TestTimes(t *testing.T) {
 		"2026-03-01T12:00:00Z": "2026-03-01T12:00:00Z", "2026-03-01T14:00:00+02:00": "2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123Z": "2026-03-01T12:00:00.123Z",
 		"2026-03-01T12:00": "2026-03-01T12:00:00Z", "2026-03-01T12:00:30": "2026-03-01T12:00:30Z",
 	} {
-		if got, err := parseTime(text); err != nil || got.Format(time.RFC3339Nano) != want {
+		if got, err := ParseTime(text); err != nil || got.Format(time.RFC3339Nano) != want {
 			t.Errorf("%s is read as %v, %v; want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"now", "-1", "1e9", "0x10", ".5", "1.2.3", "NaN", "34359738368", "99999999999999999999", "1772366400.5s"} {
-		if got, err := parseTime(text); err == nil {
+		if got, err := ParseTime(text); err == nil {
 			t.Errorf("%s is read as %v", text, got)
 		}
 	}
 }
 
-// The form of the page sends back what it was given: within the second, the interval never shrinks.
+// TestTheFormKeepsTheInterval checks that the form rounds times outward to full seconds, so that submitting it again
+// never shrinks the interval.
 func TestTheFormKeepsTheInterval(t *testing.T) {
 	q, err := Parse("from=1772366400.7&to=1772366460.2")
 	if err != nil {

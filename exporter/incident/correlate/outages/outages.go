@@ -1,4 +1,4 @@
-// Package outages finds the incident of each outage of a Service, and judges Services that select other pods.
+// Package outages assigns the outages of Services to incidents, and judges Services whose selector changed.
 package outages
 
 import (
@@ -15,55 +15,55 @@ import (
 )
 
 const (
-	// claimWithin is how long an outage waits for the loss that it began with.
+	// claimWithin is the time for which an outage waits for the loss that caused it.
 	claimWithin = 3 * time.Second
-	// replacedWithin is how soon a Service that selects other pods must have as many ready
-	// addresses as it lost. Otherwise the change is harm.
+	// replacedWithin is the time within which a Service with a changed selector must gain as many ready addresses as it
+	// lost. Otherwise the change counts as harmful.
 	replacedWithin = 10 * time.Second
 )
 
-// Outages find these incidents.
+// Outages assigns the outages of Services to incidents.
 type Outages struct {
 	records *record.Store
 	writers writers.Writers
 	lately  map[transition.Service]*service
 }
 
-// New makes an empty set that keeps its incidents in a store.
+// New returns an empty Outages that keeps its incidents in records.
 func New(records *record.Store, writers writers.Writers) *Outages {
 	return &Outages{records, writers, map[transition.Service]*service{}}
 }
 
-// Len is how many Services lost or gained addresses lately.
+// Len returns the number of Services with recently lost or gained addresses.
 func (l *Outages) Len() int { return len(l.lately) }
 
-// service is a Service that lost or gained addresses lately.
+// service is a Service with recently lost or gained addresses.
 type service struct {
-	// losses are the last times at which it lost addresses. lossAt is the newest.
+	// losses holds the Service's recent losses of addresses. lossAt is the time of the newest one.
 	losses []serviceLoss
 	lossAt time.Time
-	// outage is when the Service lost its last ready address, zero if it has a ready address. record is the incident of the
-	// outage, nil until that is known.
+	// outage is the time at which the Service lost its last ready address, or zero. record is the outage's incident, or
+	// nil until it is known.
 	outage  time.Time
 	trigger uint64
 	record  *record.Record
 	span    *evidence.Span
-	// gained counts the ready addresses that came to it around gainedAt.
+	// gained is the number of ready addresses that were added around gainedAt.
 	gained   int
 	gainedAt time.Time
-	// changed is the incident to be judged: its selector changed.
+	// changed is the incident that must be judged after a selector change.
 	changed *record.Record
 	timer   timer.Timer
 }
 
-// serviceLoss is a time at which a Service lost addresses for a cause, and their incident.
+// serviceLoss is a loss of addresses at one time for one cause, with its incident.
 type serviceLoss struct {
 	at     time.Time
 	cause  cause.Cause
 	record *record.Record
 }
 
-// noteLoss notes a loss, which may be older than the newest if it waited for its cause.
+// noteLoss records a loss, which may be older than the newest one if it waited for its cause.
 func (s *service) noteLoss(x serviceLoss) {
 	if x.at.After(s.lossAt) {
 		s.lossAt = x.at
@@ -74,7 +74,7 @@ func (s *service) noteLoss(x serviceLoss) {
 	s.losses = append(s.losses, x)
 }
 
-// recordOf is the incident of the loss that an outage began with; nil if it is not known.
+// recordOf returns the incident of the loss that started an outage at t, or nil if unknown.
 func (s *service) recordOf(t time.Time, why cause.Cause) *record.Record {
 	var last *record.Record
 	for _, x := range s.losses {
@@ -101,7 +101,7 @@ func (l *Outages) named(x transition.Service) *service {
 	return s
 }
 
-// LostAddress notes a loss. An outage that began with it belongs to its incident.
+// LostAddress records a loss. If an outage started with it, the outage belongs to the same incident.
 func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	s := l.named(x.Service)
 	s.noteLoss(serviceLoss{x.Time, x.Cause, r})
@@ -110,8 +110,8 @@ func (l *Outages) LostAddress(r *record.Record, x transition.AddressLost) {
 	}
 }
 
-// LostForeign notes that foreign addresses are gone. If the Service has no others, it had lost its own just before: an outage that begins now
-// belongs to their incident.
+// LostForeign records the removal of foreign addresses, or of a known manager's addresses. If the Service has no other
+// addresses, it has just lost its own, and an outage that starts now belongs to that loss's incident.
 func (l *Outages) LostForeign(x transition.AddressLost) {
 	s := l.named(x.Service)
 	if n := len(s.losses); n > 0 && !s.losses[n-1].record.Root().Settled() {
@@ -119,7 +119,7 @@ func (l *Outages) LostForeign(x transition.AddressLost) {
 	}
 }
 
-// GainedAddress notes that a ready address came to a Service.
+// GainedAddress records that a Service gained a ready address.
 func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	s := l.named(x)
 	if t.Sub(s.gainedAt) > replacedWithin {
@@ -130,11 +130,11 @@ func (l *Outages) GainedAddress(x transition.Service, t time.Time) {
 	l.writers.Restored(x, t)
 }
 
-// Started records that a Service has no ready address left.
+// Started records the loss of a Service's last ready address.
 func (l *Outages) Started(x transition.OutageStarted) {
 	s := l.named(x.Service)
 	if !s.outage.IsZero() {
-		// The end of the outage before was not reported.
+		// The end of the previous outage was not reported.
 		l.claim(x.Service, s, cause.Unknown)
 		l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, false)
 	}
@@ -157,7 +157,7 @@ func (l *Outages) beginOutage(x transition.Service, s *service, r *record.Record
 	l.records.Touch(r, s.outage)
 }
 
-// claim gives an outage that no loss explains an incident of its own.
+// claim creates an incident for an outage that no loss explains.
 func (l *Outages) claim(x transition.Service, s *service, why cause.Cause) {
 	if s.unclaimed() {
 		l.beginOutage(x, s, l.records.Begin(record.Service(x, why), s.outage, s.trigger))
@@ -174,7 +174,7 @@ func (l *Outages) Ended(x transition.OutageEnded) {
 	l.endOutage(x.Service, s, x.Time, evidence.OutageEnded, x.Complete)
 }
 
-// endOutage ends an outage. seen reports whether its beginning and its end were seen when they happened.
+// endOutage ends an outage. seen reports whether kubeflap saw its start and its end as they happened.
 func (l *Outages) endOutage(x transition.Service, s *service, t time.Time, how evidence.Kind, seen bool) {
 	r := s.record.Root()
 	lasted := max(t.Sub(s.outage), 0)
@@ -200,14 +200,14 @@ func (l *Outages) Removed(x transition.ServiceRemoved) {
 	}
 }
 
-// JudgeLater decides after a while whether a Service that selects other pods was harmed.
+// JudgeLater schedules the decision whether a selector change harmed a Service.
 func (l *Outages) JudgeLater(x transition.Service, r *record.Record) {
 	s := l.named(x)
 	s.changed = r
 	l.records.Timers.Wake(&s.timer, r.Start().Add(replacedWithin))
 }
 
-// look judges a changed Service, and gives an outage an incident if no loss has claimed it by t.
+// look judges a changed Service, and creates an incident for an outage that no loss has claimed by t.
 func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	if s.changed != nil {
 		if due := s.changed.Start().Add(replacedWithin); due.After(t) {
@@ -226,7 +226,7 @@ func (l *Outages) look(x transition.Service, s *service, t time.Time) {
 	}
 }
 
-// judge decides whether the addresses were replaced, as in a switch from blue to green.
+// judge decides whether other addresses have replaced the lost ones, as in a blue-green switch.
 func (l *Outages) judge(x transition.Service, r *record.Record) {
 	if !r.Harmless() || r.Settled() {
 		return
@@ -242,7 +242,7 @@ func (l *Outages) judge(x transition.Service, r *record.Record) {
 	}
 }
 
-// Sweep forgets the Services that neither lost nor gained an address lately.
+// Sweep forgets Services without recently lost or gained addresses.
 func (l *Outages) Sweep(t time.Time) {
 	old := t.Add(-record.Quiet)
 	for x, s := range l.lately {

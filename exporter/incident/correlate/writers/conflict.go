@@ -1,5 +1,5 @@
-// Package writers finds the incidents of Services whose addresses somebody writes
-// beside the controllers: selector conflicts, resets, foreign addresses.
+// Package writers detects incidents of Services with unexpected writers of addresses: selector conflicts, resets,
+// foreign and withdrawn addresses, and writers that undo each other's changes.
 package writers
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Writers find these incidents.
+// Writers detects these incidents.
 type Writers struct{ records *record.Store }
 
-// New makes writers that keep their incidents in a store.
+// New returns Writers that keep their incidents in records.
 func New(records *record.Store) Writers { return Writers{records} }
 
-// ServiceRemoved records that the Service was deleted. Its incidents wait neither for its addresses nor for the removal of foreign
-// ones.
+// ServiceRemoved records a Service's deletion. The Service's incidents stop waiting for lost addresses to return and
+// for foreign ones to be removed.
 func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	for _, s := range []record.Subject{foreignWriter(x.Service), selectorConflict(x.Service)} {
 		r := l.records.Find(s, x.Time)
@@ -36,14 +36,14 @@ func (l Writers) ServiceRemoved(x transition.ServiceRemoved) {
 	}
 }
 
-// begin returns the incident of a Service that exists.
+// begin returns the incident of an existing Service.
 func (l Writers) begin(s record.Subject, t time.Time, trigger uint64) *record.Record {
 	r := l.records.Begin(s, t, trigger)
 	r.ServiceGone = false
 	return r
 }
 
-// selectorConflict is the subject of a Service with a selector and manually managed addresses.
+// selectorConflict returns the subject for a Service with a selector and manually managed addresses.
 func selectorConflict(x transition.Service) record.Subject {
 	return record.Service(x, cause.EndpointsReset)
 }
@@ -67,7 +67,7 @@ func (l Writers) Conflict(x transition.SelectorConflict) {
 	l.records.Touch(r, x.Time)
 }
 
-// ConflictEnded records that the selector or the manually managed addresses are gone.
+// ConflictEnded records that the selector or the manually managed addresses were removed.
 func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Open.Conflict {
@@ -78,7 +78,7 @@ func (l Writers) ConflictEnded(x transition.Service, t time.Time) {
 	l.records.Touch(r, t)
 }
 
-// endConflict records that the incident no longer waits for the removed addresses. They need not be back.
+// endConflict records that the incident no longer waits for the removed addresses, which may still be missing.
 func endConflict(r *record.Record, t time.Time) {
 	r.Open.Conflict = false
 	r.ConflictSpan, r.RemovedSpan = r.ConflictSpan.End(t), r.RemovedSpan.End(t)
@@ -101,7 +101,7 @@ func (l Writers) EndpointsReset(x transition.EndpointsReset) {
 	l.records.Touch(r, x.Time)
 }
 
-// cleared notes that the manually managed addresses are gone.
+// cleared records that the manually managed addresses are gone.
 func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
 	if !r.Removed || r.RemovedSpan == nil {
 		r.Removed = true
@@ -109,7 +109,8 @@ func (l Writers) cleared(r *record.Record, x transition.Service, t time.Time) {
 	}
 }
 
-// EndpointsRewritten records that removed addresses are back. They will be removed again while the conflict lasts.
+// EndpointsRewritten records that removed addresses are back. While the conflict lasts, the endpoints controller will
+// remove them again.
 func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 	r := l.Restored(x.Service, x.Time)
 	if r != nil {
@@ -117,7 +118,7 @@ func (l Writers) EndpointsRewritten(x transition.EndpointsRewritten) {
 	}
 }
 
-// Restored records that a Service has a ready address. It returns the incident whose addresses are back, or nil if there is none.
+// Restored records that a Service has a ready address. It returns the incident whose addresses are back, or nil.
 func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 	r := l.records.Find(selectorConflict(x), t)
 	if r == nil || !r.Removed {
@@ -128,7 +129,7 @@ func (l Writers) Restored(x transition.Service, t time.Time) *record.Record {
 	return r
 }
 
-// Restore notes that the removed addresses are back, or not wanted any more.
+// Restore records that the removed addresses are back or no longer needed.
 func Restore(r *record.Record, t time.Time) {
 	r.Removed = false
 	r.RemovedSpan = r.RemovedSpan.End(t)

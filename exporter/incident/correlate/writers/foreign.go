@@ -11,13 +11,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// foreignWriter is the subject of a Service whose addresses somebody writes beside those who should.
+// foreignWriter returns the subject for a Service with an unexpected writer of addresses.
 func foreignWriter(x transition.Service) record.Subject {
 	return record.Service(x, cause.ManualWrite)
 }
 
-// ForeignAddresses records that an object has addresses that do not come from the selector. If they are ready, they receive
-// traffic whether or not an address is lost.
+// ForeignAddresses records that an object adds foreign addresses to a Service with a selector. Ready foreign addresses
+// receive traffic even if no address was lost.
 func (l Writers) ForeignAddresses(x transition.ForeignAddresses) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
@@ -50,15 +50,15 @@ func (l Writers) ForeignEnded(x transition.Service, object string, t time.Time) 
 	l.records.Touch(r, t)
 }
 
-// Withdrawn records that a writer removed ready pod addresses from Endpoints. It is reported even if kubeflap reads the addresses
-// from EndpointSlices, because clients that read Endpoints have lost them.
+// Withdrawn records that a writer removed ready pod addresses from Endpoints. This is reported even if kubeflap reads
+// the addresses from EndpointSlices, because clients of Endpoints have lost the addresses.
 func (l Writers) Withdrawn(x transition.AddressesWithdrawn) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
 	r.Open.Withdrawn[x.Object], r.Withdrawn = struct{}{}, true
 	if r.Writers == "" {
-		r.Writers = x.Object + ": ready addresses of pods were taken out, and no controller of Kubernetes did it"
+		r.Writers = x.Object + ": ready pod addresses were removed, but not by a Kubernetes controller"
 	}
 	r.Evidence.Add(evidence.Entry{Kind: evidence.AddressesWithdrawn, Time: x.Time, Service: x.Service, Name: x.Object, Number: x.Count})
 	l.records.Touch(r, x.Time)
@@ -78,12 +78,12 @@ func (l Writers) WithdrawnReturned(x transition.Service, object string, t time.T
 	l.records.Touch(r, t)
 }
 
-// Contested records that two writers undo each other's changes to a Service without a selector.
+// Contested records that two writers keep undoing each other's changes to a Service without a selector.
 func (l Writers) Contested(x transition.AddressesContested) {
 	r := l.begin(foreignWriter(x.Service), x.Time, x.Trigger)
 	l.records.Show(r)
 	r.EffectOn(x.Service)
-	r.Writers, r.Contested = fmt.Sprintf("%s and %s undo each other's changes of %s", x.Writers[0], x.Writers[1], x.Object), true
+	r.Writers, r.Contested = fmt.Sprintf("%s and %s undo each other's changes to %s", x.Writers[0], x.Writers[1], x.Object), true
 	r.Evidence.Add(evidence.Entry{Kind: evidence.Contested, Time: x.Time, Service: x.Service, Name: r.Writers})
 	l.records.Touch(r, x.Time)
 }

@@ -1,4 +1,5 @@
-package web
+// Package timeline lays out the timeline of an incident, for the page and for reports.
+package timeline
 
 import (
 	"fmt"
@@ -7,39 +8,53 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// timeline is the drawing of an incident. Positions are in percent of its width and in pixels of its height: it
-// fits any screen, and its text keeps its size.
-type timeline struct {
-	// Bottom is the position of the times.
+// Drawing is the timeline of an incident. Horizontal positions are percentages, and vertical positions are pixels, so
+// that the drawing fits any screen without scaling its text.
+type Drawing struct {
+	// Bottom is the vertical position of the times.
 	Height, Bottom int
 
-	Rows  []timelineRow
-	Ticks []tick
-	Alt   string
+	Rows  []Row
+	Ticks []Tick
+	// Alt describes the drawing for readers who cannot see it.
+	Alt string
 }
 
-type timelineRow struct {
+// Row is a row of bars with a label above it.
+type Row struct {
 	Lane, Label string
 	TextY, BarY int
-	Bars        []bar
+	Bars        []Bar
 	lane        incident.Track
 	name        string
 	spans       []span
 	more        int
 }
 
-type bar struct{ X, Width, Title string }
+// Bar is an interval. Left and Wide are percentages of the drawing's width.
+type Bar struct {
+	Left, Wide float64
+	Title      string
+}
 
-type tick struct{ X, Anchor, Text string }
+// X returns the left end of the bar for SVG.
+func (b Bar) X() string { return percent(b.Left) }
+
+// Width returns the width of the bar for SVG.
+func (b Bar) Width() string { return percent(b.Wide) }
+
+// Tick is a time below the bars.
+type Tick struct{ X, Anchor, Text string }
 
 type span struct{ from, to time.Time }
 
 const (
 	rowHeight = 30
 	axis      = 22
-	// maxRows bounds the rows of a lane, maxBars the bars of a row.
+	// maxRows limits the rows per lane. maxBars limits the bars per row.
 	maxRows = 6
 	maxBars = 40
 )
@@ -58,18 +73,20 @@ func laneText(l incident.Track) string {
 		return "foreign addresses"
 	case incident.TrackAddress:
 		return "address out"
+	case incident.TrackBlind:
+		return "not watched"
+	case incident.TrackOutage:
+		return "no ready address"
 	}
-	return "no ready address"
+	return string(l) // a report may contain the incidents of a newer kubeflap
 }
 
-// draw draws an incident. In a list each lane has one row, else each name.
-func draw(x *found, inList bool) *timeline {
+// Draw returns an incident's timeline, or nil if it has none. Spans without an end last until until, which is the end
+// of the incident, or the current time if it is ongoing. In a list each lane has one row. Otherwise each name has its
+// own row.
+func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	if len(x.Timeline) == 0 {
 		return nil
-	}
-	until := x.End
-	if until.IsZero() {
-		until = x.asOf
 	}
 	from := x.Start
 	rows := rowsOf(x.Timeline, inList, until)
@@ -84,33 +101,33 @@ func draw(x *found, inList bool) *timeline {
 	if !until.After(from) {
 		until = from.Add(time.Millisecond)
 	}
-	// Bars that are closer than finest are joined.
+	// Bars with a gap of at most finest are joined.
 	finest := until.Sub(from) / 400
 	if inList {
 		finest = until.Sub(from) / 50
 	}
 	scale := func(t time.Time) float64 { return 100 * float64(t.Sub(from)) / float64(until.Sub(from)) }
-	t := &timeline{Height: len(rows)*rowHeight + axis, Bottom: len(rows)*rowHeight + axis - 7, Alt: "Timeline: " + x.Summary}
+	t := &Drawing{Height: len(rows)*rowHeight + axis, Bottom: len(rows)*rowHeight + axis - 7, Alt: "Timeline: " + x.Summary}
 	for i := range rows {
 		rows[i].place(i, scale, finest)
 	}
 	t.Rows = rows
-	t.Ticks = []tick{
+	t.Ticks = []Tick{
 		{"0%", "start", clock(from)},
-		{"100%", "end", "+" + length(until.Sub(from))},
+		{"100%", "end", "+" + phrase.Length(until.Sub(from))},
 	}
 	return t
 }
 
-func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
-	var rows []timelineRow
+func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
+	var rows []Row
 	perLane := map[incident.Track]int{}
 	for _, s := range spans {
 		name := s.Name
 		if inList {
 			name = ""
 		}
-		i := slices.IndexFunc(rows, func(r timelineRow) bool { return r.lane == s.Track && r.name == name })
+		i := slices.IndexFunc(rows, func(r Row) bool { return r.lane == s.Track && r.name == name })
 		if i < 0 {
 			if perLane[s.Track] == maxRows {
 				rows[len(rows)-1].more++
@@ -118,7 +135,7 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
 			}
 			perLane[s.Track]++
 			i = len(rows)
-			rows = append(rows, timelineRow{Lane: string(s.Track), lane: s.Track, name: name})
+			rows = append(rows, Row{Lane: string(s.Track), lane: s.Track, name: name})
 		}
 		to := s.End
 		if to.IsZero() {
@@ -129,8 +146,8 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []timelineRow {
 	return rows
 }
 
-// place computes the bars and the label of row i. Overlapping spans are one bar.
-func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Duration) {
+// place computes row i's bars and label. Overlapping spans share a bar.
+func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
 	merged := union(r.spans, 0)
 	var total time.Duration
@@ -142,16 +159,16 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 			break
 		}
 		at, wide := scale(s.from), scale(s.to)-scale(s.from)
-		// A brief span must be visible, too.
+		// Even a brief span must be visible.
 		wide = max(wide, 0.6)
 		at = min(at, 100-wide)
-		b := bar{X: percent(at), Width: percent(wide)}
+		b := Bar{Left: at, Wide: wide}
 		if r.name != "" {
-			b.Title = r.name + ": " + clock(s.from) + ", " + length(s.to.Sub(s.from))
+			b.Title = r.name + ": " + clock(s.from) + ", " + phrase.Length(s.to.Sub(s.from))
 		}
 		r.Bars = append(r.Bars, b)
 	}
-	r.Label = laneText(r.lane) + " " + length(total)
+	r.Label = laneText(r.lane) + " " + phrase.Length(total)
 	if len(merged) > 1 {
 		r.Label += fmt.Sprintf(", %d times", len(merged))
 	}
@@ -163,10 +180,10 @@ func (r *timelineRow) place(i int, scale func(time.Time) float64, finest time.Du
 	}
 }
 
-// maxLabel is how many letters of a label fit on a phone.
+// maxLabel is the number of characters of a label that fit on a phone.
 const maxLabel = 42
 
-// shorten keeps the end of a name that is too long: names differ at the end.
+// shorten removes the start of a long name, because names usually differ at the end.
 func shorten(name string, most int) string {
 	letters := []rune(name)
 	most = max(most, 8)
@@ -178,7 +195,7 @@ func shorten(name string, most int) string {
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// union joins spans that are at most gap apart.
+// union joins spans whose gap is at most gap.
 func union(spans []span, gap time.Duration) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var all []span
@@ -193,3 +210,6 @@ func union(spans []span, gap time.Duration) []span {
 	}
 	return all
 }
+
+// clock formats a time without its date, in UTC.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.0") }

@@ -1,0 +1,222 @@
+// Package coverage records when resources were not watched, so that "no incident" can be distinguished from "not
+// watched".
+package coverage
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/watches"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+const (
+	// maxGaps is the maximum number of gaps that are kept.
+	maxGaps = 200
+	// sameGap is the maximum difference between the starts, and between the ends, of gaps that are merged.
+	sameGap = 2 * time.Second
+)
+
+// FirstLists is the time in which the first process must complete its first lists. The coverage then begins after the
+// lists; otherwise the delay is a gap.
+const FirstLists = 5 * time.Minute
+
+// These gaps have reasons that no watch reports.
+const (
+	// NotListed means that the first list of the resource was not complete.
+	NotListed event.Reason = "not listed yet"
+	// NotRunning means that kubeflap was not running, or had not listed the resource since its restart.
+	NotRunning event.Reason = "kubeflap was not running"
+)
+
+// Gap is a period in which kubeflap was not watching some resources.
+type Gap struct {
+	// Resources contains the resources' names in the API.
+	Resources []string
+	From      time.Time
+	// To is zero while the gap is ongoing.
+	To     time.Time
+	Reason event.Reason
+}
+
+// State is the coverage at a time. It has JSON names because it is saved in a file.
+type State struct {
+	// Since is the time since which kubeflap has watched, except in the gaps. It includes earlier processes if their
+	// history was kept.
+	Since time.Time `json:"since"`
+	// Started is the start time of this process. It is zero in a replay.
+	Started time.Time `json:"started"`
+	// AsOf is the time of the state.
+	AsOf time.Time `json:"as_of"`
+	// Gaps is sorted by end, with ongoing gaps last. LeftOut counts the dropped gaps.
+	Gaps    []Gap `json:"gaps"`
+	LeftOut int   `json:"left_out"`
+}
+
+// Log records gaps. It reads no clock, and is safe for concurrent use.
+type Log struct {
+	mu sync.Mutex
+	// begin is the provisional start of the coverage, until the first lists are complete.
+	begin time.Time
+	State
+	open [event.NumKinds]gap
+	// broke is the reason of each watch's last break.
+	broke [event.NumKinds]event.Reason
+}
+
+// gap is the ongoing gap of one resource. from is zero if there is none.
+type gap struct {
+	from   time.Time
+	reason event.Reason
+}
+
+// New returns a Log for a process that started at a time. earlier is the saved state of the previous process, which
+// watched until stopped. It is empty if nothing was saved.
+func New(started time.Time, earlier State, stopped time.Time) *Log {
+	l := &Log{begin: started, State: State{Since: started, Started: started}}
+	if earlier.Since.IsZero() || earlier.AsOf.After(started) {
+		return l
+	}
+	if stopped.Before(earlier.AsOf) || stopped.After(started) {
+		stopped = earlier.AsOf
+	}
+	l.begin, l.Since, l.LeftOut = earlier.Since, earlier.Since, earlier.LeftOut
+	// A gap that was ongoing when the earlier process stopped ends then. The next gap follows immediately.
+	for _, g := range earlier.Gaps {
+		if g.To.IsZero() {
+			g.To = stopped
+		}
+		l.Gaps = append(l.Gaps, g)
+	}
+	for _, k := range event.Kinds() {
+		l.open[k] = gap{stopped, NotRunning}
+	}
+	return l
+}
+
+// Observe handles the tracker's transitions for broken and working watches. Update may miss short breaks.
+func (l *Log) Observe(x transition.Transition) {
+	switch x := x.(type) {
+	case transition.WatchBroke:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.broke[x.Resource] = x.Reason
+	case transition.WatchWorks:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.open[x.Resource].from.IsZero() && x.Blind > 0 {
+			reason := l.broke[x.Resource]
+			if reason == "" {
+				reason = event.ReasonEnded
+			}
+			l.open[x.Resource] = gap{x.Time.Add(-x.Blind), reason}
+		}
+		l.broke[x.Resource] = ""
+		l.end(x.Resource, x.Time)
+	}
+}
+
+// Update records which resources are not watched at a time.
+func (l *Log) Update(t time.Time, unwatched []watches.Watch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.After(l.AsOf) { // an event may be older than the last tick
+		l.AsOf = t
+	}
+	if l.begin.IsZero() { // a replay begins with its first event
+		l.begin, l.Since = t, t
+	}
+	for _, k := range event.Kinds() {
+		i := slices.IndexFunc(unwatched, func(w watches.Watch) bool { return w.Resource == k })
+		if i < 0 {
+			l.end(k, t)
+			continue
+		}
+		l.unwatched(t, &unwatched[i])
+	}
+}
+
+func (l *Log) unwatched(t time.Time, w *watches.Watch) {
+	now := &l.open[w.Resource]
+	reason := w.Reason
+	if reason == "" {
+		reason = NotListed
+	}
+	switch {
+	case now.from.IsZero():
+		*now = gap{w.Since, reason}
+		if w.Since.IsZero() || w.Since.Before(l.begin) {
+			now.from = l.begin
+		}
+	case now.reason == NotListed:
+		now.reason = reason
+	case now.reason == NotRunning && reason != NotListed:
+		l.end(w.Resource, t)
+		*now = gap{t, reason}
+	}
+}
+
+// end closes the open gap of a resource, if any.
+func (l *Log) end(k event.Kind, t time.Time) {
+	g := l.open[k]
+	l.open[k] = gap{}
+	switch {
+	case g.from.IsZero() || !t.After(g.from):
+		return
+	case !g.from.After(l.begin) && t.Sub(l.begin) <= FirstLists:
+		// The coverage begins with the first list.
+		if t.After(l.Since) {
+			l.Since = t
+		}
+		return
+	}
+	l.Gaps = together(l.Gaps, Gap{[]string{k.String()}, g.from, t, g.reason})
+	if n := len(l.Gaps) - maxGaps; n > 0 {
+		l.LeftOut += n
+		l.Gaps = slices.Delete(l.Gaps, 0, n)
+	}
+}
+
+// together adds a gap to a list. If a recent gap of other resources has about the same reason, start and end, the two
+// are merged.
+func together(all []Gap, g Gap) []Gap {
+	for i := len(all) - 1; i >= max(len(all)-len(event.Kinds()), 0); i-- {
+		x := &all[i]
+		if x.Reason != g.Reason || x.To.IsZero() != g.To.IsZero() || x.From.Sub(g.From).Abs() > sameGap || x.To.Sub(g.To).Abs() > sameGap ||
+			slices.Contains(x.Resources, g.Resources[0]) {
+			continue
+		}
+		x.Resources = append(slices.Clone(x.Resources), g.Resources...)
+		if g.From.Before(x.From) {
+			x.From = g.From
+		}
+		if g.To.After(x.To) {
+			x.To = g.To
+		}
+		return all
+	}
+	return append(all, g)
+}
+
+// Now returns the coverage at the time of the last Update.
+func (l *Log) Now() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.State
+	s.Gaps = slices.Clone(l.Gaps)
+	for _, k := range event.Kinds() {
+		if g := l.open[k]; !g.from.IsZero() {
+			s.Gaps = together(s.Gaps, Gap{Resources: []string{k.String()}, From: g.from, Reason: g.reason})
+		}
+	}
+	return s
+}
+
+// Within returns the gaps that overlap a period. A zero time means no limit.
+func (s *State) Within(from, to time.Time) []Gap {
+	return slices.DeleteFunc(slices.Clone(s.Gaps), func(g Gap) bool {
+		return !to.IsZero() && g.From.After(to) || !from.IsZero() && !g.To.IsZero() && g.To.Before(from)
+	})
+}

@@ -1,0 +1,193 @@
+package flightrecorder
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// After a gap, the recorder itself lists all resources again, because it keeps no objects. The tracker is not involved.
+
+// errTooMany means that more than queueSize events arrived while a resource was being listed.
+var errTooMany = errors.New("too many events arrived while the resources were listed again after a gap")
+
+// watches is the state of the watches. It is kept up to date even while the recorder cannot write.
+type watches struct {
+	// listed is set after the first complete list, listing during a list, and torn if events of the current list were
+	// lost.
+	listed, listing, torn [event.NumKinds]bool
+	// down is the event that broke the watch. It is empty while the watch works.
+	down [event.NumKinds]event.Event
+	// cluster is the last event about the API server.
+	cluster event.Event
+}
+
+// note updates the state, and reports whether the event completes a list that lost events.
+func (w *watches) note(ev event.Event) (tornList bool) {
+	switch ev.Type {
+	case event.Listing:
+		w.listing[ev.Kind], w.torn[ev.Kind] = true, false
+	case event.Synced:
+		tornList = w.torn[ev.Kind]
+		w.listing[ev.Kind], w.torn[ev.Kind] = false, false
+		w.listed[ev.Kind], w.down[ev.Kind] = true, event.Event{}
+	case event.Up:
+		w.down[ev.Kind] = event.Event{}
+	case event.Down:
+		w.down[ev.Kind] = ev
+	case event.Unavailable:
+		w.listed[ev.Kind], w.down[ev.Kind] = false, ev
+	case event.Added, event.Modified:
+		w.cluster = ev
+	}
+	return tornList
+}
+
+// lose records that events were lost.
+func (w *watches) lose() {
+	for kind, listing := range w.listing {
+		w.torn[kind] = w.torn[kind] || listing
+	}
+}
+
+// mustBeListed reports whether the recorder must list a resource itself. It waits for a list that is already in
+// progress.
+func (w *watches) mustBeListed(kind int) bool { return w.listed[kind] && !w.listing[kind] }
+
+// lists tracks the resources that the recorder lists after a gap.
+type lists struct {
+	// waiting is set for a resource whose events are kept in held until its list is complete.
+	waiting [event.NumKinds]bool
+	held    []event.Event
+	// watches is the state of the watches when the lists began.
+	watches watches
+}
+
+// pending reports whether a list is not complete.
+func (l *lists) pending() bool { return slices.Contains(l.waiting[:], true) }
+
+// hold keeps an event back if the list of its resource is not complete, and reports whether it did.
+func (l *lists) hold(ev event.Event) (bool, error) {
+	if !l.waiting[ev.Kind] {
+		return false, nil
+	}
+	if len(l.held) >= queueSize {
+		return false, errTooMany
+	}
+	l.held = append(l.held, ev)
+	return true, nil
+}
+
+// release returns the held events of a resource that are newer than its list.
+func (l *lists) release(kind event.Kind, version string) (after []event.Event) {
+	l.waiting[kind] = false
+	var others []event.Event
+	listed := false // the watch itself has listed again
+	for _, ev := range l.held {
+		listed = listed || ev.Kind == kind && ev.Type == event.Listing
+		switch {
+		case ev.Kind != kind:
+			others = append(others, ev)
+		case listed || ev.Object == nil || newer(ev.Object, version):
+			after = append(after, ev)
+		}
+	}
+	l.held = others
+	return after
+}
+
+// newer reports whether an object was written after a list with this resourceVersion. It returns true if a version is
+// not a number.
+func newer(object event.Object, list string) bool {
+	written, err := strconv.ParseUint(object.Metadata().Version, 10, 64)
+	listed, listErr := strconv.ParseUint(list, 10, 64)
+	return err != nil || listErr != nil || written > listed
+}
+
+// listPart is the start of a list, an object in it, or its end with the resourceVersion.
+type listPart struct {
+	kind    event.Kind
+	what    event.Type
+	object  event.Object
+	version string
+}
+
+// restart begins a generation with new lists after events were lost.
+func (w *writer) restart(ctx context.Context, watches watches) error {
+	w.next = roleStart
+	if err := w.close(); err != nil {
+		return err
+	}
+	w.lists = lists{watches: watches}
+	now := time.Now()
+	if watches.cluster.Object != nil {
+		watches.cluster.Seen = now
+		if err := w.add(watches.cluster); err != nil {
+			return err
+		}
+	}
+	for kind := range watches.listed {
+		k := event.Kind(kind)
+		switch {
+		case watches.mustBeListed(kind):
+			w.lists.waiting[kind] = true
+		case watches.down[kind].Type == event.Unavailable:
+			if err := w.add(event.Event{Seen: now, Kind: k, Type: event.Unavailable, Reason: watches.down[kind].Reason}); err != nil {
+				return err
+			}
+		}
+	}
+	w.background.Go(func() { w.of.list(ctx, watches, w.found) })
+	return nil
+}
+
+// list lists the resources one after another. It retries each list until it succeeds.
+func (r *Recorder) list(ctx context.Context, watches watches, parts chan<- listPart) {
+	send := func(part listPart) {
+		select {
+		case parts <- part:
+		case <-ctx.Done():
+		}
+	}
+	for kind := range watches.listed {
+		k := event.Kind(kind)
+		for watches.mustBeListed(kind) && ctx.Err() == nil {
+			send(listPart{kind: k, what: event.Listing})
+			version, err := r.settings.List(ctx, k, func(object event.Object) { send(listPart{k, event.Listed, object, ""}) })
+			if err == nil {
+				send(listPart{kind: k, what: event.Synced, version: version})
+				break
+			}
+			r.log.Warn("cannot list "+k.String()+" after a gap in the recording, trying again", "err", err)
+			select {
+			case <-time.After(retryAfter):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// list writes a part of a list. After the last part it also writes the events that arrived during the list.
+func (w *writer) list(part listPart) error {
+	now := time.Now()
+	err := w.add(event.Event{Seen: now, Kind: part.kind, Type: part.what, Object: part.object})
+	if err != nil || part.what != event.Synced {
+		return err
+	}
+	if down := w.lists.watches.down[part.kind]; down.Type != 0 {
+		if err := w.add(event.Event{Seen: now, Kind: part.kind, Type: down.Type, Reason: down.Reason}); err != nil {
+			return err
+		}
+	}
+	for _, ev := range w.lists.release(part.kind, part.version) {
+		ev.Seen = now // a recording's events are ordered by time
+		if err := w.add(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+// Package flightrecorder continuously records events in a folder, limited by size and age, so that past incidents can
+// be replayed.
+//
+// The files use the recording format. A generation begins with a base from which a replay can start: either the first
+// lists of the watches, or the state of all objects, which the recorder computes from its own files every few hours.
+// The oldest generations are deleted.
+package flightrecorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+)
+
+const (
+	// queueSize is the maximum number of events that wait for the disk. Further events are lost and counted.
+	queueSize = 16384
+	// retryAfter is the delay before the recorder retries after a failure. Each retry lists all resources, so the delay
+	// doubles up to retryAtMost while retries fail.
+	retryAfter  = 10 * time.Second
+	retryAtMost = 5 * time.Minute
+	// upkeepEvery is the interval of the checks whether a new file or generation is due.
+	upkeepEvery = 10 * time.Second
+	// fileAge and fileShare limit a file, generationAge and generationShare a generation. The shares are fractions of
+	// the folder's size limit.
+	fileAge         = time.Hour
+	fileShare       = 64
+	generationAge   = 6 * time.Hour
+	generationShare = 8
+)
+
+// Settings configure a Recorder.
+type Settings struct {
+	// Dir is the folder. It is created if it does not exist.
+	Dir string
+	// Size is the maximum size of the folder in bytes. Age is the retention time of events.
+	Size int64
+	Age  time.Duration
+	// Anonymise replaces names, addresses and UIDs with pseudonyms.
+	Anonymise bool
+	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after a gap.
+	List func(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error)
+}
+
+// Recorder records events. Disk failures do not affect its callers.
+type Recorder struct {
+	settings   Settings
+	log        *slog.Logger
+	queue      chan event.Event
+	anonymiser *recording.Anonymiser
+
+	mu     sync.Mutex
+	status Status
+	// gap is set if events were lost since the last lists.
+	gap     bool
+	watches watches
+}
+
+// Status describes the state of a Recorder.
+type Status struct {
+	// Recording is set while events are being written. Since is the time of its last change. Err is the reason why
+	// nothing is recorded.
+	Recording bool
+	Since     time.Time
+	Err       error
+	// Bytes is the size of the folder. Oldest is the time of the oldest event in it.
+	Bytes  int64
+	Oldest time.Time
+	// Lost is the number of events that could not be written. Gaps is the number of periods in which events were lost.
+	Lost uint64
+	Gaps uint64
+}
+
+// New checks the settings and returns a Recorder. Nothing is written until Run is called.
+func New(s Settings, logger *slog.Logger) (*Recorder, error) {
+	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("--data.dir=%s is not a folder", s.Dir)
+	}
+	r := &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize)}
+	if s.Anonymise {
+		r.anonymiser = recording.NewAnonymiser()
+	}
+	return r, nil
+}
+
+// Record queues an event. It never blocks: if the queue is full, the event is lost and counted.
+func (r *Recorder) Record(ev event.Event) {
+	if !ev.Type.HasObject() || ev.Kind == event.KindCluster {
+		r.mu.Lock()
+		r.gap = r.watches.note(ev) || r.gap
+		r.mu.Unlock()
+	}
+	select {
+	case r.queue <- ev:
+	default:
+		r.lose(1)
+	}
+}
+
+func (r *Recorder) lose(n uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Lost += n
+	if n > 0 {
+		r.interrupt(r.status.Recording)
+	}
+}
+
+// interrupt notes that events may have been lost. It counts a gap if events were recorded until now.
+func (r *Recorder) interrupt(recorded bool) {
+	if recorded && !r.gap {
+		r.status.Gaps++
+	}
+	r.gap = true
+	r.watches.lose()
+}
+
+// Status returns the state of the recorder.
+func (r *Recorder) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}
+
+// Run records until the context is canceled. It retries after disk failures, and while another process uses the folder.
+func (r *Recorder) Run(ctx context.Context) error {
+	wait := retryAfter
+	for {
+		began := time.Now()
+		err := r.session(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		if time.Since(began) > retryAtMost {
+			wait = retryAfter
+		}
+		r.failed(err)
+		r.discard(ctx, wait)
+		wait = min(2*wait, retryAtMost)
+	}
+}
+
+// failed reports a failure, but only once.
+func (r *Recorder) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status.Recording || r.status.Err == nil || !sameCause(r.status.Err, err) {
+		r.log.Error("not recording, trying again", "err", err)
+	}
+	r.interrupt(r.status.Recording || r.status.Err == nil)
+	if r.status.Recording || r.status.Since.IsZero() {
+		r.status.Since = time.Now()
+	}
+	r.status.Recording, r.status.Err = false, err
+}
+
+// sameCause reports whether two errors have the same cause. The names of files differ with each attempt.
+func sameCause(a, b error) bool {
+	var x, y syscall.Errno
+	if errors.As(a, &x) && errors.As(b, &y) {
+		return x == y
+	}
+	return a.Error() == b.Error()
+}
+
+// works reports that events are being recorded.
+func (r *Recorder) works() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.status.Err != nil {
+		r.log.Info("recording again", "after", time.Since(r.status.Since).Round(time.Second), "events lost", r.status.Lost)
+	}
+	r.status.Recording, r.status.Since, r.status.Err = true, time.Now(), nil
+}
+
+// discard counts the events that arrive during the wait as lost.
+func (r *Recorder) discard(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-r.queue:
+			r.lose(1)
+		}
+	}
+}
+
+// session records until the context is canceled or a failure occurs.
+func (r *Recorder) session(ctx context.Context) error {
+	if err := os.MkdirAll(r.settings.Dir, 0o700); err != nil {
+		return fmt.Errorf("create the recordings folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(r.settings.Dir, lockName), flock.SetPermissions(0o600))
+	defer func() { _ = lock.Close() }()
+	switch locked, err := lock.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("lock the recordings folder: %w", err)
+	case !locked:
+		return fmt.Errorf("%w %s", errInUse, r.settings.Dir)
+	}
+	w, err := newWriter(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = r.write(ctx, w)
+	cancel()
+	w.background.Wait()
+	return w.end(err)
+}
+
+// write writes events until the context is canceled or a failure occurs.
+func (r *Recorder) write(ctx context.Context, w *writer) error {
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		if watches, gap := r.takeGap(); gap {
+			if err := w.restart(ctx, watches); err != nil {
+				return err
+			}
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			return r.drain(w)
+		case ev := <-r.queue:
+			if err = w.write(ev); err != nil {
+				r.lose(1)
+			}
+		case found := <-w.found:
+			err = w.list(found)
+		case <-tick.C:
+			err = w.upkeep(time.Now())
+		}
+		if err != nil {
+			return err
+		}
+		w.confirm()
+	}
+}
+
+// takeGap reports whether events were lost since the last call, and returns the current state of the watches.
+func (r *Recorder) takeGap() (watches, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	gap := r.gap
+	r.gap = false
+	return r.watches, gap
+}
+
+// drain writes the queued events.
+func (r *Recorder) drain(w *writer) error {
+	for {
+		select {
+		case ev := <-r.queue:
+			if err := w.write(ev); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+func (r *Recorder) measured(all []file) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Bytes, r.status.Oldest = 0, time.Time{}
+	for _, f := range all {
+		r.status.Bytes += f.size
+	}
+	if len(all) > 0 {
+		r.status.Oldest = all[0].begins
+	}
+}

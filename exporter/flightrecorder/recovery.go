@@ -1,0 +1,78 @@
+package flightrecorder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// settledAfter is how long an attempt must work after its lists to succeed. The disk has accepted the lists by then, because files are
+// flushed every second.
+const settledAfter = 3 * time.Second
+
+// errRemoved means that the open file was deleted, for example with its folder.
+var errRemoved = errors.New("the recordings were removed")
+
+// errInUse means that another process records into the folder.
+var errInUse = errors.New("another process records into")
+
+// recovery is an attempt to record again after a failure. It is only reported once it has succeeded. If it fails, its files are deleted,
+// because they fill the disk and have no complete lists.
+type recovery struct {
+	active bool
+	// files are those of the attempt. events is the number of events that it accepted.
+	files  []string
+	events uint64
+	// last is the time at which a file was created, or a list was not complete yet.
+	last time.Time
+}
+
+func (r *recovery) note(path string) {
+	if r.active {
+		r.files, r.last = append(r.files, path), time.Now()
+	}
+}
+
+// confirm reports a recovery that has succeeded.
+func (w *writer) confirm() {
+	if !w.recovery.active || w.open == nil {
+		return
+	}
+	now := time.Now()
+	if w.lists.pending() {
+		w.recovery.last = now
+	}
+	if now.Sub(w.recovery.last) < settledAfter {
+		return
+	}
+	w.recovery = recovery{}
+	w.of.works()
+}
+
+// end ends a session. failure is the reason, or nil. It returns the failure, or why the last file could not be completed.
+func (w *writer) end(failure error) error {
+	if closeErr := w.close(); failure == nil {
+		failure = closeErr
+	}
+	if failure == nil {
+		return nil
+	}
+	if !w.recovery.active {
+		w.of.lose(uint64(len(w.lists.held)))
+		return failure
+	}
+	w.of.lose(w.recovery.events)
+	for _, path := range w.recovery.files {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(failure, err)
+		}
+	}
+	return failure
+}
+
+// removed reports whether a file is gone.
+func removed(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}

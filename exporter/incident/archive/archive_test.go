@@ -1,0 +1,156 @@
+package archive
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice"
+	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(minutes float64) time.Time { return noon.Add(time.Duration(minutes * float64(time.Minute))) }
+
+// nodeLost returns an ongoing incident: at 12:01 a node was lost, and with it the last address of a Service.
+func nodeLost() incident.Incident {
+	return incident.Incident{
+		ID: "1111111111111111", Start: at(1), State: incident.StateRunning, Cause: cause.NodeHeartbeatLost, Scope: incident.ScopeNode, Subject: "node-1",
+		Nodes: []string{"node-1"}, Lost: 2, Outages: 1, OutageTime: time.Minute, Turned: 1,
+		Services: []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: time.Minute, Down: true}},
+		Decision: verdict.Decision{Verdict: verdict.Node, Considered: []verdict.Considered{{Verdict: verdict.Node, Holds: verdict.Yes, Because: "the others were in time"}}},
+		Numbers:  incident.Numbers{GracePeriod: 40 * time.Second, Windows: []advice.Window{{Length: time.Second, Bounces: 1}}},
+		Evidence: []incident.Evidence{{Time: at(1), Until: at(1), Count: 1, Text: "no heartbeat of node-1"}},
+		Timeline: []incident.Span{{Track: incident.TrackNode, Name: "node-1", Start: at(1)}},
+		Summary:  "Node node-1 sent no heartbeat.", Remedy: "Look at its kubelet.",
+	}
+}
+
+func ended() incident.Incident {
+	x := nodeLost()
+	x.ID, x.State, x.Start, x.End, x.Subject, x.Nodes, x.Services = "2222222222222222", incident.StateEnded, at(-30), at(-20), "node-9", []string{"node-9"}, nil
+	return x
+}
+
+// found returns the incident that the first lists show for the same outage after a restart at 12:05.
+func found() incident.Incident {
+	return incident.Incident{
+		ID: "3333333333333333", Start: at(5), State: incident.StateRunning, Cause: cause.NodeHeartbeatLost, Scope: incident.ScopeNode, Subject: "node-1",
+		Nodes: []string{"node-1"}, Outages: 1, OutageTime: 30 * time.Second,
+		Services: []incident.Service{{Namespace: "shop", Name: "web", Outages: 1, OutageTime: 30 * time.Second, Down: true}},
+		Evidence: []incident.Evidence{{Time: at(5), Until: at(5), Count: 1, Text: "node-1 was Unknown when kubeflap started"}},
+		Summary:  "Node node-1 was Unknown when kubeflap started.",
+	}
+}
+
+func restarted(saved ...incident.Incident) *Archive {
+	var all []Saved
+	for _, x := range saved {
+		all = append(all, Saved{at(2), x})
+	}
+	return New(all, at(3))
+}
+
+func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
+	a := restarted(ended(), nodeLost())
+	a.Watching(at(5))
+	all := a.Join([]incident.Incident{found()}, 500)
+	if len(all) != 2 || all[1].ID != ended().ID {
+		t.Fatalf("got %d incidents, want the one that lasts and the one that had ended: %+v", len(all), all)
+	}
+	x := all[0]
+	if x.ID != nodeLost().ID || !slices.Equal(x.Also, []string{found().ID}) || !x.Start.Equal(at(1)) || x.State != incident.StateRunning {
+		t.Errorf("got %s, also %v, since %v, %s: want the ID and the start from before", x.ID, x.Also, x.Start, x.State)
+	}
+	if x.Verdict != verdict.Node || x.Summary != nodeLost().Summary || x.Remedy != nodeLost().Remedy {
+		t.Errorf("verdict %v, %q, %q: want those from before", x.Verdict, x.Summary, x.Remedy)
+	}
+	want := []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: 90 * time.Second, Down: true, Inexact: true}}
+	if !reflect.DeepEqual(x.Services, want) || x.Outages != 1 || x.Lost != 2 {
+		t.Errorf("Services %+v, %d outages, %d lost: want %+v, one outage and 2", x.Services, x.Outages, x.Lost, want)
+	}
+	var texts []string
+	for _, e := range x.Evidence {
+		texts = append(texts, e.Text)
+	}
+	if want := []string{"no heartbeat of node-1", "kubeflap stopped watching", "node-1 was Unknown when kubeflap started"}; !slices.Equal(texts, want) {
+		t.Errorf("evidence %q, want %q", texts, want)
+	}
+	if ended := a.Ended(at(10)); len(ended) != 0 {
+		t.Errorf("ended: %+v", ended)
+	}
+	if y, current, ok := a.Find(nodeLost().ID); !ok || current != found().ID || y.ID != nodeLost().ID {
+		t.Errorf("found %s, continued by %q", y.ID, current)
+	}
+}
+
+func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
+	a := restarted(nodeLost())
+	if x := a.Join(nil, 500); len(x) != 1 || x[0].State != incident.StateRunning {
+		t.Fatalf("before the lists: %+v, want that it runs as far as is known", x)
+	}
+	a.Watching(at(5))
+	if ended := a.Ended(at(5.9)); len(ended) != 0 {
+		t.Errorf("ended too early: %+v", ended)
+	}
+	told := a.Ended(at(6.1))
+	x := a.Join(nil, 500)
+	if len(told) != 1 || len(x) != 1 || !reflect.DeepEqual(told[0], x[0]) {
+		t.Fatalf("reported %+v, shown %+v", told, x)
+	}
+	if x[0].State != incident.StateEnded || !x[0].End.Equal(at(5)) || x[0].Services[0].Down || !x[0].Services[0].Inexact {
+		t.Errorf("got %s at %v, %+v: want that it ended at the latest when kubeflap watched again", x[0].State, x[0].End, x[0].Services)
+	}
+	if want := "It ended while kubeflap was not watching, between 12:03:00 and 12:05:00 UTC."; !strings.HasSuffix(x[0].Summary, want) {
+		t.Errorf("summary %q, want %q", x[0].Summary, want)
+	}
+	if again := a.Ended(at(7)); len(again) != 0 {
+		t.Errorf("reported again: %+v", again)
+	}
+	// A later failure of the node is a separate incident.
+	later := found()
+	later.Start = at(20)
+	if all := a.Join([]incident.Incident{later}, 500); len(all) != 2 || all[0].ID != later.ID {
+		t.Errorf("got %+v, want two incidents", all)
+	}
+}
+
+func TestAnUndecidedIncidentTakesTheNewVerdict(t *testing.T) {
+	before, after := nodeLost(), found()
+	before.Decision, after.Decision = verdict.Decision{Command: "kubectl"}, verdict.Decision{Verdict: verdict.SharedPath}
+	a := restarted(before)
+	x, _ := a.One(after)
+	if x.Verdict != verdict.SharedPath || x.Summary != after.Summary || x.ID != before.ID {
+		t.Errorf("got %v, %q: want those from after the restart", x.Verdict, x.Summary)
+	}
+}
+
+func TestIncidentsThatBecomeOne(t *testing.T) {
+	other := nodeLost()
+	other.ID, other.Subject, other.Nodes, other.Services = "4444444444444444", "node-2", []string{"node-2"}, nil
+	now := found()
+	now.Scope, now.Subject, now.Nodes = incident.ScopeControlPlane, "control plane", []string{"node-1", "node-2"}
+	all := restarted(nodeLost(), other).Join([]incident.Incident{now}, 500)
+	if len(all) != 1 || !slices.Contains(append(all[0].Also, all[0].ID), other.ID) || !slices.Contains(append(all[0].Also, all[0].ID), nodeLost().ID) {
+		t.Errorf("got %+v, want one incident with all IDs", all)
+	}
+}
+
+func TestTheNewestAreKept(t *testing.T) {
+	var many []incident.Incident
+	for i := range 10 {
+		x := ended()
+		x.ID, x.Start = fmt.Sprintf("%016x", i), at(float64(i-100))
+		many = append(many, x)
+	}
+	all := restarted(many...).Join([]incident.Incident{found()}, 4)
+	if len(all) != 4 || all[0].ID != found().ID || all[3].ID != many[7].ID {
+		t.Errorf("got %+v, want the current one and the three newest", all)
+	}
+}

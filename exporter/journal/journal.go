@@ -1,0 +1,219 @@
+// Package journal saves incidents in a file, so that they survive a restart.
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/archive"
+)
+
+const (
+	// maxLine limits the size of an incident in the file. An incident takes a few kilobytes, because its lists are
+	// bounded.
+	maxLine = 4 << 20
+	// rewriteAbove is the size above which the file is rewritten if most of its lines are outdated.
+	rewriteAbove = 4 << 20
+)
+
+// Journal is a file with one line of JSON for each saved state of an incident. The last line with an ID is the valid
+// one. A Journal is safe for concurrent use.
+type Journal struct {
+	path string
+	size int
+
+	mu   sync.Mutex
+	lock *flock.Flock
+	file *os.File
+	// pending holds the incidents that could not be written yet, by ID.
+	pending map[string]archive.Saved
+	err     error
+	// removed is set if the file was deleted while it was in use.
+	removed atomic.Bool
+}
+
+// Open reads the newest incidents of a file, at most size, oldest first. It returns none if the file does not exist. It
+// skips lines that cannot be parsed, because the process may have been killed while writing them. Nothing is written
+// before the first Save.
+func Open(path string, size int) (*Journal, []archive.Saved, error) {
+	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
+	saved, err := load(path, size)
+	return j, saved, err
+}
+
+func load(path string, size int) ([]archive.Saved, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the saved incidents: %w", err)
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	byID := map[string]archive.Saved{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var s archive.Saved
+		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Incident.ID == "" {
+			continue
+		}
+		for _, id := range s.Incident.Also {
+			delete(byID, id)
+		}
+		byID[s.Incident.ID] = s
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+	}
+	all := slices.Collect(maps.Values(byID))
+	slices.SortFunc(all, func(a, b archive.Saved) int { return a.Incident.Start.Compare(b.Incident.Start) })
+	return all[max(len(all)-size, 0):], nil
+}
+
+// Save writes the state of incidents at a time. If it returns nil, they are in the file. Otherwise the next Save
+// retries.
+func (j *Journal) Save(at time.Time, incidents ...incident.Incident) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, x := range incidents {
+		j.pending[x.ID] = archive.Saved{Time: at.UTC(), Incident: x}
+	}
+	if len(j.pending) == 0 {
+		return nil
+	}
+	j.err = j.write()
+	return j.err
+}
+
+// Err returns the error of the last Save, or nil.
+func (j *Journal) Err() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Removed reports whether the file was deleted since the last call. The caller should then save all incidents again.
+func (j *Journal) Removed() bool { return j.removed.Swap(false) }
+
+func (j *Journal) write() error {
+	if err := j.open(); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, s := range j.pending {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("encode incident %s: %w", s.Incident.ID, err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	if _, err := j.file.Write(text.Bytes()); err != nil {
+		j.close() // the file may contain a partial line, so the next write must begin with a newline
+		return fmt.Errorf("save incidents: %w", err)
+	}
+	clear(j.pending)
+	return nil
+}
+
+// open opens the file for writing, unless another process has it open.
+func (j *Journal) open() error {
+	if j.file != nil {
+		info, err := os.Stat(j.path)
+		if err == nil && info.Size() < rewriteAbove {
+			return nil
+		}
+		j.close()
+		if errors.Is(err, fs.ErrNotExist) {
+			j.removed.Store(true)
+			_ = j.lock.Close() // the lock file may be gone too
+		}
+	}
+	switch locked, err := j.lock.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("lock the incidents: %w", err)
+	case !locked:
+		return fmt.Errorf("another process saves its incidents in %s", j.path)
+	}
+	if err := j.rewrite(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the incidents: %w", err)
+	}
+	j.file = file
+	return nil
+}
+
+// rewrite replaces the file with one that contains only the last line of each incident.
+func (j *Journal) rewrite() error {
+	all, err := load(j.path, j.size)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, s := range all {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("encode incident %s: %w", s.Incident.ID, err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	return replace(j.path, text.Bytes())
+}
+
+// SaveBeside replaces a file in the journal's folder, unless another process uses the journal.
+func (j *Journal) SaveBeside(name string, text []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.open(); err != nil {
+		return err
+	}
+	return replace(filepath.Join(filepath.Dir(j.path), name), text)
+}
+
+// replace writes a file atomically: after a crash it is either complete or unchanged.
+func replace(path string, text []byte) error {
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, text, 0o600); err != nil {
+		_ = os.Remove(temporary) // a part of it would fill the disk
+		return fmt.Errorf("save incidents: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("save incidents: %w", err)
+	}
+	return nil
+}
+
+func (j *Journal) close() {
+	_ = j.file.Close() // write errors were already reported
+	j.file = nil
+}
+
+// Close lets another process use the journal.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != nil {
+		j.close()
+	}
+	if err := j.lock.Close(); err != nil {
+		return fmt.Errorf("unlock the incidents: %w", err)
+	}
+	return nil
+}

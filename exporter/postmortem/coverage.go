@@ -1,0 +1,89 @@
+package postmortem
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// tolerance is the longest interruption that is not a gap. kubeflap itself ignores shorter breaks of a watch, too.
+const tolerance = time.Second
+
+// gaps returns the intervals of the period in which resources were not watched, ordered by time. A running kubeflap
+// keeps only some of its gaps.
+func gaps(in *Input) (all []api.Gap) {
+	c := &in.Answer.Coverage
+	for _, g := range c.Gaps {
+		if (g.To == nil || !g.To.Before(in.From)) && !g.From.After(in.To) {
+			all = append(all, g)
+		}
+	}
+	// Earlier versions of kubeflap only report the current gaps.
+	for _, x := range c.NotWatched {
+		ongoing := func(g api.Gap) bool { return g.To == nil && slices.Contains(g.Resources, x.Resource) }
+		if slices.ContainsFunc(c.Gaps, ongoing) || x.Since != nil && x.Since.After(in.To) {
+			continue
+		}
+		g := api.Gap{Resources: []string{x.Resource}, Reason: x.Reason}
+		if x.Since != nil {
+			g.From = *x.Since
+		}
+		all = append(all, g)
+	}
+	slices.SortStableFunc(all, func(a, b api.Gap) int {
+		return cmp.Or(a.From.Compare(b.From), slices.Compare(a.Resources, b.Resources))
+	})
+	return all
+}
+
+// coverageText states whether kubeflap watched during the whole period.
+func coverageText(in *Input) string {
+	c := &in.Answer.Coverage
+	var lacks []string
+	if c.Since != nil && !in.From.IsZero() && c.Since.Sub(in.From) > tolerance {
+		lacks = append(lacks, "it began to watch at "+moment(*c.Since)+" UTC and saw nothing before")
+	}
+	if in.To.Sub(in.Answer.AsOf) > tolerance {
+		lacks = append(lacks, "it saw nothing after "+moment(in.Answer.AsOf)+" UTC")
+	}
+	if n := len(gaps(in)); n > 0 {
+		lacks = append(lacks, phrase.Count(n, "time", "times")+" it did not watch some resources (listed below)")
+	}
+	if c.GapsLeftOut > 0 {
+		lacks = append(lacks, phrase.Count(c.GapsLeftOut, "older gap was", "older gaps were")+" not kept")
+	}
+	switch {
+	case len(lacks) > 0:
+		return "kubeflap did not see everything in this period: " + strings.Join(lacks, "; ") + ". Incidents may be missing."
+	case c.Since == nil:
+		return "It is unknown whether kubeflap watched for the whole period, so incidents may be missing."
+	case in.From.IsZero():
+		return "kubeflap has watched all resources since " + moment(*c.Since) + " UTC."
+	}
+	return "kubeflap watched all resources for the whole period."
+}
+
+// maxGaps limits the rows in the table of gaps.
+const maxGaps = 200
+
+func (d *document) addGaps(in *Input) {
+	all := gaps(in)
+	if len(all) > maxGaps {
+		all, d.GapsLeftOut = all[:maxGaps], len(all)-maxGaps
+	}
+	for _, g := range all {
+		row := gapRow{Resources: strings.Join(g.Resources, ", "), From: "unknown", To: "the end", Lasted: "unknown", Reason: g.Reason, MayMiss: g.MayMiss}
+		to := in.Answer.AsOf
+		if g.To != nil {
+			to, row.To = *g.To, moment(*g.To)
+		}
+		if !g.From.IsZero() {
+			row.From, row.Lasted = moment(g.From), phrase.Duration(max(to.Sub(g.From), 0))
+		}
+		d.Gaps = append(d.Gaps, row)
+	}
+}

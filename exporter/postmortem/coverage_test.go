@@ -1,0 +1,79 @@
+package postmortem
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+func moments(all ...int) (times []*time.Time) {
+	for _, s := range all {
+		t := at(s)
+		times = append(times, &t)
+	}
+	return times
+}
+
+// TestTheReportSaysWhetherItLooked checks that "no incidents" and "not watching" never look the same.
+func TestTheReportSaysWhetherItLooked(t *testing.T) {
+	m := moments(0, 20, 50)
+	gap := api.Gap{Resources: []string{"nodes", "pods"}, From: at(10), To: m[1], Reason: "timeout", MayMiss: "nodes turned Unknown"}
+	for _, c := range []struct {
+		name     string
+		from, to time.Time
+		coverage api.Coverage
+		want     string
+	}{
+		{"whole", at(0), at(60), api.Coverage{Since: m[0]}, "kubeflap watched all resources for the whole period."},
+		{"begins too early", at(-100), at(60), api.Coverage{Since: m[0]}, "it began to watch at 2026-03-01 12:00:00.0 UTC and saw nothing before. Incidents may be missing."},
+		{"ends too late", at(0), at(100), api.Coverage{Since: m[0]}, "it saw nothing after 2026-03-01 12:01:00.0 UTC"},
+		{"blind", at(0), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "1 time it did not watch some resources (listed below). Incidents may be missing."},
+		{"blind at another time", at(30), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "kubeflap watched all resources for the whole period."},
+		{"gaps were dropped", at(0), at(60), api.Coverage{Since: m[0], GapsLeftOut: 3}, "3 older gaps were not kept"},
+		{"all that it remembers", time.Time{}, at(60), api.Coverage{Since: m[0]}, "kubeflap has watched all resources since 2026-03-01 12:00:00.0 UTC."},
+		{"an older kubeflap", at(0), at(60), api.Coverage{}, "It is unknown whether kubeflap watched for the whole period, so incidents may be missing."},
+		{"an older kubeflap that is blind", at(0), at(60), api.Coverage{NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2], Reason: "timeout"}}}, "1 time it did not watch"},
+		{
+			"what is not watched now is one gap", at(0), at(60),
+			api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}, Gaps: []api.Gap{{Resources: []string{"pods"}, From: at(50)}}},
+			"1 time it did not watch",
+		},
+		{"it became blind afterwards", at(0), at(40), api.Coverage{Since: m[0], NotWatched: []api.NotWatched{{Resource: "pods", Since: m[2]}}}, "for the whole period."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := Input{From: c.from, To: c.to, Answer: api.Answer{AsOf: at(60), Coverage: c.coverage}}
+			if got := strings.Join(documentOf(&in).Summary, " "); !strings.HasPrefix(got, "kubeflap saw no incidents in this period") || !strings.Contains(got, c.want) {
+				t.Errorf("%s\nhas no: %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMetricsOfARunningKubeflap(t *testing.T) {
+	const text = `kubeflap_build_info{cluster="a",version="1.2.3"} 1
+kubeflap_service_addresses{cluster="a",namespace="shop",service="web"} 1
+kubeflap_node_ready{cluster="b",node="node-1"} 1
+`
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	byName, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var families []*dto.MetricFamily
+	for _, family := range byName {
+		families = append(families, family)
+	}
+	for filter, want := range map[Filter]bool{
+		{Cluster: "a", Namespace: "shop", Service: "web"}: true, {Cluster: "a", Namespace: "else", Service: "web"}: false, {Cluster: "a", Node: "node-1"}: false, {Node: "node-1"}: true,
+	} {
+		if version, found := Running(families, filter); version != "1.2.3" || found != want {
+			t.Errorf("%+v: version %q, found %t", filter, version, found)
+		}
+	}
+}

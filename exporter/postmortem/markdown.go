@@ -1,0 +1,71 @@
+package postmortem
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/kubeflap/kubeflap/exporter/printable"
+)
+
+//go:embed report.md.tmpl
+var markdownSource string
+
+// Markdown writes a report as Markdown, with GitHub's tables. Names and messages cannot add markup.
+func Markdown(out io.Writer, in *Input) error {
+	page, err := template.New("report.md").Funcs(template.FuncMap{"text": escape, "code": code, "picture": picture}).Parse(markdownSource)
+	if err != nil {
+		return fmt.Errorf("parse the template of the report: %w", err)
+	}
+	if err := page.Execute(out, documentOf(in)); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// special lists the characters that Markdown or GitHub's extensions may interpret within a line.
+const special = "\\`*_[]<>&|~$#"
+
+// escape escapes a text for a paragraph or table cell of Markdown. A backslash before punctuation has no other meaning.
+// Escaping the colon of a URL and the period after www prevents links.
+func escape(s string) string {
+	var text strings.Builder
+	line := strings.TrimSpace(printable.Line(s))
+	for i, r := range line {
+		if strings.ContainsRune(special, r) || isLink(line, i) || beginsBlock(line, i) {
+			text.WriteByte('\\')
+		}
+		text.WriteRune(r)
+	}
+	return text.String()
+}
+
+// isLink reports whether the character at i turns the surrounding text into a link.
+func isLink(line string, i int) bool {
+	return strings.HasPrefix(line[i:], "://") || line[i] == '.' && strings.HasSuffix(strings.ToLower(line[:i]), "www")
+}
+
+// beginsBlock reports whether the character at i turns the line into a list item, a heading or a rule.
+func beginsBlock(line string, i int) bool {
+	first := i == 0
+	if c := line[i]; c == '.' || c == ')' {
+		first = i > 0 && strings.Trim(line[:i], "0123456789") == ""
+	} else if c != '-' && c != '+' && c != '=' {
+		return false
+	}
+	rest := strings.TrimLeft(line[i+1:], line[i:i+1])
+	return first && (rest == "" || rest[0] == ' ')
+}
+
+// plain lists the characters of names and words that need no escaping in a code span.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:, "
+
+// code formats a name as a code span. Names that contain characters outside of plain are escaped instead.
+func code(s string) string {
+	if s == "" || strings.Trim(s, plain) != "" || strings.TrimSpace(s) != s {
+		return escape(s)
+	}
+	return "`" + s + "`"
+}

@@ -1,0 +1,81 @@
+package postmortem
+
+import (
+	"slices"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// Observer collects facts about a recording other than incidents: its time span, versions and names.
+type Observer struct {
+	begin, end time.Time
+	versions   []string
+	names      map[[2]string]bool
+}
+
+// NewObserver returns an empty Observer.
+func NewObserver() *Observer { return &Observer{names: map[[2]string]bool{}} }
+
+// Event records an event.
+func (o *Observer) Event(e event.Event) {
+	if o.begin.IsZero() {
+		o.begin = e.Seen
+	}
+	if e.Seen.After(o.end) {
+		o.end = e.Seen
+	}
+	switch x := e.Object.(type) {
+	case *event.Cluster:
+		if x.Version != "" && !slices.Contains(o.versions, x.Version) {
+			o.versions = append(o.versions, x.Version)
+		}
+	case *event.Node:
+		o.names[[2]string{"", x.Name}] = true
+	case *event.Service:
+		o.names[[2]string{x.Namespace, x.Name}] = true
+	case *event.EndpointSlice:
+		o.names[[2]string{x.Namespace, x.Service}] = true
+	case *event.Endpoints:
+		o.names[[2]string{x.Namespace, x.Name}] = true
+	}
+}
+
+// Span returns the times of the first and the newest event, or zero times if there was none.
+func (o *Observer) Span() (begin, end time.Time) { return o.begin, o.end }
+
+// HasService reports whether the recording contains a Service, or its EndpointSlices or Endpoints.
+func (o *Observer) HasService(namespace, name string) bool {
+	return o.names[[2]string{namespace, name}]
+}
+
+// HasNode reports whether the recording contains a node.
+func (o *Observer) HasNode(name string) bool { return o.names[[2]string{"", name}] }
+
+// Kubernetes returns the versions of the API server in order of appearance.
+func (o *Observer) Kubernetes() []string { return o.versions }
+
+// Running extracts a running kubeflap's version from its metrics, and reports whether the filter's node or Service
+// exists. version is empty if it is unknown. The filter's cluster is empty if there is only one cluster.
+func Running(families []*dto.MetricFamily, f Filter) (version string, found bool) {
+	for _, family := range families {
+		for _, series := range family.GetMetric() {
+			l := map[string]string{}
+			for _, pair := range series.GetLabel() {
+				l[pair.GetName()] = pair.GetValue()
+			}
+			if f.Cluster != "" && l["cluster"] != f.Cluster {
+				continue
+			}
+			if family.GetName() == "kubeflap_build_info" {
+				version = l["version"]
+			}
+			if f.Node != "" && l["node"] == f.Node || f.Service != "" && l["namespace"] == f.Namespace && l["service"] == f.Service {
+				found = true
+			}
+		}
+	}
+	return version, found
+}

@@ -1,0 +1,60 @@
+// Package postmortem writes a report on the incidents of a period as a single Markdown or HTML file. It repeats the
+// incidents and the advice, and adds the periods in which kubeflap was not watching.
+//
+// It reads no clock, so the same recording produces the same bytes.
+package postmortem
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+// Input is the data for a report.
+type Input struct {
+	// From and To limit the period. From is zero if the period begins with the oldest known incident.
+	From, To time.Time
+	Filter   Filter
+	// Answer holds the incidents of the period that match the filter.
+	Answer api.Answer
+	// Advice is nil if the settings could not be read. NoAdvice then holds the reason.
+	Advice   *report.Report
+	NoAdvice string
+	// WhatIf predicts from the recording what other settings would have changed. It is nil if there is no recording.
+	// NoWhatIf then holds the reason.
+	WhatIf   *answer.Answer
+	NoWhatIf string
+	Source   Source
+}
+
+// Filter limits a report to a Service, a namespace, a node or a cluster. Empty fields do not limit it.
+type Filter struct{ Namespace, Service, Node, Cluster string }
+
+// Source describes the origin of a report.
+type Source struct {
+	// Version is the version of the kubeflap that writes the report. Server is the version of the running kubeflap that
+	// answered, or empty if it is unknown or a recording was read.
+	Version, Server string
+	// Kubernetes lists the versions of the API server in order of appearance. It is empty if they are unknown.
+	Kubernetes []string
+	// Recording describes the recording. It is nil for a running kubeflap.
+	Recording *Recording
+	// URL is the address of a running kubeflap, or a description of it.
+	URL string
+}
+
+// Recording describes a recording file, or a --data.dir folder.
+type Recording struct {
+	// File is the name of the file or folder. SHA256 is the file's checksum in hexadecimal, and Size is its length in
+	// bytes.
+	File, SHA256 string
+	// Folder is set for a folder. It has no checksum, because its files change.
+	Folder     bool
+	Size       int64
+	Title      string
+	Anonymised bool
+	// Damage explains why only the first part could be replayed. It is empty if the recording is complete.
+	Damage string
+}

@@ -1,0 +1,50 @@
+package postmortem
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+// whatIf is the part of a report about other settings. Text replaces the table if there is none.
+type whatIf struct {
+	Text      string
+	Table     answer.Table
+	Notes     []string
+	CannotSay []string
+}
+
+// whatIfOf returns the predictions for other settings, or the reason why there are none.
+func whatIfOf(in *Input) (w whatIf) {
+	a := in.WhatIf
+	switch {
+	case a == nil:
+		w.Text = sentence("There is no prediction for other settings: " + in.NoWhatIf)
+		return w
+	case a.Nodes == 0:
+		w.Text = "There is no prediction for other settings: the recording has no heartbeats of nodes."
+		return w
+	}
+	span := moment(a.From) + " to " + moment(a.To) + " UTC"
+	if !a.Depends() {
+		w.Text = "In the recording from " + span + ", no node was silent for so long that another grace period would have made a difference."
+		return w
+	}
+	w.Table, w.CannotSay = a.Table(), a.CannotSay
+	if knee := a.KneeText(); knee != "" {
+		w.Notes = append(w.Notes, knee+" The table shows effects, not the cause: first see the remedy of each incident.")
+	}
+	w.Notes = append(w.Notes, "The table counts all nodes and Services from "+span+", including those without an incident. "+answer.Note)
+	return w
+}
+
+// Remark returns the remark on a row of the table.
+func (w whatIf) Remark(r answer.TableRow) string {
+	switch {
+	case r.Recorded && r.Knee:
+		return "recorded, knee"
+	case r.Recorded:
+		return "recorded"
+	case r.Knee:
+		return "knee"
+	}
+	return ""
+}

@@ -1,0 +1,189 @@
+// Package renewals writes many Lease renewals as one line of a recording. Most events of a cluster are renewals. After
+// compression, a renewal in such a line takes about 6 bytes, and a renewal on its own line about 40.
+package renewals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// maxEntries is the maximum number of renewals in one line.
+const maxEntries = 1000
+
+// maxOffset is the maximum time between a renewal and its event, and between the events of two entries. Beyond it, the
+// event is written in full.
+const maxOffset = 365 * 24 * time.Hour
+
+// line is the JSON of several renewals. Each entry has three or four numbers: the index of the Lease in order of
+// first appearance in the file, the microseconds since the previous entry or since Seen, the microseconds between
+// the renew time and the event, and the difference to the resourceVersion of the previous Lease event. The last
+// number is missing if the Lease has no resourceVersion.
+type line struct {
+	Renewals [][]int64 `json:"renewals"`
+	Seen     time.Time `json:"seen"`
+}
+
+// prefix is the start of every line of renewals. Lines with a single event never start with it.
+const prefix = `{"renewals":`
+
+// Is reports whether a line of a recording contains renewals instead of an event.
+func Is(text []byte) bool { return len(text) > len(prefix) && string(text[:len(prefix)]) == prefix }
+
+// Leases holds the Leases that occurred in a file so far. Writer and reader keep identical copies.
+type Leases struct {
+	index   map[event.UID]int
+	known   []*event.Lease
+	version uint64
+}
+
+// Note stores the Lease of an event that is written or read in full.
+func (l *Leases) Note(ev event.Event) {
+	lease, ok := ev.Object.(*event.Lease)
+	if !ok {
+		return
+	}
+	if l.index == nil {
+		l.index = map[event.UID]int{}
+	}
+	i, ok := l.index[lease.UID]
+	if !ok {
+		i = len(l.known)
+		l.index[lease.UID] = i
+		l.known = append(l.known, nil)
+	}
+	l.known[i] = lease
+	if n, ok := number(lease.Version); ok {
+		l.version = n
+	}
+}
+
+// Batch collects renewals for one line.
+type Batch struct {
+	leases  *Leases
+	entries line
+	last    time.Time
+}
+
+// NewBatch returns an empty batch for a file with these Leases.
+func NewBatch(leases *Leases) *Batch { return &Batch{leases: leases} }
+
+// Add adds an event to the batch and reports whether it succeeded. It accepts only changes of the renew time and
+// version of a known Lease. For any other event the caller must write the batch and the full event, and call Note.
+func (b *Batch) Add(ev event.Event) bool {
+	lease, ok := ev.Object.(*event.Lease)
+	if !ok || ev.Type != event.Modified || ev.Reason != "" || len(b.entries.Renewals) >= maxEntries {
+		return false
+	}
+	i, ok := b.leases.index[lease.UID]
+	if !ok || !renewed(b.leases.known[i], lease) || !inMicroseconds(ev.Seen, lease.Renew) {
+		return false
+	}
+	if b.Empty() {
+		b.entries.Seen, b.last = ev.Seen.UTC(), ev.Seen
+	}
+	since, age := ev.Seen.Sub(b.last), ev.Seen.Sub(lease.Renew)
+	if since.Abs() > maxOffset || age.Abs() > maxOffset {
+		return false
+	}
+	entry := []int64{int64(i), since.Microseconds(), age.Microseconds()}
+	if version, ok := number(lease.Version); ok {
+		entry = append(entry, int64(version-b.leases.version))
+		b.leases.version = version
+	}
+	b.entries.Renewals, b.last = append(b.entries.Renewals, entry), ev.Seen
+	b.leases.known[i] = lease
+	return true
+}
+
+// Empty reports whether the batch contains no renewals.
+func (b *Batch) Empty() bool { return len(b.entries.Renewals) == 0 }
+
+// Line encodes the batch as a line and empties the batch.
+func (b *Batch) Line() ([]byte, error) {
+	text, err := json.Marshal(b.entries)
+	if err != nil {
+		return nil, fmt.Errorf("encode renewals: %w", err)
+	}
+	b.entries.Renewals = b.entries.Renewals[:0]
+	return append(text, '\n'), nil
+}
+
+// Events decodes the events of a line. It returns an error unless the line was written by a Batch with the same Leases.
+func (l *Leases) Events(text []byte) ([]event.Event, error) {
+	var in line
+	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, fmt.Errorf("renewals: %w", err)
+	}
+	if len(in.Renewals) > maxEntries {
+		return nil, fmt.Errorf("renewals: %d in one line are more than %d", len(in.Renewals), maxEntries)
+	}
+	seen := in.Seen.UTC()
+	events := make([]event.Event, 0, len(in.Renewals))
+	for n, entry := range in.Renewals {
+		lease, err := l.lease(entry)
+		if err != nil {
+			return nil, fmt.Errorf("renewals: entry %d: %w", n+1, err)
+		}
+		seen = seen.Add(time.Duration(entry[1]) * time.Microsecond)
+		lease.Renew = seen.Add(-time.Duration(entry[2]) * time.Microsecond)
+		events = append(events, event.Event{Seen: seen, Kind: event.KindLease, Type: event.Modified, Object: lease})
+	}
+	return events, nil
+}
+
+// lease returns a copy of the entry's Lease with its new version.
+func (l *Leases) lease(entry []int64) (*event.Lease, error) {
+	switch {
+	case len(entry) != 3 && len(entry) != 4:
+		return nil, fmt.Errorf("%d numbers instead of 3 or 4", len(entry))
+	case entry[0] < 0 || entry[0] >= int64(len(l.known)):
+		return nil, fmt.Errorf("index %d of a Lease is out of range", entry[0])
+	case outOfRange(entry[1]) || outOfRange(entry[2]):
+		return nil, errors.New("an offset exceeds one year")
+	}
+	lease := *l.known[entry[0]]
+	if _, versioned := number(lease.Version); versioned != (len(entry) == 4) {
+		return nil, errors.New("the resourceVersion is missing, or the Lease has none")
+	}
+	if len(entry) == 4 {
+		l.version += uint64(entry[3])
+		lease.Version = strconv.FormatUint(l.version, 10)
+	}
+	l.known[entry[0]] = &lease
+	return &lease, nil
+}
+
+func outOfRange(microseconds int64) bool {
+	const most = int64(maxOffset / time.Microsecond)
+	return microseconds > most || microseconds < -most
+}
+
+// renewed reports whether two states of a Lease differ only in renew time and version.
+func renewed(before, after *event.Lease) bool {
+	b, a := *before, *after
+	_, was := number(b.Version)
+	_, is := number(a.Version)
+	b.Renew, b.Version, a.Renew, a.Version = time.Time{}, "", time.Time{}, ""
+	return a == b && was == is && (is || before.Version == after.Version)
+}
+
+func inMicroseconds(times ...time.Time) bool {
+	for _, t := range times {
+		if t.IsZero() || t.Nanosecond()%int(time.Microsecond) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// number returns the number in a resourceVersion, and reports whether the text is that number's canonical form.
+func number(version string) (uint64, bool) {
+	n, err := strconv.ParseUint(version, 10, 63)
+	return n, err == nil && strconv.FormatUint(n, 10) == version && n < math.MaxInt64
+}

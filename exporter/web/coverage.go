@@ -1,0 +1,102 @@
+package web
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
+)
+
+// coverageOf returns the coverage of the clusters and the period that a query selects.
+func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
+	a := api.Coverage{NotWatched: []api.NotWatched{}, Gaps: []api.Gap{}}
+	for _, u := range unwatchedOf(clusters, q) {
+		a.NotWatched = append(a.NotWatched, api.NotWatched{Cluster: u.cluster, Resource: u.resource, Since: api.TimeOrNull(u.since), Reason: u.reason})
+	}
+	for _, c := range clusters {
+		if !q.MatchesCluster(c.Name) {
+			continue
+		}
+		s := c.Coverage()
+		if a.Since == nil || s.Since.After(*a.Since) {
+			a.Since = api.TimeOrNull(s.Since)
+		}
+		if a.Started == nil || s.Started.After(*a.Started) {
+			a.Started = api.TimeOrNull(s.Started)
+		}
+		a.GapsLeftOut += s.LeftOut
+		for _, g := range s.Within(q.From, q.To) {
+			a.Gaps = append(a.Gaps, api.Gap{
+				Cluster: c.Name, Resources: g.Resources, From: g.From.UTC(), To: api.TimeOrNull(g.To), Reason: string(g.Reason), MayMiss: g.Missed(),
+			})
+		}
+		if c.Recorder != nil {
+			a.Recorder = recorderOf(c.Recorder())
+		}
+	}
+	return a
+}
+
+func recorderOf(s flightrecorder.Status) *api.Recorder {
+	r := &api.Recorder{Recording: s.Recording, Since: api.TimeOrNull(s.Since), Oldest: api.TimeOrNull(s.Oldest), EventsLost: s.Lost, Gaps: s.Gaps}
+	if s.Err != nil {
+		r.Reason = s.Err.Error()
+	}
+	return r
+}
+
+// maxGapRows limits the gaps that the page shows.
+const maxGapRows = 20
+
+// coverageView holds the page's data about coverage.
+type coverageView struct {
+	// Since is empty if nothing was watched yet. Restarted is set if the history of earlier processes was kept.
+	Since     string
+	Restarted bool
+	// Before is set if the page's period begins before kubeflap started to watch.
+	Before bool
+	// Gaps holds the newest gaps of the period, newest first. Hidden counts the gaps that are not shown, and LeftOut
+	// those that were dropped.
+	Gaps            []gapRow
+	Hidden, LeftOut int
+	// NotRecording is the reason why events are not recorded, and NotRecordingSince the start of that. Both are empty if they are recorded,
+	// or need not be. Unrecorded counts the events that were not recorded.
+	NotRecording, NotRecordingSince string
+	Unrecorded                      uint64
+}
+
+type gapRow struct{ Resources, Cluster, From, To, For, Reason, Missed string }
+
+func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverageView {
+	a := coverageOf(clusters, q)
+	view := coverageView{LeftOut: a.GapsLeftOut, Before: a.Since != nil && !q.From.IsZero() && q.From.Before(*a.Since)}
+	if a.Since != nil {
+		view.Since = moment(*a.Since)
+		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(coverage.FirstLists))
+	}
+	if r := a.Recorder; r != nil {
+		view.Unrecorded = r.EventsLost
+		if view.NotRecording = r.Reason; r.Reason != "" && r.Since != nil {
+			view.NotRecordingSince = moment(*r.Since)
+		}
+	}
+	slices.SortStableFunc(a.Gaps, func(x, y api.Gap) int { return y.From.Compare(x.From) })
+	for _, g := range a.Gaps {
+		row := gapRow{Resources: strings.Join(g.Resources, ", "), Cluster: g.Cluster, From: moment(g.From), Reason: g.Reason, Missed: g.MayMiss}
+		if g.To != nil {
+			row.To, row.For = moment(*g.To), length(g.To.Sub(g.From))
+		} else {
+			row.For = length(asOf.Sub(g.From))
+		}
+		view.Gaps = append(view.Gaps, row)
+	}
+	if view.Hidden = len(view.Gaps) - maxGapRows; view.Hidden > 0 {
+		view.Gaps = view.Gaps[:maxGapRows]
+	}
+	view.Hidden = max(view.Hidden, 0)
+	return view
+}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
+)
+
+// watchedSinceZero returns the coverage of a kubeflap without gaps.
+func watchedSinceZero() coverage.State { return coverage.State{Since: at(0), Started: at(0)} }
+
+// gapsOf returns a cluster without incidents, whose kubeflap was restarted and has gaps in its coverage.
+func gapsOf(name string) Cluster {
+	c := clusterOf(name, correlate.New(1), at(7200))
+	c.Coverage = func() coverage.State {
+		return coverage.State{Since: at(0), Started: at(3600), LeftOut: 2, Gaps: []coverage.Gap{
+			{Resources: []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}, From: at(3000), To: at(3600), Reason: coverage.NotRunning},
+			{Resources: []string{"leases"}, From: at(7190), Reason: "timeout"},
+		}}
+	}
+	return c
+}
+
+func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
+	page := func(c Cluster, query string) string {
+		_, text := get(t, serverOf(t, c), "/flaps"+query, nil)
+		return text
+	}
+	whole := clusterOf("", correlate.New(1), at(60))
+	for _, test := range []struct {
+		name, text    string
+		want, wantNot []string
+	}{
+		{"no gap", page(whole, ""), []string{
+			"Nothing has lost readiness since 2026-03-01 12:00:00 UTC", "Watched since 2026-03-01 12:00:00 UTC, without a gap. Earlier changes are unknown.",
+		}, []string{"May miss"}},
+		{"gaps", page(gapsOf(""), ""), []string{
+			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, except:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
+			"<strong>leases</strong>: 2026-03-01 13:59:50 UTC until now, 10 s (timeout). May miss: late and missed heartbeats.", "2 older gaps were dropped",
+		}, []string{"What happened before is not known"}},
+		{"a period in a gap", page(gapsOf(""), "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z"), []string{
+			"<h2>No incident matches, but kubeflap did not see everything</h2>", "kubeflap was not running",
+		}, []string{"timeout"}},
+		{"a period without a gap", page(gapsOf(""), "?from=2026-03-01T12:10:00Z&to=2026-03-01T12:20:00Z"), []string{"<h2>No incident matches</h2>"}, []string{"May miss"}},
+		{"a period before", page(whole, "?from=2026-03-01T11:00:00Z"), []string{
+			"<h2>No incident matches, but kubeflap did not see everything</h2>", "The period begins before kubeflap watched.",
+		}, nil},
+	} {
+		for _, want := range test.want {
+			if !strings.Contains(test.text, want) {
+				t.Errorf("%s: %q is missing in\n%s", test.name, want, test.text)
+			}
+		}
+		for _, not := range test.wantNot {
+			if strings.Contains(test.text, not) {
+				t.Errorf("%s: %q is in\n%s", test.name, not, test.text)
+			}
+		}
+	}
+}
+
+// The page and the API report a recorder that fails, and what is missing after it has recovered.
+func TestARecorderThatFailsIsReported(t *testing.T) {
+	failing := clusterOf("", correlate.New(1), at(60))
+	status := flightrecorder.Status{Since: at(30), Err: errors.New("no space left on device"), Lost: 7, Gaps: 1}
+	failing.Recorder = func() flightrecorder.Status { return status }
+	s := serverOf(t, failing)
+	for _, test := range []struct{ path, want string }{
+		{"/flaps", "<strong>Not recorded</strong> since 2026-03-01 12:00:30 UTC: no space left on device. A replay has a gap"},
+		{"/api/v1/incidents", `"recorder": {"recording": false, "since": "2026-03-01T12:00:30Z", "reason": "no space left on device", "oldest": null, "events_lost": 7, "gaps": 1}`},
+	} {
+		if _, text := get(t, s, test.path, nil); !strings.Contains(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(test.want, " ", "")) &&
+			!strings.Contains(strings.Join(strings.Fields(text), ""), strings.ReplaceAll(test.want, " ", "")) {
+			t.Errorf("%s: %q is missing in\n%s", test.path, test.want, text)
+		}
+	}
+	status = flightrecorder.Status{Recording: true, Since: at(50), Lost: 7, Gaps: 1}
+	if _, text := get(t, s, "/flaps", nil); !strings.Contains(text, "7 events are missing in the recordings") {
+		t.Errorf("the page does not report the gap:\n%s", text)
+	}
+	status = flightrecorder.Status{Recording: true, Since: at(50)}
+	if _, text := get(t, s, "/flaps", nil); strings.Contains(text, "recorded") {
+		t.Errorf("nothing is missing:\n%s", text)
+	}
+}
+
+func TestGapsInTheAPI(t *testing.T) {
+	s := serverOf(t, gapsOf("one"), clusterOf("two", correlate.New(1), at(60)))
+	for query, want := range map[string]int{
+		"": 2, "?cluster=one": 2, "?cluster=two": 0, "?to=2026-03-01T13:30:00Z": 1, "?from=2026-03-01T13:30:00Z": 1,
+	} {
+		_, text := get(t, s, "/api/v1/incidents"+query, nil)
+		var answer api.Answer
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		c := answer.Coverage
+		if len(c.Gaps) != want || c.Since == nil || !c.Since.Equal(at(0)) || c.Gaps == nil {
+			t.Errorf("%q: got %+v, want %d gaps", query, c, want)
+		}
+		for _, g := range c.Gaps {
+			if g.Cluster != "one" || g.MayMiss == "" || (g.To == nil) != (g.Reason == "timeout") {
+				t.Errorf("%q: gap %+v", query, g)
+			}
+		}
+	}
+}
+
+// TestThePageLinksToTheRecording checks that an incident's page links to its recording, with ten minutes on both sides,
+// only if downloads are enabled.
+func TestThePageLinksToTheRecording(t *testing.T) {
+	for _, enabled := range []bool{false, true} {
+		c := clusterOf("", lostNode("web"), at(60))
+		c.downloads = enabled
+		all := cardsOf(t, c)
+		if got := all[0].Recording; enabled != (got == "/api/v1/recording?from=2026-03-01T11%3A50%3A40Z") || !enabled && got != "" {
+			t.Errorf("enabled %v: link %q", enabled, got)
+		}
+	}
+}
+
+func cardsOf(t *testing.T, c Cluster) []card {
+	t.Helper()
+	all, _ := c.Incidents()
+	q, err := query.ParsePage("id=" + all[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return viewOf([]Cluster{c}, q).Cards
+}

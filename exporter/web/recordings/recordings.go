@@ -1,0 +1,189 @@
+// Package recordings serves the flight recorder's data as a recording for kubeflap replay.
+package recordings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web/query"
+)
+
+const (
+	// Path is the URL path of the recordings.
+	Path = "/api/v1/recording"
+	// patience is the time in which a client must accept each part of the data. A whole recording may take longer.
+	patience = time.Minute
+)
+
+// Period is the requested period.
+type Period struct {
+	From, To  time.Time
+	Anonymise bool
+}
+
+// Handler serves the recordings in a folder. It calls refused for each request, and responds to an error with its text
+// and status 403. refused must ensure that clients are authenticated, because a recording shows the whole cluster.
+func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		if err := refused(); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		period, err := parse(r.URL.RawQuery, time.Now())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		events, anonymised, err := flightrecorder.Read(r.Context(), dir, period.From, period.To)
+		switch {
+		case r.Context().Err() != nil:
+			return // the client is gone
+		case errors.Is(err, flightrecorder.ErrNothing):
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		case err != nil:
+			logger.Error("cannot read the recordings", "err", err)
+			http.Error(w, "The recordings cannot be read. See kubeflap's log.", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/gzip")
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "kubeflap-"+period.From.UTC().Format("20060102T150405Z")+".jsonl.gz"))
+		if r.Method == http.MethodHead {
+			return
+		}
+		if err := stream(r.Context(), newPatient(w), events, recording.Header{Recorded: period.From, Anonymised: anonymised}, period.Anonymise); err != nil {
+			logger.Warn("a recording was not sent completely", "err", err)
+			panic(http.ErrAbortHandler) // the client must notice the failure
+		}
+	})
+}
+
+// Write writes events as a compressed recording.
+func Write(out io.Writer, events iter.Seq2[event.Event, error], header recording.Header) error {
+	return stream(context.Background(), out, events, header, false)
+}
+
+func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, error], header recording.Header, anonymise bool) error {
+	var anonymiser *recording.Anonymiser
+	if anonymise {
+		anonymiser = recording.NewAnonymiser()
+		header = anonymiser.Header(header)
+	}
+	to := &gate{out: out}
+	w, err := recording.NewDenseWriter(to, header)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what failed
+	}
+	for ev, readErr := range events {
+		if err = errors.Join(readErr, ctx.Err()); err != nil {
+			break
+		}
+		if anonymiser != nil {
+			ev = anonymiser.Event(ev)
+		}
+		if err = w.Write(ev); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		// Without its end, the client recognizes the recording as truncated.
+		to.closed.Store(true)
+		_ = w.Close()
+		return err
+	}
+	return w.Close() //nolint:wrapcheck // it says what failed
+}
+
+// gate discards all writes after it is closed. It is needed because a recording.Writer flushes later.
+type gate struct {
+	out    io.Writer
+	closed atomic.Bool
+}
+
+var errClosed = errors.New("the recording was aborted")
+
+// Write implements io.Writer.
+func (g *gate) Write(p []byte) (int, error) {
+	if g.closed.Load() {
+		return 0, errClosed
+	}
+	return g.out.Write(p) //nolint:wrapcheck // the recording names it
+}
+
+// patient sets a new write deadline for each part of the response, so that the server's write timeout does not truncate
+// a large recording.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func newPatient(w http.ResponseWriter) patient {
+	p := patient{w, http.NewResponseController(w)}
+	_ = p.control.SetWriteDeadline(time.Time{}) // this only fails without a connection
+	return p
+}
+
+// Write implements io.Writer.
+func (p patient) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(patience))
+	n, err := p.ResponseWriter.Write(b)
+	// The time until the next write is unlimited.
+	_ = p.control.SetWriteDeadline(time.Time{})
+	return n, err //nolint:wrapcheck // the recording names it
+}
+
+// parse parses the query. Its errors name the parameter.
+func parse(raw string, now time.Time) (p Period, err error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return p, fmt.Errorf("malformed query: %w", err)
+	}
+	p.To = now
+	for name, all := range values {
+		if len(all) > 1 {
+			return p, fmt.Errorf("parameter %.40s occurs %d times", name, len(all))
+		}
+		switch name {
+		case "from":
+			p.From, err = query.ParseTime(all[0])
+		case "to":
+			p.To, err = query.ParseTime(all[0])
+		case "anonymise":
+			p.Anonymise, err = boolean(all[0])
+		default:
+			return p, fmt.Errorf("unknown parameter %.40q: use anonymise, from, to", name)
+		}
+		if err != nil {
+			return p, fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+	switch {
+	case p.From.IsZero():
+		return p, errors.New("parameter from is missing: it is a time such as 2026-03-01T12:00:00Z or 1772366400")
+	case p.To.Before(p.From):
+		return p, errors.New("parameter to is before from")
+	}
+	return p, nil
+}
+
+func boolean(s string) (bool, error) {
+	switch s {
+	case "", "1", "true":
+		return true, nil
+	case "0", "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%.40q is not true or false", s)
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+	"github.com/kubeflap/kubeflap/exporter/whatif/background"
+)
+
+// whatIfView is what the page predicts for other settings. Table has no rows if there is no prediction. Text then says why.
+type whatIfView struct {
+	Text string
+	// From and To limit the recording.
+	From, To  string
+	Table     answer.Table
+	Knee      string
+	Note      string
+	CannotSay []string
+}
+
+// whatIfOf returns the predictions for an incident. It returns nil if nothing is recorded, or if the incident has no nodes: the
+// settings then make no difference to it.
+func whatIfOf(x *found) *whatIfView {
+	if x.cluster.WhatIf == nil || len(x.Nodes) == 0 || x.Scope == incident.ScopeWorkload || x.Scope == incident.ScopeService {
+		return nil
+	}
+	return viewOfPrediction(x.cluster.WhatIf(x.Incident, x.asOf))
+}
+
+func viewOfPrediction(p background.Prediction) *whatIfView {
+	a := p.Answer
+	if a == nil {
+		return &whatIfView{Text: phrase.Sentence("no prediction: " + p.Because)}
+	}
+	v := &whatIfView{From: moment(a.From), To: timeAfter(a.From, a.To)}
+	if !a.Depends() {
+		v.Text = "No node was silent for so long that another grace period would have made a difference"
+		return v
+	}
+	v.Table, v.Knee, v.Note, v.CannotSay = a.Table(), a.KneeText(), answer.Note, a.CannotSay
+	return v
+}

@@ -1,0 +1,151 @@
+package whatif
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+type serviceName struct{ namespace, name string }
+
+// service is a Service with its addresses.
+type service struct {
+	serviceName
+	publishNotReady bool
+	// slices holds the addresses of each slice, by the slice's name.
+	slices    map[string]map[event.UID]event.Address
+	addresses map[event.UID]*address
+}
+
+// address is a Service address.
+type address struct {
+	service *service
+	id      event.UID
+	node    string
+	// apart is set if a mark of the address's node does not change the address.
+	apart bool
+	// ready is the recorded state. held is set if the address is unready only because its node was marked.
+	ready, held bool
+	// last is the index of the address's last change, plus one.
+	last int
+}
+
+// change is a change of an address. ready is the recorded state after the change. base is the state without any marked
+// node.
+type change struct {
+	at          time.Time
+	address     *address
+	ready, base bool
+	// first is set if the change only shows the state at the start of the recording; gone, if the Service was deleted.
+	first, gone bool
+}
+
+func (s *Study) service(name serviceName) *service {
+	x := s.services[name]
+	if x == nil {
+		x = &service{serviceName: name, slices: map[string]map[event.UID]event.Address{}, addresses: map[event.UID]*address{}}
+		s.services[name] = x
+	}
+	return x
+}
+
+func (s *Study) applyService(e event.Event, o *event.Service) {
+	name := serviceName{o.Namespace, o.Name}
+	if e.Type != event.Deleted {
+		s.service(name).publishNotReady = o.PublishNotReady
+		return
+	}
+	if x := s.services[name]; x != nil {
+		for _, id := range sortedIDs(x.addresses) {
+			s.setReady(x.addresses[id], e.Seen, false, change{gone: true})
+		}
+		delete(s.services, name)
+	}
+}
+
+// applyAddresses applies an EndpointSlice, or an Endpoints object as the Service's only slice.
+func (s *Study) applyAddresses(e event.Event, name serviceName, slice string, all []event.Address) {
+	x := s.service(name)
+	was := x.slices[slice]
+	is := map[event.UID]event.Address{}
+	if e.Type != event.Deleted {
+		for _, a := range all {
+			is[a.UID] = a
+		}
+	}
+	x.slices[slice] = is
+	touched := map[event.UID]bool{}
+	for id := range was {
+		touched[id] = true
+	}
+	for id := range is {
+		touched[id] = true
+	}
+	for _, id := range sortedIDs(touched) {
+		s.merge(x, e, id)
+	}
+}
+
+// merge recomputes the state of an address, which is ready if any slice lists it as ready.
+func (s *Study) merge(x *service, e event.Event, id event.UID) {
+	ready, exists, a := false, false, x.addresses[id]
+	for _, slice := range x.slices {
+		got, ok := slice[id]
+		if !ok || got.Terminating {
+			continue
+		}
+		exists, ready = true, ready || got.Ready
+		if a == nil {
+			a = &address{service: x, id: id, node: got.Node, apart: got.ByHand || x.publishNotReady}
+			x.addresses[id] = a
+			p := s.podOf(id)
+			p.addresses = append(p.addresses, a)
+		}
+	}
+	if a == nil {
+		return
+	}
+	a.held = exists && !ready && !a.apart && (a.held || a.ready && s.podOf(id).marked)
+	s.setReady(a, e.Seen, ready, change{first: e.Type == event.Listed && !s.synced[e.Kind]})
+	if !exists {
+		delete(x.addresses, id)
+	}
+}
+
+// slow is the longest delay between an address's loss and its pod's mark. Events of different watches have no common
+// order.
+const slow = 5 * time.Second
+
+// hold records that the node controller marked the address's pod. If the address was lost just before, the mark is the
+// reason.
+func (s *Study) hold(a *address, t time.Time) {
+	if a.apart || a.ready || a.held || a.last == 0 || a.service.addresses[a.id] != a {
+		return
+	}
+	last := &s.changes[a.last-1]
+	if last.ready || last.first || t.Sub(last.at) > slow {
+		return
+	}
+	a.held, last.base = true, true
+}
+
+func (s *Study) setReady(a *address, t time.Time, ready bool, c change) {
+	a.ready = ready
+	c.at, c.address, c.ready, c.base = t, a, ready, ready || a.held && !c.gone
+	if a.last > 0 {
+		if last := s.changes[a.last-1]; last.ready == c.ready && last.base == c.base {
+			return
+		}
+	} else if !c.base {
+		return
+	}
+	s.changes = append(s.changes, c)
+	a.last = len(s.changes)
+}
+
+func sortedIDs[T any](all map[event.UID]T) []event.UID {
+	return slices.SortedFunc(maps.Keys(all), func(a, b event.UID) int { return bytes.Compare(a[:], b[:]) })
+}

@@ -1,0 +1,179 @@
+package whatif
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+// Predict returns the predictions for the settings. Finish must have been called.
+func (s *Study) Predict(settings []Settings) answer.Answer {
+	recorded, certain := s.Recorded()
+	a := answer.Answer{From: s.begin, To: s.end, Recorded: s.recordedCounts(recorded, certain), Check: s.check(recorded)}
+	for _, zone := range s.zones {
+		a.Nodes += len(zone)
+	}
+	for _, x := range settings {
+		row := s.row(x)
+		row.Recorded = recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod && x.Toleration == AsRecorded
+		if row.Recorded && certain {
+			row.Evictions = answer.Between(float64(s.evicted), float64(s.evicted))
+		}
+		a.Settings = append(a.Settings, row)
+	}
+	answer.MarkKnee(a.Settings)
+	a.CannotSay = s.cannotSay(certain)
+	return a
+}
+
+// PredictUsual answers for the settings of Usual. The Study comes from NewUsual, and Finish must have been called.
+func (s *Study) PredictUsual() answer.Answer {
+	recorded, _ := s.Recorded()
+	return s.Predict(Usual(recorded, s.evicted > 0))
+}
+
+func (s *Study) recordedCounts(x Settings, certain bool) answer.Recorded {
+	c := s.sweep(nil, false, true)
+	r := answer.Recorded{
+		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), Certain: certain,
+		AddressesLost: c.losses, Outages: c.outages, OutageSeconds: seconds(c.outage), Evictions: s.evicted,
+	}
+	for _, x := range s.silences {
+		if !x.marked.IsZero() {
+			r.NodesUnknown++
+		}
+		if !x.back.IsZero() {
+			r.NodesBack++
+		}
+	}
+	return r
+}
+
+// check compares the model with the recording. It returns nil if relevant silences were too short to be kept.
+func (s *Study) check(recorded Settings) *answer.Check {
+	if recorded.GracePeriod == 0 || earliestOf(recorded) < s.least {
+		return nil
+	}
+	c := &answer.Check{}
+	for _, x := range s.silences {
+		switch p := s.predictOne(x, recorded); {
+		case p.outcome == answer.TooClose:
+			c.TooClose++
+		case p.outcome == answer.Untold:
+			c.Unknown++
+		case (p.outcome == answer.Yes) == !x.marked.IsZero():
+			c.Right++
+		default:
+			c.Wrong++
+		}
+	}
+	return c
+}
+
+func (s *Study) row(x Settings) answer.Row {
+	marks := s.predict(x)
+	low, high := s.sweep(marks, false, false), s.sweep(marks, true, false)
+	window := slices.Index(windows(), x.Window)
+	row := answer.Row{
+		GracePeriodSeconds: x.GracePeriod.Seconds(), MonitorPeriodSeconds: x.MonitorPeriod.Seconds(), WindowSeconds: x.Window.Seconds(),
+		AddressesLost:  answer.Between(float64(low.losses), float64(high.losses)),
+		NeedlessLosses: answer.Between(float64(low.needless), float64(high.needless)),
+		Outages:        answer.Between(float64(low.outages), float64(high.outages)),
+		OutageSeconds:  answer.Between(seconds(low.outage), seconds(high.outage)),
+		ClientUpdates:  answer.Between(float64(low.updates[window]), float64(high.updates[window])),
+		ClientBounces:  answer.Between(float64(low.bounces[window]), float64(high.bounces[window])),
+		TrafficSeconds: seconds(low.traffic),
+	}
+	row.Evictions, row.NeedlessEvictions = s.evictions(x, marks)
+	if x.Toleration != AsRecorded {
+		toleration := x.Toleration.Seconds()
+		row.TolerationSeconds = &toleration
+	}
+	for _, m := range marks {
+		add(&row, m)
+	}
+	return row
+}
+
+func windows() []time.Duration {
+	all := consumers.Windows()
+	return all[:]
+}
+
+// add counts the prediction for one silence.
+func add(r *answer.Row, m mark) {
+	r.Transitions = append(r.Transitions, m.transition())
+	one := answer.Of(m.outcome)
+	switch m.outcome {
+	case answer.No:
+		return
+	case answer.Untold:
+		r.Unknown++
+		one = answer.Of(answer.TooClose)
+		if !m.in(true) {
+			return
+		}
+	case answer.TooClose:
+		r.TooClose++
+	case answer.Yes:
+		if m.silence.failed {
+			r.FailuresFound++
+			r.FoundAfterSeconds = max(r.FoundAfterSeconds, seconds(m.latest.Sub(m.silence.from)))
+		}
+	}
+	r.NodesUnknown.Add(one)
+	if !m.silence.failed {
+		r.Needless.Add(one)
+	}
+	if m.silence.end == endHeartbeat {
+		r.NodesBack.Add(one)
+	}
+}
+
+// seconds rounds to a tenth of a second.
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
+
+// cannotSay lists the questions that the recording cannot answer.
+func (s *Study) cannotSay(certain bool) []string {
+	all := []string{
+		"The effect of another load, or of pods on other nodes: the addresses follow the recording.",
+		"Other probe thresholds: the recording holds the results of probes, not the probes.",
+	}
+	if !certain {
+		all = append(all, "The exact grace period during the recording: set --recorded-grace-period.")
+	}
+	var began, ended, blind, leader, quiet int
+	for _, x := range s.silences {
+		began += count(x.unsure)
+		ended += count(x.end == endOpen && !x.failed)
+		blind += count(x.shortest < x.longest)
+		leader += count(x.newLeader)
+		quiet += count(overlaps(s.quiet, x.from.Add(usualInterval), x.to))
+	}
+	for _, x := range []struct {
+		n    int
+		text string
+	}{
+		{began, "Silences that began before the recording"},
+		{ended, "Silences that were ongoing when the recording ended"},
+		{blind, "Silences that began or ended while kubeflap's watch was broken"},
+		{quiet, "Silences of all nodes at once, during which the node controller may have been unable to act"},
+		{leader, "Silences during which the kube-controller-manager's leader changed"},
+	} {
+		if x.n > 0 {
+			all = append(all, x.text+": "+strconv.Itoa(x.n)+".")
+		}
+	}
+	return all
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,159 @@
+// Package answer contains the result of kubeflap whatif: the predictions for each of the settings, as a table or as
+// JSON.
+package answer
+
+import (
+	"slices"
+	"time"
+)
+
+// Answer is the result for all settings.
+type Answer struct {
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Nodes     int       `json:"nodes"`
+	Recorded  Recorded  `json:"recorded"`
+	Check     *Check    `json:"check,omitempty"`
+	Settings  []Row     `json:"settings"`
+	CannotSay []string  `json:"cannotSay"`
+}
+
+// Recorded counts what happened in the recording itself.
+type Recorded struct {
+	GracePeriodSeconds   float64 `json:"gracePeriodSeconds"`
+	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
+	// Certain reports whether the grace period was specified or can be read from the recording.
+	Certain bool `json:"certain"`
+	// NodesUnknown and NodesBack count the changes of Ready to Unknown and back.
+	NodesUnknown  int     `json:"nodesUnknown"`
+	NodesBack     int     `json:"nodesBack"`
+	AddressesLost int     `json:"addressesLost"`
+	Outages       int     `json:"outages"`
+	OutageSeconds float64 `json:"outageSeconds"`
+	Evictions     int     `json:"evictions"`
+}
+
+// Check compares the model with the recording at the recorded settings.
+type Check struct {
+	// Right and Wrong count the predictions of yes or no. TooClose and Unknown count the silences without a prediction.
+	Right    int `json:"right"`
+	Wrong    int `json:"wrong"`
+	TooClose int `json:"tooClose"`
+	Unknown  int `json:"unknown"`
+}
+
+// Row is the result for one of the settings.
+type Row struct {
+	GracePeriodSeconds   float64 `json:"gracePeriodSeconds"`
+	MonitorPeriodSeconds float64 `json:"monitorPeriodSeconds"`
+	// TolerationSeconds is absent if the pods keep their recorded tolerations.
+	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
+	WindowSeconds     float64  `json:"batchingWindowSeconds"`
+	// Recorded is set if these are the recorded settings. Knee is set for the smallest settings beyond which nothing is
+	// gained.
+	Recorded bool `json:"recorded"`
+	Knee     bool `json:"knee"`
+	// NodesUnknown counts the changes of Ready to Unknown, and Needless those of nodes that recovered by themselves.
+	// NodesBack counts the changes back.
+	NodesUnknown Range `json:"nodesUnknown"`
+	Needless     Range `json:"needless"`
+	NodesBack    Range `json:"nodesBack"`
+	// TooClose and Unknown count the silences without a prediction.
+	TooClose       int   `json:"tooClose"`
+	Unknown        int   `json:"unknown"`
+	AddressesLost  Range `json:"addressesLost"`
+	NeedlessLosses Range `json:"needlessAddressesLost"`
+	Outages        Range `json:"outages"`
+	OutageSeconds  Range `json:"outageSeconds"`
+	// NeedlessEvictions counts the evictions from nodes that came back.
+	Evictions         Range `json:"evictions"`
+	NeedlessEvictions Range `json:"needlessEvictions"`
+	ClientUpdates     Range `json:"clientUpdates"`
+	ClientBounces     Range `json:"clientBounces"`
+	// FailuresFound counts the failed nodes that the controller detects. FoundAfterSeconds is the longest detection
+	// time.
+	FailuresFound     int     `json:"failuresFound"`
+	FoundAfterSeconds float64 `json:"failuresFoundAfterSeconds"`
+	// TrafficSeconds is the time that addresses of failed nodes stay in rotation, summed over the addresses.
+	TrafficSeconds float64      `json:"trafficToFailedAddressSeconds"`
+	Transitions    []Transition `json:"transitions"`
+}
+
+// Outcome is the prediction for one silence: whether the controller sets the node to Unknown.
+type Outcome string
+
+// The outcomes. TooClose depends on the phase of the controller's passes. For Untold, the recording does not contain
+// enough data.
+const (
+	Yes      Outcome = "yes"
+	No       Outcome = "no"
+	TooClose Outcome = "too_close"
+	Untold   Outcome = "unknown"
+)
+
+// Transition is the prediction for one silence of a node.
+type Transition struct {
+	Node string `json:"node"`
+	// LastHeartbeat is the start of the silence, and SilenceSeconds its length. Open is set if the recording ends
+	// during the silence.
+	LastHeartbeat  time.Time `json:"lastHeartbeat"`
+	SilenceSeconds float64   `json:"silenceSeconds"`
+	Open           bool      `json:"open,omitempty"`
+	// Failed is set if the node really failed: it returned with another boot ID, after 5 minutes or later, or never.
+	Failed bool `json:"failed"`
+	// Recorded is set if the recorded controller set the node to Unknown.
+	Recorded  bool    `json:"recorded"`
+	Predicted Outcome `json:"predicted"`
+	// Because is the reason why the outcome is unknown.
+	Because string `json:"because,omitempty"`
+	// Earliest and Latest limit the time at which the controller sets the node to Unknown. They are set if the outcome
+	// is yes or too_close.
+	Earliest time.Time `json:"earliest,omitzero"`
+	Latest   time.Time `json:"latest,omitzero"`
+}
+
+// Range is a number that depends on silences that are too close to predict. Without such silences, AtLeast equals
+// AtMost.
+type Range struct {
+	AtLeast float64 `json:"atLeast"`
+	AtMost  float64 `json:"atMost"`
+}
+
+// Of returns the range of one outcome's occurrences: 0, 1, or between the two.
+func Of(x Outcome) Range {
+	switch x {
+	case Yes:
+		return Range{1, 1}
+	case TooClose:
+		return Range{0, 1}
+	}
+	return Range{}
+}
+
+// Add adds the bounds of another range.
+func (r *Range) Add(x Range) {
+	r.AtLeast += x.AtLeast
+	r.AtMost += x.AtMost
+}
+
+// Between returns the range between two values in any order.
+func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
+
+// MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
+// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, MarkKnee marks
+// none.
+func MarkKnee(rows []Row) {
+	for i := range rows {
+		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {
+			rows[i].Knee = len(rows) > 1
+			return
+		}
+	}
+}
+
+// gains reports whether r has fewer needless effects of any kind than other.
+func (r Row) gains(other Row) bool {
+	return r.Needless.AtMost < other.Needless.AtMost || r.NeedlessLosses.AtMost < other.NeedlessLosses.AtMost ||
+		r.NeedlessEvictions.AtMost < other.NeedlessEvictions.AtMost ||
+		r.ClientBounces.AtMost < other.ClientBounces.AtMost
+}

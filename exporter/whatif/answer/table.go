@@ -1,0 +1,54 @@
+package answer
+
+import "slices"
+
+// Table is an answer as a table, for pages and reports.
+type Table struct {
+	// Heads has the heading of each column.
+	Heads []string
+	Rows  []TableRow
+}
+
+// TableRow is a row of a Table, for one of the settings.
+type TableRow struct {
+	Cells          []string
+	Recorded, Knee bool
+}
+
+// Note explains the table, below it.
+const Note = "Needless: transitions of nodes that came back by themselves. A range, such as 0-8, gives the lowest and the highest possible number. For " +
+	"some silences, the recording does not show whether the node would have turned Unknown: the controller acts up to one monitor period late, " +
+	"or the recording is incomplete. Traffic to dead nodes: how long addresses of failed nodes stay in rotation, summed over the addresses."
+
+// Table returns the answer as a table. It omits settings that all rows have in common, except for the grace period.
+func (a *Answer) Table() (t Table) {
+	t.Rows = make([]TableRow, len(a.Settings))
+	for i, r := range a.Settings {
+		t.Rows[i].Recorded, t.Rows[i].Knee = r.Recorded, r.Knee
+	}
+	for _, c := range columns {
+		if c.name == "" || c.fixed && isConstant(c, a.Settings) {
+			continue
+		}
+		t.Heads = append(t.Heads, c.name)
+		for i, r := range a.Settings {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, c.cell(r))
+		}
+	}
+	return t
+}
+
+// Depends reports whether the settings matter: a node failed or was set to Unknown, or is with any of them.
+func (a *Answer) Depends() bool {
+	return slices.ContainsFunc(a.Settings, func(r Row) bool {
+		return slices.ContainsFunc(r.Transitions, func(t Transition) bool { return t.Recorded || t.Failed || t.Predicted != No })
+	})
+}
+
+// KneeText is a sentence about the knee. It is empty if no row is marked.
+func (a *Answer) KneeText() string {
+	if knee := kneeOf(a.Settings); knee != "" {
+		return "Knee: " + knee + ". No other row has fewer needless transitions, losses, evictions or bounces."
+	}
+	return ""
+}

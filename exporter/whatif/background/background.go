@@ -1,0 +1,176 @@
+// Package background predicts from the flight recorder's folder what would have happened during an incident with other settings.
+// It reads the folder in a goroutine of its own, one incident at a time, within limits of time and size, and keeps the newest
+// predictions. So neither the tracker nor a page waits for it.
+package background
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/whatif"
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+const (
+	// Margin is the time before and after an incident that is read.
+	Margin = 10 * time.Minute
+	// maxLength is the longest incident that is read.
+	maxLength = 6 * time.Hour
+	// maxEvents and maxTime limit one prediction.
+	maxEvents = 5_000_000
+	maxTime   = time.Minute
+	// maxKept is the number of predictions that are kept.
+	maxKept = 100
+	// fresh is how long the prediction for a period that has not ended is kept.
+	fresh = time.Minute
+	// written is the time after which the recorder has written an event.
+	written = 5 * time.Second
+)
+
+// Prediction is what is known for an incident. Answer is nil if there is none; Because is then the reason.
+type Prediction struct {
+	Answer  *answer.Answer
+	Because string
+}
+
+// Predictor predicts from the recordings in a folder. Its methods may be called concurrently.
+type Predictor struct {
+	dir   string
+	grace time.Duration
+	jobs  chan job
+
+	mu   sync.Mutex
+	kept map[string]*entry
+	// order lists the IDs in kept, the oldest first.
+	order []string
+}
+
+type job struct {
+	id                   string
+	start, end, from, to time.Time
+}
+
+// entry is a kept prediction. at is the time at which it was requested. pending reports whether a newer one is under way.
+type entry struct {
+	Prediction
+	at             time.Time
+	final, pending bool
+}
+
+// New returns a Predictor for a folder. grace is the grace period that the user has configured; 0 if it is taken from the recording.
+func New(dir string, grace time.Duration) *Predictor {
+	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
+}
+
+// For returns the prediction for an incident, and requests one if there is none yet or if it is old. It never waits. end is zero
+// for an ongoing incident.
+func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
+	j := job{id, start, end, start.Add(-Margin), now}
+	final := false
+	if !end.IsZero() && end.Add(Margin+written).Before(now) {
+		j.to, final = end.Add(Margin), true
+	}
+	if j.to.Sub(start) > maxLength+Margin {
+		return Prediction{Because: "the incident lasted longer than 6 hours"}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.kept[id]
+	if e != nil && (e.pending || e.final || !final && now.Sub(e.at) < fresh) {
+		return e.Prediction
+	}
+	select {
+	case p.jobs <- j:
+	default:
+		if e != nil {
+			return e.Prediction
+		}
+		return Prediction{Because: "other incidents are being computed, try again"}
+	}
+	if e == nil {
+		e = p.add(id)
+		e.Because = "it is being computed"
+	}
+	e.at, e.final, e.pending = now, final, true
+	return e.Prediction
+}
+
+// add makes room for an ID.
+func (p *Predictor) add(id string) *entry {
+	if len(p.order) == maxKept {
+		delete(p.kept, p.order[0])
+		p.order = p.order[1:]
+	}
+	e := &entry{}
+	p.kept[id] = e
+	p.order = append(p.order, id)
+	return e
+}
+
+// Run predicts until the context ends.
+func (p *Predictor) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case j := <-p.jobs:
+			given, err := p.predict(ctx, j)
+			found := Prediction{Answer: given}
+			if err != nil {
+				found.Because = err.Error()
+			}
+			p.mu.Lock()
+			if e := p.kept[j.id]; e != nil {
+				e.Prediction, e.pending = found, false
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+var errLimits = errors.New("too much was recorded in this time")
+
+// predict reads the recordings of a period. Errors are reasons for the user.
+func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	events, _, err := flightrecorder.Read(ctx, p.dir, j.from, j.to)
+	if err != nil {
+		return nil, reasonOf(ctx, err)
+	}
+	study := whatif.NewUsual(p.grace)
+	n := 0
+	for ev, err := range events {
+		if err != nil {
+			return nil, reasonOf(ctx, err)
+		}
+		if n++; n > maxEvents {
+			return nil, errLimits
+		}
+		study.Apply(ev)
+	}
+	study.Finish()
+	given := study.PredictUsual()
+	switch {
+	case given.From.After(j.start):
+		return nil, fmt.Errorf("the recordings begin only at %s UTC", given.From.UTC().Format(time.DateTime))
+	case given.To.Before(j.end):
+		return nil, fmt.Errorf("the recordings end at %s UTC", given.To.UTC().Format(time.DateTime))
+	}
+	return &given, nil
+}
+
+func reasonOf(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return errLimits
+	case errors.Is(err, flightrecorder.ErrNothing):
+		return flightrecorder.ErrNothing
+	}
+	// The path of the folder is not for readers of the page.
+	return errors.New("the recordings cannot be read; kubeflap's log has the state of the flight recorder")
+}

@@ -1,0 +1,159 @@
+package whatif
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+// mark is a predicted interval in which a node is Unknown. back is zero if the node is still Unknown at the end of the
+// recording.
+type mark struct {
+	silence              *silence
+	outcome              answer.Outcome
+	because              string
+	earliest, at, latest time.Time
+	back                 time.Time
+}
+
+// in reports whether the mark happens. Marks that are too close or cannot be predicted happen if unsure is true.
+func (m mark) in(unsure bool) bool {
+	return m.outcome == answer.Yes || unsure && (m.outcome == answer.TooClose || m.outcome == answer.Untold && !m.silence.wasUnknown)
+}
+
+// predict returns the predictions for all silences, in the silences' order.
+func (s *Study) predict(x Settings) []mark {
+	recorded, certain := s.Recorded()
+	isRecorded := certain && recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod
+	usual := s.usualReturn()
+	var all []mark
+	for _, silent := range s.silences {
+		m := s.predictOne(silent, x)
+		if m.outcome != answer.Untold && !silent.marked.IsZero() && silent.marked.Before(silent.from.Add(earliestOf(recorded))) && !silent.unsure {
+			m.outcome, m.because = answer.Untold, tooEarly(certain)
+		}
+		if m.outcome == answer.Untold {
+			m.at = m.earliest
+			if !m.at.Before(silent.to) {
+				m.at = silent.from
+			}
+		}
+		if isRecorded && !silent.wasUnknown && (!silent.blind || !silent.marked.IsZero()) {
+			m.fact()
+		}
+		m.back = silent.returned(usual)
+		all = append(all, m)
+	}
+	return all
+}
+
+// tooEarly explains a recorded mark that came before the end of the recorded grace period.
+func tooEarly(certain bool) string {
+	if certain {
+		return "the recorded controller did not wait for its own grace period"
+	}
+	return "the recorded controller was faster than the assumed grace period allows"
+}
+
+// predictOne predicts one silence. If no node renews its Lease, the controller may be unable to write.
+func (s *Study) predictOne(silent *silence, x Settings) mark {
+	m := silent.predict(x)
+	latest := m.latest
+	if latest.After(silent.to) {
+		latest = silent.to
+	}
+	if (m.outcome == answer.Yes || m.outcome == answer.TooClose) && overlaps(s.quiet, m.earliest, latest) {
+		m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
+	}
+	return m
+}
+
+func earliestOf(x Settings) time.Duration {
+	earliest, _ := x.delay()
+	return earliest
+}
+
+// predict compares the silence with the time at which the controller acts.
+func (x *silence) predict(settings Settings) mark {
+	earliest, latest := settings.delay()
+	m := mark{silence: x, earliest: x.from.Add(earliest), latest: x.from.Add(latest)}
+	m.at = m.latest.Add(-(settings.MonitorPeriod / 2))
+	switch {
+	case x.wasUnknown:
+		m.outcome, m.because = answer.Untold, "the node was already Unknown"
+	case x.unsure:
+		m.outcome, m.because = answer.Untold, "the recording begins during the silence"
+	case x.longest < earliest && x.end == endOpen && x.longest > usualInterval:
+		m.outcome, m.because = answer.Untold, "the recording ends during the silence"
+	case x.longest < earliest:
+		m.outcome = answer.No
+	case x.newLeader:
+		m.outcome, m.because = answer.Untold, "the kube-controller-manager had a new leader, which restarted the grace period"
+	case x.shortest > latest:
+		m.outcome = answer.Yes
+	case x.shortest < x.longest:
+		m.outcome, m.because = answer.Untold, "the watch was broken when the silence began or ended"
+	case x.end == endOpen:
+		m.outcome, m.because = answer.Untold, "the recording ends during the silence"
+	default:
+		m.outcome = answer.TooClose
+		m.at = m.earliest.Add(x.to.Sub(m.earliest) / 2)
+	}
+	return m
+}
+
+// fact replaces a prediction for the recorded settings with the recorded outcome.
+func (m *mark) fact() {
+	if t := m.silence.marked; !t.IsZero() {
+		m.outcome, m.because, m.earliest, m.at, m.latest = answer.Yes, "", t, t, t
+		return
+	}
+	if m.outcome == answer.TooClose || m.outcome == answer.Yes {
+		m.outcome, m.because = answer.No, ""
+	}
+}
+
+// returned returns the time at which the node and its pods are Ready again after a mark, or zero if the recording ends
+// first.
+func (x *silence) returned(usual time.Duration) time.Time {
+	switch {
+	case x.end == endOpen:
+		return time.Time{}
+	case x.end == endDeleted:
+		return x.to
+	case !x.podsBack.IsZero() && x.podsBack.After(x.to):
+		return x.podsBack
+	case !x.back.IsZero():
+		return x.back
+	}
+	return x.to.Add(usual)
+}
+
+// usualReturn returns the median time from the end of a silence until the node and its pods are Ready. Without an
+// example it is half of the kubelet's status interval (10 s).
+func (s *Study) usualReturn() time.Duration {
+	var all []time.Duration
+	for _, x := range s.silences {
+		if x.end == endHeartbeat && !x.back.IsZero() {
+			all = append(all, x.returned(0).Sub(x.to))
+		}
+	}
+	if len(all) == 0 {
+		return 5 * time.Second
+	}
+	slices.Sort(all)
+	return max(all[len(all)/2], 0)
+}
+
+func (m mark) transition() answer.Transition {
+	x := m.silence
+	t := answer.Transition{
+		Node: x.node, LastHeartbeat: x.from, SilenceSeconds: x.to.Sub(x.from).Seconds(), Open: x.end == endOpen,
+		Failed: x.failed, Recorded: !x.marked.IsZero(), Predicted: m.outcome, Because: m.because,
+	}
+	if m.outcome == answer.Yes || m.outcome == answer.TooClose {
+		t.Earliest, t.Latest = m.earliest, m.latest
+	}
+	return t
+}

@@ -1,0 +1,220 @@
+package whatif
+
+import (
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// node is a node's state at the current position in the recording.
+type node struct {
+	name, zone string
+	exists     bool
+	// last is the last heartbeat that the node controller counts. known reports whether the recording contains it.
+	last  time.Time
+	known bool
+	// saved is the renewTime that the node controller holds, shown is the newest one in the API, and reported is
+	// lastHeartbeatTime.
+	saved, shown, reported time.Time
+	ready                  event.Status
+	bootID                 string
+	listed                 bool
+	// open is the current silence, if it is already long enough to be kept. closed is the last silence.
+	open, closed *silence
+}
+
+// end is the way in which a silence ended.
+type end uint8
+
+const (
+	endHeartbeat end = iota
+	endDeleted
+	// endOpen means that the recording ended first.
+	endOpen
+)
+
+// silence is an interval between two heartbeats of a node.
+type silence struct {
+	node, zone string
+	from, to   time.Time
+	end        end
+	// unsure is set if the recording began during the silence. from is then the start of the recording.
+	unsure bool
+	// wasUnknown is set if the node was already Unknown, so that the silence could not change anything.
+	wasUnknown bool
+	// notReady is set if the kubelet had reported Ready=False. The controller then sets the node to Unknown, but does
+	// not change its pods (monitorNodeHealth).
+	notReady bool
+	// marked is the time at which the recorded controller set the node to Unknown, or zero. back is the time at which
+	// the node was Ready again, and podsBack the time at which the last of its pods was.
+	marked, back, podsBack time.Time
+	// failed is set if the node really failed.
+	failed bool
+	// blind is set if a watch was broken during the silence. shortest and longest are the limits of the silence's
+	// length.
+	blind             bool
+	shortest, longest time.Duration
+	newLeader         bool
+}
+
+func (s *Study) named(name string) *node {
+	n := s.nodes[name]
+	if n == nil {
+		n = &node{name: name, ready: event.StatusUnknown}
+		s.nodes[name] = n
+	}
+	return n
+}
+
+// first reports whether the event belongs to the first list of its kind.
+func (s *Study) first(e event.Event) bool { return e.Type == event.Listed && !s.synced[e.Kind] }
+
+// applyLease applies a Lease. The node controller counts a renewal only if its renewTime is later than the saved one.
+func (s *Study) applyLease(e event.Event, l *event.Lease) {
+	n := s.named(l.Name)
+	if e.Type == event.Deleted {
+		n.shown = time.Time{}
+		return
+	}
+	n.shown = l.Renew
+	switch {
+	case s.first(e):
+		n.saved = l.Renew
+		s.start(n, e.Seen, l.Renew)
+	case n.saved.Before(l.Renew):
+		n.saved = l.Renew
+		s.beat(n, e.Seen)
+	}
+}
+
+// start sets the last heartbeat before the recording, if its age is at most an undisturbed interval.
+func (s *Study) start(n *node, seen, told time.Time) {
+	age := seen.Sub(told)
+	known := age >= 0 && age <= usualInterval
+	switch {
+	case known && (!n.known || told.After(n.last)):
+		n.last, n.known = told, true
+	case n.last.IsZero():
+		n.last = seen
+	}
+}
+
+// applyNode applies a Node. Every change of lastHeartbeatTime is a heartbeat (tryUpdateNodeHealth).
+func (s *Study) applyNode(e event.Event, o *event.Node) {
+	n := s.named(o.Name)
+	if e.Type == event.Deleted {
+		if n.exists {
+			n.endSilence(s, e.Seen, endDeleted)
+		}
+		delete(s.nodes, o.Name)
+		return
+	}
+	isNew := !n.exists
+	n.exists, n.listed = true, true
+	n.zone = o.Labels["topology.kubernetes.io/region"] + "/" + o.Labels["topology.kubernetes.io/zone"]
+	if s.zones[n.zone] == nil {
+		s.zones[n.zone] = map[string]bool{}
+	}
+	s.zones[n.zone][n.name] = true
+	if o.Ready == nil {
+		return
+	}
+	switch {
+	case isNew && s.first(e):
+		s.start(n, e.Seen, o.Ready.Heartbeat)
+		n.ready = o.Ready.Status
+	case isNew:
+		n.last, n.known, n.saved, n.ready = e.Seen, true, n.shown, o.Ready.Status
+	case !n.reported.Equal(o.Ready.Heartbeat):
+		n.saved = n.shown
+		s.beat(n, e.Seen)
+	}
+	n.reported = o.Ready.Heartbeat
+	s.readyIs(n, e.Seen, o.Ready.Status)
+	if n.bootID != "" && o.BootID != "" && n.bootID != o.BootID && n.closed != nil && e.Seen.Sub(n.closed.to) < 2*time.Minute {
+		n.closed.failed = true
+	}
+	if o.BootID != "" {
+		n.bootID = o.BootID
+	}
+}
+
+// relisted ends the silences of nodes that are missing from a new list.
+func (s *Study) relisted(e event.Event) {
+	if e.Kind != event.KindNode {
+		return
+	}
+	for name, n := range s.nodes {
+		if n.exists && !n.listed {
+			n.endSilence(s, e.Seen, endDeleted)
+			delete(s.nodes, name)
+		}
+		n.listed = false
+	}
+}
+
+// beat records a heartbeat at t.
+func (s *Study) beat(n *node, t time.Time) {
+	s.anyBeat(t)
+	if n.exists {
+		n.endSilence(s, t, endHeartbeat)
+	}
+	n.last, n.known = t, true
+}
+
+// endSilence keeps the interval since the last heartbeat if any of the settings could mark the node for it.
+func (n *node) endSilence(s *Study, t time.Time, how end) {
+	x := n.open
+	if x == nil {
+		longEnough := t.Sub(n.last) >= s.least
+		if !n.known {
+			longEnough = t.Sub(n.last) > usualInterval
+		}
+		if n.last.IsZero() || !longEnough {
+			return
+		}
+		x = n.begin(s)
+	}
+	x.to, x.end = t, how
+	x.failed = x.failed || how == endDeleted
+	n.open, n.closed = nil, x
+}
+
+// begin keeps the current silence.
+func (n *node) begin(s *Study) *silence {
+	x := &silence{node: n.name, zone: n.zone, from: n.last, unsure: !n.known, wasUnknown: n.ready == event.StatusUnknown, notReady: n.ready == event.StatusFalse}
+	s.silences = append(s.silences, x)
+	n.open = x
+	return x
+}
+
+// sameTime is the longest delay between a heartbeat and a mark that was set without knowing the heartbeat.
+const sameTime = 2 * time.Second
+
+// readyIs applies a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
+func (s *Study) readyIs(n *node, t time.Time, status event.Status) {
+	was := n.ready
+	switch {
+	case status == was:
+		return
+	case status == event.StatusUnknown:
+		x := n.open
+		if n.closed != nil && n.closed.marked.IsZero() && t.Sub(n.closed.to) < sameTime {
+			x = n.closed
+		}
+		if x == nil {
+			x = n.begin(s)
+		}
+		x.marked = t
+		if n.known {
+			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
+		}
+	case was == event.StatusUnknown:
+		for _, x := range []*silence{n.open, n.closed} {
+			if x != nil && !x.marked.IsZero() && x.back.IsZero() {
+				x.back = t
+			}
+		}
+	}
+	n.ready = status
+}

@@ -1,0 +1,84 @@
+package whatif
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultMonitorPeriod is the default of --node-monitor-period (kube-controller-manager).
+const DefaultMonitorPeriod = 5 * time.Second
+
+// DefaultToleration is the default of --default-unreachable-toleration-seconds (kube-apiserver).
+const DefaultToleration = 300 * time.Second
+
+// AsRecorded is the Settings.Toleration that keeps the tolerationSeconds of each recorded pod.
+const AsRecorded time.Duration = -1
+
+// Settings are the settings for a prediction.
+type Settings struct {
+	// GracePeriod is --node-monitor-grace-period, and MonitorPeriod is --node-monitor-period. Both must be positive.
+	GracePeriod, MonitorPeriod time.Duration
+	// Toleration is the tolerationSeconds for the taint node.kubernetes.io/unreachable, or AsRecorded. It applies to
+	// all pods except those that tolerate the taint forever.
+	Toleration time.Duration
+	// Window is the client's batching window. It must be one of consumers.Windows.
+	Window time.Duration
+}
+
+// Usual returns the settings that a page or report compares, in ascending order: grace periods from 20 to 120 s and the recorded
+// one (unless it is shorter than the usual interval of heartbeats) and, if pods were evicted, other tolerations.
+func Usual(recorded Settings, evicted bool) (all []Settings) {
+	graces := []time.Duration{20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second, time.Minute, 90 * time.Second, 2 * time.Minute}
+	if earliest, _ := recorded.delay(); earliest >= usualInterval {
+		graces = append(graces, recorded.GracePeriod)
+	}
+	slices.Sort(graces)
+	for _, grace := range slices.Compact(graces) {
+		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
+		all = append(all, x)
+		if !evicted || grace != recorded.GracePeriod {
+			continue
+		}
+		for _, toleration := range []time.Duration{30 * time.Second, DefaultToleration, 15 * time.Minute} {
+			x.Toleration = toleration
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+const (
+	// jitter is the uncertainty of when the controller sees a heartbeat and starts a pass, in addition to the unknown
+	// phase of its passes.
+	jitter = 300 * time.Millisecond
+	// pass is the longest usual duration of a controller pass. The monitor period starts after the pass.
+	pass = 30 * time.Millisecond
+	// catchUp is the time in which a watch that works again may still deliver missed events.
+	catchUp = 2 * time.Second
+	// usualInterval is slightly longer than an undisturbed heartbeat interval (10 s plus up to 4 % jitter).
+	usualInterval = 11 * time.Second
+	// alwaysKept is the length above which silences are kept for any settings.
+	alwaysKept = 14 * time.Second
+	// failedAfter is the silence after which a node counts as failed even if it returns.
+	failedAfter = 5 * time.Minute
+)
+
+// ticks returns the number of monitor periods after which the controller considers the grace period exceeded. The
+// controller saves its own time when it notices a heartbeat, and compares that time in later passes (node lifecycle
+// controller, tryUpdateNodeHealth). The period starts at the end of a pass (wait.UntilWithContext), so N passes take
+// slightly longer than N periods.
+func (x Settings) ticks() int64 {
+	n := int64((x.GracePeriod + x.MonitorPeriod - 1) / x.MonitorPeriod)
+	return max(n, 1)
+}
+
+// delay returns the limits of the time from a heartbeat until the controller sets the node to Unknown. The controller
+// notices a heartbeat up to one monitor period late.
+func (x Settings) delay() (earliest, latest time.Duration) {
+	n := x.ticks()
+	earliest = time.Duration(n)*x.MonitorPeriod - jitter
+	return earliest, time.Duration(n+1)*(x.MonitorPeriod+pass) + jitter
+}
+
+func compareText(a, b string) int { return strings.Compare(a, b) }

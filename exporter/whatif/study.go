@@ -1,0 +1,220 @@
+// Package whatif predicts how a recorded cluster would have behaved with other settings. Study reads a recording's
+// events once: the heartbeats of nodes, and the addresses of Services without the effect of Unknown nodes. Predict then
+// applies a small model of the node lifecycle controller.
+package whatif
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/track/grace"
+)
+
+// Study holds the data for predictions about a recording. All times are event times.
+type Study struct {
+	// least is the shortest silence that any of the settings could mark a node for. Shorter silences are not kept.
+	least      time.Duration
+	begin, end time.Time
+	grace      grace.Finder
+	// flag is the grace period that the user specified, or 0.
+	flag  time.Duration
+	nodes map[string]*node
+	// zones holds the names of all nodes seen in each zone.
+	zones    map[string]map[string]bool
+	silences []*silence
+	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
+	// interval for each kind. A kind is blind until its first list is complete.
+	blind  []stretch
+	down   map[event.Kind]time.Time
+	synced map[event.Kind]bool
+	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat, in which the
+	// controller may have been cut off, too.
+	lastBeat time.Time
+	quiet    []stretch
+	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
+	leader    string
+	led       []time.Time
+	pods      map[event.UID]*pod
+	allPods   []*pod
+	endpoints bool
+	services  map[serviceName]*service
+	changes   []change
+	evicted   int
+}
+
+// stretch is an interval. to is zero if it has not ended.
+type stretch struct{ from, to time.Time }
+
+// New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 if the
+// Study must find it in the recording.
+func New(settings []Settings, recorded time.Duration) *Study {
+	s := &Study{
+		least: alwaysKept, grace: grace.New(recorded), flag: recorded,
+		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{},
+		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
+	}
+	for _, x := range settings {
+		earliest, _ := x.delay()
+		s.least = min(s.least, earliest)
+	}
+	return s
+}
+
+// NewUsual returns a Study for PredictUsual. recorded is as in New.
+func NewUsual(recorded time.Duration) *Study {
+	s := New(nil, recorded)
+	s.least = usualInterval
+	return s
+}
+
+// Apply adds the next event of the recording.
+func (s *Study) Apply(e event.Event) {
+	if s.begin.IsZero() {
+		s.begin = e.Seen
+	}
+	if e.Seen.After(s.end) {
+		s.end = e.Seen
+	}
+	s.watch(e)
+	if !e.Type.HasObject() || e.Type == event.Read {
+		return
+	}
+	switch o := e.Object.(type) {
+	case *event.Cluster:
+		s.grace.VersionIs(o.Version)
+	case *event.Node:
+		s.applyNode(e, o)
+	case *event.Lease:
+		s.applyLease(e, o)
+	case *event.ControlPlaneLease:
+		s.applyLeader(e, o)
+	case *event.Pod:
+		s.grace.ApplyControllerManager(o)
+		s.applyPod(e, o)
+	case *event.Service:
+		s.applyService(e, o)
+	case *event.EndpointSlice:
+		if !s.endpoints {
+			s.applyAddresses(e, serviceName{o.Namespace, o.Service}, o.Name, o.Addresses)
+		}
+	case *event.Endpoints:
+		if s.endpoints {
+			s.applyAddresses(e, serviceName{o.Namespace, o.Name}, o.Name, o.Addresses)
+		}
+	}
+}
+
+// watch tracks the state of the watches. Silences prove nothing while Nodes or Leases are not watched.
+func (s *Study) watch(e event.Event) {
+	switch e.Type {
+	case event.Down, event.Unavailable:
+		if e.Kind == event.KindEndpointSlice && e.Type == event.Unavailable {
+			s.endpoints = true
+		}
+		if _, known := s.down[e.Kind]; !known {
+			s.down[e.Kind] = e.Seen
+		}
+	case event.Synced:
+		s.synced[e.Kind] = true
+		s.relisted(e)
+		s.works(e)
+	case event.Up, event.Added, event.Modified, event.Deleted, event.Bookmark:
+		s.works(e)
+	}
+}
+
+// anyBeat records a heartbeat of any node.
+func (s *Study) anyBeat(t time.Time) {
+	if !s.lastBeat.IsZero() && t.Sub(s.lastBeat) > usualInterval && len(s.nodes) > 1 {
+		s.quiet = append(s.quiet, stretch{s.lastBeat, t})
+	}
+	s.lastBeat = t
+}
+
+func (s *Study) works(e event.Event) {
+	from, down := s.down[e.Kind]
+	if !down {
+		return
+	}
+	delete(s.down, e.Kind)
+	if e.Kind == event.KindLease || e.Kind == event.KindNode {
+		s.blind = append(s.blind, stretch{from, e.Seen})
+	}
+}
+
+// applyLeader records a new leader of the kube-controller-manager. A new leader starts the grace period of every node
+// again.
+func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
+	if l.Name != event.LeaseControllerManager || l.Holder == "" {
+		return
+	}
+	if s.leader != "" && s.leader != l.Holder {
+		s.led = append(s.led, e.Seen)
+	}
+	s.leader = l.Holder
+}
+
+// Finish ends the recording. No event may follow.
+func (s *Study) Finish() {
+	for _, kind := range []event.Kind{event.KindLease, event.KindNode} {
+		if from, down := s.down[kind]; down {
+			s.blind = append(s.blind, stretch{from: from})
+		}
+	}
+	if s.end.After(s.lastBeat) {
+		s.anyBeat(s.end)
+	}
+	for _, n := range s.nodes {
+		if n.exists {
+			n.endSilence(s, s.end, endOpen)
+		}
+	}
+	slices.SortStableFunc(s.silences, func(a, b *silence) int {
+		if c := a.from.Compare(b.from); c != 0 {
+			return c
+		}
+		return compareText(a.node, b.node)
+	})
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
+	for _, x := range s.silences {
+		x.blind = overlaps(s.blind, x.from, x.to)
+		x.shortest, x.longest = s.bounds(x)
+		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
+		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
+	}
+}
+
+// bounds returns the limits of a silence's length. A heartbeat during a break of the watch is seen when the watch works
+// again or has listed, because a Lease keeps its last renewal. So only the ends of a silence can be wrong.
+func (s *Study) bounds(x *silence) (shortest, longest time.Duration) {
+	from, to := x.from, x.to
+	for _, b := range s.blind {
+		back := b.to.Add(catchUp)
+		if b.from.Before(from) && !back.Before(x.from) {
+			from = b.from
+		}
+		if b.from.Before(to) && (b.to.IsZero() || !back.Before(x.to)) {
+			to = b.from
+		}
+	}
+	return max(to.Sub(x.from), 0), x.to.Sub(from)
+}
+
+// overlaps reports whether any stretch overlaps the interval.
+func overlaps(all []stretch, from, to time.Time) bool {
+	return slices.ContainsFunc(all, func(x stretch) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
+}
+
+// Recorded returns the settings during the recording. known reports whether the grace period is certain: the user
+// specified it, or it can be read from the controller manager's pod.
+func (s *Study) Recorded() (x Settings, known bool) {
+	found := s.grace.Current()
+	x = Settings{GracePeriod: found.Period, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
+	for _, flag := range s.grace.Flags(nil) {
+		if flag.Name == "node-monitor-period" && flag.Value > 0 {
+			x.MonitorPeriod = time.Duration(flag.Value * float64(time.Second))
+		}
+	}
+	return x, found.Source == grace.SourceFlag || found.Source == grace.SourceControllerManager
+}
