@@ -19,13 +19,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// adviceGiven is the exit status if there is advice.
+// adviceGiven is the exit status if there is any advice.
 const adviceGiven exitStatus = 3
 
-// keptIncidents is how many incidents count for the advice, as many as --incidents.size keeps by default.
+// keptIncidents is the maximum number of incidents that the advice is based on. It equals the default of
+// --incidents.size.
 const keptIncidents = 500
 
-// adviser has the flags of advise.
+// adviser holds the flags of the advise command.
 type adviser struct {
 	cluster           clusterFlags
 	recording, output string
@@ -39,7 +40,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for a wrong command line.")
 	a.cluster = addClusterFlags(cmd, watchedNamespace)
-	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. After an interrupt, it advises on what it has seen so far.").
+	cmd.Flag("for", "How long to observe a live cluster: allow several heartbeats, which are 10s apart. After an interrupt, the advice covers the time so far.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
 	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.",
@@ -50,7 +51,7 @@ func registerAdvise(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), a.advise
 }
 
-// validate refuses flags that contradict each other, and settings that the source would ignore.
+// validate rejects contradictory flags, and flags that do not apply to the source.
 func (a *adviser) validate() error {
 	switch {
 	case a.recording != "" && a.remote.url != "":
@@ -62,7 +63,7 @@ func (a *adviser) validate() error {
 	case a.duration == 0:
 		return errors.New("--for=0s: must be more than 0s")
 	case a.remote.url != "" && *a.tracker != trackerDefaults():
-		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them at the kubeflap there")
+		return errors.New("--node-monitor-grace-period, --bounce-window, --endpoints.source and --endpoints.known-manager do not apply to --url: set them on that kubeflap")
 	}
 	return a.remote.validate()
 }
@@ -87,7 +88,7 @@ func (a *adviser) advise(p program) error {
 	return nil
 }
 
-// makePrintable escapes control characters in names, which come from a recording or another server.
+// makePrintable escapes control characters in label values, because the values come from a recording or another server.
 func makePrintable(families []*dto.MetricFamily) {
 	for _, family := range families {
 		for _, series := range family.GetMetric() {
@@ -100,7 +101,7 @@ func makePrintable(families []*dto.MetricFamily) {
 	}
 }
 
-// read reads the metrics from the chosen source. Errors name it as from.
+// read reads the metrics from the selected source. It also returns a description of the source, for errors.
 func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, err error) {
 	switch {
 	case a.remote.url != "":
@@ -114,7 +115,7 @@ func (a *adviser) read(p program) (families []*dto.MetricFamily, from string, er
 	return families, "the cluster", err
 }
 
-// readRecording returns the metrics at a recording's end.
+// readRecording returns the metrics at the end of a recording.
 func readRecording(ctx context.Context, file string, settingsOfTracker track.Settings) ([]*dto.MetricFamily, error) {
 	recordings, err := openRecordings([]string{file})
 	if err != nil {
@@ -127,7 +128,7 @@ func readRecording(ctx context.Context, file string, settingsOfTracker track.Set
 	return gather(r.pipelines[0])
 }
 
-// observe watches a live cluster for a while and returns its metrics.
+// observe watches a live cluster for the time of --for and returns its metrics.
 func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	pipeline := newPipeline(settings{tracker: a.tracker.settings(), incidents: keptIncidents}, time.Now, silent(""))
 	watcher, err := newWatcher(p.logger, a.cluster, pipeline.apply)
@@ -163,10 +164,10 @@ func (a *adviser) observe(p program) ([]*dto.MetricFamily, error) {
 	case p.ctx.Err() != nil:
 		return nil, errors.New("interrupted before the cluster was listed")
 	}
-	return nil, fmt.Errorf("the cluster was not listed within --for=%s", limit)
+	return nil, fmt.Errorf("could not list all resources within --for=%s", limit)
 }
 
-// waitForSync waits until all resources are listed. It returns an error after the limit.
+// waitForSync waits until all resources are listed. It returns an error after the time limit.
 func waitForSync(ctx context.Context, tracker *track.Tracker, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -188,7 +189,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// gather returns the metrics that advice needs.
+// gather returns the metrics that the advice depends on.
 func gather(p *pipeline) ([]*dto.MetricFamily, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p.collector.Only(observed.Metrics()))

@@ -15,7 +15,7 @@ import (
 
 const incidentsDir = "../../exporter/recording/incidents/"
 
-// recorded returns the files of the five recorded incidents.
+// recorded returns the paths of the five recorded incidents.
 func recorded(t *testing.T) (files []string) {
 	t.Helper()
 	files, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
@@ -25,7 +25,7 @@ func recorded(t *testing.T) (files []string) {
 	return files
 }
 
-// golden compares with a file, or writes it.
+// golden compares text with a file. With -update, it writes the text to the file.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -58,7 +58,7 @@ func TestAdviceOnTheRecordedIncidents(t *testing.T) {
 	}
 }
 
-// serveMetrics serves what replay prints, as a running kubeflap would.
+// serveMetrics serves the final metrics of recordings, like a running kubeflap.
 func serveMetrics(t *testing.T, files ...string) *httptest.Server {
 	t.Helper()
 	status, metrics, errOut := kubeflap(t, append([]string{"replay", "--once", "--log.level=error"}, files...)...)
@@ -203,7 +203,8 @@ func TestAdviseGivesUpOnAnUnreachableCluster(t *testing.T) {
 	}
 }
 
-// interrupt starts advise on an API server, interrupts it once its log has a text, and returns its status and its log.
+// interrupt runs advise on an API server and interrupts it after a log line that contains when. It returns the exit
+// status and the log.
 func interrupt(t *testing.T, server, when string) (status int, log string) {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -226,7 +227,7 @@ func interrupt(t *testing.T, server, when string) (status int, log string) {
 			}
 		}
 	}
-	_ = cmd.Wait() // its status says more
+	_ = cmd.Wait() // the exit code is checked instead
 	return cmd.ProcessState.ExitCode(), log
 }
 
@@ -237,14 +238,15 @@ func TestInterruptedAdviceSaysSo(t *testing.T) {
 	}
 }
 
-// shown matches a file of testdata in a page: a block below its name.
+// shown returns a pattern for documented code blocks that show a file of testdata. A comment above the block contains
+// the file name.
 func shown() *regexp.Regexp {
 	return regexp.MustCompile("(?s)<!-- (testdata/\\S+) -->\n```(\\w+)\n.*?```")
 }
 
-// The pages show the real output for recorded incidents.
+// TestDocumentedOutputIsReal checks that the docs show the real output for the recorded incidents.
 func TestDocumentedOutputIsReal(t *testing.T) {
-	for path, outputs := range map[string]int{"../../docs/advise.md": 2, "../../docs/terminal.md": 2} {
+	for path, outputs := range map[string]int{"../../docs/advise.md": 2, "../../docs/terminal.md": 2, "../../docs/whatif.md": 1} {
 		page, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

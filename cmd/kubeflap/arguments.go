@@ -7,8 +7,9 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// likeKubectl rewrites what kubectl understands and kingpin does not: flags before the command, as in --context prod watch, and short flags
-// with their value, as in -o=json or -owide, which kingpin does not know before it knows the command.
+// likeKubectl rewrites arguments that kubectl accepts but kingpin does not. It moves flags before the command, as in
+// --context prod watch, after the command. It splits short flags with a value, as in -o=json or -owide, because kingpin
+// cannot parse them before it knows the command.
 func likeKubectl(app *kingpin.Application, args []string) []string {
 	valued := valuedFlags(app)
 	var all []string
@@ -22,7 +23,7 @@ func likeKubectl(app *kingpin.Application, args []string) []string {
 	for i := 0; i < len(all); i++ {
 		switch {
 		case slices.Contains(valued, all[i]):
-			i++ // its value
+			i++ // skip the value
 		case strings.HasPrefix(all[i], "-"):
 		case app.GetCommand(all[i]) != nil:
 			command := all[i]
@@ -34,7 +35,7 @@ func likeKubectl(app *kingpin.Application, args []string) []string {
 	return all
 }
 
-// valuedFlags are the flags of all commands whose value may be the next argument.
+// valuedFlags returns the flags of all commands whose value may be the next argument.
 func valuedFlags(app *kingpin.Application) []string {
 	model := app.Model()
 	flags := slices.Clone(model.Flags)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// authority issues certificates.
+// authority is a certificate authority.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -48,7 +48,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// issue makes cert.pem and key.pem, in a directory of their own.
+// issue writes a new cert.pem and key.pem to a temporary directory.
 func (a *authority) issue(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -77,13 +77,13 @@ func (a *authority) issueInto(t *testing.T, name, dir string) {
 	write(t, filepath.Join(dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 }
 
-// file is the authority's own certificate.
+// file writes the authority's own certificate to a file and returns its path.
 func (a *authority) file(t *testing.T) string {
 	t.Helper()
 	return write(t, filepath.Join(t.TempDir(), "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})))
 }
 
-// trusted trusts what the authority issues, and nothing else.
+// trusted returns a client configuration that trusts only this authority.
 func (a *authority) trusted() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

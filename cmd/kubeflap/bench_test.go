@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// flapping is a cluster whose pods flap, 15 to a Service.
+// flapping is a cluster of flapping pods. Each Service has 15 pods.
 type flapping struct {
 	pipeline *pipeline
 	now      time.Time
@@ -25,7 +25,7 @@ const podsPerService = 15
 func newFlapping(services int) *flapping {
 	f := &flapping{now: time.Now(), services: services, ready: make([]bool, services*podsPerService)}
 	settings := trackerSettings()
-	settings.incidents = 500 // the flag's default
+	settings.incidents = 500 // this is the default of --incidents.size
 	f.pipeline = newPipeline(settings, func() time.Time { return f.now }, logReporter{promslog.New(&promslog.Config{Writer: io.Discard})})
 	all := map[event.Kind][]event.Object{}
 	for i := range f.ready {
@@ -87,7 +87,7 @@ func (f *flapping) endpoints(s int) *event.Endpoints {
 	return &event.Endpoints{Meta: m, ManagedBy: "endpoint-controller", Writer: "kube-controller-manager", Addresses: f.addresses(s)}
 }
 
-// An operation is one event of a flapping pod: of the pod, its slice or its Endpoints.
+// BenchmarkFlaps measures the cost per event of a flapping pod, its slice or its Endpoints.
 func BenchmarkFlaps(b *testing.B) {
 	for _, services := range []int{200, 2000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
@@ -115,7 +115,7 @@ func BenchmarkFlaps(b *testing.B) {
 	}
 }
 
-// turn adds Service n with its pods, and removes the one that came standing Services before.
+// turn adds Service n with its pods and removes the Service with the number n-standing.
 func (f *flapping) turn(n, standing int) {
 	apply := func(kind event.Type, s int) {
 		m := f.meta("come", s)
@@ -143,7 +143,7 @@ func (f *flapping) turn(n, standing int) {
 	}
 }
 
-// flap changes the readiness of a pod and of its addresses.
+// flap changes the readiness of a pod and its addresses.
 func (f *flapping) flap(pod int) {
 	f.ready[pod] = !f.ready[pod]
 	for _, o := range []event.Object{f.pod(pod), f.slice(pod / podsPerService), f.endpoints(pod / podsPerService)} {
@@ -151,7 +151,8 @@ func (f *flapping) flap(pod int) {
 	}
 }
 
-// BenchmarkChurn measures the heap after each hour in which a Service comes and another goes every second, and 10 pods a second flap.
+// BenchmarkChurn measures the heap after each hour. Every second, a Service is added, another is removed, and 10
+// pods flap.
 func BenchmarkChurn(b *testing.B) {
 	for b.Loop() {
 		f := newFlapping(200)

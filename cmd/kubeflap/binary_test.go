@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// builtIn is the folder of the program, which built builds once for all tests that need a process of its own.
+// builtIn is the directory of the executable. built compiles the executable once for all tests that need a separate
+// process.
 var builtIn string
 
 var built = sync.OnceValues(func() (string, error) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// process returns a process of the program, which is not started. It is interrupted when the test ends.
+// process returns a kubeflap process that has not been started yet. It is interrupted when the test ends.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := built()
@@ -49,7 +50,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// firstLine starts a process, and returns the first line that it logs.
+// firstLine starts a process and returns its first log line.
 func firstLine(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := process(t, args...)
@@ -67,7 +68,7 @@ func firstLine(t *testing.T, args ...string) string {
 	if err := cmd.Cancel(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it was interrupted before it could do anything
+	_ = cmd.Wait() // the process was interrupted at startup
 	return line
 }
 
@@ -86,14 +87,14 @@ func TestLogBeginsWithContextAndServer(t *testing.T) {
 			{"--user v -n shop", "context=near server=http://127.0.0.1:1 "},
 		} {
 			line := firstLine(t, append(append(args, "--kubeconfig", kubeconfig), strings.Fields(c.flags)...)...)
-			if !strings.Contains(line, `msg="kubeflap starts" `+c.want) {
+			if !strings.Contains(line, `msg="starting kubeflap" `+c.want) {
 				t.Errorf("%s %s: want %s, got: %s", name, c.flags, c.want, line)
 			}
 		}
 	}
 }
 
-// kubeconfigOfTwo writes a kubeconfig of two clusters at which nobody listens.
+// kubeconfigOfTwo writes a kubeconfig with two clusters whose servers do not exist.
 func kubeconfigOfTwo(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ import (
 func registerDemo(app *kingpin.Application) (string, command) {
 	cmd := app.Command("demo", "Replay five recordings of incidents on a real control plane. Needs no cluster.")
 	var pace speed
-	addFlag(cmd, "speed", "1 replays at the recorded speed, 10 ten times as fast.", "10", &pace)
+	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "10", &pace)
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
@@ -50,17 +51,19 @@ func registerDemo(app *kingpin.Application) (string, command) {
 	}
 }
 
-// demo is a replay that prints transitions and incidents, and explains itself.
+// demo is a replay that prints an introduction, all transitions and incidents, and a final table.
 type demo struct {
 	*replay
 	out io.Writer
-	// site is the URL at which it serves.
+	// site is the URL of the demo's pages.
 	site string
 }
 
 func newDemo(recordings []openRecording, speed float64, settings settings, site string, out io.Writer) demo {
 	d := demo{out: &lockedWriter{out: out}, site: site}
-	d.replay = newReplay(recordings, speed, settings, func(string) reporter { return &terminal{out: d.out} })
+	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
+		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
+	})
 	d.before = func(rec openRecording) {
 		fmt.Fprintf(d.out, "\n== %s, recorded on %s (UTC): %s\n", rec.cluster, rec.Header().Recorded.UTC().Format(time.DateOnly), printable.Line(rec.Header().Title))
 	}
@@ -68,7 +71,7 @@ func newDemo(recordings []openRecording, speed float64, settings settings, site 
 	return d
 }
 
-// introduce says what will happen and where to look. moved means that the default port is in use.
+// introduce prints the list of recordings and the URLs. moved reports whether the demo does not use the default port.
 func (d demo) introduce(moved bool) {
 	fmt.Fprintf(d.out, "kubeflap replays %d recordings of a real control plane:\n\n", len(d.recordings))
 	for _, rec := range d.recordings {
@@ -79,10 +82,10 @@ func (d demo) introduce(moved bool) {
 	if moved {
 		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))
 	}
-	fmt.Fprintln(d.out, "\nCtrl-C ends the demo.")
+	fmt.Fprintln(d.out, "\nPress Ctrl-C to stop the demo.")
 }
 
-// addressForABrowser is the URL of what listens on an address.
+// addressForABrowser returns the URL of a server with this listen address.
 func addressForABrowser(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
@@ -103,11 +106,11 @@ func (d demo) conclude() {
 				printable.Line(about(x)), printable.Line(hit(x)), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
-	_ = table.Flush() // a terminal that is gone
+	_ = table.Flush() // an error means that the terminal is gone
 	fmt.Fprintf(d.out, "\nThe replay is complete. Until Ctrl-C, the reasons are at %s/flaps\n", d.site)
 }
 
-// about is what an incident is about, as summaries name it.
+// about returns an incident's subject as in summaries.
 func about(x incident.Incident) string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	if !ofKind {
@@ -116,7 +119,7 @@ func about(x incident.Incident) string {
 	return kind + " " + path.Join(x.Namespace, name)
 }
 
-// hit is what an incident cost, in a few words.
+// hit summarizes an incident's losses.
 func hit(x incident.Incident) string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 0 && (x.Scope == incident.ScopeNode || x.Scope == incident.ScopeControlPlane) {
@@ -134,7 +137,8 @@ func hit(x incident.Incident) string {
 	return strings.Join(parts, ", ")
 }
 
-// takeFreePort replaces the default address if its port is in use, and says so. It is only for the demo: a scraper could not find another port.
+// takeFreePort replaces the default address if its port is in use, and reports whether it did. It is only used by the
+// demo, because a scraper could not find another port.
 func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, err error) {
 	if addresses := *listen.WebListenAddresses; len(addresses) != 1 || addresses[0] != defaultAddress {
 		return false, nil
@@ -154,7 +158,8 @@ func takeFreePort(ctx context.Context, listen *toolkit.FlagConfig) (moved bool, 
 	return true, listener.Close()
 }
 
-// onlyWarnings is a log handler for a terminal that shows what happens in other ways.
+// onlyWarnings is a log handler that drops lines below level warning, because the demo's terminal already shows all
+// events.
 type onlyWarnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -162,7 +167,7 @@ func (h onlyWarnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
 
-// openIncidents opens the recordings in the binary, in the order of their names.
+// openIncidents opens the embedded recordings, sorted by name.
 func openIncidents() ([]openRecording, error) {
 	files, err := incidents.Files.ReadDir(".")
 	if err != nil {

@@ -20,7 +20,32 @@ func TestTheDemoBlamesNoNodeForAStalledEtcd(t *testing.T) {
 	}
 }
 
-// playDemo plays the shipped recordings without waiting, and returns what the terminal shows.
+func TestTheDemoNamesAndLinksTheIncidentThatOthersArePartOf(t *testing.T) {
+	want := "MERGED: node node-2 is part of the incident of the control plane: http://localhost:9969/flaps?cluster=3-control-plane-stall&id="
+	if text := playDemo(t); !strings.Contains(text, want) {
+		t.Errorf("no line has %q:\n%s", want, text)
+	}
+}
+
+func TestTheDemoSaysWhatIsOpenAtTheEndOfARecording(t *testing.T) {
+	text := playDemo(t)
+	if n := strings.Count(text, "<<< OPEN AT THE END OF THE RECORDING: verdict endpoints_controller"); n != 2 || strings.Contains(text, "RUNNING") {
+		t.Errorf("%d incidents are open at the end of recording 2, want 2:\n%s", n, text)
+	}
+}
+
+func TestTheDemoRepeatsNoGracePeriod(t *testing.T) {
+	last := ""
+	for line := range strings.Lines(playDemo(t)) {
+		_, text, _ := strings.Cut(line, "  ")
+		if strings.HasPrefix(text, "the grace period") && text == last {
+			t.Errorf("twice: %s", line)
+		}
+		last = text
+	}
+}
+
+// playDemo replays the embedded recordings at once and returns the terminal output.
 func playDemo(t *testing.T) string {
 	t.Helper()
 	recordings, err := openIncidents()
@@ -60,7 +85,7 @@ func TestTheDemoSaysWhatWillHappenAndWhatHappened(t *testing.T) {
 	}
 }
 
-// hasRow reports whether a line contains all words.
+// hasRow reports whether one line contains all words.
 func hasRow(table string, words []string) bool {
 	for line := range strings.Lines(table) {
 		all := true
@@ -102,7 +127,7 @@ func TestTheDemoTakesAnotherPortOnlyForTheDefault(t *testing.T) {
 	var config net.ListenConfig
 	if taken, err := config.Listen(t.Context(), "tcp", defaultAddress); err == nil {
 		t.Cleanup(func() { _ = taken.Close() })
-	} // else something else has the port, which serves as well
+	} // otherwise another process is using the port
 	listen := func(address string) (string, bool) {
 		flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{address}}
 		moved, err := takeFreePort(context.Background(), flags)
@@ -119,7 +144,8 @@ func TestTheDemoTakesAnotherPortOnlyForTheDefault(t *testing.T) {
 	}
 }
 
-// A grace period that nothing but the version tells is not said to be known. The upgrade's recording shows the controller manager after the nodes.
+// TestAGracePeriodIsSaidToBeAssumed checks that a grace period that is derived from the version is described as
+// assumed. In the recording of the upgrade, the controller manager appears after the nodes.
 func TestAGracePeriodIsSaidToBeAssumed(t *testing.T) {
 	const assumed, known = "  the grace period is assumed to be the default of 50s, ", "  the grace period is 50s, "
 	_, upgrade, _ := strings.Cut(playDemo(t), "\n== 4-batch-upgrade")

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// fakeCluster is a cluster at virtual time: kubelets, the controllers that matter, and what people do. Its components act on the API's
-// objects, and every write reaches the watches of kubeflap, unless those are broken. Times are seconds since the beginning.
+// fakeCluster is a cluster in virtual time, with kubelets, controllers and user actions. Its components modify API
+// objects. Every write reaches kubeflap's watches, unless they are broken. Times are in seconds since the start.
 type fakeCluster struct {
 	sink   func(event.Event)
 	now    time.Time
@@ -21,29 +21,29 @@ type fakeCluster struct {
 	serial int
 
 	version string
-	// grace is that of the controller manager.
+	// grace is the controller manager's grace period.
 	grace time.Duration
-	// leases: kubelets renew Leases, every interval. Without Leases they report their status as often.
+	// leases is set if kubelets renew Leases. Otherwise they report their status at the same interval.
 	leases   bool
 	interval time.Duration
 
 	nodes    []*fakeNode
 	services []*fakeService
-	// others are objects that no component of the story acts on.
+	// others are objects that no component modifies.
 	others  []event.Object
 	watches [event.NumKinds]fakeWatch
 	manager fakeManager
 	stalls  []span
-	// from is the second at which kubeflap starts.
+	// from is the time at which kubeflap starts.
 	from     float64
 	watching bool
-	// noReads is why kubeflap cannot read Leases directly, empty if it can.
+	// noReads is the reason why kubeflap cannot read Leases directly, or empty.
 	noReads event.Reason
-	// cut is when the API server that kubeflap uses cannot reach etcd, while others can.
+	// cut holds the periods in which only kubeflap's API server cannot reach etcd.
 	cut []span
 }
 
-// span is some time, in seconds since the beginning.
+// span is a period, in seconds since the start.
 type span struct{ from, to float64 }
 
 var storyBegin = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -52,7 +52,8 @@ const forever = math.MaxInt32
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// newFakeCluster makes a cluster of nodes in zones a, b and c by turns. Service shop/web has a pod on each node, shop/cart one on node-1 and one on node-2.
+// newFakeCluster returns a cluster whose nodes are spread over the zones a, b and c. The Service shop/web has a pod on
+// each node, and the Service shop/cart has pods on node-1 and node-2.
 func newFakeCluster(nodes int) *fakeCluster {
 	s := &fakeCluster{now: storyBegin, random: rand.New(rand.NewPCG(1, 2)), version: "v1.31.4", grace: 40 * time.Second, leases: true, interval: 10 * time.Second}
 	for range nodes {
@@ -94,26 +95,26 @@ func (q *fakeSteps) Pop() any {
 	return x
 }
 
-// at does something at a second.
+// at schedules an action at a second.
 func (s *fakeCluster) at(second float64, do func()) *fakeCluster {
 	s.serial++
 	heap.Push(&s.due, fakeStep{storyBegin.Add(seconds(second)), s.serial, do})
 	return s
 }
 
-// in does something after some time.
+// in schedules an action after a delay.
 func (s *fakeCluster) in(d time.Duration, do func()) { s.at(s.second()+d.Seconds(), do) }
 
 func (s *fakeCluster) second() float64 { return s.now.Sub(storyBegin).Seconds() }
 
-// between is a time at random.
+// between returns a random duration between two limits in seconds.
 func (s *fakeCluster) between(least, most float64) time.Duration {
 	return seconds(least + s.random.Float64()*(most-least))
 }
 
 func (x span) has(t float64) bool { return t >= x.from && t < x.to }
 
-// stalled reports until when nothing can be written to etcd; 0 if it can.
+// stalled returns the time at which a stalled etcd accepts writes again, or 0 if etcd is not stalled.
 func (s *fakeCluster) stalled() float64 {
 	for _, x := range s.stalls {
 		if x.has(s.second()) {
@@ -123,7 +124,7 @@ func (s *fakeCluster) stalled() float64 {
 	return 0
 }
 
-// stall lets etcd accept no write between two seconds.
+// stall makes etcd reject all writes for a period.
 func (s *fakeCluster) stall(from, to float64) *fakeCluster {
 	s.stalls = append(s.stalls, span{from, to})
 	return s
@@ -133,11 +134,11 @@ func (s *fakeCluster) stall(from, to float64) *fakeCluster {
 type fakeWatch struct {
 	down, frozen bool
 	held         []event.Event
-	// lacking is why there can be no watch, empty if there can.
+	// lacking is the reason why the resource cannot be watched, or empty.
 	lacking event.Reason
 }
 
-// tell shows an object to the watch of its resource. Objects that were told of are not changed any more.
+// tell sends a copy of an object to its resource's watch. Nothing modifies the copy.
 func (s *fakeCluster) tell(typ event.Type, o event.Object) {
 	s.serial++
 	o.Metadata().Version = strconv.Itoa(s.serial)
@@ -156,19 +157,21 @@ func (s *fakeCluster) note(k event.Kind, typ event.Type, why event.Reason) {
 	s.sink(event.Event{Seen: s.now, Kind: k, Type: typ, Reason: why})
 }
 
-// breaks lets the watch of a resource break at a second, and list anew at another.
+// breaks makes the watch of a resource fail at from and list again at to.
 func (s *fakeCluster) breaks(k event.Kind, from, to float64, why event.Reason) *fakeCluster {
 	s.at(from, func() { s.watches[k].down = true; s.note(k, event.Down, why) })
 	return s.at(to, func() { s.watches[k].down = false; s.list(k) })
 }
 
-// freezes lets a watch show nothing between two seconds, although its connection stands. Then it shows all at once.
+// freezes makes a watch deliver nothing for a period, although its connection stays open. Afterwards, it delivers
+// all events at once.
 func (s *fakeCluster) freezes(k event.Kind, from, to float64) *fakeCluster {
 	s.at(from, func() { s.watches[k].frozen = true })
 	return s.at(to, func() { s.thaw(k) })
 }
 
-// cutsOff cuts the API server that kubeflap uses, the last one, off from etcd between two seconds. Then its watches show all at once, that of nodes first.
+// cutsOff cuts kubeflap's API server, which is the last one, off from etcd for a period. Afterwards its watches deliver
+// all events at once, beginning with the node watch.
 func (s *fakeCluster) cutsOff(from, to float64) *fakeCluster {
 	s.cut = append(s.cut, span{from, to})
 	s.manager.cut = s.cut
@@ -188,13 +191,13 @@ func (s *fakeCluster) thaw(k event.Kind) {
 	}
 }
 
-// lacks lets a resource be absent, or forbidden to kubeflap.
+// lacks makes a resource absent or forbidden.
 func (s *fakeCluster) lacks(k event.Kind, why event.Reason) *fakeCluster {
 	s.watches[k].lacking = why
 	return s
 }
 
-// list lists a resource.
+// list sends a list of a resource to kubeflap.
 func (s *fakeCluster) list(k event.Kind) {
 	if why := s.watches[k].lacking; why != "" {
 		s.note(k, event.Unavailable, why)
@@ -209,7 +212,7 @@ func (s *fakeCluster) list(k event.Kind) {
 	s.note(k, event.Synced, "")
 }
 
-// objects are those in the API now.
+// objects returns all current API objects.
 func (s *fakeCluster) objects() (all []event.Object) {
 	for _, n := range s.nodes {
 		if !n.gone {
@@ -232,7 +235,7 @@ func (s *fakeCluster) objects() (all []event.Object) {
 	return append(all, s.others...)
 }
 
-// copyObject is a copy that shares nothing that a component changes.
+// copyObject returns a copy that shares no modifiable data with the original.
 func copyObject(o event.Object) event.Object {
 	switch o := o.(type) {
 	case *event.Node:
@@ -275,13 +278,13 @@ func metaOf(kind, namespace, name string) event.Meta {
 	return event.Meta{UID: event.ParseUID(kind + "/" + namespace + "/" + name), Namespace: namespace, Name: name}
 }
 
-// watchedFrom lets kubeflap start at a second.
+// watchedFrom sets the time at which kubeflap starts.
 func (s *fakeCluster) watchedFrom(second float64) *fakeCluster {
 	s.from = second
 	return s
 }
 
-// start begins the story: its components act, and kubeflap lists what there is when it starts.
+// start starts the components, and schedules the start of kubeflap.
 func (s *fakeCluster) start() {
 	for _, n := range s.nodes {
 		s.join(n)
@@ -295,7 +298,7 @@ func (s *fakeCluster) start() {
 	s.at(s.from, s.watch)
 }
 
-// watch lets kubeflap start: it lists what there is.
+// watch starts kubeflap, which lists all resources.
 func (s *fakeCluster) watch() {
 	s.sink(event.Event{Seen: s.now, Kind: event.KindCluster, Type: event.Added, Object: &event.Cluster{Version: s.version}})
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
@@ -304,7 +307,7 @@ func (s *fakeCluster) watch() {
 	s.watching = true
 }
 
-// runUntil lets happen what happens until a second.
+// runUntil executes all actions up to a time.
 func (s *fakeCluster) runUntil(second float64) {
 	for t := storyBegin.Add(seconds(second)); len(s.due) > 0 && !s.due[0].at.After(t); {
 		x := heap.Pop(&s.due).(fakeStep)
@@ -314,7 +317,7 @@ func (s *fakeCluster) runUntil(second float64) {
 	s.now = storyBegin.Add(seconds(second))
 }
 
-// readLeases is a direct read of Leases: it shows what etcd has, or fails while etcd stalls.
+// readLeases reads Leases directly. It returns etcd's state, or fails while etcd is stalled or cut off.
 func (s *fakeCluster) readLeases(names []string) {
 	s.note(event.KindLease, event.Asking, "")
 	if s.noReads != "" {
@@ -337,7 +340,7 @@ func (s *fakeCluster) readLeases(names []string) {
 	})
 }
 
-// reopen ends the watch of Leases, which is behind, and opens it again.
+// reopen closes a lagging Lease watch and opens it again.
 func (s *fakeCluster) reopen() {
 	if w := &s.watches[event.KindLease]; w.frozen {
 		s.note(event.KindLease, event.Down, event.ReasonSilent)

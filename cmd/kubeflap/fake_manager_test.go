@@ -6,15 +6,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// fakeManager is the kube-controller-manager: its node controller, and its Lease as a leader.
+// fakeManager is the kube-controller-manager, with its node controller and its leader election Lease.
 type fakeManager struct {
-	// behind is when its watch of Leases shows it nothing. stopped is when it does not run. holdsBack is when it marks no node.
+	// behind holds the periods in which the controller manager's Lease watch delivers nothing. stopped holds the
+	// periods in which it is not running. holdsBack holds the periods in which it marks no node.
 	behind, stopped, holdsBack []span
-	// leases are those of the control plane, if kubeflap may see them: that of the leader and those of the API servers.
+	// leases holds the Leases of the leader and the API servers. It is empty if kubeflap may not see them.
 	leases []event.ControlPlaneLease
-	// lost are the API servers, by index, that stop at a second.
+	// lost maps an API server's index to the time at which it stops.
 	lost map[int]float64
-	// cut is when the last API server cannot renew its Lease.
+	// cut holds the periods in which the last API server cannot renew its Lease.
 	cut []span
 }
 
@@ -27,7 +28,7 @@ func hasAny(all []span, t float64) bool {
 	return false
 }
 
-// showsControlPlane lets kubeflap see the Leases of the control plane, with so many API servers.
+// showsControlPlane lets kubeflap see the control-plane Leases, with this number of API servers.
 func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
 	m := &s.manager
 	m.lost = map[int]float64{}
@@ -43,7 +44,7 @@ func (s *fakeCluster) showsControlPlane(servers int) *fakeCluster {
 	return s
 }
 
-// run renews the Leases of the control plane.
+// run renews the control-plane Leases.
 func (m *fakeManager) run(s *fakeCluster) {
 	for i := range m.leases {
 		every := 10 * time.Second
@@ -66,7 +67,7 @@ func (m *fakeManager) run(s *fakeCluster) {
 	}
 }
 
-// monitor is a pass of the node controller (node lifecycle controller, monitorNodeHealth), every 5 s.
+// monitor runs the node controller every 5 s (node lifecycle controller, monitorNodeHealth).
 func (s *fakeCluster) monitor() {
 	s.in(5*time.Second, s.monitor)
 	if hasAny(s.manager.stopped, s.second()) || s.stalled() > 0 {
@@ -75,7 +76,7 @@ func (s *fakeCluster) monitor() {
 	s.pass(!hasAny(s.manager.behind, s.second()))
 }
 
-// pass looks at all nodes. Its watch of Leases is live, or shows what it showed before.
+// pass checks all nodes. If live is false, the controller uses the Leases that its watch delivered earlier.
 func (s *fakeCluster) pass(live bool) {
 	for _, n := range s.nodes {
 		if n.gone {
@@ -96,7 +97,7 @@ func (s *fakeCluster) pass(live bool) {
 	}
 }
 
-// mark sets a node to Unknown and its pods to not ready.
+// mark sets a node's Ready condition to Unknown and its pods to not ready.
 func (s *fakeCluster) mark(n *fakeNode) {
 	wasReady := n.Ready.Status == event.StatusTrue
 	n.renewal = n.lease.Renew
@@ -107,25 +108,25 @@ func (s *fakeCluster) mark(n *fakeNode) {
 			s.in(time.Duration(i+1)*20*time.Millisecond, func() { p.mark(s) })
 		}
 	}
-	if n.silentUntil(s.second()) == 0 { // its kubelet notices when it next reports
+	if n.silentUntil(s.second()) == 0 { // the kubelet notices the mark at its next report
 		s.in(s.between(1, 9), func() { s.returns(n) })
 	}
 }
 
-// stops lets the controller manager stand still between two seconds. When it continues, its first pass sees what its watches
-// had shown before.
+// stops pauses the controller manager for a period. Its first pass afterwards uses outdated events from before the
+// pause.
 func (s *fakeCluster) stops(from, to float64) *fakeCluster {
 	s.manager.stopped = append(s.manager.stopped, span{from, to})
 	return s.at(to, func() { s.pass(false); s.in(200*time.Millisecond, func() { s.pass(true) }) })
 }
 
-// lags lets the watch of Leases of the controller manager show it nothing between two seconds.
+// lags makes the controller manager's Lease watch deliver nothing for a period.
 func (s *fakeCluster) lags(from, to float64) *fakeCluster {
 	s.manager.behind = append(s.manager.behind, span{from, to})
 	return s
 }
 
-// leads lets another controller manager lead from a second on. It gives each node a fresh grace period.
+// leads makes another controller manager the leader, which starts a new grace period for each node.
 func (s *fakeCluster) leads(second float64, holder string) *fakeCluster {
 	return s.at(second, func() {
 		s.manager.leases[0].Holder = holder

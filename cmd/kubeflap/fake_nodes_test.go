@@ -7,21 +7,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// fakeNode is a machine with its kubelet, and what the node controller remembers of it.
+// fakeNode is a machine with its kubelet, and the node controller's data about it.
 type fakeNode struct {
 	event.Node
 	lease event.Lease
 	gone  bool
-	// silent is when nothing of its kubelet reaches the API. late are seconds from which on the next renewal comes so much after the one before.
+	// silent holds the periods in which the kubelet cannot reach the API. late holds delays of single renewals, each
+	// with the time from which it applies.
 	silent  []span
 	late    []lateness
 	renewed time.Time
-	// clock is how far its clock is ahead.
+	// clock is the time by which the node's clock is ahead. It is negative if the clock is behind.
 	clock time.Duration
 
 	probed          time.Time
-	renewal, report time.Time // as the node controller holds them
-	view            time.Time // the renewTime that the node controller's watch has shown
+	renewal, report time.Time // the node controller's cache holds these times
+	view            time.Time // view is the renewTime that the node controller's watch has delivered
 }
 
 type lateness struct {
@@ -41,7 +42,7 @@ func (s *fakeCluster) addNode() *fakeNode {
 	return n
 }
 
-// join lets a kubelet begin.
+// join starts a kubelet.
 func (s *fakeCluster) join(n *fakeNode) {
 	n.renewed = n.lease.Renew
 	n.lease.DurationSeconds = int32(s.interval.Seconds() * 4)
@@ -53,7 +54,7 @@ func (s *fakeCluster) join(n *fakeNode) {
 	}
 }
 
-// silentUntil is when a kubelet reaches the API again; 0 if it does now.
+// silentUntil returns the time at which a silent kubelet reaches the API again, or 0 if it is not silent.
 func (n *fakeNode) silentUntil(t float64) float64 {
 	for _, x := range n.silent {
 		if x.has(t) {
@@ -63,7 +64,7 @@ func (n *fakeNode) silentUntil(t float64) float64 {
 	return 0
 }
 
-// beat is a heartbeat: a renewal of the Lease or, without Leases, a report of the status.
+// beat sends a heartbeat. It renews the Lease or, without Leases, reports the status.
 func (s *fakeCluster) beat(n *fakeNode) {
 	if n.gone {
 		return
@@ -97,7 +98,7 @@ func (s *fakeCluster) beat(n *fakeNode) {
 	s.in(next, func() { s.beat(n) })
 }
 
-// reportStatus reports the status of a node every five minutes, with or without a change.
+// reportStatus reports a node's status every five minutes, even if it is unchanged.
 func (s *fakeCluster) reportStatus(n *fakeNode) {
 	if n.gone {
 		return
@@ -119,7 +120,7 @@ func (s *fakeCluster) setReady(n *fakeNode, to event.Status, reason string) {
 	s.tell(event.Modified, &n.Node)
 }
 
-// returns is a kubelet's report after its node turned Unknown; some seconds later it corrects its pods.
+// returns makes a node Ready after it was Unknown. Some seconds later, the kubelet corrects its pods.
 func (s *fakeCluster) returns(n *fakeNode) {
 	if n.gone || n.silentUntil(s.second()) > 0 || n.Ready.Status == event.StatusTrue {
 		return
@@ -137,7 +138,7 @@ func (s *fakeCluster) returns(n *fakeNode) {
 	})
 }
 
-// silence lets the kubelets of nodes, counted from 1, reach nothing between two seconds.
+// silence cuts the kubelets of nodes off from the API for a period. Nodes are numbered from 1.
 func (s *fakeCluster) silence(from, to float64, nodes ...int) *fakeCluster {
 	for _, i := range nodes {
 		s.nodes[i-1].silent = append(s.nodes[i-1].silent, span{from, to})
@@ -145,7 +146,7 @@ func (s *fakeCluster) silence(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
-// slow lets the renewals of a node after a second be so many seconds apart.
+// slow sets the intervals in seconds between a node's renewals, beginning at from.
 func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCluster {
 	for _, d := range intervals {
 		s.nodes[node-1].late = append(s.nodes[node-1].late, lateness{from, seconds(d)})
@@ -153,7 +154,7 @@ func (s *fakeCluster) slow(node int, from float64, intervals ...float64) *fakeCl
 	return s
 }
 
-// change changes a node at a second.
+// change modifies a node at a second.
 func (s *fakeCluster) change(second float64, node int, how func(*event.Node)) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
@@ -185,7 +186,7 @@ func (s *fakeCluster) condition(second float64, node int, typ event.LifecycleTyp
 	})
 }
 
-// deletes deletes a node at a second, and the pods on it soon after.
+// deletes deletes a node at a second, and its pods shortly afterwards.
 func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
@@ -198,7 +199,7 @@ func (s *fakeCluster) deletes(second float64, node int) *fakeCluster {
 	})
 }
 
-// recreates creates a deleted node again at a second, under its name. Its machine says something else of itself.
+// recreates creates a deleted node again with the same name. change modifies the data that the machine reports.
 func (s *fakeCluster) recreates(second float64, node int, change func(*event.Node)) *fakeCluster {
 	return s.at(second, func() {
 		n := s.nodes[node-1]
@@ -212,7 +213,7 @@ func (s *fakeCluster) recreates(second float64, node int, change func(*event.Nod
 	})
 }
 
-// drains evicts the pods of a node one by one. Others replace them on the next nodes.
+// drains evicts a node's pods one by one. Their replacements start on the next nodes.
 func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range s.podsOn(s.nodes[node-1]) {
@@ -221,7 +222,8 @@ func (s *fakeCluster) drains(second float64, node int) *fakeCluster {
 	})
 }
 
-// reboots restarts a machine: it is silent between two seconds and then reports another bootID, first not ready.
+// reboots restarts machines, which are silent for a period. Afterwards they report another bootID and are not ready at
+// first.
 func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 	s.silence(from, to, nodes...)
 	for _, i := range nodes {
@@ -246,7 +248,7 @@ func (s *fakeCluster) reboots(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
-// upgrades stops kubelets, and starts them again with another version.
+// upgrades stops kubelets for a period and starts another version of them.
 func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 	s.silence(from, to, nodes...)
 	for _, i := range nodes {
@@ -260,7 +262,7 @@ func (s *fakeCluster) upgrades(from, to float64, nodes ...int) *fakeCluster {
 	return s
 }
 
-// sets moves a node's clock at a second.
+// sets changes the offset of a node's clock at a second.
 func (s *fakeCluster) sets(second float64, node int, by time.Duration) *fakeCluster {
 	return s.at(second, func() { s.nodes[node-1].clock += by })
 }

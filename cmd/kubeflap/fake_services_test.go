@@ -8,13 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// fakeService is a Service of a Deployment, with what the endpoints and endpointslice controllers make of it.
+// fakeService is a Deployment's Service, with the objects of the endpoints and endpointslice controllers.
 type fakeService struct {
 	event.Service
 	slice     event.EndpointSlice
 	endpoints event.Endpoints
 	pods      []*fakePod
-	// byHand: no controller of Kubernetes writes its addresses.
+	// byHand is set if the addresses are manually managed, so that no controller writes them.
 	byHand bool
 }
 
@@ -38,7 +38,7 @@ func (s *fakeCluster) service(name string, selector bool) *fakeService {
 	return v
 }
 
-// objects are the Service's Endpoints and its slice. A Service with manual Endpoints only has those.
+// objects returns the Service's Endpoints and slice. A Service with manual Endpoints has no slice.
 func (v *fakeService) objects() []event.Object {
 	if v.byHand {
 		return []event.Object{&v.endpoints}
@@ -46,7 +46,7 @@ func (v *fakeService) objects() []event.Object {
 	return []event.Object{&v.endpoints, &v.slice}
 }
 
-// fill writes the addresses as the controllers do.
+// fill writes the addresses like the controllers.
 func (v *fakeService) fill() {
 	v.slice.Addresses, v.endpoints.Addresses = nil, nil
 	for _, p := range v.pods {
@@ -62,7 +62,7 @@ func (v *fakeService) fill() {
 	}
 }
 
-// syncSoon lets the controllers follow.
+// syncSoon runs the controllers after a short delay.
 func (s *fakeCluster) syncSoon(v *fakeService) {
 	if v.byHand {
 		return
@@ -85,7 +85,7 @@ func (s *fakeCluster) podsOn(n *fakeNode) (all []*fakePod) {
 	return all
 }
 
-// start makes a pod on a node, not ready.
+// start creates a pod on a node. The pod is not ready at first.
 func (v *fakeService) start(s *fakeCluster, n *fakeNode) *fakePod {
 	s.serial++
 	name := fmt.Sprintf("%s-5d4f7c8b9-%05d", v.Name, s.serial)
@@ -105,7 +105,7 @@ func (p *fakePod) serve() {
 	p.Ready.Status, p.Ready.Reason, p.ContainersReady, p.Containers[0].Ready = event.StatusTrue, "", event.StatusTrue, true
 }
 
-// setReady is a write of the kubelet.
+// setReady writes the Ready condition like the kubelet.
 func (p *fakePod) setReady(s *fakeCluster, to bool, reason string) {
 	p.Ready.Status, p.Ready.Reason, p.Ready.Writer, p.Ready.Transition = event.StatusFalse, reason, "kubelet", s.now.Truncate(time.Second)
 	if to {
@@ -118,7 +118,7 @@ func (p *fakePod) setReady(s *fakeCluster, to bool, reason string) {
 	s.syncSoon(p.service)
 }
 
-// mark is the node controller's write: nothing but Ready changes.
+// mark makes a pod not ready like the node controller, which only changes Ready.
 func (p *fakePod) mark(s *fakeCluster) {
 	if p.Ready.Status != event.StatusTrue || !p.Deletion.IsZero() {
 		return
@@ -128,7 +128,7 @@ func (p *fakePod) mark(s *fakeCluster) {
 	s.syncSoon(p.service)
 }
 
-// restart is a container that ended with its machine.
+// restart restarts a container that stopped with its machine.
 func (p *fakePod) restart(s *fakeCluster) {
 	if !slices.Contains(p.service.pods, p) || !p.Deletion.IsZero() {
 		return
@@ -143,7 +143,7 @@ func (p *fakePod) restart(s *fakeCluster) {
 	})
 }
 
-// stop deletes a pod, by an eviction if there is a reason. It is gone some seconds later.
+// stop deletes a pod, by an eviction if disruption is set. The pod disappears some seconds later.
 func (p *fakePod) stop(s *fakeCluster, disruption string) {
 	if !p.Deletion.IsZero() {
 		return
@@ -178,8 +178,8 @@ func (v *fakeService) replace(s *fakeCluster, p *fakePod) {
 	}
 }
 
-// updates changes the image of some pods in place at a second. The kubelet kills their containers one by one, and so long after the
-// change each is not ready, for up to a while.
+// updates changes the images of pods in place at a second. The kubelet kills pod i's container kills(i) seconds later.
+// The pod is then not ready for away seconds.
 func (s *fakeCluster) updates(second float64, v *fakeService, pods []*fakePod, kills func(i int) float64, away float64) *fakeCluster {
 	return s.at(second, func() {
 		for i, p := range pods {
@@ -205,7 +205,8 @@ func (s *fakeCluster) write(second float64, v *fakeService, ips ...string) *fake
 	})
 }
 
-// overwrite is the endpoints controller's sync of a Service whose selector matches no pod, at a second.
+// overwrite removes the addresses at a second, like the endpoints controller for a Service whose selector matches no
+// pod.
 func (s *fakeCluster) overwrite(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		v.endpoints.Addresses = nil

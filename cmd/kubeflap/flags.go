@@ -17,27 +17,27 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch/apiclient"
 )
 
-// clusterFlags choose the cluster to talk to, as kubectl's flags of these names do.
+// clusterFlags select the cluster like the kubectl flags with the same names.
 type clusterFlags struct{ kubeconfig, context, cluster, user, namespace *string }
 
 func addClusterFlags(cmd *kingpin.CmdClause, namespaceHelp string) clusterFlags {
 	return clusterFlags{
 		kubeconfig: cmd.Flag("kubeconfig", "Path of a kubeconfig file. The default is $KUBECONFIG, then ~/.kube/config, then the service account of the pod.").
 			String(),
-		context:   cmd.Flag("context", "The context of the kubeconfig to use instead of the current one.").PlaceHolder("NAME").String(),
-		cluster:   cmd.Flag("cluster", "The cluster of the kubeconfig to use instead of that of the context.").PlaceHolder("NAME").String(),
-		user:      cmd.Flag("user", "The user of the kubeconfig to use instead of that of the context.").PlaceHolder("NAME").String(),
+		context:   cmd.Flag("context", "The kubeconfig context to use instead of the current one.").PlaceHolder("NAME").String(),
+		cluster:   cmd.Flag("cluster", "The kubeconfig cluster to use instead of the one in the context.").PlaceHolder("NAME").String(),
+		user:      cmd.Flag("user", "The kubeconfig user to use instead of the one in the context.").PlaceHolder("NAME").String(),
 		namespace: cmd.Flag("namespace", namespaceHelp).Short('n').String(),
 	}
 }
 
-// watchedNamespace is the help of --namespace where kubeflap watches.
-const watchedNamespace = "Watch only this namespace, and nodes and their Leases if that is allowed. Needs no cluster-wide permission."
+// watchedNamespace is the help text of --namespace for commands that watch a cluster.
+const watchedNamespace = "Watch only this namespace, and nodes and their Leases if permitted. Requires no cluster-wide permissions."
 
-// given returns whether a flag chooses a cluster.
+// given reports whether any flag selects a cluster.
 func (f clusterFlags) given() bool { return *f.kubeconfig+*f.context+*f.cluster+*f.user != "" }
 
-// load reads the kubeconfig.
+// load loads the kubeconfig.
 func (f clusterFlags) load() (apiclient.Config, error) {
 	choice := apiclient.Choice{Kubeconfig: *f.kubeconfig, Context: *f.context, Cluster: *f.cluster, User: *f.user}
 	return apiclient.LoadConfig(choice, "kubeflap/"+version.Version)
@@ -51,7 +51,7 @@ type pipelineFlags struct {
 
 func addPipelineFlags(cmd *kingpin.CmdClause) *pipelineFlags {
 	f := &pipelineFlags{tracker: addTrackerFlags(cmd)}
-	addFlag(cmd, "incidents.size", "How many incidents are kept. The oldest are dropped first.", "500", &f.incidents)
+	addFlag(cmd, "incidents.size", "Maximum number of incidents to keep. The oldest are dropped first.", "500", &f.incidents)
 	return f
 }
 
@@ -72,17 +72,17 @@ const (
 
 func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	f := &trackerFlags{}
-	addFlag(cmd, "node-monitor-grace-period", "The grace period that the kube-controller-manager uses. "+
-		"With 0s, kubeflap takes it from the kube-controller-manager's pod, from what it observes, or from the server's version.", "0s", &f.gracePeriod)
+	addFlag(cmd, "node-monitor-grace-period", "The --node-monitor-grace-period of the kube-controller-manager. "+
+		"With 0s, kubeflap reads it from the kube-controller-manager's pod, measures it, or uses the default of the server's version.", "0s", &f.gracePeriod)
 	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Where to read the state of addresses: auto uses EndpointSlices if the cluster has them, else Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
-	cmd.Flag("endpoints.known-manager", "A manager of EndpointSlices that may add addresses to Services with a selector, in addition to those in docs/incidents.md. "+
-		"Its name is in the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
+	cmd.Flag("endpoints.known-manager", "A manager whose EndpointSlices may add addresses to Services with a selector, in addition to the managers in docs/incidents.md. "+
+		"Use the value of the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
 	return f
 }
 
-// trackerDefaults are the tracker's flags if none is given.
+// trackerDefaults returns the default values of the tracker's flags.
 func trackerDefaults() trackerFlags {
 	return trackerFlags{bounceWindow: positiveDuration(2 * time.Minute), source: sourceAuto}
 }
@@ -98,12 +98,12 @@ func (f *trackerFlags) settings() track.Settings {
 	return settings
 }
 
-// addFlag adds a flag whose errors name it.
+// addFlag adds a flag whose parse errors contain its name.
 func addFlag(cmd *kingpin.CmdClause, name, help, value string, into kingpin.Value) {
 	cmd.Flag(name, help).Default(value).SetValue(named{into, name})
 }
 
-// named is the value of a flag whose errors name the flag.
+// named is a flag value that adds the flag's name to errors.
 type named struct {
 	kingpin.Value
 	flag string
@@ -117,7 +117,7 @@ func (n named) Set(s string) error {
 	return nil
 }
 
-// choice is a flag that takes one of several words.
+// choice is a flag value from a fixed set of words.
 type choice struct {
 	word  *string
 	words []string
@@ -135,13 +135,13 @@ func (c choice) Set(s string) error {
 // String implements kingpin.Value.
 func (c choice) String() string { return *c.word }
 
-// managers is a flag that can be repeated: names with a comma between them.
+// managers is the value of a repeatable flag, with comma-separated names.
 type managers string
 
 // Set implements kingpin.Value.
 func (m *managers) Set(s string) error {
 	if s == "" || strings.ContainsAny(s, ", ") {
-		return fmt.Errorf("--endpoints.known-manager: %q is not the name of one manager", s)
+		return fmt.Errorf("--endpoints.known-manager: %q is not a single manager name", s)
 	}
 	*m = managers(strings.TrimPrefix(string(*m)+","+s, ","))
 	return nil
@@ -150,14 +150,15 @@ func (m *managers) Set(s string) error {
 // String implements kingpin.Value.
 func (m *managers) String() string { return string(*m) }
 
-// IsCumulative lets kingpin accept the flag more than once.
+// IsCumulative allows the flag to be repeated.
 func (m *managers) IsCumulative() bool { return true }
 
 func (m *managers) all() []string {
 	return strings.FieldsFunc(string(*m), func(r rune) bool { return r == ',' })
 }
 
-// positiveDuration is a flag that takes a duration as Prometheus or Go write it, such as 1m30s, 500ms or 1d. It is 0 or more.
+// positiveDuration is a flag value for a duration that is not negative, in the format of Prometheus or Go, such as
+// 1m30s, 500ms or 1d.
 type positiveDuration time.Duration
 
 // Set implements kingpin.Value.
@@ -180,7 +181,7 @@ func (d *positiveDuration) Set(s string) error {
 // String implements kingpin.Value.
 func (d *positiveDuration) String() string { return time.Duration(*d).String() }
 
-// positiveInt is a flag that takes a whole number above 0.
+// positiveInt is a flag value for an integer above 0.
 type positiveInt int
 
 // Set implements kingpin.Value.
@@ -196,7 +197,7 @@ func (n *positiveInt) Set(s string) error {
 // String implements kingpin.Value.
 func (n *positiveInt) String() string { return strconv.Itoa(int(*n)) }
 
-// speed is a flag that takes a number above 0.
+// speed is a flag value for a finite number above 0.
 type speed float64
 
 // Set implements kingpin.Value.

@@ -18,13 +18,15 @@ import (
 
 const hostileDir = "testdata/hostile/"
 
-// hostile is appended to each name of a recording: markup, quotes, templates, terminal control sequences, and a very long text.
+// hostile is appended to each name in a recording. It contains markup, quotes, templates, terminal control sequences
+// and very long text.
 var hostile = `"'><script>document.title='ran'</script><img src=x onerror="document.title='ran'">javascript:document.title='ran'//` +
 	"{{.}}${x}<%=x%>%0a&amp;\\\n\r\t>>> INCIDENT feigned\x1b[31m\x1b]0;title\a\u009b2J\u202eleft\u2028\x00\x7f" + strings.Repeat("long", 2500)
 
 var names = regexp.MustCompile(`("(?:name|node|namespace|service|writer|reason|message|image|title)":"[^"\\]+)`)
 
-// makeHostile gives two of the recorded incidents hostile names that end in invalid UTF-8.
+// makeHostile checks the recordings with hostile names, which end with invalid UTF-8. With -update it writes the
+// recordings.
 func makeHostile(t *testing.T) {
 	t.Helper()
 	quoted, err := json.Marshal(hostile)
@@ -72,7 +74,7 @@ func unzip(t *testing.T, path string) []byte {
 	return text
 }
 
-// hostileRecordings returns the recordings with hostile names.
+// hostileRecordings returns the paths of the recordings with hostile names.
 func hostileRecordings(t *testing.T) []string {
 	t.Helper()
 	makeHostile(t)
@@ -83,7 +85,7 @@ func hostileRecordings(t *testing.T) []string {
 	return files
 }
 
-// checkPrintable checks that a text has no control characters and that no name started a line.
+// checkPrintable checks that a text contains no control characters, and that no name starts a new line.
 func checkPrintable(t *testing.T, what, text string) {
 	t.Helper()
 	obeyed := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
@@ -115,7 +117,7 @@ func TestHostileNamesOnATerminal(t *testing.T) {
 			if status != 3 && status != 0 {
 				t.Errorf("%s%s: status %d: %.500s", c.what, name, status, errOut)
 			}
-			// Nodes have no place in it.
+			// The output for this recording contains no node names.
 			if strings.HasPrefix(name, "2-") {
 				checkPrintable(t, c.what+name, out)
 			}
@@ -128,7 +130,8 @@ func TestHostileNamesOnATerminal(t *testing.T) {
 
 var objectTimes = regexp.MustCompile(`("(?:renew|heartbeat|transition|deletion|started)"):"[^"]+"`)
 
-// Clients choose the times in objects, and the API server accepts any date. Counters must stay valid.
+// TestHostileTimes checks that counters stay valid for any times in objects. Clients choose these times, and the API
+// server accepts any date.
 func TestHostileTimes(t *testing.T) {
 	calendar := []string{"9999-12-31T23:59:59.999999999Z", "0001-01-01T00:00:01Z", "9999-12-31T23:59:59-12:00", "0000-01-01T00:00:00+12:00", "2262-04-12T00:00:00Z"}
 	recorded, err := filepath.Glob(incidentsDir + "*.jsonl.gz")
@@ -140,7 +143,7 @@ func TestHostileTimes(t *testing.T) {
 		text := objectTimes.ReplaceAllFunc(unzip(t, file), func(field []byte) []byte {
 			name, _, _ := bytes.Cut(field, []byte(":"))
 			n++
-			// In the first half of the tries all are the same, in the other no two that follow each other.
+			// In the first half of the runs, all times are equal. In the second half, consecutive times differ.
 			if i < len(recorded) {
 				n = i
 			}
@@ -160,7 +163,7 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
-// checkCounters checks that all values are finite, and counters not negative.
+// checkCounters checks that all values are finite and no counter is negative.
 func checkCounters(t *testing.T, text string) {
 	t.Helper()
 	families, err := parseMetrics(strings.NewReader(text))
@@ -173,7 +176,7 @@ func checkCounters(t *testing.T, text string) {
 			if math.IsNaN(value) || math.IsInf(value, 0) {
 				t.Errorf("%s %v", family.GetName(), m)
 			}
-			// Only a clock offset may be negative.
+			// Only clock offsets may be negative.
 			if value < 0 && family.GetName() != "kubeflap_node_clock_offset_seconds" {
 				t.Errorf("%s %v is negative", family.GetName(), m)
 			}
@@ -181,7 +184,7 @@ func checkCounters(t *testing.T, text string) {
 	}
 }
 
-// An event of a clock that jumped must not count.
+// TestAnEventOfTheYear9999IsRefused checks that an event with the time of a clock that jumped is not counted.
 func TestAnEventOfTheYear9999IsRefused(t *testing.T) {
 	text, err := os.ReadFile(story)
 	if err != nil {
@@ -212,7 +215,7 @@ func TestHostileNamesInTheDemo(t *testing.T) {
 	}
 }
 
-// Programs read a log in JSON: every line must be valid JSON.
+// TestHostileNamesInALogAsJSON checks that each line of a JSON log is valid JSON.
 func TestHostileNamesInALogAsJSON(t *testing.T) {
 	file := hostileRecordings(t)[0]
 	_, _, log := kubeflap(t, "replay", "--once", "--log.level=debug", "--log.format=json", file)
@@ -236,7 +239,7 @@ func TestHostileErrors(t *testing.T) {
 	}
 }
 
-// A file's name becomes a label value.
+// TestRecordingsWithHostileFileNames checks the names of files, which become label values.
 func TestRecordingsWithHostileFileNames(t *testing.T) {
 	text, err := os.ReadFile(story)
 	if err != nil {

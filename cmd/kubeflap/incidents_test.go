@@ -17,12 +17,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/web"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// serveIncidents serves the pages of a replay at its end.
+// serveIncidents serves the pages at the end of a replay.
 func serveIncidents(t *testing.T, files ...string) string {
 	t.Helper()
 	recordings, err := openRecordings(files)
@@ -33,7 +32,7 @@ func serveIncidents(t *testing.T, files ...string) string {
 	if err := r.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	pages := web.Pages{Metrics: metrics.NewPage(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: r.unready}
+	pages := web.Pages{Metrics: r.page(prometheus.NewRegistry()), Registry: prometheus.NewRegistry(), Unready: r.unready}
 	for i, pipeline := range r.pipelines {
 		pages.Clusters = append(pages.Clusters, pipeline.cluster(recordings[i].cluster))
 	}
@@ -46,7 +45,8 @@ func serveIncidents(t *testing.T, files ...string) string {
 	return server.URL
 }
 
-// Someone who tries kubeflap in a cluster where none runs learns which command needs none.
+// TestIncidentsWithoutAKubeflapInTheCluster checks that the error names a command that needs no kubeflap in the
+// cluster.
 func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -64,7 +64,8 @@ func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 	}
 }
 
-// The lab runs the same commands against a kubeflap in a cluster, through the API server.
+// TestIncidentsOfARunningKubeflap reads from a URL. The lab runs the same commands through the API server of a cluster
+// with kubeflap.
 func TestIncidentsOfARunningKubeflap(t *testing.T) {
 	one := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	all := serveIncidents(t, recorded(t)...)
@@ -78,7 +79,7 @@ func TestIncidentsOfARunningKubeflap(t *testing.T) {
 	}
 }
 
-// must runs a command that must succeed and say nothing but its output.
+// must runs a command, which must succeed without writing to standard error.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	status, out, errOut := kubeflap(t, args...)
@@ -168,9 +169,9 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " answers 404"},
-		{"a page at the URL", []string{"--url", page.URL}, 1, "what answers is no kubeflap"},
+		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not a kubeflap"},
 		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
-		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: look for the Service of kubeflap: "},
+		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: find kubeflap's Service: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errOut := kubeflap(t, append([]string{"incidents"}, c.args...)...)
@@ -184,7 +185,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	}
 }
 
-// Names come from a cluster, and a terminal would obey some characters.
+// TestIncidentsWithHostileNames uses names with characters that could control the terminal.
 func TestIncidentsWithHostileNames(t *testing.T) {
 	answer := api.Answer{Incidents: []api.Incident{{
 		ID: "0123456789abcdef", State: "ended", Scope: "service", Namespace: "shop", Subject: "a\x1b[2J\u009b\u202eb\nc", Summary: "a\tb\x00\U000e0041", Remedy: "x\ry",

@@ -10,8 +10,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/watch"
 )
 
-// checkLeases reads Leases directly while the tracker cannot know whether the nodes are silent or the watch of their Leases is. It
-// reopens that watch when it lags behind. The Leases that it reads come in as events.
+// checkLeases reads Leases directly while the tracker cannot distinguish silent nodes from a silent Lease watch. It
+// reopens the watch if it lags behind. The watcher passes the Leases to the tracker as events.
 func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Watcher) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -36,7 +36,7 @@ func checkLeases(ctx context.Context, tracker *track.Tracker, watcher *watch.Wat
 					defer func() { <-free }()
 					watcher.ReadLeases(ctx, names)
 				})
-			default: // the last read is not done
+			default: // the previous read is still running
 			}
 		}
 	}

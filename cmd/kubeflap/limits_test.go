@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Each listener has all limits.
+// TestLimits checks that each listener has all limits.
 func TestLimits(t *testing.T) {
 	s := newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 {
@@ -28,7 +28,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The test waits for the server to close the connection, however slow the machine is.
+// TestSlowClientsAreDisconnected waits until the server closes the connection. It waits without a time limit, so that
+// it also passes on slow machines.
 func TestSlowClientsAreDisconnected(t *testing.T) {
 	const short = 20 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -45,7 +46,7 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 			if _, err := io.WriteString(connection, c.says); err != nil {
 				t.Fatal(err)
 			}
-			// Without a limit the test would never end.
+			// Without the limit, the test would never end.
 			if _, err := io.Copy(io.Discard, connection); err != nil && !errors.Is(err, io.EOF) {
 				t.Log(err)
 			}
@@ -71,7 +72,7 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 	})
 }
 
-// connectTo connects to a server with a short limit.
+// connectTo connects to a server with one shortened limit.
 func connectTo(t *testing.T, shorten func(*http.Server), handler http.Handler) net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +81,7 @@ func connectTo(t *testing.T, shorten func(*http.Server), handler http.Handler) n
 	}
 	server := newServer(handler, slog.New(slog.DiscardHandler))
 	shorten(server)
-	go func() { _ = server.Serve(listener) }() // until it is closed
+	go func() { _ = server.Serve(listener) }() // serve returns when the server is closed
 	t.Cleanup(func() { _ = server.Close() })
 	connection, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
@@ -90,7 +91,8 @@ func connectTo(t *testing.T, shorten func(*http.Server), handler http.Handler) n
 	return connection
 }
 
-// The server does not read bodies: the answer comes before the body is sent.
+// TestABodyIsNotWaitedFor checks that the server responds before a request's body is sent, because it does not read
+// bodies.
 func TestABodyIsNotWaitedFor(t *testing.T) {
 	connection, err := net.Dial("tcp", start(t, ""))
 	if err != nil {

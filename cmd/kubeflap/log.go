@@ -12,29 +12,30 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// throughQueue makes a logger's configuration write through a queue, which it returns.
+// throughQueue makes loggers of this configuration write to a queue, and returns the queue.
 func throughQueue(logging *promslog.Config) *logQueue {
 	direct := *logging
 	logger := promslog.New(&direct)
 	queue := newLogQueue(logging.Writer, func(dropped int) {
-		logger.Warn("log lines were dropped here: the reader of the log does not keep up", "lines", dropped)
+		logger.Warn("log lines were dropped here: the log output is too slow", "lines", dropped)
 	})
 	logging.Writer = queue
 	return queue
 }
 
-// logReporter logs transitions, and the start and end of incidents.
+// logReporter logs transitions and incidents.
 type logReporter struct{ logger *slog.Logger }
 
-// silent reports nothing.
+// silent returns a reporter that discards everything.
 func silent(string) reporter { return logReporter{slog.New(slog.DiscardHandler)} }
 
-// transition logs what nodes, Services and ready addresses gained or lost in one line each. Measurements are for the level debug.
+// transition logs one line per transition: at level info for nodes, Services and ready addresses, and at level debug
+// for all others. It does not log normal heartbeats.
 func (l logReporter) transition(x transition.Transition) {
 	if _, ok := x.(transition.HeartbeatSeen); ok {
 		return
 	}
-	// To write the sentence takes longer than to find the transition.
+	// Check the level first, because building the sentence costs more than detecting the transition.
 	if level := levelOf(x); l.logger.Enabled(context.Background(), level) {
 		l.logger.LogAttrs(context.Background(), level, x.String(), attributes(x)...)
 	}
@@ -48,11 +49,11 @@ func levelOf(x transition.Transition) slog.Level {
 		transition.ForeignAddresses, transition.AddressesWithdrawn, transition.AddressesContested:
 		return slog.LevelInfo
 	}
-	// exporter/watch logs broken watches itself, with their errors.
+	// exporter/watch itself logs broken watches with their errors.
 	return slog.LevelDebug
 }
 
-// attributes are the fields of a transition that are set.
+// attributes returns the non-empty fields of a transition.
 func attributes(x transition.Transition) []slog.Attr {
 	all := append(make([]slog.Attr, 0, 7), slog.String("at", stamp(x.When())))
 	add := func(key, value string) {
@@ -74,7 +75,7 @@ func attributes(x transition.Transition) []slog.Attr {
 	return all
 }
 
-// incident logs that an incident started or changed, and with all its numbers that it ended or is not followed any more.
+// incident logs a notice about an incident. The line for an incident's end contains all of its numbers.
 func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	x := &n.Incident
 	about := []any{"id", x.ID, "verdict", x.Verdict, "cause", x.Cause, "scope", x.Scope, "namespace", x.Namespace, "subject", x.Subject, "start", stamp(x.Start)}
@@ -83,13 +84,16 @@ func (l logReporter) incident(_ time.Time, n incident.Notice) {
 	case incident.Started, incident.Changed:
 		l.logger.Info("incident: "+x.Summary, about...)
 		return
+	case incident.Continued:
+		l.logger.Info("incident continues after a restart of kubeflap: "+x.Summary, about...)
+		return
 	case incident.Merged:
 		l.logger.Info("incident was merged into another", append(about, "into", n.Into)...)
 		return
 	case incident.Dropped:
-		message = "incident is ongoing but no longer followed: newer ones take its place (--incidents.size)"
+		message = "incident is ongoing, but dropped to make room for newer ones (--incidents.size)"
 	case incident.Ongoing:
-		message = "incident is ongoing"
+		message = "incident is still open at the end of the recording"
 	case incident.Ended:
 		about = append(about, "end", stamp(x.End), "seconds", x.End.Sub(x.Start).Seconds())
 	}

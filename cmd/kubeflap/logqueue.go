@@ -9,42 +9,43 @@ import (
 )
 
 const (
-	// maxQueuedLines bounds the lines that wait to be written.
+	// maxQueuedLines is the maximum number of lines in the queue.
 	maxQueuedLines = 4096
-	// flushTimeout is how long the process waits at its end for the queue to be written.
+	// flushTimeout is the maximum time to write the queue before the process exits.
 	flushTimeout = 2 * time.Second
 )
 
-// logQueue writes log lines in order, from a goroutine of its own: whoever reads the log slowly, or not at all, must hold up neither
-// events nor scrapes. A line that finds the queue full is dropped and counted.
+// logQueue writes log lines in order in a separate goroutine, so that a slow or blocked reader of the log cannot block
+// events or scrapes. It drops and counts lines that do not fit into the queue.
 type logQueue struct {
 	out io.Writer
-	// onDropped writes to out how many lines are missing at this place.
+	// onDropped writes the number of dropped lines to out.
 	onDropped func(lines int)
-	// done is closed when the goroutine has ended.
+	// done is closed when the goroutine ends.
 	done chan struct{}
 
 	mu sync.Mutex
-	// changed is signalled when any field below changes.
+	// changed is signaled when a field below changes.
 	changed *sync.Cond
 	queue   []logLine
-	// gap is how many lines were dropped behind the last one in the queue, dropped how many ever.
+	// gap is the number of lines dropped after the last line in the queue. dropped is the total number of dropped
+	// lines.
 	gap     int
 	dropped uint64
 	closed  bool
-	// writing says that a line was taken from the queue and is not written yet.
+	// writing is set while a line that was taken from the queue is being written.
 	writing bool
-	// blocking makes Write wait for room instead of dropping lines.
+	// blocking makes Write wait for space instead of dropping lines.
 	blocking bool
 }
 
-// logLine is one call of Write, and how many lines before it were dropped.
+// logLine is the text of one Write. gap is the number of lines dropped before it.
 type logLine struct {
 	text []byte
 	gap  int
 }
 
-// newLogQueue starts to write to out.
+// newLogQueue returns a queue that writes to out. Call close to end it.
 func newLogQueue(out io.Writer, onDropped func(lines int)) *logQueue {
 	q := &logQueue{out: out, onDropped: onDropped, done: make(chan struct{})}
 	q.changed = sync.NewCond(&q.mu)
@@ -52,7 +53,7 @@ func newLogQueue(out io.Writer, onDropped func(lines int)) *logQueue {
 	return q
 }
 
-// Write implements io.Writer. It never fails; slog's handlers call it once a record.
+// Write implements io.Writer. It never fails. Handlers of package slog call it once per record.
 func (q *logQueue) Write(text []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +71,8 @@ func (q *logQueue) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// block makes Write wait for room until ctx ends. Use it where nothing is served or watched, and the complete log is wanted.
+// block makes Write wait for space until ctx is canceled. It is for commands that neither serve nor watch and need a
+// complete log.
 func (q *logQueue) block(ctx context.Context) {
 	q.setBlocking(true)
 	context.AfterFunc(ctx, func() { q.setBlocking(false) })
@@ -83,7 +85,8 @@ func (q *logQueue) setBlocking(blocking bool) {
 	q.changed.Broadcast()
 }
 
-// flush waits, while the queue is blocking, until every line is written: what is printed next comes behind them.
+// flush waits until all lines are written, so that later output follows them. It returns immediately unless the queue
+// is blocking.
 func (q *logQueue) flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +95,7 @@ func (q *logQueue) flush() {
 	}
 }
 
-// droppedLines is how many lines were dropped since the start.
+// droppedLines returns the total number of dropped lines.
 func (q *logQueue) droppedLines() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,7 +118,8 @@ func (q *logQueue) run() {
 	}
 }
 
-// take waits for the next line, or for a gap behind the last one. It returns false when the queue is closed and empty.
+// take waits for the next line, or for dropped lines after the last one. It returns false when the queue is closed
+// and empty.
 func (q *logQueue) take() (logLine, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,7 +132,7 @@ func (q *logQueue) take() (logLine, bool) {
 	switch {
 	case len(q.queue) > 0:
 		next := q.queue[0]
-		q.queue[0] = logLine{} // let the text be collected
+		q.queue[0] = logLine{} // release the text
 		q.queue = q.queue[1:]
 		q.changed.Broadcast()
 		return next, true
@@ -140,7 +144,7 @@ func (q *logQueue) take() (logLine, bool) {
 	return logLine{}, false
 }
 
-// close waits until every line is written, at most for flushTimeout. A line that is logged later may be lost.
+// close waits until all lines are written, but at most flushTimeout. Lines that are logged afterwards may be lost.
 func (q *logQueue) close() {
 	q.mu.Lock()
 	q.closed = true

@@ -20,7 +20,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// blockedPipe is a pipe that nobody reads until it is released.
+// blockedPipe is a pipe whose writes block until it is released.
 type blockedPipe struct {
 	released chan struct{}
 	text     bytes.Buffer
@@ -31,14 +31,14 @@ func (s *blockedPipe) Write(text []byte) (int, error) {
 	return s.text.Write(text)
 }
 
-// logOn logs to a pipe through a queue, as the program does.
+// logOn returns a logger that writes to a pipe through a queue, like kubeflap's logger.
 func logOn(pipe io.Writer) (*slog.Logger, *logQueue) {
 	logging := &promslog.Config{Writer: pipe}
 	log := throughQueue(logging)
 	return promslog.New(logging), log
 }
 
-// Events, scrapes and probes go on while nobody reads the log.
+// TestALogThatNobodyReadsBlocksNothing checks that events, scrapes and probes continue while nobody reads the log.
 func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	pipe := &blockedPipe{released: make(chan struct{})}
 	logger, log := logOn(pipe)
@@ -76,7 +76,7 @@ func TestALogThatNobodyReadsBlocksNothing(t *testing.T) {
 	checkDropped(t, pipe.text.String(), log)
 }
 
-// checkDropped checks that one line of the log says how many are missing.
+// checkDropped checks that one log line contains the number of dropped lines.
 func checkDropped(t *testing.T, text string, log *logQueue) {
 	t.Helper()
 	if want := fmt.Sprintf("lines=%.0f\n", log.droppedLines()); strings.Count(text, "were dropped here") != 1 || !strings.HasSuffix(text, want) {
@@ -91,7 +91,7 @@ func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
 		log := newLogQueue(pipe, func(dropped int) { fmt.Fprintf(&pipe.text, "%d dropped\n", dropped) })
 		for i := range maxQueuedLines + 10 {
 			fmt.Fprintf(log, "%d\n", i)
-			synctest.Wait() // until the first is being written
+			synctest.Wait() // wait until the first line is being written
 		}
 		close(pipe.released)
 		synctest.Wait()
@@ -107,7 +107,7 @@ func TestQueuedLinesStayInOrderAndMarkGaps(t *testing.T) {
 	})
 }
 
-// A line has the time at which it was logged, not written.
+// TestQueuedLinesKeepTheirTime checks that lines contain the time of logging, not of writing.
 func TestQueuedLinesKeepTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := &blockedPipe{released: make(chan struct{})}
@@ -133,11 +133,12 @@ func TestADeadPipeDelaysTheExitForTwoSeconds(t *testing.T) {
 		if took := time.Since(begin); took != flushTimeout {
 			t.Errorf("it took %s", took)
 		}
-		close(pipe.released) // the test's end waits for all goroutines
+		close(pipe.released) // all goroutines must end before the test
 	})
 }
 
-// replay --once logs everything: nothing else waits for it.
+// TestABlockingQueueDropsNothing checks the queue of replay --once, which logs everything because nothing else waits
+// for the log.
 func TestABlockingQueueDropsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe := &blockedPipe{released: make(chan struct{})}
@@ -155,7 +156,7 @@ func TestABlockingQueueDropsNothing(t *testing.T) {
 		if log.droppedLines() != 0 {
 			t.Errorf("%v dropped", log.droppedLines())
 		}
-		interrupt() // a dead pipe must not block it any more
+		interrupt() // a broken pipe must no longer block Write
 		<-written
 		if want := float64(2*maxQueuedLines - 1); log.droppedLines() != want {
 			t.Errorf("after an interrupt %v dropped, want %v", log.droppedLines(), want)
@@ -166,7 +167,7 @@ func TestABlockingQueueDropsNothing(t *testing.T) {
 	})
 }
 
-// The error is printed after the whole log.
+// TestTheErrorComesAfterTheLog checks that the error is printed after the complete log.
 func TestTheErrorComesAfterTheLog(t *testing.T) {
 	status, _, errOut := kubeflap(t, "replay", "--once", damaged(t, 50))
 	all := strings.Split(strings.TrimSpace(errOut), "\n")

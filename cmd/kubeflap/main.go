@@ -1,5 +1,5 @@
-// Command kubeflap watches a Kubernetes cluster and counts which nodes, pods and
-// Service addresses lose readiness, how often and for how long.
+// Command kubeflap watches a Kubernetes cluster. It counts how often nodes, pods and Service addresses lose
+// readiness, and for how long.
 package main
 
 import (
@@ -29,10 +29,10 @@ func main() {
 	os.Exit(run(calledAs(os.Args[0]), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// role is what the program is called as.
+// role is the program's name and its default command. Both depend on the name of the executable.
 type role struct{ name, defaultCommand string }
 
-// calledAs returns the role that a program of this path has. kubectl runs the program kubectl-flap as kubectl flap.
+// calledAs returns the role for the path of the executable. "kubectl flap" runs the executable kubectl-flap.
 func calledAs(path string) role {
 	if strings.TrimSuffix(filepath.Base(path), ".exe") == "kubectl-flap" {
 		return role{"kubectl flap", "incidents"}
@@ -40,19 +40,19 @@ func calledAs(path string) role {
 	return role{"kubeflap", "run"}
 }
 
-// program is what every command needs.
+// program holds the dependencies of all commands.
 type program struct {
 	ctx    context.Context
 	logger *slog.Logger
-	// log is the queue that the logger writes to.
+	// log is the queue behind the logger.
 	log *logQueue
 	out io.Writer
 }
 
-// command is a subcommand with its flags parsed.
+// command is a subcommand with parsed flags.
 type command func(program) error
 
-// exitStatus ends the program with this status and without an error message.
+// exitStatus is an error that ends the program with this status, without a message.
 type exitStatus int
 
 // Error implements error.
@@ -63,12 +63,13 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	app := kingpin.New(as.name, "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
 	app.UsageWriter(out).ErrorWriter(errOut).UsageTemplate(usageTemplate())
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
-	// kingpin ends the process after --help and --version. Here only run ends.
+	// kingpin would exit after --help and --version, but only main may exit.
 	done := false
 	app.Terminate(func(int) { done = true })
 	commands := map[string]command{}
 	for _, register := range []func(*kingpin.Application) (string, command){
-		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise,
+		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise, registerWhatIf,
+		registerReport,
 	} {
 		name, c := register(app)
 		commands[name] = c
@@ -86,7 +87,7 @@ func run(as role, args []string, out, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "%s: %s\n", as.name, printable.Text(wrongUsage(app, args, err)))
 		return 2
 	}
-	// stop restores the default handling of signals, so the second one ends the process at once.
+	// stop restores the default signal handling, so that a second signal kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -100,14 +101,14 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	case errors.As(err, &status):
 		return int(status)
 	case err != nil:
-		// The error may quote a recording or another server's answer, so it is escaped.
+		// Escape the error, because it may quote a recording or a server's response.
 		fmt.Fprintf(log, "%s: %s\n", as.name, printable.Text(err.Error()+hint(as, err)))
 		return 1
 	}
 	return 0
 }
 
-// hint says what else to do after an error.
+// hint returns a suggestion for an error, or an empty string.
 func hint(as role, err error) string {
 	switch {
 	case errors.Is(err, apiclient.ErrNoCluster):

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 const story = "../../exporter/metrics/testdata/story.jsonl"
 
-// kubeflap runs a command line and returns its exit status and what it printed.
+// kubeflap runs a command line. It returns the exit status, standard output and standard error.
 func kubeflap(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -122,7 +122,7 @@ func TestReplayOncePrintsTheFinalMetrics(t *testing.T) {
 	}
 }
 
-// inOrder returns the same text for the same metrics, whatever the order of families and labels.
+// inOrder returns the metrics in a canonical order of families and labels.
 func inOrder(t *testing.T, text string) string {
 	t.Helper()
 	families, err := parseMetrics(strings.NewReader(text))
@@ -178,7 +178,7 @@ func TestReplayOfSeveralRecordingsLabelsTheirClusters(t *testing.T) {
 	}
 }
 
-// kubectl passes on what follows kubectl flap.
+// TestAsAPluginOfKubectl passes on all arguments after "kubectl flap", like kubectl.
 func TestAsAPluginOfKubectl(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	plugin := func(args ...string) (int, string, string) {
@@ -229,11 +229,11 @@ func TestHelpHasTheFlagsOfRun(t *testing.T) {
 	}
 }
 
-// The flags are documented by the help text itself.
+// TestFlagReferenceIsFresh compares the flag reference with the help texts.
 func TestFlagReferenceIsFresh(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString("# Commands and flags\n\nThis page is the help text of each command (`make docs`); a test keeps it fresh.\n")
-	for _, command := range []string{"run", "incidents", "watch", "replay", "record", "demo", "advise"} {
+	for _, command := range []string{"run", "incidents", "watch", "replay", "record", "demo", "advise", "whatif", "report"} {
 		status, out, errOut := kubeflap(t, "help", command)
 		if status != 0 {
 			t.Fatalf("status %d: %s", status, errOut)
@@ -258,7 +258,7 @@ func TestFlagReferenceIsFresh(t *testing.T) {
 
 func TestLogOfAReplayEndsWithTheOngoingIncidents(t *testing.T) {
 	status, _, log := kubeflap(t, "replay", "--once", "../../exporter/recording/incidents/2-endpoints-reset.jsonl.gz")
-	if status != 0 || strings.Count(log, `msg="incident is ongoing"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
+	if status != 0 || strings.Count(log, `msg="incident is still open at the end of the recording"`) != 2 || strings.Count(log, `msg="incident ended"`) != 1 || strings.Contains(log, "0001-01-01") {
 		t.Errorf("status %d, want 2 ongoing incidents and 1 that has ended:\n%s", status, log)
 	}
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// gcPercent is how much garbage may collect, in percent of the live heap, before the collector runs. The live heap changes
-	// little, so a small value costs few collections more.
+	// gcPercent is the amount of garbage that triggers a collection, in percent of the live heap. The live heap changes
+	// little, so a small value causes only a few more collections.
 	gcPercent = 25
-	// memoryShare is the share of the container's memory that the runtime may use before it collects more often.
+	// memoryShare is the fraction of the container's memory limit above which the runtime collects more often.
 	memoryShare = 0.9
 )
 
-// limitMemory sets the garbage collector's target and the memory limit. GOGC, GOMEMLIMIT and AUTOMEMLIMIT take precedence.
+// limitMemory configures the garbage collector and the memory limit. GOGC, GOMEMLIMIT and AUTOMEMLIMIT take precedence.
 func limitMemory(logger *slog.Logger) {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)

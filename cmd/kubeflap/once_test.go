@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sharedBuffer takes both standard output and standard error.
+// sharedBuffer receives both standard output and standard error.
 type sharedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

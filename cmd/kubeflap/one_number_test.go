@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// recommendations are the grace periods that each place recommends, in seconds; 0 for none.
+// recommendations returns each source's recommended grace period in seconds. 0 means no recommendation.
 func (w *storyWatcher) recommendations() map[string]float64 {
 	r := httptest.NewRecorder()
 	w.page.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/api/v1/incidents", http.NoBody))
@@ -67,7 +67,7 @@ func (w *storyWatcher) recommendations() map[string]float64 {
 	return all
 }
 
-// shows lets kubeflap see the pod of the controller manager, with its grace period.
+// shows lets kubeflap see the controller manager's pod with its grace period.
 func (s *fakeCluster) shows(version string, grace float64) {
 	s.version, s.grace = version, seconds(grace)
 	s.others = append(s.others, &event.Pod{

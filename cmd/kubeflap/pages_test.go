@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each command in the pages is one that kubeflap understands: no flag of it was renamed or never existed. The lab and the other tests here run them.
-// What the pages make is in the Makefile.
+// TestCommandsInThePages checks that kubeflap accepts every command in the docs with its flags, and that the Makefile
+// defines every make target in them. The lab and other tests run the commands.
 func TestCommandsInThePages(t *testing.T) {
 	shell := regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```")
 	command := regexp.MustCompile(`(?m)^ *(?:bin/)?(kubeflap|kubectl[ -]flap)((?: [^#\n|>]*)?)`)
@@ -40,7 +40,7 @@ func TestCommandsInThePages(t *testing.T) {
 				for _, m := range command.FindAllStringSubmatch(block[1], -1) {
 					found++
 					var said strings.Builder
-					// With --help nothing is run, and what is wrong is still said.
+					// --help prevents the command from running, but errors are still reported.
 					args := slices.Concat(strings.Fields(m[2]), []string{"--help"})
 					if status := run(calledAs(strings.ReplaceAll(m[1], " ", "-")), args, &said, &said); status != 0 || !strings.HasPrefix(said.String(), "usage: ") {
 						t.Errorf("%s: %s: status %d: %s", page, m[0], status, &said)

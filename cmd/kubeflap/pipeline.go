@@ -5,7 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
@@ -13,49 +15,78 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// pipeline feeds events to the tracker, and the transitions that the tracker returns to the histograms, the incidents and the
-// reporter, in this order.
+// pipeline passes events to the tracker. It passes the resulting transitions to the histograms, the incidents and
+// the reporter, in this order.
 type pipeline struct {
 	tracker   *track.Tracker
 	collector *metrics.Collector
 	incidents *correlate.Log
 	reporter  reporter
 
-	now func() time.Time
-	// started is when the pipeline was made. It is zero in a replay, whose time begins with the first event.
+	// record receives each event before the tracker. It is nil if nothing is recorded.
+	record func(event.Event)
+	// coverage records when resources were not watched.
+	coverage *coverage.Log
+	// history keeps the incidents of earlier processes. It is nil if no incidents are kept.
+	history *history
+	// recorder returns the state of the flight recorder. It is nil if nothing is recorded.
+	recorder func() flightrecorder.Status
+	// whatIf predicts from the recordings. It is nil if nothing is recorded.
+	whatIf *background.Predictor
+	now    func() time.Time
+	// started is the creation time of the pipeline. It is zero in a replay, whose time starts with the first event.
 	started time.Time
 	// mu keeps the transitions in the tracker's order.
 	mu sync.Mutex
+	// began is set after the first event.
+	began bool
+	// finished is set at the end of a recording.
+	finished bool
 }
 
-// reporter writes down what happens. The pipeline never calls it twice at the same time.
+// reporter prints or logs transitions and incidents. The pipeline calls it sequentially.
 type reporter interface {
 	transition(x transition.Transition)
-	// incident reports a notice about an incident at the given time.
+	// incident reports a notice about an incident. at is the current time.
 	incident(at time.Time, n incident.Notice)
 }
 
 // settings configure a pipeline.
 type settings struct {
 	tracker track.Settings
-	// incidents is how many of them are kept.
+	// incidents is the maximum number of incidents to keep.
 	incidents int
 }
 
-// newPipeline returns a pipeline that reads the time from now.
+// newPipeline returns a pipeline that calls now() for the current time.
 func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline {
 	p := &pipeline{tracker: track.New(settings.tracker), incidents: correlate.New(settings.incidents), reporter: to, now: now, started: now()}
+	p.coverage = coverage.New(p.started, coverage.State{}, time.Time{})
 	p.collector = metrics.NewCollector(p.tracker, p.incidents, p.advance)
 	return p
 }
 
-// apply passes one event to the tracker and distributes the transitions.
+// apply passes an event to the tracker and distributes the resulting transitions.
 func (p *pipeline) apply(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.record != nil {
+		p.record(e)
+	}
 	p.distribute(p.tracker.Apply(e))
+	if changesWatch(e.Type) || !p.began {
+		p.began = true
+		p.cover(e.Seen)
+	}
+}
+
+// changesWatch reports whether an event may start or end a gap in the coverage. The coverage must not wait for a reader
+// or a timer, because a fast replay ends before the timer's first tick.
+func changesWatch(t event.Type) bool {
+	return t == event.Listing || t == event.Synced || t == event.Up || t == event.Down || t == event.Unavailable
 }
 
 // advance moves the tracker to the current time, distributes the transitions, and returns that time.
@@ -64,13 +95,22 @@ func (p *pipeline) advance() time.Time {
 	defer p.mu.Unlock()
 	t := p.now()
 	p.distribute(p.tracker.Advance(t))
+	p.cover(t)
 	return t
+}
+
+// cover updates the coverage. t is zero if a replay has not started.
+func (p *pipeline) cover(t time.Time) {
+	if !t.IsZero() {
+		p.coverage.Update(t, p.tracker.Unwatched(t))
+	}
 }
 
 func (p *pipeline) distribute(found []transition.Transition) {
 	for _, x := range found {
 		p.collector.Observe(x)
 		p.incidents.Observe(x)
+		p.coverage.Observe(x)
 		p.reporter.transition(x)
 		// Most transitions are heartbeats, and no heartbeat starts an incident.
 		if _, ok := x.(transition.HeartbeatSeen); !ok {
@@ -80,12 +120,16 @@ func (p *pipeline) distribute(found []transition.Transition) {
 }
 
 func (p *pipeline) report(at time.Time, notices []incident.Notice) {
+	if p.history != nil && len(notices) > 0 {
+		notices = p.history.keep(at, notices)
+	}
 	for _, n := range notices {
 		p.reporter.incident(at, n)
 	}
 }
 
-// tick reports heartbeats that become late and incidents that end because time passes, until ctx ends.
+// tick regularly advances the time until ctx is canceled. It reports late heartbeats and the ends of incidents, which
+// occur without an event.
 func (p *pipeline) tick(ctx context.Context) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -97,37 +141,80 @@ func (p *pipeline) tick(ctx context.Context) error {
 			t := p.advance()
 			p.mu.Lock()
 			p.report(t, p.incidents.Notices(t))
+			p.look(t)
 			p.mu.Unlock()
 		}
 	}
 }
 
-// finish reports what still waited for its cause and which incidents are ongoing. No event comes afterwards.
+// look keeps the history up to date.
+func (p *pipeline) look(t time.Time) {
+	if p.history == nil {
+		return
+	}
+	if len(p.tracker.Unready(t)) == 0 {
+		p.history.Watching(t)
+	}
+	for _, x := range p.history.Ended(t) {
+		p.report(t, []incident.Notice{{Kind: incident.Ended, Incident: x}})
+	}
+	p.history.saveOngoing(t, p.incidents, p.coverage)
+}
+
+// finish reports pending transitions and ongoing incidents. No event may follow.
 func (p *pipeline) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.distribute(p.tracker.Settle())
 	t := p.now()
+	p.cover(t)
 	p.report(t, p.incidents.LastNotices(t))
+	p.finished = true
 }
 
-// cluster is what the pages show of the pipeline.
+// isFinished reports whether no more events will arrive.
+func (p *pipeline) isFinished() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.finished
+}
+
+// cluster returns the pipeline's data for the pages.
 func (p *pipeline) cluster(name string) web.Cluster {
-	return web.Cluster{
-		Name: name, Unwatched: p.unwatched,
-		Incidents: func() ([]incident.Incident, time.Time) {
+	c := web.Cluster{
+		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorder,
+		Incidents: func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Incidents) },
+		Overview:  func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Overview) },
+		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
-			return p.incidents.Incidents(t), t
+			if p.history != nil {
+				return p.history.incident(t, id, p.incidents)
+			}
+			return p.incidents.Incident(t, id)
 		},
-		Overview: func() ([]incident.Incident, time.Time) {
-			t := p.advance()
-			return p.incidents.Overview(t), t
-		},
-		Incident: func(id string) (incident.Incident, bool) { return p.incidents.Incident(p.advance(), id) },
 	}
+	if p.whatIf != nil {
+		c.WhatIf = func(x *incident.Incident, asOf time.Time) background.Prediction {
+			return p.whatIf.For(x.ID, x.Start, x.End, asOf)
+		}
+	}
+	return c
 }
 
-// unwatched returns the resources that are not watched now, none before a replay has begun.
+// read returns incidents as of now, including those of earlier processes. All incidents that a page shows have been
+// reported, and therefore saved.
+func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]incident.Incident, time.Time) {
+	t := p.advance()
+	if p.history == nil {
+		return incidents(t), t
+	}
+	p.mu.Lock()
+	p.report(t, p.incidents.Notices(t))
+	p.mu.Unlock()
+	return p.history.Join(incidents(t), p.history.size), t
+}
+
+// unwatched returns the resources that are currently not watched. Before a replay starts, it returns nil.
 func (p *pipeline) unwatched() []watches.Watch {
 	t := p.now()
 	if t.IsZero() {
@@ -142,5 +229,5 @@ func (p *pipeline) unwatched() []watches.Watch {
 	return all
 }
 
-// unready returns the resources that make /-/ready fail now.
+// unready returns the resources that currently make /-/ready fail.
 func (p *pipeline) unready() []watches.Watch { return p.tracker.Unready(p.now()) }

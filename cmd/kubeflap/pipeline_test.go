@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// A kubeflap that has never reached the API server has watched nothing since its start.
+// TestAPipelineWithoutEventsWatchesNothing checks that a kubeflap that has never reached the API server reports all
+// resources as unwatched since its start.
 func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	now := start

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The README shows lines of the demo, each as it is printed or up to "...".
+// TestTheReadmeShowsTheDemo checks that each line in the README's example is printed by the demo. A line that ends with
+// "..." is truncated.
 func TestTheReadmeShowsTheDemo(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -29,7 +30,8 @@ func TestTheReadmeShowsTheDemo(t *testing.T) {
 	}
 }
 
-// docs/terminal.md shows lines of the demo for those of watch, which are printed by the same code.
+// TestThePageOfWatchShowsTheDemo compares the output of watch in docs/terminal.md with the demo, because both use the
+// same code.
 func TestThePageOfWatchShowsTheDemo(t *testing.T) {
 	page, err := os.ReadFile("../../docs/terminal.md")
 	if err != nil {

@@ -60,30 +60,31 @@ func withOptionalTimeout(ctx context.Context, d time.Duration) (context.Context,
 	return context.WithTimeout(ctx, d)
 }
 
-// recorder writes the events of all watches into one file.
+// recorder writes the events of all watches to one file.
 type recorder struct {
 	mu         sync.Mutex
 	writer     *recording.Writer
 	anonymiser *recording.Anonymiser
 	file       string
-	// tracker decides when to read Leases directly: what is read belongs in the recording.
+	// tracker decides when to read Leases directly. The results are recorded, too.
 	tracker *track.Tracker
 	events  int
-	// listed says that a first list is complete: the recording is not empty.
+	// listed is set after the first complete list, so that the recording is not empty.
 	listed bool
-	// fail stops the watches when the file cannot be written; err is why.
+	// fail stops the watches if the file cannot be written. err is the write error.
 	fail context.CancelFunc
 	err  error
 }
 
-// finish writes a last event with the time of the end: ongoing outages last until then. It removes a recording that holds no list.
+// finish records a last event at the end time, because ongoing outages last until then. It removes the file if it
+// contains no list.
 func (r *recorder) finish(watched error) error {
 	r.record(event.Event{Seen: time.Now(), Kind: event.KindCluster, Type: event.Bookmark})
 	err := errors.Join(watched, cmp.Or(r.err, r.writer.Close()))
 	if r.listed {
 		return err
 	}
-	return errors.Join(cmp.Or(err, errors.New("nothing was recorded: the API server listed nothing")), os.Remove(r.file))
+	return errors.Join(cmp.Or(err, errors.New("nothing was recorded: the API server returned no objects")), os.Remove(r.file))
 }
 
 func (r *recorder) record(e event.Event) {

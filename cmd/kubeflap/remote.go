@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,16 +15,24 @@ import (
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// remote is a running kubeflap at a URL.
+// remote holds the flags for a running kubeflap at a URL.
 type remote struct{ url, config, cluster string }
 
 func (r *remote) addFlags(cmd *kingpin.CmdClause, read, cluster string) {
+	r.addURLFlags(cmd, read)
+	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
+}
+
+func (r *remote) addURLFlags(cmd *kingpin.CmdClause, read string) {
 	cmd.Flag("url", read).StringVar(&r.url)
 	cmd.Flag("url.config", "File with TLS and authentication settings for --url, in the format of Prometheus: "+
 		"https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config").StringVar(&r.config)
-	cmd.Flag("url.cluster", cluster).StringVar(&r.cluster)
 }
 
 func (r *remote) validate() error {
@@ -37,48 +46,87 @@ func (r *remote) validate() error {
 }
 
 const (
-	// remoteTimeout bounds the whole request; a large cluster's metrics take a second or two.
+	// remoteTimeout limits the whole request. The metrics of a large cluster take one or two seconds.
 	remoteTimeout = 30 * time.Second
-	// remoteLimit bounds the answer. The metrics of the largest clusters are far smaller.
+	// remoteLimit is the maximum size of a response in bytes. The metrics of even the largest clusters are far smaller.
 	remoteLimit = 1 << 30
 )
 
-// readMetrics fetches the metrics. Every error names the URL or the file that is wrong.
+// readMetrics fetches the metrics. Errors name the affected URL or file.
 func (r *remote) readMetrics(ctx context.Context) (families []*dto.MetricFamily, err error) {
 	err = r.get(ctx, r.address("/metrics"), string(expfmt.NewFormat(expfmt.TypeTextPlain)), func(body io.Reader) error {
 		if families, err = parseMetrics(body); err != nil {
-			return fmt.Errorf("does not answer with metrics: %w", err)
+			return fmt.Errorf("does not serve metrics: %w", err)
 		}
 		return nil
 	})
 	return families, err
 }
 
-// get requests the address with the given Accept header, and passes the response body to read.
+// get requests an address with this Accept header and passes the response body to read.
 func (r *remote) get(ctx context.Context, address, accept string, read func(io.Reader) error) error {
-	client, err := r.client()
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	response, err := r.request(ctx, address, accept)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-	defer cancel()
+	defer response.Body.Close()
+	if err := read(io.LimitReader(response.Body, remoteLimit)); err != nil {
+		return fmt.Errorf("%s %w", response.Request.URL.Redacted(), err)
+	}
+	return nil
+}
+
+// request requests an address with this Accept header. The response has status 200, and the caller closes its body.
+func (r *remote) request(ctx context.Context, address, accept string) (*http.Response, error) {
+	client, err := r.client()
+	if err != nil {
+		return nil, err
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("read --url: %w", err)
+		return nil, fmt.Errorf("read --url: %w", err)
 	}
 	request.Header.Set("Accept", accept)
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("read --url: %w", err)
+		return nil, fmt.Errorf("read --url: %w", err)
 	}
-	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
+		defer response.Body.Close()
+		return nil, &statusError{request.URL.Redacted(), response.Status, response.StatusCode, reasonIn(response)}
 	}
-	if err := read(io.LimitReader(response.Body, remoteLimit)); err != nil {
-		return fmt.Errorf("%s %w", request.URL.Redacted(), err)
+	return response, nil
+}
+
+// statusError is a response with a status other than 200. text is kubeflap's reason, or empty.
+type statusError struct {
+	url, status string
+	code        int
+	text        string
+}
+
+// Error implements error.
+func (e *statusError) Error() string {
+	text := e.url + " answers " + e.status
+	if e.text != "" {
+		text += ": " + e.text
 	}
-	return nil
+	return text
+}
+
+// reasonIn returns the first line of a plain text response, unless it only repeats the status.
+func reasonIn(response *http.Response) string {
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 300)) // on error, the status must suffice
+	line, _, _ := strings.Cut(string(text), "\n")
+	if strings.HasPrefix(line, strconv.Itoa(response.StatusCode)) || line == http.StatusText(response.StatusCode) {
+		return ""
+	}
+	return printable.Line(line)
 }
 
 func (r *remote) client() (*http.Client, error) {
@@ -97,12 +145,13 @@ func (r *remote) client() (*http.Client, error) {
 	return client, nil
 }
 
-// address returns the URL as given if it ends in the path, else with the path appended.
+// address returns the URL for a path. The flag's URL may already end with the path of the metrics or the API.
 func (r *remote) address(path string) string {
-	if strings.HasSuffix(r.url, path) {
-		return r.url
+	base := r.url
+	for _, known := range []string{"/metrics", api.Path, recordings.Path} {
+		base = strings.TrimSuffix(base, known)
 	}
-	return strings.TrimSuffix(r.url, "/") + path
+	return strings.TrimSuffix(base, "/") + path
 }
 
 func parseMetrics(text io.Reader) ([]*dto.MetricFamily, error) {

@@ -24,9 +24,12 @@ import (
 
 func registerReplay(app *kingpin.Application) (string, command) {
 	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters, in recorded time.")
-	files := cmd.Arg("file", "A recording. Several are replayed one after the other, each as a cluster of its own, with the file's name in the label cluster.").Required().Strings()
+	files := cmd.Arg("file", "A recording, or a folder of --data.dir. Several recordings are replayed in sequence, each as a separate cluster with its file name in the label cluster.").Required().Strings()
 	var pace speed
-	addFlag(cmd, "speed", "1 replays at the recorded speed, 10 ten times as fast.", "1", &pace)
+	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
+	var between period
+	cmd.Flag("from", "Replay a folder from this time, such as 2026-03-01T12:00:00Z or 1772366400. By default from its first event.").PlaceHolder("TIME").SetValue(&between.from)
+	cmd.Flag("to", "Replay a folder until this time. By default until its last event.").PlaceHolder("TIME").SetValue(&between.to)
 	once := cmd.Flag("once", "Replay without waiting, print the final metrics and exit.").Bool()
 	flags := addPipelineFlags(cmd)
 	listen := addWebFlags(cmd)
@@ -34,7 +37,7 @@ func registerReplay(app *kingpin.Application) (string, command) {
 		if *once {
 			pace = 0
 		}
-		recordings, err := openRecordings(*files)
+		recordings, err := openRecordingsOf(*files, between)
 		if err != nil {
 			return err
 		}
@@ -52,47 +55,52 @@ func registerReplay(app *kingpin.Application) (string, command) {
 	}
 }
 
-// openRecording is an open recording and its value of the label cluster.
+// openRecording is an open recording with its value of the label cluster.
 type openRecording struct {
 	*recording.Reader
 	cluster string
 }
 
-// openRecordings opens all files before the first is played, so a mistyped name fails at once.
+// openRecordings opens all recordings before any is replayed, so that a mistyped name fails immediately.
 func openRecordings(files []string) ([]openRecording, error) {
+	return openRecordingsOf(files, period{})
+}
+
+// openRecordingsOf is openRecordings, except that it only reads the given period from a folder of --data.dir.
+func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 	var all []openRecording
 	for _, file := range files {
-		reader, err := recording.Open(file)
+		reader, err := between.open(file)
 		if err != nil {
 			return nil, err
 		}
 		name := ""
 		if len(files) > 1 {
-			// A file's name may be any bytes; a label's value must be text.
+			// A file name may contain any bytes, but a label value must be valid text.
 			name = printable.Line(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".jsonl"))
 		}
 		if len(files) > 1 && name == "" {
 			return nil, fmt.Errorf("recording %s: its name without the extension is empty, so there is no value for the label %s", file, metrics.ClusterLabel)
 		}
 		if slices.ContainsFunc(all, func(r openRecording) bool { return len(files) > 1 && r.cluster == name }) {
-			return nil, fmt.Errorf("two recordings are named %s: the label cluster could not tell them apart", name)
+			return nil, fmt.Errorf("two recordings are named %s: both would have the same value of the label cluster", name)
 		}
 		all = append(all, openRecording{reader, name})
 	}
 	return all, nil
 }
 
-// replay plays recordings one after the other, each into a pipeline of its own.
+// replay replays recordings in sequence. Each recording has its own pipeline.
 type replay struct {
 	recordings []openRecording
 	clocks     []*recording.Clock
 	pipelines  []*pipeline
-	// before is called when a recording begins, after when all have been played.
+	// before is called before each recording starts, and after when all recordings are complete.
 	before func(openRecording)
 	after  func(*slog.Logger)
 }
 
-// newReplay returns a replay. report returns the reporter of a cluster.
+// newReplay returns a replay. report returns a cluster's reporter.
 func newReplay(recordings []openRecording, speed float64, settings settings, report func(cluster string) reporter) *replay {
 	r := &replay{recordings: recordings, before: func(openRecording) {}, after: func(logger *slog.Logger) {
 		logger.Info("replay complete; serving the final state until interrupted")
@@ -105,7 +113,7 @@ func newReplay(recordings []openRecording, speed float64, settings settings, rep
 	return r
 }
 
-// play plays all recordings. A damaged one is played up to the damage, and the next ones follow.
+// play replays all recordings. It replays a damaged recording up to the damage, and continues with the next one.
 func (r *replay) play(ctx context.Context) error {
 	var failures []error
 	for i, opened := range r.recordings {
@@ -120,7 +128,7 @@ func (r *replay) play(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// page has the metrics of all clusters.
+// page returns a page with all clusters' metrics.
 func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	page := metrics.NewPage(process)
 	for i, pipeline := range r.pipelines {
@@ -129,7 +137,7 @@ func (r *replay) page(process prometheus.Gatherer) *metrics.Page {
 	return page
 }
 
-// names are the values of the label cluster: none for a single recording.
+// names returns the values of the label cluster, or none for a single recording.
 func (r *replay) names() []string {
 	var all []string
 	for _, opened := range r.recordings {
@@ -140,7 +148,7 @@ func (r *replay) names() []string {
 	return all
 }
 
-// printFinal plays all recordings and prints the final metrics.
+// printFinal replays all recordings and prints the final metrics.
 func (r *replay) printFinal(p program) error {
 	failure := r.play(p.ctx)
 	scrape, err := r.page(prometheus.NewRegistry()).Scrape()
@@ -155,8 +163,8 @@ func (r *replay) printFinal(p program) error {
 	return failure
 }
 
-// serve plays and serves, then serves the final state until interrupted. It logs the error of a damaged recording at once and
-// returns it in the end.
+// serve replays the recordings and serves their clusters. Afterwards it serves the final state until interrupted. If a
+// recording is damaged, serve logs the error immediately, and returns it at the end.
 func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	if err := checkWeb(listen); err != nil {
 		return err
@@ -185,8 +193,8 @@ func (r *replay) serve(p program, listen *toolkit.FlagConfig) error {
 	return errors.Join(group.Wait(), failure)
 }
 
-// unready returns the resources that the first recording has not listed yet. The replay is ready afterwards, whatever the recordings
-// do not hold.
+// unready returns the unlisted resources of the first recording. After its lists, the replay stays ready, even if a
+// recording lacks resources.
 func (r *replay) unready() []watches.Watch {
 	if first := r.pipelines[0]; !first.tracker.Synced() {
 		return first.unready()

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// crowd writes a recording of a cluster with many Services of a few bytes each.
+// crowd writes a small recording of a cluster with many Services.
 func crowd(t *testing.T, services int) string {
 	t.Helper()
 	var text strings.Builder
@@ -26,7 +28,8 @@ func crowd(t *testing.T, services int) string {
 	return write(t, filepath.Join(t.TempDir(), "crowd.jsonl"), text.String())
 }
 
-// The final metrics are written as they are read: a small recording can have many series.
+// TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten checks that the final metrics are written without a list of all
+// series, because even a small recording can contain many series.
 func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	const services = 2000
 	recordings, err := openRecordings([]string{crowd(t, services)})
@@ -38,7 +41,7 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := program{ctx: t.Context(), log: newLogQueue(io.Discard, func(int) {}), out: io.Discard}
-	// All events are applied; only the metrics are left to print.
+	// All events have been applied, so that only printing is measured.
 	if n := testing.AllocsPerRun(1, func() { _ = r.printFinal(p) }); n > services {
 		t.Errorf("%.0f allocations for %d Services", n, services)
 	}
@@ -52,5 +55,35 @@ func TestTheFinalMetricsAreNotGatheredBeforeTheyAreWritten(t *testing.T) {
 	}
 	if series > 2*services {
 		t.Errorf("advice is read from %d series of %d Services", series, services)
+	}
+}
+
+// TestTheCoverageOfAFastReplayFollowsItsEvents replays at full speed, which ends before any timer or reader updates the
+// coverage. The coverage must still begin with the first lists and contain the gap of a broken watch.
+func TestTheCoverageOfAFastReplayFollowsItsEvents(t *testing.T) {
+	at := func(second int, kind, what string) string {
+		return fmt.Sprintf(`{"seen":"2026-03-01T12:%02d:%02dZ","kind":%q,"type":%q}`+"\n", second/60, second%60, kind, what)
+	}
+	text := `{"kubeflap":"recording","version":1}` + "\n"
+	kinds := []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}
+	for i, kind := range kinds {
+		text += at(i, kind, "listing") + at(i+1, kind, "synced")
+	}
+	text += at(600, "pods", "down") + at(660, "pods", "listing") + at(660, "pods", "synced") + at(1200, "pods", "bookmark")
+	recordings, err := openRecordings([]string{write(t, filepath.Join(t.TempDir(), "gap.jsonl"), text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReplay(recordings, 0, trackerSettings(), silent)
+	if err := r.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	covered := r.pipelines[0].cluster("").Coverage()
+	zero := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	if !covered.Since.Equal(zero.Add(6*time.Second)) || !covered.AsOf.Equal(zero.Add(20*time.Minute)) {
+		t.Errorf("watched from %v to %v, want from the end of the first lists to the last event", covered.Since, covered.AsOf)
+	}
+	if len(covered.Gaps) != 1 || !covered.Gaps[0].From.Equal(zero.Add(10*time.Minute)) || !covered.Gaps[0].To.Equal(zero.Add(11*time.Minute)) {
+		t.Errorf("gaps: %+v, want one of pods from 12:10 to 12:11", covered.Gaps)
 	}
 }

@@ -24,11 +24,11 @@ import (
 
 const (
 	defaultAddress = ":9969"
-	// drainTimeout is how long running scrapes may take to finish after SIGTERM.
+	// drainTimeout is the time that running requests get to finish after SIGTERM.
 	drainTimeout = 5 * time.Second
 
-	// The limits of each connection. Only GET and HEAD are answered, so requests are small. The largest answer, the metrics of
-	// a large cluster, has about ten megabytes.
+	// These limit each connection. Requests are small, because the server only accepts GET and HEAD. The largest
+	// responses, the metrics of a large cluster, are about ten megabytes.
 	headerTimeout  = 10 * time.Second
 	readTimeout    = 30 * time.Second
 	writeTimeout   = time.Minute
@@ -40,17 +40,18 @@ func addWebFlags(cmd *kingpin.CmdClause) *toolkit.FlagConfig {
 	return kingpinflag.AddFlags(cmd, defaultAddress)
 }
 
-// checkWeb validates --web.config.file and the files that it names, before anything listens or reads a cluster.
+// checkWeb validates --web.config.file and the files that it refers to, before kubeflap listens or connects.
 func checkWeb(flags *toolkit.FlagConfig) error {
 	if err := toolkit.Validate(*flags.WebConfigFile); err != nil {
-		// A YAML error has several lines.
+		// YAML errors have several lines.
 		return fmt.Errorf("--web.config.file=%s: %s", *flags.WebConfigFile, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return nil
 }
 
-// newRegistry returns a registry with the metrics of the process itself. If it replays several clusters, each has them with its label:
-// rules and dashboards join them with the cluster's own metrics, as those of a kubeflap in each cluster.
+// newRegistry returns a registry with the process metrics. In a replay of several clusters, each cluster gets these
+// metrics with its own label, so that rules and dashboards can join them with the cluster's metrics, as for one
+// kubeflap per cluster.
 func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	register := func(to prometheus.Registerer) {
@@ -68,7 +69,7 @@ func newRegistry(droppedLines func() float64, clusters ...string) *prometheus.Re
 	return registry
 }
 
-// serve serves the pages until ctx ends, then lets running scrapes finish.
+// serve serves the pages until ctx is canceled, then lets running requests finish.
 func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.Pages) error {
 	handler, err := web.Handler(pages, p.logger)
 	if err != nil {
@@ -88,15 +89,19 @@ func serve(ctx context.Context, p program, flags *toolkit.FlagConfig, pages web.
 	return nil
 }
 
-// serveProbes serves the endpoints of the kubelet's probes, without TLS or a password, until ctx ends.
+// serveProbes serves the kubelet's probes, without TLS or a password, until ctx is canceled. Without an address it
+// returns immediately.
 func serveProbes(ctx context.Context, p program, address string, unready func() []watches.Watch) error {
+	if address == "" {
+		return nil
+	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("--web.probe-address: %w", err)
 	}
 	server := newServer(web.Probes(unready), p.logger)
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a kubelet repeats its probe
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the kubelet repeats failed probes
 	p.logger.Info("listening for probes", "address", listener.Addr())
 	err = server.Serve(listener)
 	if stop() || !errors.Is(err, http.ErrServerClosed) {
@@ -112,12 +117,12 @@ func newServer(handler http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// drain lets running scrapes finish, then closes the remaining connections.
+// drain lets running requests finish, then closes the remaining connections.
 func drain(server *http.Server, logger *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
 		logger.Warn("closing connections that are still open", "after", drainTimeout)
-		_ = server.Close() // the process ends
+		_ = server.Close() // the process is about to exit
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 )
 
-// Dashboards and rules read these metrics of the process.
+// TestRegistryHasTheMetricsOfTheProcess checks the process metrics that dashboards and rules use.
 func TestRegistryHasTheMetricsOfTheProcess(t *testing.T) {
 	families, err := newRegistry(nothingDropped).Gather()
 	if err != nil {
@@ -26,7 +26,8 @@ func TestRegistryHasTheMetricsOfTheProcess(t *testing.T) {
 	}
 }
 
-// They are joined with those of a cluster, by its label and the target's.
+// TestEachReplayedClusterHasTheMetricsOfTheProcess checks that rules can join the process metrics with a cluster's
+// metrics by the cluster label and the target labels.
 func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
 	recordings, err := openIncidents()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// addresses is a log handler that sends the addresses at which servers listen.
+// addresses is a log handler that sends the listen addresses of servers to a channel.
 type addresses struct {
 	slog.Handler
 	found chan string
@@ -46,7 +46,7 @@ func listening() (program, chan string) {
 	return program{logger: slog.New(a), out: io.Discard}, a.found
 }
 
-// start serves the pages as the program does, with a web configuration, and returns their address.
+// start serves the pages with a web configuration, like the run command. It returns the address.
 func start(t *testing.T, config string) string {
 	t.Helper()
 	return startWith(t, config, false)
@@ -66,7 +66,7 @@ func startWith(t *testing.T, config string, profiles bool) string {
 	return <-found
 }
 
-// startProbes serves the probes.
+// startProbes serves the probes and returns the address.
 func startProbes(t *testing.T) string {
 	t.Helper()
 	p, found := listening()
@@ -95,7 +95,7 @@ func untilTheEnd(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// visitor is a client with credentials. It opens a connection for each request.
+// visitor is a client with credentials. It opens a new connection for each request.
 type visitor struct {
 	tls            *tls.Config
 	user, password string
@@ -123,7 +123,7 @@ func (v visitor) ask(t *testing.T, method, url string) (*http.Response, string, 
 	return response, string(text), nil
 }
 
-// status returns the status of the answer, 0 if there was none.
+// status returns the status code of the response, or 0 if there was no response.
 func (v visitor) status(t *testing.T, url string) int {
 	t.Helper()
 	response, _, err := v.ask(t, http.MethodGet, url)
@@ -149,7 +149,7 @@ func webConfig(t *testing.T, text string) string {
 	return write(t, filepath.Join(t.TempDir(), "web.yaml"), text)
 }
 
-// The password is "sesame".
+// The password of the user "reader" is "sesame".
 const onePassword = "basic_auth_users: {reader: $2a$04$FUStkKMmFCkRjMTCyxnaoOrrVn4edJmpot2scupIO4lSmjpnXwFfG}\n"
 
 func TestTLS(t *testing.T) {
@@ -217,7 +217,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// A renewed certificate and an added password apply to the next connection.
+// TestWebConfigIsReadAgain checks that a renewed certificate and an added password apply to the next connection.
 func TestWebConfigIsReadAgain(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	dir := ours.issue(t, "server")
@@ -247,7 +247,8 @@ func TestWebConfigIsReadAgain(t *testing.T) {
 	}
 }
 
-// The probe address answers the probes without credentials, and nothing else.
+// TestProbePortAnswersNothingElse checks that the probe address serves the probes without credentials, and nothing
+// else.
 func TestProbePortAnswersNothingElse(t *testing.T) {
 	address := startProbes(t)
 	for _, page := range append(everyPage, "/debug/pprof/", "/-/", "/-/reload", "/-/quit") {

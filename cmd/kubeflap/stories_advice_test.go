@@ -4,7 +4,8 @@ import (
 	"time"
 )
 
-// storiesOfAdvice are about what `kubeflap advise` says long after an incident, and about nodes that only seem to be slow.
+// storiesOfAdvice returns stories about the output of `kubeflap advise`: long after an incident, and for nodes that
+// only seem slow.
 func storiesOfAdvice() []scenario {
 	return []scenario{
 		{
@@ -117,7 +118,7 @@ func storiesOfAdvice() []scenario {
 			harm:     350,
 			asked:    []asked{{360, "node 3,5,8"}, {600, "node 3,5,8"}, {2000, "node 3,5,8"}},
 			never:    "shared_path controller_manager grace_period planned undecided",
-			evidence: []string{"The clocks of 3 of 9 nodes were set back", "Repair the time synchronisation of node-3 and 2 more"},
+			evidence: []string{"The clocks of 3 of 9 nodes were set back", "Repair the time synchronization of node-3 and 2 more"},
 			advice:   "clocks_set_back 3,5,8",
 		},
 		{
@@ -145,7 +146,7 @@ func storiesOfAdvice() []scenario {
 			harm:  405,
 			asked: []asked{{410, "undecided 1; undecided 4; undecided 7"}, {700, "undecided 1; undecided 4; undecided 7"}, {3000, "undecided 1; undecided 4; undecided 7"}},
 			never: "shared_path controller_manager grace_period planned node", open: "the new kubelets, or what their nodes share",
-			evidence: []string{"the kubelets of node-4 and 2 more, and of no other nodes, were upgraded in the ten minutes before", "journalctl -u kubelet --since"},
+			evidence: []string{"only the kubelets of node-4 and 2 more were upgraded in the ten minutes before", "journalctl -u kubelet --since"},
 			advice:   "undecided 1,4,7",
 		},
 		{

@@ -2,7 +2,7 @@ package main
 
 import "github.com/kubeflap/kubeflap/exporter/event"
 
-// breaksAll lets all watches of kubeflap break at a second, and list anew at another.
+// breaksAll makes all of kubeflap's watches fail at from and list again at to.
 func (s *fakeCluster) breaksAll(from, to float64) *fakeCluster {
 	for _, k := range append(event.Kinds(), event.KindControlPlaneLease) {
 		s.breaks(k, from, to, event.ReasonRefused)
@@ -10,11 +10,11 @@ func (s *fakeCluster) breaksAll(from, to float64) *fakeCluster {
 	return s
 }
 
-// untilListed is why nothing can be decided of nodes that fell silent while kubeflap's watches were broken: until they have missed the grace period since then,
-// their heartbeats may be on their way.
+// untilListed is the reason for an undecided verdict about nodes that fell silent while kubeflap's watches were broken.
+// Their heartbeats may still arrive until a grace period after the break.
 const untilListed = "kubeflap's watches were broken, and it waits for heartbeats for a grace period"
 
-// storiesOfBreaks are about outages that begin, end or last while kubeflap's own watches are broken.
+// storiesOfBreaks returns stories about outages that start, end or continue while kubeflap's own watches are broken.
 func storiesOfBreaks() []scenario {
 	return []scenario{
 		{

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// withManager shows kubeflap the pod of the controller manager, with its grace period.
+// withManager lets kubeflap see the controller manager's pod with its grace period.
 func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
 	s.grace = grace
 	s.others = append(s.others, &event.Pod{
@@ -17,13 +17,13 @@ func (s *fakeCluster) withManager(grace time.Duration) *fakeCluster {
 	return s
 }
 
-// of is a Kubernetes version with its default grace period.
+// of sets the Kubernetes version and the grace period.
 func (s *fakeCluster) of(version string, grace time.Duration) *fakeCluster {
 	s.version, s.grace = version, grace
 	return s
 }
 
-// storiesOfTheControlPlane are about the controller manager and the grace period.
+// storiesOfTheControlPlane returns stories about the controller manager and the grace period.
 func storiesOfTheControlPlane() []scenario {
 	return []scenario{
 		{
@@ -79,7 +79,7 @@ func storiesOfTheControlPlane() []scenario {
 			harm:     390,
 			asked:    []asked{{345, "undecided 1"}, {500, "undecided 1"}},
 			never:    "node controller_manager grace_period planned",
-			evidence: []string{"the API server could not read Leases meanwhile"},
+			evidence: []string{"the API server could not read Leases at that time"},
 			open:     "with one node, nothing tells its kubelet from etcd",
 			advice:   "undecided 1",
 		},

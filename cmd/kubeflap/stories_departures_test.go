@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// announcements are all ways in which the departure of node-1 is announced at second 300.
+// announcements returns all ways to announce node-1's departure at second 300.
 func announcements() map[string]func(*fakeCluster) {
 	all := map[string]func(*fakeCluster){
 		"a deletionTimestamp": func(c *fakeCluster) {
@@ -31,7 +31,7 @@ func announcements() map[string]func(*fakeCluster) {
 	return all
 }
 
-// storiesOfAnnouncements remove a node that was announced to leave.
+// storiesOfAnnouncements returns a story for each kind of announcement. The announced node is always removed.
 func storiesOfAnnouncements() (all []scenario) {
 	byName := announcements()
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -54,7 +54,7 @@ func storiesOfAnnouncements() (all []scenario) {
 
 const untilUpgraded = "whether the others are being upgraded as well shows when they are back"
 
-// storiesOfDepartures are about nodes that leave or restart, announced or not.
+// storiesOfDepartures returns stories about nodes that leave or restart, with or without an announcement.
 func storiesOfDepartures() []scenario {
 	return append(storiesOfAnnouncements(), []scenario{
 		{
@@ -67,6 +67,29 @@ func storiesOfDepartures() []scenario {
 			never:    "node shared_path controller_manager grace_period node_rebooted undecided",
 			evidence: []string{"announced by the taint aws-node-termination-handler/spot-itn after the last heartbeat, and before the next one was due"},
 			lacks:    []string{"before the silence"},
+		},
+		{
+			name: "maintenance is announced by one condition, and by another when the node is already silent",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).condition(300, 1, event.DrainInProgress).silence(340, forever, 1).change(365, 1, func(o *event.Node) {
+					o.Lifecycle[0].Type = event.MaintenanceInProgress
+				})
+			},
+			harm:     385,
+			asked:    []asked{{390, "planned 1"}, {600, "planned 1"}},
+			never:    "node shared_path controller_manager grace_period node_rebooted undecided",
+			evidence: []string{"announced by the condition DrainInProgress before the silence"},
+		},
+		{
+			name: "an announcement is withdrawn when the node is already silent",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(9).condition(300, 1, event.Drained).silence(340, forever, 1).change(365, 1, func(o *event.Node) {
+					o.Lifecycle = nil
+				})
+			},
+			harm:     385,
+			asked:    []asked{{390, "planned 1"}},
+			evidence: []string{"announced by the condition Drained before the silence"},
 		},
 		{
 			name: "a taint that follows the first heartbeat that is missing announces nothing",
@@ -176,7 +199,7 @@ func storiesOfDepartures() []scenario {
 			harm:     345,
 			asked:    []asked{{350, "node 1"}, {950, "node 1"}, {970, "node 1"}, {1200, "node 1"}},
 			never:    "planned shared_path controller_manager grace_period node_rebooted undecided",
-			evidence: []string{"the Node was deleted 11m", "after its last heartbeat, too late for a machine that was reclaimed", "the Node was deleted, so no bootID shows"},
+			evidence: []string{"the Node was deleted 11m", "after its last heartbeat: the Node of a reclaimed machine would have been deleted sooner", "the Node was deleted, so no bootID shows"},
 			lacks:    []string{"the machine is gone", "when the node is back"},
 			over:     true,
 		},
@@ -247,7 +270,7 @@ func storiesOfDepartures() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3,4,5"}, {393, "undecided 1,2,3,4,5"}, {900, "undecided 1,2,3,4,5"}},
 			never:   "planned controller_manager grace_period node_rebooted node", open: untilUpgraded,
-			evidence: []string{"node-1 fell silent with them and came back with another version of the kubelet: an upgrade may have stopped them all", "journalctl -u kubelet --since"},
+			evidence: []string{"node-1 fell silent with them and came back with another kubelet version: an upgrade may have stopped them all", "journalctl -u kubelet --since"},
 			advice:   "undecided 1,2,3,4,5",
 		},
 		{

@@ -1,7 +1,8 @@
 package main
 
-// storiesOfMachinesGone are about machines that somebody removes without notice, so that their Nodes are deleted soon after their last heartbeats. Nothing
-// tells them from machines that failed and were replaced, and nothing speaks against what they share with others.
+// storiesOfMachinesGone returns stories about machines that are removed without notice, and whose Nodes are deleted
+// soon after the last heartbeat. They cannot be distinguished from machines that failed and were replaced, or from
+// nodes that lost a shared component.
 func storiesOfMachinesGone() []scenario {
 	const gone = "machines that are gone were reclaimed, or failed and were replaced"
 	return []scenario{
@@ -30,6 +31,17 @@ func storiesOfMachinesGone() []scenario {
 			never: "node planned controller_manager grace_period node_rebooted", open: gone,
 			evidence: []string{"each of these Nodes was deleted soon after: somebody may have removed these machines without notice"},
 			lacks:    []string{"check etcd", "Check etcd"},
+		},
+		{
+			name: "two Nodes are deleted 15 s after their last heartbeat, without notice",
+			cluster: func() *fakeCluster {
+				return newFakeCluster(10).silence(300, forever, 1, 2).deletes(315, 1).deletes(315, 2)
+			},
+			harm:  315,
+			asked: []asked{{700, "undecided shop/Deployment/cart"}},
+			never: "workload planned node shared_path", open: "whether a machine failed or was removed",
+			evidence: []string{"after the deletion of Nodes node-1 and 1 more", "the pods were deleted with their Nodes: node-1 and 1 more", "Find out who deleted Nodes node-1 and 1 more"},
+			lacks:    []string{"maxUnavailable"},
 		},
 		{
 			name: "six nodes fall silent together, two return, and the Nodes of the others are deleted",

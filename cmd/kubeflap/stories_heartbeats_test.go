@@ -10,7 +10,7 @@ const (
 	zoneB = "topology.kubernetes.io/zone=b"
 )
 
-// storiesOfHeartbeats are about nodes that send none: one, several at once, one after the other.
+// storiesOfHeartbeats returns stories about silent nodes: one node, several nodes at once, and one node after another.
 func storiesOfHeartbeats() []scenario {
 	return []scenario{
 		{
@@ -97,7 +97,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:     345,
 			asked:    []asked{{350, "node 1"}, {750, "node 1; node 2"}, {3300, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}, {10800, "shared_path 1; shared_path 2; shared_path 3; shared_path 4; shared_path 5; shared_path 6; shared_path 7; shared_path 8"}},
 			never:    "controller_manager grace_period planned node_rebooted undecided",
-			evidence: []string{"the verdict was revised from node to shared_path", "8 nodes fell silent one after the other within an hour"},
+			evidence: []string{"the verdict was revised from node to shared_path", "8 nodes fell silent one after another within an hour"},
 			advice:   "control_plane_late 1,2,3,4,5,6,7,8",
 		},
 		{
@@ -197,7 +197,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:  340,
 			asked: []asked{{340, "shared_path 7"}, {700, "shared_path 7"}},
 			never: "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 340,
-			evidence: []string{"the heartbeats of 3 of 9 nodes became late within", "other nodes were late with it"},
+			evidence: []string{"the heartbeats of 3 of 9 nodes became late within", "other nodes were late at the same time"},
 			lacks:    []string{"sent their heartbeats in time"},
 			advice:   "control_plane_late 1,4,7",
 		},
@@ -213,7 +213,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:  345,
 			asked: []asked{{410, "node 3; node 6"}, {1400, "node 3; node 6"}, {2300, "node 3; node 6"}},
 			never: "shared_path controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 1800,
-			evidence: []string{"but each of them also fell silent by itself within the hour: that can be chance"},
+			evidence: []string{"but each of them also fell silent alone within the hour: this may be chance"},
 			advice:   "grace_period_tight; nodes_slow 3,6",
 		},
 		{

@@ -12,7 +12,7 @@ const (
 	gceByName = "gce://shop/europe-west1-b/node-1"
 )
 
-// storiesOfRecreatedNodes are about silent nodes that are deleted, and created again under the same name.
+// storiesOfRecreatedNodes returns stories about silent nodes that are deleted and created again with the same name.
 func storiesOfRecreatedNodes() (stories []scenario) {
 	const never = "planned shared_path controller_manager grace_period "
 	back := func(boot, provider string) func(*event.Node) {
@@ -21,7 +21,7 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 	for _, x := range []struct {
 		name, provider string
 		again          func(*event.Node)
-		// want is the verdict once the node is there again.
+		// want is the verdict after the node is back.
 		want, evidence, never string
 	}{
 		{"with the same bootID", "", back("boot-1", ""), "node", "created again, with the same bootID: the machine was not rebooted", "node_rebooted"},
@@ -49,7 +49,7 @@ func storiesOfRecreatedNodes() (stories []scenario) {
 			}
 			s.advice = map[string]string{"node": "nodes_silent 1", "node_rebooted": "nodes_rebooted 1"}[x.want]
 			if minutes == 1 && x.want == "undecided" {
-				s.advice = "undecided 1" // of what may be another machine, it shows what ended in the last ten minutes
+				s.advice = "undecided 1" // advise only reports such an incident for ten minutes after its end
 			}
 			stories = append(stories, s)
 		}

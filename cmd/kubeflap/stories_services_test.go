@@ -8,7 +8,7 @@ import (
 
 func (s *fakeCluster) web() *fakeService { return s.services[0] }
 
-// storiesOfServices are about addresses that leave while the nodes are well.
+// storiesOfServices returns stories about addresses that are lost while all nodes are healthy.
 func storiesOfServices() []scenario {
 	noNode := "node node_rebooted shared_path controller_manager grace_period planned undecided "
 	return []scenario{
@@ -123,7 +123,7 @@ func storiesOfServices() []scenario {
 			harm:  300,
 			asked: []asked{{310, "foreign_writer shop/web"}, {600, "foreign_writer shop/web"}},
 			never: noNode + "workload endpoints_controller service_spec update_in_place",
-			// It keeps the other address.
+			// The Service keeps its other address.
 			advice: "foreign_addresses web",
 		},
 		{
@@ -184,7 +184,7 @@ func storiesOfServices() []scenario {
 	}
 }
 
-// manual makes a Service with manual Endpoints, and with a selector that matches no pod if there is one.
+// manual adds a Service with manual Endpoints. If selector is set, the Service also has a selector that matches no pod.
 func (s *fakeCluster) manual(name string, selector bool) *fakeService {
 	v := s.service(name, selector)
 	v.byHand = true

@@ -8,14 +8,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// The longest silence of an incident is told, not the interval after it, also if the interval that ended it could not be measured.
+// TestTheLongestSilenceIsTold checks that an incident reports its longest silence, and not the interval after it, even
+// if the interval that ended the silence could not be measured.
 func TestTheLongestSilenceIsTold(t *testing.T) {
-	// The watch lists anew at the beginning of the silence. So the first heartbeat afterwards has no known interval. The list shows the Lease unchanged,
-	// so the silence began with the last renewal before.
+	// The watch lists again at the start of the silence, so that the first heartbeat afterwards has no known interval.
+	// The list contains the unchanged Lease, so the silence started with the renewal before the list.
 	unmeasured := func() *fakeCluster {
 		return newFakeCluster(9).withManager(24*time.Second).breaks(event.KindLease, 301, 302, event.ReasonTimeout).silence(300, 334, 2)
 	}
-	// reports lets node-2 report its status at a second, before it renews its Lease.
+	// reports makes node-2 report its status at a second, before it renews its Lease.
 	reports := func(c *fakeCluster, second float64) *fakeCluster {
 		return c.at(second, func() { c.returns(c.nodes[1]) })
 	}
@@ -25,7 +26,7 @@ func TestTheLongestSilenceIsTold(t *testing.T) {
 		want    string
 		again   string
 		remedy  string
-		// recommended is the grace period that page, metric and advise recommend, in seconds.
+		// recommended is the grace period in seconds that the page, the metric and advise must recommend.
 		recommended float64
 	}{
 		{"a renewal, then a report", unmeasured(), "sent no heartbeat for 40.9s (grace period 24s)", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
@@ -34,7 +35,7 @@ func TestTheLongestSilenceIsTold(t *testing.T) {
 		{"measured", newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), "sent no heartbeat for 40.9s (", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
 		{"measured, a report first", reports(newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), 334.0001), "sent no heartbeat for 40.1s (", "heartbeat again, after 40.1s", "the longest interval was 40.1s", 90},
 		{"the watch breaks before the grace period is over", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 320, 372, event.ReasonTimeout), "The node controller treated node node-2 as lost; ", "", "", 0},
-		{"the watch breaks afterwards", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 360, 420, event.ReasonTimeout), "sent no heartbeat for at least 64.1s (grace period 40s)", "heartbeat again\n", "Whether a grace period longer than 40s would have helped is not known", 0},
+		{"the watch breaks afterwards", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 360, 420, event.ReasonTimeout), "sent no heartbeat for at least 64.1s (grace period 40s)", "heartbeat again\n", "Whether a grace period longer than 40s would have helped is unknown", 0},
 	} {
 		w := newStoryWatcher(t, c.cluster)
 		w.runUntil(700)

@@ -7,11 +7,11 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// starts are the seconds at which kubeflap starts in outages that begin at 300: before the first node is late, while nodes miss the grace period,
-// when some are Unknown, when all are, and after many minutes.
+// starts returns kubeflap's start times in seconds. The outages begin at second 300. The times fall before the first node
+// is late, after nodes exceed the grace period, when some or all nodes are Unknown, and many minutes later.
 func starts() []float64 { return []float64{301, 330, 337, 342, 345, 350, 420, 610, 900, 4200} }
 
-// startedLater tells a story once for each start.
+// startedLater returns a copy of a story for each of kubeflap's start times.
 func startedLater(all []float64, x scenario, soon, last string, within float64) (stories []scenario) {
 	cluster := x.cluster
 	for _, from := range all {
@@ -30,7 +30,7 @@ func startedLater(all []float64, x scenario, soon, last string, within float64) 
 	return stories
 }
 
-// storiesOfStarts are about outages that last when kubeflap starts.
+// storiesOfStarts returns stories about outages that are ongoing when kubeflap starts and do not end.
 func storiesOfStarts() (all []scenario) {
 	all = append(all, startedLater(starts(), scenario{
 		name:     "three of nine nodes fell silent within ten seconds",
@@ -65,7 +65,7 @@ func storiesOfStarts() (all []scenario) {
 	return append(all, storiesOfStartsAndReturns()...)
 }
 
-// storiesOfStartsAndReturns are about outages that end after kubeflap has started.
+// storiesOfStartsAndReturns returns stories about outages that end after kubeflap starts.
 func storiesOfStartsAndReturns() []scenario {
 	fiveMinutes := func(from float64) scenario {
 		return scenario{

@@ -27,33 +27,36 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// scenario is what happens to a cluster, and what kubeflap must say about it.
+// scenario is a sequence of events in a cluster, with kubeflap's expected output.
 type scenario struct {
 	name    string
 	cluster func() *fakeCluster
-	// harm is the second of the first harm: 2 minutes later it is on the page. A story without harm has 0.
+	// harm is the second of the first harm, which the page must show within 2 minutes. It is 0 if there is no harm.
 	harm float64
-	// asked is what the page says at some seconds; the last one ends the story.
+	// asked lists the page's expected content at several times. The story ends with the last one.
 	asked []asked
-	// never are verdicts that are not named at any time, separated by spaces.
+	// never lists verdicts that must never appear, separated by spaces.
 	never string
-	// open is why nobody could decide from these sources until the second decided, or ever if that is 0. Without it, no moment is undecided.
+	// open is the reason why the verdict cannot be decided before the second decided, or never if decided is 0. If open
+	// is empty, the verdict must never be undecided.
 	open    string
 	decided float64
-	// evidence are texts that the page has in the end, lacks texts that it does not have then. over: no incident is ongoing then.
+	// evidence lists texts that the page must contain at the end, and lacks lists texts that it must not contain. over
+	// is set if all incidents must have ended.
 	evidence, lacks []string
 	over            bool
-	// advice are the kinds of findings of `kubeflap advise` in the end, notes aside.
+	// advice lists the expected findings of `kubeflap advise` at the end, without notes.
 	advice string
 }
 
-// asked is what the page says at a second: for each incident its verdict and its nodes, or the subject if it is not about nodes.
+// asked is the page's expected content at a second. For each incident, want contains the verdict and the nodes, or the
+// subject if the incident is not about nodes.
 type asked struct {
 	at   float64
 	want string
 }
 
-// tally counts in how many places the verdict was right.
+// tally counts the checks and the correct results of each output.
 type tally struct {
 	mu           sync.Mutex
 	right, asked map[string]int
@@ -68,7 +71,7 @@ func (x *tally) count(place string, right bool) {
 	}
 }
 
-// storyWatcher is a kubeflap that watches a fake cluster, and records what it sees.
+// storyWatcher is a kubeflap that watches a fake cluster and records its events.
 type storyWatcher struct {
 	t        *testing.T
 	cluster  *fakeCluster
@@ -102,7 +105,7 @@ func newStoryWatcher(t *testing.T, c *fakeCluster) *storyWatcher {
 	return w
 }
 
-// runUntil watches until a second, and reads Leases directly when kubeflap would.
+// runUntil runs the cluster up to a second. It reads Leases directly whenever kubeflap would.
 func (w *storyWatcher) runUntil(second float64) {
 	for w.cluster.second() < second {
 		w.cluster.runUntil(min(second, w.cluster.second()+0.5))
@@ -115,14 +118,14 @@ func (w *storyWatcher) runUntil(second float64) {
 	}
 }
 
-// pageIncident is an incident of the API, as far as stories ask.
+// pageIncident holds the fields of an API incident that stories check.
 type pageIncident struct {
-	Verdict, Scope, State, Namespace, Subject, Summary, Remedy, Command, Withdrawn string
-	End                                                                            *time.Time
-	Nodes                                                                          []string
-	Services                                                                       []struct{ Namespace, Service string }
-	Considered                                                                     []struct{ Verdict, Holds, Because string }
-	Evidence                                                                       []struct{ Text string }
+	ID, Verdict, Scope, State, Namespace, Subject, Summary, Remedy, Command, Withdrawn string
+	End                                                                                *time.Time
+	Nodes                                                                              []string
+	Services                                                                           []struct{ Namespace, Service string }
+	Considered                                                                         []struct{ Verdict, Holds, Because string }
+	Evidence                                                                           []pageEvidence
 }
 
 func (w *storyWatcher) incidents() []pageIncident {
@@ -135,7 +138,7 @@ func (w *storyWatcher) incidents() []pageIncident {
 	return answer.Incidents
 }
 
-// String is what asked expects.
+// String formats the incident as in asked.want.
 func (x *pageIncident) String() string {
 	if x.Withdrawn != "" {
 		return "withdrawn"
@@ -155,7 +158,7 @@ func textOf(all []pageIncident) string {
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// verdictMetrics are the verdicts on /metrics, and those that the page shows about the same nodes and Services.
+// verdictMetrics returns the verdicts in the metrics, and the page's verdicts for the same nodes and Services.
 func (w *storyWatcher) verdictMetrics(all []pageIncident) (got, want string) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(w.pipeline.collector.Only([]string{"kubeflap_node_verdict", "kubeflap_service_verdict"}))
@@ -199,10 +202,11 @@ func seriesText(m *dto.Metric) string {
 	return labels["namespace"] + "/" + labels["service"] + "=" + labels["verdict"]
 }
 
-// check plays a story, and asks.
+// check runs a story and checks the output at all times.
 func (x *scenario) check(t *testing.T, all *tally) {
 	w := newStoryWatcher(t, x.cluster())
 	next, onPage := 0, false
+	seen := revisions{verdicts: map[string]shownVerdict{}, entries: map[pageEvidence]bool{}}
 	for second := 5.0; next < len(x.asked); second += 5 {
 		for ; next < len(x.asked) && x.asked[next].at <= second; next++ {
 			w.runUntil(x.asked[next].at)
@@ -212,6 +216,7 @@ func (x *scenario) check(t *testing.T, all *tally) {
 		incidents := w.incidents()
 		onPage = onPage || len(incidents) > 0
 		x.checkNever(w, incidents)
+		seen.check(w, incidents)
 		if x.harm > 0 && second >= x.harm+120 && !onPage {
 			t.Errorf("the harm of second %g is not on the page after 2 minutes", x.harm)
 			onPage = true
@@ -241,7 +246,7 @@ func (x *scenario) ask(w *storyWatcher, a asked, all *tally) {
 	}
 }
 
-// checkNever holds what the page says at any moment against what it must not say.
+// checkNever checks that the page contains no forbidden verdict.
 func (x *scenario) checkNever(w *storyWatcher, all []pageIncident) {
 	for i := range all {
 		switch v := all[i].Verdict; {
@@ -256,7 +261,7 @@ func (x *scenario) checkNever(w *storyWatcher, all []pageIncident) {
 	}
 }
 
-// checkEnd asks for the evidence, and then for the advice from the recording.
+// checkEnd checks the evidence at the end, and the advice from the recording.
 func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	incidents := w.incidents()
 	var page bytes.Buffer
@@ -291,7 +296,7 @@ func (x *scenario) checkEnd(w *storyWatcher, all *tally) {
 	}
 }
 
-// findings are the kinds of advice with the nodes or Services, notes aside.
+// findings returns each kind of advice and the nodes or Services it applies to. It omits notes.
 func findings(r report.Report) string {
 	var texts []string
 	for _, x := range r.Recommendations {
@@ -314,7 +319,7 @@ func findings(r report.Report) string {
 	return strings.Join(texts, "; ")
 }
 
-// TestStories tells in how many places the verdict was right.
+// TestStories runs all stories and logs the number of correct results.
 func TestStories(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it has one goroutine, and takes long with the race detector")

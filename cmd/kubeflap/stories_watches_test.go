@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// withoutLeases is a cluster of a version before Leases, or one whose Leases kubeflap may not see: then kubelets report every 5 minutes.
+// withoutLeases removes the Leases from the cluster. If every is 5 minutes, the Leases exist, but kubeflap may not read
+// them.
 func (s *fakeCluster) withoutLeases(every time.Duration) *fakeCluster {
 	if every == 5*time.Minute {
 		return s.lacks(event.KindLease, event.ReasonForbidden)
@@ -15,7 +16,7 @@ func (s *fakeCluster) withoutLeases(every time.Duration) *fakeCluster {
 	return s.lacks(event.KindLease, event.ReasonAbsent)
 }
 
-// storiesOfWatches are about what kubeflap itself does not see: Leases, clocks, its own watches.
+// storiesOfWatches returns stories about limits of kubeflap's view: Leases, clocks and its own watches.
 func storiesOfWatches() []scenario {
 	return []scenario{
 		{

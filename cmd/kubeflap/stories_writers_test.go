@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// extra is a slice with a dead address that somebody keeps beside the selector of Service shop/web, from a second on.
+// extra adds a foreign slice with a dead address to the Service shop/web at a second.
 func (s *fakeCluster) extra(second float64) *event.EndpointSlice {
 	slice := &event.EndpointSlice{
 		Meta: metaOf("slice", "shop", "web-extra"), Service: "web", ManagedBy: "someone.example.com", Writer: "someone", Addresses: byHand("10.9.9.9"),
@@ -21,7 +21,7 @@ func (s *fakeCluster) remove(second float64, slice *event.EndpointSlice) *fakeCl
 	return s.at(second, func() { s.others = nil; s.tell(event.Deleted, slice) })
 }
 
-// edit writes the Endpoints of Service shop/web as somebody, at a second.
+// edit changes the Endpoints of the Service shop/web as another writer at a second.
 func (s *fakeCluster) edit(second float64, writer string, change func([]event.Address) []event.Address) *fakeCluster {
 	return s.at(second, func() {
 		v := s.web()
@@ -42,7 +42,7 @@ func firstNotReady(all []event.Address) []event.Address {
 
 func asItWas(all []event.Address) []event.Address { return all }
 
-// deletesService deletes a Service at a second, and its objects soon after.
+// deletesService deletes a Service at a second, and its other objects shortly afterwards.
 func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluster {
 	return s.at(second, func() {
 		s.services = slices.DeleteFunc(s.services, func(x *fakeService) bool { return x == v })
@@ -55,7 +55,7 @@ func (s *fakeCluster) deletesService(second float64, v *fakeService) *fakeCluste
 	})
 }
 
-// storiesOfConflicts are about the ends of selector conflicts.
+// storiesOfConflicts returns stories about the end of selector conflicts.
 func storiesOfConflicts() (stories []scenario) {
 	const (
 		never   = "node node_rebooted shared_path controller_manager grace_period planned undecided service_spec update_in_place workload foreign_writer"
@@ -74,7 +74,7 @@ func storiesOfConflicts() (stories []scenario) {
 	}{
 		{
 			"the Service is deleted", func(c *fakeCluster, v *fakeService) { c.overwrite(480, v).deletesService(600, v) },
-			[]string{had + "the Service was deleted.", "Nothing is left to do. If you create the Service again"},
+			[]string{had + "the Service was deleted.", "No action is needed. If you create the Service again"},
 			[]string{"back", "Remove the selector", "resolved"},
 		},
 		{
@@ -123,19 +123,28 @@ func storiesOfConflicts() (stories []scenario) {
 			return c.remove(602, c.extra(300)).deletesService(600, c.web())
 		},
 		harm: 300, asked: []asked{{330, "foreign_writer shop/web"}, {750, "foreign_writer shop/web"}}, never: "node undecided workload",
-		evidence: []string{"neither Kubernetes nor a known manager wrote; the Service was deleted.", "Nothing is left to do."}, lacks: []string{"lost"}, over: true,
+		evidence: []string{"neither Kubernetes nor a known manager wrote; the Service was deleted.", "No action is needed."}, lacks: []string{"lost"}, over: true,
 	})
 }
 
-// storiesOfWriters are about those who write addresses beside the controllers, and about what ends that.
+// storiesOfWriters returns stories about writers of addresses other than the controllers.
 func storiesOfWriters() []scenario {
 	const (
 		noNode = "node node_rebooted shared_path controller_manager grace_period planned undecided endpoints_controller service_spec update_in_place "
 		had    = "Service shop/web had addresses beside its selector that neither Kubernetes nor a known manager wrote; it has no such addresses now."
 	)
-	harmed := []string{"lost", "Someone edited", "instead of emptying them", "manually managed"}
+	harmed := []string{"lost", "Someone edited", "without clearing them", "manually managed"}
 	foreign := []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}
-	var stories []scenario
+	stories := []scenario{{
+		name: "a known manager removes its own addresses",
+		cluster: func() *fakeCluster {
+			c := newFakeCluster(3)
+			slice := &event.EndpointSlice{Meta: metaOf("slice", "shop", "web-mesh"), Service: "web", ManagedBy: "endpointslice-mesh-controller.cilium.io", Writer: "clustermesh", Addresses: byHand("10.9.9.9", "10.9.9.8")}
+			c.at(300, func() { c.others = append(c.others, slice); c.tell(event.Added, slice) })
+			return c.remove(500, slice)
+		},
+		asked: []asked{{330, ""}, {510, ""}, {900, ""}}, never: "undecided foreign_writer workload",
+	}}
 	for _, source := range []event.Kind{event.KindEndpointSlice, event.KindEndpoints} {
 		cluster := func() *fakeCluster {
 			c := newFakeCluster(3)
@@ -162,7 +171,7 @@ func storiesOfWriters() []scenario {
 					return cluster().edit(300, "kubectl-edit", edit).edit(400, "kube-controller-manager", asItWas)
 				},
 				harm: 300, asked: foreign, never: noNode + "workload", over: true,
-				evidence: []string{took + lost, "shop/web: 1 ready address of pods, taken out of Endpoints web (written by kubectl-edit) by no controller"},
+				evidence: []string{took + lost, "shop/web: 1 ready address of pods removed from Endpoints web (written by kubectl-edit), but not by a controller"},
 				lacks:    []string{"beside", "has a selector, and"},
 			})
 		}
@@ -173,7 +182,7 @@ func storiesOfWriters() []scenario {
 			c := newFakeCluster(3)
 			return c.remove(400, c.extra(300))
 		},
-		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had, "Nothing is left to do"}, lacks: harmed, over: true,
+		harm: 300, asked: foreign, never: noNode + "workload", evidence: []string{had, "No action is needed"}, lacks: harmed, over: true,
 	}, scenario{
 		name: "the same, while kubeflap's watch of slices is broken",
 		cluster: func() *fakeCluster {

@@ -12,14 +12,22 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// renewInterval is how often a kubelet renews its Lease. With a grace period below 20 s, every interval lasts longer than half of it.
+// renewInterval is the interval at which a kubelet renews its Lease. With a grace period below 20 s, even a normal
+// interval exceeds half of the grace period.
 const renewInterval = 10 * time.Second
 
-// terminal prints transitions and incidents in the order in which they were found. The remedy of an incident has a line of its own.
+// terminal prints transitions and incidents in the order of detection. It prints an incident's remedy on a separate
+// line.
 type terminal struct {
 	out io.Writer
+	// page is the URL of the page for a recording's incidents. It is empty for a live cluster, because watch serves no
+	// page.
+	page string
 	// last is the time of the last line.
 	last time.Time
+	// grace is the last line about the grace period. It is kept because some transitions only differ in fields that are
+	// not printed.
+	grace string
 }
 
 func (t *terminal) transition(x transition.Transition) {
@@ -35,23 +43,25 @@ func (t *terminal) transition(x transition.Transition) {
 			return
 		}
 	case transition.GracePeriodKnown:
-		if x.Interval == 0 { // nothing is known of the nodes yet
+		text := x.String()
+		if x.Interval == 0 || text == t.grace { // no nodes are listed yet, or no printed field has changed
 			return
 		}
+		t.grace = text
 	}
 	t.line(x.Found(), x.When(), x.String())
 }
 
-// incident prints the start of an incident and each change of its cause or scope, and its remedy at its end or the recording's.
+// incident prints a notice about an incident. When the incident or the recording ends, it also prints the remedy.
 func (t *terminal) incident(at time.Time, n incident.Notice) {
-	t.line(at, at, incidentLine(n))
+	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
 		fmt.Fprintf(t.out, "            Remedy: %s\n", printable.Line(x.Remedy))
 	}
 }
 
-// line prints what was found, and adds the time of the change if it was earlier.
+// line prints a text with the time of detection. If the change happened earlier, line adds that time.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found
@@ -63,17 +73,26 @@ func (t *terminal) line(found, when time.Time, text string) {
 	fmt.Fprintf(t.out, "%s  %s\n", shown, printable.Line(text))
 }
 
-func incidentLine(n incident.Notice) string {
+func (t *terminal) incidentLine(n incident.Notice) string {
 	x := &n.Incident
 	switch n.Kind {
 	case incident.Ended:
 		if x.Withdrawn != "" {
 			return "<<< " + x.Summary
 		}
-		return fmt.Sprintf("<<< OVER after %s: verdict %s. %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Verdict, x.Summary)
+		return fmt.Sprintf("<<< RESOLVED after %s: verdict %s. %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Verdict, x.Summary)
 	case incident.Merged:
-		return fmt.Sprintf("<<< PART OF ANOTHER: %s %s", x.Scope, x.Subject)
-	case incident.Dropped, incident.Ongoing:
+		text := fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
+		if t.page != "" {
+			text += ": " + t.page + "&id=" + n.Into
+		}
+		return text
+	case incident.Ongoing:
+		if t.page != "" {
+			return fmt.Sprintf("<<< OPEN AT THE END OF THE RECORDING: verdict %s. %s", x.Verdict, x.Summary)
+		}
+		fallthrough
+	case incident.Dropped:
 		return fmt.Sprintf("<<< STILL %s: verdict %s. %s", strings.ToUpper(string(x.State)), x.Verdict, x.Summary)
 	}
 	return fmt.Sprintf(">>> INCIDENT, verdict %s: %s", x.Verdict, x.Summary)
@@ -82,7 +101,7 @@ func incidentLine(n incident.Notice) string {
 // clockTime formats a time for the terminal, in UTC.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.0") }
 
-// lockedWriter serialises the lines of a replay and those of its pipelines.
+// lockedWriter serializes the writes of a replay and its pipelines.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// usageTemplate is kingpin's. Without a command, it also shows the flags of the default command.
+// usageTemplate returns kingpin's template, extended to show the flags of the default command if no command is given.
 func usageTemplate() string {
 	return strings.TrimRight(kingpin.DefaultUsageTemplate, "\n") + `
 {{if not .Context.SelectedCommand}}{{range .App.Commands}}{{if .Default -}}
@@ -17,12 +17,12 @@ Flags of {{.FullCommand}}, which is the default command (*):
 `
 }
 
-// wrongUsage says what is wrong with the arguments, and which help to read.
+// wrongUsage adds the relevant help command to an error in the arguments.
 func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && app.GetCommand(args[0]) == nil {
 		return fmt.Sprintf("there is no command %s; see %s --help", args[0], app.Name)
 	}
-	// What the arguments mean up to the fault. The error is the same.
+	// Parse again to get the command that precedes the error. The error is the same.
 	context, _ := app.ParseContext(args)
 	if context == nil || context.SelectedCommand == nil {
 		return fmt.Sprintf("%v; see %s --help", err, app.Name)

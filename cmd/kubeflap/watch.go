@@ -17,11 +17,11 @@ import (
 )
 
 func registerWatch(app *kingpin.Application) (string, command) {
-	cmd := app.Command("watch", "Print what changes in a live cluster, and its incidents, until interrupted. Needs a kubeconfig, but no kubeflap in the cluster.")
+	cmd := app.Command("watch", "Print the changes and incidents of a live cluster until interrupted. Needs a kubeconfig, but no kubeflap in the cluster.")
 	cluster := addClusterFlags(cmd, watchedNamespace)
 	flags := addTrackerFlags(cmd)
 	return cmd.FullCommand(), func(p program) error {
-		// Whoever stops the terminal must not hold up the events: heartbeats would seem late.
+		// A stopped terminal must not block events, because heartbeats would then appear to be late.
 		out := newLogQueue(p.out, func(dropped int) {
 			fmt.Fprintf(p.out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
 		})
@@ -42,7 +42,8 @@ func registerWatch(app *kingpin.Application) (string, command) {
 	}
 }
 
-// greet says that the cluster is listed, and what is not ready then: after that, only changes are printed.
+// greet waits until the cluster is listed, then prints its size and everything that is not ready. Afterwards only
+// changes are printed.
 func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
 	for !tracker.Synced() {
 		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
@@ -51,7 +52,7 @@ func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
 	}
 	now := time.Now()
 	nodes, services := tracker.Nodes(now, nil), tracker.Services(now, nil)
-	fmt.Fprintf(out, "Watching %s and %s. Times are UTC. Ctrl-C ends it.\n",
+	fmt.Fprintf(out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
 		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))
 	var unready, down []string
 	for _, n := range nodes {
@@ -69,7 +70,7 @@ func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
 	return nil
 }
 
-// maxNamed is how many names stand in a line.
+// maxNamed is the maximum number of names per line.
 const maxNamed = 10
 
 func name(out io.Writer, what string, names []string) {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
+
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/watch"
+	"github.com/kubeflap/kubeflap/exporter/whatif/background"
+)
+
+// dataFlags configure the flight recorder.
+type dataFlags struct {
+	dir       *string
+	size      byteSize
+	age       positiveDuration
+	anonymise *bool
+}
+
+func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
+	f := &dataFlags{dir: cmd.Flag("data.dir", "Record events and incidents in this folder, up to --data.age and --data.size. By default, nothing is recorded.").PlaceHolder("FOLDER").String()}
+	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
+	addFlag(cmd, "data.age", "How long recordings are kept in --data.dir.", "14d", &f.age)
+	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in --data.dir with pseudonyms. They change when kubeflap restarts.").Bool()
+	return f
+}
+
+// keep makes a pipeline save its events and incidents in the folder, and predict from them. The caller must run the
+// flight recorder, the history and the predictor.
+func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
+	if f.age == 0 {
+		return nil, errors.New("--data.age: it must be above 0s")
+	}
+	recorder, err := flightrecorder.New(flightrecorder.Settings{
+		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), Anonymise: *f.anonymise, List: watcher.List,
+	}, logger)
+	if err != nil {
+		return nil, err
+	}
+	p.record, p.recorder = recorder.Record, recorder.Status
+	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
+	earlier := readCoverage(*f.dir, logger)
+	if p.history, err = openHistory(*f.dir, settings.incidents, earlier, logger); err != nil {
+		return nil, err
+	}
+	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
+	return recorder, nil
+}
+
+// byteSize is a flag value for a number of bytes, such as 512MiB. The minimum is 1 MiB.
+type byteSize int64
+
+// Set implements kingpin.Value.
+func (b *byteSize) Set(s string) error {
+	parsed, err := units.ParseBase2Bytes(s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a size such as 512MiB or 2GiB", s)
+	case parsed < units.MiB:
+		return fmt.Errorf("%q is less than 1MiB", s)
+	}
+	*b = byteSize(parsed)
+	return nil
+}
+
+// String implements kingpin.Value.
+func (b *byteSize) String() string { return units.Base2Bytes(*b).String() }

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	toolkit "github.com/prometheus/exporter-toolkit/web"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web"
+)
+
+// recordedStory returns a folder in which a flight recorder recorded the story.
+func recordedStory(t *testing.T) (dir string) {
+	t.Helper()
+	return recordedIn(t, story)
+}
+
+// recordedIn returns a folder with what a flight recorder kept of a recording.
+func recordedIn(t *testing.T, file string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	recordInto(t, dir, file, false)
+	return dir
+}
+
+// recordInto lets a flight recorder record the events of a recording into a folder.
+func recordInto(t *testing.T, dir, file string, anonymise bool) {
+	t.Helper()
+	r, err := flightrecorder.New(flightrecorder.Settings{
+		Dir: dir, Size: 1 << 30, Age: time.Hour, Anonymise: anonymise,
+		List: func(context.Context, event.Kind, func(event.Object)) (string, error) {
+			return "", errors.New("not needed")
+		},
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := recording.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range reader.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Record(ev)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop() // stop writes the queued events
+	if err := r.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func metricsOf(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, errOut := kubeflap(t, append([]string{"replay", "--once"}, args...)...)
+	if status != 0 {
+		t.Fatalf("replay %v: status %d: %s", args, status, errOut)
+	}
+	return inOrder(t, out)
+}
+
+func TestReplayOfAFolder(t *testing.T) {
+	dir := recordedStory(t)
+	if metricsOf(t, dir) != metricsOf(t, story) {
+		t.Error("the folder and the recording give other metrics")
+	}
+	if metricsOf(t, "--to=2026-03-01T12:00:20Z", dir) == metricsOf(t, story) {
+		t.Error("--to changes nothing")
+	}
+	for want, args := range map[string][]string{
+		"nothing was recorded in this period": {"--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z", dir},
+		"--to is before --from":               {"--from=2026-03-02T00:00:00Z", "--to=2026-03-01T00:00:00Z", dir},
+		"is not a folder":                     {"--from=2026-03-02T00:00:00Z", story},
+		"is not a time such as":               {"--from=yesterday", dir},
+	} {
+		if status, _, errOut := kubeflap(t, append([]string{"replay", "--once"}, args...)...); status == 0 || !strings.Contains(errOut, want) {
+			t.Errorf("%v: status %d, %s\nwant %q", args, status, errOut, want)
+		}
+	}
+}
+
+func TestRecordingsNeedAuthentication(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct{ config, want string }{
+		"a password":               {onePassword, ""},
+		"a verified certificate":   {"tls_server_config: {client_auth_type: RequireAndVerifyClientCert}\n", ""},
+		"any certificate":          {"tls_server_config: {client_auth_type: RequireAnyClientCert}\n", "set basic_auth_users"},
+		"a certificate if given":   {"tls_server_config: {client_auth_type: VerifyClientCertIfGiven}\n", "set basic_auth_users"},
+		"only TLS":                 {"tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n", "set basic_auth_users"},
+		"no user":                  {"basic_auth_users: {}\n", "set basic_auth_users"},
+		"an empty configuration":   {"", "set basic_auth_users"},
+		"a configuration that is":  {"basic_auth_users: [", "cannot read"},
+		"certificates that cannot": {"tls_server_config: {client_auth_type: NoClientCert}\n", "set basic_auth_users"},
+	} {
+		err := checkAuthentication(webConfig(t, test.config))
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"--web.enable-recordings needs --data.dir":                                    {"--web.enable-recordings"},
+		"--web.enable-recordings: a recording shows the whole cluster, so it is only": {"--web.enable-recordings", "--data.dir=" + dir},
+	} {
+		if status, _, errOut := kubeflap(t, append([]string{"run"}, args...)...); status == 0 || !strings.Contains(errOut, want) {
+			t.Errorf("%v: status %d, %s\nwant %q", args, status, errOut, want)
+		}
+	}
+}
+
+func TestDownloadOfARecording(t *testing.T) {
+	config := webConfig(t, onePassword)
+	address := startDownloads(t, recordedStory(t), config)
+	reader := visitor{user: "reader", password: "sesame"}
+	for query, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"":                                   {400, "parameter from is missing"},
+		"?from=then":                         {400, "parameter from: "},
+		"?from=1&to=now":                     {400, "parameter to: "},
+		"?from=1&from=2":                     {400, "parameter from occurs 2 times"},
+		"?from=1&node=a":                     {400, `unknown parameter "node"`},
+		"?from=1&anonymise=maybe":            {400, "parameter anonymise: "},
+		"?from=9&to=8":                       {400, "parameter to is before from"},
+		"?from=2030-01-01T00:00:00Z&to=2e9":  {400, "parameter to: "},
+		"?from=2025-01-01T00:00:00Z&to=1736": {400, "parameter to is before from"},
+		"?from=1&to=2":                       {404, "nothing was recorded in this period: from 1970-01-01T00:00:01Z to 1970-01-01T00:00:02Z"},
+	} {
+		response, text, err := reader.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording"+query)
+		if err != nil || response.StatusCode != want.status || !strings.Contains(text, want.text) {
+			t.Errorf("%q: %v %v %q, want %+v", query, response, err, text, want)
+		}
+	}
+	const whole = "/api/v1/recording?from=2026-03-01T11:00:00Z&to=2026-03-02T00:00:00Z"
+	if got := (visitor{}).status(t, "http://"+address+whole); got != http.StatusUnauthorized {
+		t.Errorf("without a password: %d", got)
+	}
+	download := func(query string) string {
+		response, text, err := reader.ask(t, http.MethodGet, "http://"+address+whole+query)
+		if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/gzip" {
+			t.Fatalf("%v %v %.200s", response, err, text)
+		}
+		return write(t, filepath.Join(t.TempDir(), "download.jsonl.gz"), text)
+	}
+	if file := download(""); metricsOf(t, file) != metricsOf(t, story) {
+		t.Error("the download gives other metrics than the story")
+	}
+	anonymous, err := recording.Open(download("&anonymise"))
+	if err != nil || !anonymous.Header().Anonymised {
+		t.Fatalf("anonymised: %v", err)
+	}
+	for ev, err := range anonymous.Events() {
+		if err != nil || ev.Kind == event.KindNode && ev.Object != nil && !strings.HasPrefix(ev.Object.Metadata().Name, "node") {
+			t.Errorf("%+v, %v", ev, err)
+		}
+	}
+	write(t, config, "")
+	if got := reader.status(t, "http://"+address+whole); got != http.StatusForbidden {
+		t.Errorf("after the password was removed from the configuration: %d, want 403", got)
+	}
+}
+
+// TestAnAnonymisedFolderIsAnAnonymisedRecording checks that the header of what is read from a folder of --data.anonymise
+// says so, and that a folder with real names in one of its files never claims it.
+func TestAnAnonymisedFolderIsAnAnonymisedRecording(t *testing.T) {
+	dir := t.TempDir()
+	check := func(want bool) {
+		t.Helper()
+		reader, err := period{}.open(dir)
+		if err != nil || reader.Header().Anonymised != want {
+			t.Fatalf("the folder: %+v, %v, want %t", reader.Header(), err, want)
+		}
+		for _, err := range reader.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		address := startDownloads(t, dir, webConfig(t, onePassword))
+		visitor := visitor{user: "reader", password: "sesame"}
+		response, text, err := visitor.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording?from=2026-03-01T11:00:00Z&to=2026-11-24T00:00:00Z")
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", response, err)
+		}
+		download, err := recording.Open(write(t, filepath.Join(t.TempDir(), "download.jsonl.gz"), text))
+		if err != nil || download.Header().Anonymised != want {
+			t.Fatalf("the download: %+v, %v, want %t", download.Header(), err, want)
+		}
+	}
+	recordInto(t, dir, story, true)
+	check(true)
+	recordInto(t, dir, lostNode, false)
+	check(false) // the lost node happened after the story
+}
+
+func startDownloads(t *testing.T, dir, config string) string {
+	t.Helper()
+	p, found := listening()
+	systemd := false
+	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
+	handler, err := downloads(dir, flags, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := newRegistry(nothingDropped)
+	served := web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Recordings: handler}
+	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
+	return <-found
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/transition"
+)
+
+// restarted is a kubeflap with a data folder that is killed and restarted while it watches a fake cluster.
+type restarted struct {
+	t        *testing.T
+	cluster  *fakeCluster
+	dir      string
+	pipeline *pipeline
+	kill     func()
+	// told holds the notices of all processes.
+	told []incident.Notice
+}
+
+// transition implements reporter.
+func (*restarted) transition(transition.Transition) {}
+
+// incident implements reporter.
+func (r *restarted) incident(_ time.Time, n incident.Notice) { r.told = append(r.told, n) }
+
+func newRestarted(t *testing.T, c *fakeCluster) *restarted {
+	r := &restarted{t: t, cluster: c, dir: t.TempDir()}
+	r.begin()
+	c.start()
+	return r
+}
+
+// begin starts a process.
+func (r *restarted) begin() {
+	r.pipeline = newPipeline(trackerSettings(), func() time.Time { return r.cluster.now }, r)
+	logger := slog.New(slog.DiscardHandler)
+	earlier := readCoverage(r.dir, logger)
+	h, err := openHistory(r.dir, 500, earlier, logger)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
+	r.pipeline.history = h
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error)
+	go func() { ended <- h.run(ctx) }()
+	r.cluster.sink = r.pipeline.apply
+	r.kill = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Error(err)
+		}
+		r.cluster.sink = func(event.Event) {}
+	}
+	r.t.Cleanup(cancel)
+}
+
+// runUntil runs the cluster up to a second, and looks after the incidents like pipeline.tick.
+func (r *restarted) runUntil(second float64) {
+	for r.cluster.second() < second {
+		r.cluster.runUntil(min(second, r.cluster.second()+0.5))
+		if names := r.pipeline.tracker.LeasesToRead(r.cluster.now); len(names) > 0 {
+			r.cluster.readLeases(names)
+		}
+		t := r.pipeline.advance()
+		r.pipeline.mu.Lock()
+		r.pipeline.report(t, r.pipeline.incidents.Notices(t))
+		r.pipeline.look(t)
+		r.pipeline.mu.Unlock()
+	}
+}
+
+// restart kills the process and starts another one at a second.
+func (r *restarted) restart(second float64) {
+	r.kill()
+	r.cluster.runUntil(second)
+	r.begin()
+	r.cluster.watch()
+}
+
+func (r *restarted) incidents() []incident.Incident {
+	all, _ := r.pipeline.cluster("").Incidents()
+	return all
+}
+
+func (r *restarted) notices() string {
+	var texts []string
+	for _, n := range r.told {
+		kind := map[incident.NoticeKind]string{incident.Started: "started", incident.Ended: "ended", incident.Continued: "continued"}[n.Kind]
+		texts = append(texts, fmt.Sprintf("%s %s %v", kind, n.Incident.Subject, n.Incident.Verdict))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// TestARestartInAnOutageIsOneIncident restarts kubeflap at 400 s while a node is silent from 300 s on. The incident
+// must keep its start and its verdict.
+func TestARestartInAnOutageIsOneIncident(t *testing.T) {
+	for _, down := range []float64{1, 30, 300} {
+		t.Run(fmt.Sprintf("down for %gs", down), func(t *testing.T) {
+			t.Parallel()
+			r := newRestarted(t, newFakeCluster(9).silence(300, 2000, 5))
+			r.runUntil(400)
+			before := r.incidents()
+			if len(before) != 1 {
+				t.Fatalf("before the restart: %d incidents, want one", len(before))
+			}
+			r.restart(400 + down)
+			r.runUntil(402 + down)
+			for _, until := range []float64{410 + down, 700 + down, 1900} {
+				r.runUntil(until)
+				all := r.incidents()
+				if len(all) != 1 || all[0].ID != before[0].ID || !all[0].Start.Equal(before[0].Start) || all[0].Verdict != before[0].Verdict || all[0].State != incident.StateRunning {
+					t.Fatalf("at %g s: %+v\nwant that %s goes on with its start and verdict", until, all, before[0].ID)
+				}
+			}
+			texts := func(x incident.Incident) (all []string) {
+				for _, e := range x.Evidence {
+					all = append(all, e.Text)
+				}
+				return all
+			}
+			after := texts(r.incidents()[0])
+			for _, text := range texts(before[0]) {
+				if !slices.Contains(after, text) {
+					t.Errorf("evidence %q is lost: %q", text, after)
+				}
+			}
+			if !slices.Contains(after, "kubeflap stopped watching") {
+				t.Errorf("the evidence does not say that kubeflap stopped watching: %q", after)
+			}
+			if x, ok := r.pipeline.cluster("").Incident(before[0].ID); !ok || x.ID != before[0].ID || x.State != incident.StateRunning {
+				t.Errorf("by its ID: %v, %+v", ok, x)
+			}
+			blind := slices.DeleteFunc(r.incidents()[0].Timeline, func(s incident.Span) bool { return s.Track != incident.TrackBlind })
+			if len(blind) != 1 || blind[0].End.Sub(blind[0].Start) < time.Duration(down)*time.Second {
+				t.Errorf("the timeline has the blind intervals %+v, want one from 400 s to the first lists", blind)
+			}
+			covers := r.pipeline.cluster("").Coverage()
+			if len(covers.Gaps) != 1 || covers.Gaps[0].Reason != coverage.NotRunning || covers.Gaps[0].To.IsZero() || !covers.Since.Before(covers.Gaps[0].From) {
+				t.Errorf("covered %+v, want the restart as its only gap", covers)
+			}
+			r.runUntil(2300)
+			if got, want := r.notices(), "started node-5 node, continued node-5 node, ended node-5 node"; got != want {
+				t.Errorf("reported %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestAnIncidentThatEndsWhileKubeflapIsDown covers a node that returns while kubeflap is not running.
+func TestAnIncidentThatEndsWhileKubeflapIsDown(t *testing.T) {
+	r := newRestarted(t, newFakeCluster(9).silence(300, 450, 5))
+	r.runUntil(400)
+	before := r.incidents()
+	r.restart(600)
+	r.runUntil(610)
+	if all := r.incidents(); len(all) != 1 || all[0].ID != before[0].ID {
+		t.Fatalf("after the restart: %+v, want %s", all, before[0].ID)
+	}
+	r.runUntil(900)
+	all := r.incidents()
+	if len(all) != 1 || all[0].ID != before[0].ID || all[0].State != incident.StateEnded || !strings.Contains(all[0].Summary, "It ended while kubeflap was not watching, between ") {
+		t.Errorf("got %+v, want that it ended unseen", all)
+	}
+	if n := strings.Count(r.notices(), "ended node-5"); n != 1 {
+		t.Errorf("reported %s, want its end once", r.notices())
+	}
+}
+
+// TestIncidentsOfThePastAreShown checks that an incident that ended before the restart is unchanged, and that a new
+// incident gets its own ID.
+func TestIncidentsOfThePastAreShown(t *testing.T) {
+	r := newRestarted(t, newFakeCluster(9).silence(300, 450, 5).silence(1500, 1700, 5))
+	r.runUntil(700)
+	before := r.incidents()
+	r.restart(800)
+	r.runUntil(810)
+	if all := r.incidents(); len(all) != 1 || all[0].ID != before[0].ID || all[0].Summary != before[0].Summary {
+		t.Errorf("after the restart: %+v, want %+v", all, before)
+	}
+	r.runUntil(1650)
+	all := r.incidents()
+	if len(all) != 2 || all[0].ID == before[0].ID || all[1].ID != before[0].ID {
+		t.Errorf("got %+v, want a new incident and that of the past", all)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/postmortem"
+	"github.com/kubeflap/kubeflap/exporter/whatif"
+	"github.com/kubeflap/kubeflap/exporter/whatif/background"
+)
+
+// readFolder replays a period of a --data.dir folder, with a margin before and after.
+func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err error) {
+	begin, end, err := flightrecorder.Span(r.recording)
+	if err != nil {
+		return nil, fmt.Errorf("--recording: folder %s: %w", r.recording, err)
+	}
+	from, to, err := r.period(begin, end)
+	if err != nil {
+		return nil, err
+	}
+	if err := outside(from, to, begin, end); err != nil {
+		return nil, err
+	}
+	first, last := from.Add(-background.Margin), to.Add(background.Margin)
+	if !r.from.given() {
+		first = begin
+	}
+	reader, err := openFolder(p.ctx, r.recording, first, last)
+	if err != nil {
+		return nil, fmt.Errorf("--recording: %w", err)
+	}
+	played, err := r.play(p.ctx, reader)
+	if err != nil {
+		return nil, err
+	}
+	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Folder: true, Anonymised: reader.Header().Anonymised}
+	in.From, in.To = from, to
+	return played.damage, r.conclude(played, in)
+}
+
+// outside returns an error if a period and a recording do not overlap.
+func outside(from, to, begin, end time.Time) error {
+	switch {
+	case from.After(end):
+		return fmt.Errorf("--from: %s is after the end of the recording, %s", inUTC(from), inUTC(end))
+	case to.Before(begin):
+		return fmt.Errorf("--to: %s is before the beginning of the recording, %s", inUTC(to), inUTC(begin))
+	}
+	return nil
+}
+
+// predictRemote adds predictions from the recordings of the kubeflap at --url, or the reason why there are none. It
+// reads the period with a margin before and after. Without --from, the period begins with the oldest incident.
+func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
+	if r.remote.url == "" {
+		in.NoWhatIf = "it needs a recording, from --recording or from --url of a kubeflap with --web.enable-recordings"
+		return
+	}
+	from := in.From
+	for i := range in.Answer.Incidents {
+		if start := in.Answer.Incidents[i].Start; from.IsZero() || !r.from.given() && start.Before(from) {
+			from = start
+		}
+	}
+	if from.IsZero() {
+		in.NoWhatIf = "there is no incident; --from limits the recording to read"
+		return
+	}
+	at := func(t time.Time) timeOrAgo { return timeOrAgo{text: inUTC(t), time: t} }
+	recordings := source{remote: r.remote, from: at(from.Add(-background.Margin)), to: at(in.To.Add(background.Margin))}
+	reader, stop, err := recordings.open(p.ctx)
+	if err != nil {
+		in.NoWhatIf = "the recordings could not be read: " + err.Error()
+		return
+	}
+	defer stop()
+	study := whatif.NewUsual(0)
+	for ev, err := range reader.Events() {
+		if err != nil {
+			in.NoWhatIf = "the recordings could not be read: " + err.Error()
+			return
+		}
+		study.Apply(ev)
+	}
+	predictIn(in, study)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+	"github.com/kubeflap/kubeflap/exporter/web/recordings"
+)
+
+// source holds the flags for a recording: a file, a folder of --data.dir, or a running kubeflap's recordings.
+type source struct {
+	path     string
+	remote   remote
+	from, to timeOrAgo
+}
+
+func (s *source) addFlags(cmd *kingpin.CmdClause) {
+	cmd.Flag("recording", "The recording, as written by kubeflap record, or a folder of --data.dir.").PlaceHolder("PATH").StringVar(&s.path)
+	s.remote.addURLFlags(cmd, "Read the recordings of the kubeflap at this URL, such as https://host:9969. It must run with --web.enable-recordings.")
+	cmd.Flag("from", "Start of the period in a folder or at a URL: a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, which counts back from the end of the folder or from now. "+
+		"By default from the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
+	cmd.Flag("to", "End of the period, like --from. By default until the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
+}
+
+func (s *source) validate() error {
+	switch {
+	case s.path == "" && s.remote.url == "":
+		return errors.New("name a recording with --recording or --url")
+	case s.path != "" && s.remote.url != "":
+		return errors.New("--recording and --url exclude each other")
+	case s.remote.url == "" && s.remote.config != "":
+		return errors.New("--url.config needs --url")
+	}
+	return s.remote.validate()
+}
+
+// name describes the recording.
+func (s *source) name() string {
+	if s.path != "" {
+		return filepath.Base(s.path)
+	}
+	return redacted(s.remote.url)
+}
+
+// open opens the recording. The caller must call the returned function to close it.
+func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
+	if s.path == "" {
+		return s.openURL(ctx)
+	}
+	if info, err := os.Stat(s.path); err == nil && info.IsDir() {
+		return s.openFolder(ctx)
+	}
+	if s.from.given() || s.to.given() {
+		return nil, nil, fmt.Errorf("--from and --to need --url or a folder of --data.dir, and %s is not a folder", s.path)
+	}
+	reader, err := recording.Open(s.path)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it names the file
+	}
+	return reader, func() { _ = reader.Close() }, nil
+}
+
+func (s *source) openFolder(ctx context.Context) (*recording.Reader, func(), error) {
+	begin, end, err := flightrecorder.Span(s.path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("folder %s: %w", s.path, err)
+	}
+	from, to := s.from.at(end, begin), s.to.at(end, end)
+	if to.Before(from) {
+		return nil, nil, errors.New("--to is before --from")
+	}
+	reader, err := openFolder(ctx, s.path, from, to)
+	return reader, func() {}, err
+}
+
+// openURL requests a running kubeflap's recordings. It fails if no data arrives for recordingPatience. The whole
+// download may take longer.
+func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error) {
+	now := time.Now()
+	from, to := s.from.at(now, time.Unix(0, 0)), s.to.at(now, now)
+	if to.Before(from) {
+		return nil, nil, errors.New("--to is before --from")
+	}
+	query := url.Values{"from": {from.UTC().Format(time.RFC3339Nano)}}
+	if s.to.given() {
+		query.Set("to", to.UTC().Format(time.RFC3339Nano))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	body := &impatient{timer: time.AfterFunc(recordingPatience, func() { cancel(errNothingSent) })}
+	stop := func() {
+		body.timer.Stop()
+		if body.ReadCloser != nil {
+			_ = body.Close() // the body was only read
+		}
+		cancel(nil)
+	}
+	response, err := s.remote.request(ctx, s.remote.address(recordings.Path)+"?"+query.Encode(), "application/gzip") //nolint:bodyclose // stop closes it
+	if err != nil {
+		stop()
+		if refused := (*statusError)(nil); errors.As(err, &refused) && refused.code == http.StatusNotFound && refused.text == "" {
+			err = fmt.Errorf("%w: kubeflap must run there with --web.enable-recordings", err)
+		}
+		return nil, nil, err
+	}
+	body.ReadCloser = response.Body
+	reader, err := recording.NewReader(body, redacted(s.remote.url))
+	if err != nil {
+		stop()
+		return nil, nil, err //nolint:wrapcheck // it names the URL
+	}
+	return reader, stop, nil
+}
+
+// recordingPatience is the maximum time until the next part of a recording arrives. Before the first part, kubeflap has
+// to read its recordings from before the period.
+const recordingPatience = 2 * time.Minute
+
+var errNothingSent = fmt.Errorf("the server sent nothing for %s", recordingPatience)
+
+// impatient restarts a timer each time data arrives.
+type impatient struct {
+	io.ReadCloser
+	timer *time.Timer
+}
+
+// Read implements io.Reader.
+func (r *impatient) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.timer.Reset(recordingPatience)
+	return n, err //nolint:wrapcheck // the recording names it
+}
+
+// redacted returns a URL without the password.
+func redacted(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "--url"
+	}
+	return parsed.Redacted()
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/kubeflap/kubeflap/exporter/printable"
+	"github.com/kubeflap/kubeflap/exporter/track/consumers"
+	"github.com/kubeflap/kubeflap/exporter/whatif"
+	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
+)
+
+// maxSettings is the maximum number of rows in the table.
+const maxSettings = 100
+
+// whatIf holds the flags of the whatif command.
+type whatIf struct {
+	source                          source
+	output                          string
+	recorded                        positiveDuration
+	grace, monitor, window, evicted durations
+}
+
+func registerWhatIf(app *kingpin.Application) (string, command) {
+	w := &whatIf{}
+	cmd := app.Command("whatif", "Predict from a recording the effect of other settings: which nodes would have turned Unknown, the resulting address losses, "+
+		"outages and evictions, and how long it would have taken to detect failed nodes.")
+	w.source.addFlags(cmd)
+	addFlag(cmd, "node-monitor-grace-period", "Grace periods to compare, separated by commas.", "20s,30s,40s,50s,60s,90s,120s", &w.grace)
+	addFlag(cmd, "node-monitor-period", "Node monitor periods to compare, separated by commas.", "5s", &w.monitor)
+	addFlag(cmd, "batching-window", "Batching windows of clients to compare, separated by commas. Allowed are 0s, 2s, 5s and 10s.", "0s", &w.window)
+	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the time for which pods tolerate an unreachable "+
+		"node, except for pods that tolerate it forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)
+	addFlag(cmd, "recorded-grace-period", "The grace period during the recording. With 0s, it is read from the recording.", "0s", &w.recorded)
+	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&w.output, []string{"text", "json"}})
+	cmd.Validate(func(*kingpin.CmdClause) error { return w.validate() })
+	return cmd.FullCommand(), w.predict
+}
+
+func (w *whatIf) validate() error {
+	if err := w.source.validate(); err != nil {
+		return err
+	}
+	for flag, all := range map[string]durations{"node-monitor-grace-period": w.grace, "node-monitor-period": w.monitor} {
+		if slices.Contains(all, 0) {
+			return fmt.Errorf("--%s: must be more than 0s", flag)
+		}
+	}
+	windows := consumers.Windows()
+	for _, x := range w.window {
+		if !slices.Contains(windows[:], x) {
+			return fmt.Errorf("--batching-window: %s is not one of 0s, 2s, 5s, 10s", x)
+		}
+	}
+	if n := len(w.settings()); n > maxSettings {
+		return fmt.Errorf("these are %d combinations of settings; at most %d can be compared", n, maxSettings)
+	}
+	return nil
+}
+
+// settings returns all combinations of the flags' values in ascending order.
+func (w *whatIf) settings() []whatif.Settings {
+	tolerations := w.evicted
+	if len(tolerations) == 0 {
+		tolerations = durations{whatif.AsRecorded}
+	}
+	var all []whatif.Settings
+	for _, grace := range w.grace {
+		for _, monitor := range w.monitor {
+			for _, toleration := range tolerations {
+				for _, window := range w.window {
+					all = append(all, whatif.Settings{GracePeriod: grace, MonitorPeriod: monitor, Toleration: toleration, Window: window})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b whatif.Settings) int {
+		return cmp.Or(cmp.Compare(a.GracePeriod, b.GracePeriod), cmp.Compare(a.MonitorPeriod, b.MonitorPeriod),
+			cmp.Compare(a.Toleration, b.Toleration), cmp.Compare(a.Window, b.Window))
+	})
+	return slices.Compact(all)
+}
+
+// predict reads the recording and prints the prediction. For a damaged recording, it uses the events before the damage
+// and returns the error.
+func (w *whatIf) predict(p program) (err error) {
+	reader, stop, err := w.source.open(p.ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	settings := w.settings()
+	study := whatif.New(settings, time.Duration(w.recorded))
+	events := 0
+	for ev, damage := range reader.Events() {
+		if damage != nil || p.ctx.Err() != nil {
+			err = errors.Join(damage, p.ctx.Err())
+			break
+		}
+		study.Apply(ev)
+		events++
+	}
+	if events == 0 {
+		return errors.Join(err, fmt.Errorf("recording %s has no events", w.source.name()))
+	}
+	study.Finish()
+	return errors.Join(w.write(p, study.Predict(settings)), err)
+}
+
+func (w *whatIf) write(p program, given answer.Answer) error {
+	if w.output == "text" {
+		answer.WriteText(p.out, given, printable.Line(w.source.name()))
+		return nil
+	}
+	encoder := json.NewEncoder(p.out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(given); err != nil {
+		return fmt.Errorf("print the prediction: %w", err)
+	}
+	return nil
+}
+
+// durations is a flag value with comma-separated durations. A number without a unit is in seconds.
+type durations []time.Duration
+
+// Set implements kingpin.Value. It replaces the previous durations.
+func (d *durations) Set(s string) error {
+	*d = nil
+	for part := range strings.SplitSeq(s, ",") {
+		if _, err := strconv.ParseUint(part, 10, 32); err == nil {
+			part += "s"
+		}
+		var one positiveDuration
+		if err := one.Set(part); err != nil {
+			return err
+		}
+		*d = append(*d, time.Duration(one))
+	}
+	return nil
+}
+
+// String implements kingpin.Value.
+func (d *durations) String() string {
+	var all []string
+	for _, one := range *d {
+		all = append(all, one.String())
+	}
+	return strings.Join(all, ",")
+}
