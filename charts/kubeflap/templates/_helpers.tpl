@@ -2,7 +2,7 @@
 {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* A Service's name has no dots and starts with a letter; a release's name may differ. */ -}}
+{{- /* A Service's name must start with a letter and contain no dots. A release's name may not comply. */ -}}
 {{- define "kubeflap.fullname" -}}
 {{- $name := .Values.fullnameOverride -}}
 {{- if not $name -}}
@@ -12,7 +12,7 @@
 {{ $name | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{- /* The name of objects outside of the release's namespace, where another release may have the same name. Other names contain no colon. */ -}}
+{{- /* A unique name for objects outside of the release's namespace, where another release may have the same name. Other names contain no colon. */ -}}
 {{- define "kubeflap.clusterName" -}}
 {{ include "kubeflap.namespace" . }}:{{ include "kubeflap.fullname" . }}
 {{- end }}
@@ -34,7 +34,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- merge $own (default dict .Values.commonLabels) | toYaml }}
 {{- end }}
 
-{{- /* metadata of an object: root, name, and optionally namespace, labels and annotations; namespace "-" means none. */ -}}
+{{- /* The metadata of an object: root, name, and optionally namespace, labels and annotations. The namespace "-" means none. */ -}}
 {{- define "kubeflap.metadata" -}}
 {{- $root := .root -}}
 name: {{ .name | quote }}
@@ -53,7 +53,7 @@ annotations:
 {{ default (ternary (include "kubeflap.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
 
-{{- /* roleRef and subjects of a binding: root, and the role's kind. */ -}}
+{{- /* The roleRef and subjects of a binding: root, and the role's kind. */ -}}
 {{- define "kubeflap.bound" -}}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
@@ -74,7 +74,7 @@ subjects:
 {{- end }}
 {{- end }}
 
-{{- /* The pull secrets by name, each once. */ -}}
+{{- /* The names of the pull secrets, without duplicates. */ -}}
 {{- define "kubeflap.pullSecrets" -}}
 {{- $names := list -}}
 {{- range concat (default list .Values.global.imagePullSecrets) (default list .Values.imagePullSecrets) -}}
@@ -99,7 +99,7 @@ subjects:
 {{ ternary "https" "http" (ternary .Values.webConfig.tls $content (not (empty .Values.webConfig.existingSecret))) }}
 {{- end }}
 
-{{- /* A probe: path and timing. Its port asks for no certificate or password, because the kubelet has none. */ -}}
+{{- /* A probe: path and timing. Its port requires no certificate or password, because the kubelet has none. */ -}}
 {{- define "kubeflap.probe" -}}
 httpGet:
   path: {{ .path }}
@@ -115,7 +115,7 @@ httpGet:
   {{- fail (printf "containerPort and probePort are both %d" (int .Values.probePort)) -}}
 {{- end -}}
 {{- if and .Values.hostNetwork (not .Values.hostUsers) -}}
-  {{- fail "hostNetwork is true and hostUsers is false: in the network of the node there is no user namespace" -}}
+  {{- fail "hostNetwork is true and hostUsers is false: a pod in the host network cannot have its own user namespace" -}}
 {{- end -}}
 {{- if and .Values.service.nodePort (eq .Values.service.type "ClusterIP") -}}
   {{- fail "service.nodePort is set, but service.type is ClusterIP: set it to NodePort or LoadBalancer" -}}
@@ -127,38 +127,73 @@ httpGet:
   {{- fail "httpRoute.enabled is true without httpRoute.parentRefs: no Gateway would use it" -}}
 {{- end -}}
 {{- include "kubeflap.checkBudget" . -}}
+{{- include "kubeflap.checkData" . -}}
 {{- if and .Values.scope.nodes (not .Values.scope.namespace) -}}
-  {{- fail "scope.nodes is true without scope.namespace: the whole cluster has its nodes" -}}
+  {{- fail "scope.nodes is true without scope.namespace: the default scope already includes the nodes" -}}
 {{- end -}}
 {{- if and $web.content $web.existingSecret -}}
-  {{- fail "webConfig.content and webConfig.existingSecret are both set: which of them holds?" -}}
+  {{- fail "webConfig.content and webConfig.existingSecret are both set: set only one" -}}
 {{- end -}}
 {{- if and $web.tls (not $web.existingSecret) (not (get (default dict $web.content) "tls_server_config")) -}}
-  {{- fail "webConfig.tls is true, but nothing sets TLS: neither webConfig.existingSecret nor webConfig.content.tls_server_config is there" -}}
+  {{- fail "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set" -}}
 {{- end -}}
 {{- end }}
 
-{{- /* Refuses a budget that would keep every node with a pod from being drained. */ -}}
+{{- /* Refuses a budget that would block the drain of every node with a pod. */ -}}
 {{- define "kubeflap.checkBudget" -}}
 {{- $budget := .Values.podDisruptionBudget -}}
 {{- $min := toString (default "" $budget.minAvailable) -}}
 {{- if and $min $budget.maxUnavailable -}}
-  {{- fail "podDisruptionBudget has minAvailable and maxUnavailable: a budget has one of them" -}}
+  {{- fail "podDisruptionBudget.minAvailable and podDisruptionBudget.maxUnavailable are both set: set only one" -}}
 {{- end -}}
 {{- $needed := hasSuffix "%" $min | ternary (divf (mulf (trimSuffix "%" $min) .Values.replicas) 100 | ceil | int) (int $min) -}}
 {{- if and $budget.enabled $min (gt (int .Values.replicas) 1) (ge $needed (int .Values.replicas)) -}}
-  {{- fail (printf "podDisruptionBudget.minAvailable is %s with %d replicas: no node that runs one could be drained" $min (int .Values.replicas)) -}}
+  {{- fail (printf "podDisruptionBudget.minAvailable is %s with %d replicas: nodes that run a replica could not be drained" $min (int .Values.replicas)) -}}
 {{- end -}}
 {{- end }}
 
 {{- /* With hostNetwork, a running pod occupies its ports, so a surge pod cannot be scheduled. */ -}}
 {{- define "kubeflap.strategy" -}}
 {{- $given := default dict .Values.updateStrategy | deepCopy -}}
-{{- if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
+{{- if include "kubeflap.claim" . -}}
+  {{- $given = dict "type" "Recreate" -}}
+{{- else if and .Values.hostNetwork (ne (get $given "type") "Recreate") -}}
   {{- $rolling := default dict $given.rollingUpdate -}}
   {{- $given = dict "type" "RollingUpdate" "rollingUpdate" (mergeOverwrite (dict "maxSurge" 0 "maxUnavailable" 1) $rolling) -}}
 {{- end -}}
 {{- with $given }}{{ toYaml . }}{{ end -}}
+{{- end }}
+
+{{- /* The name of the claim for data. Empty means an emptyDir. */ -}}
+{{- define "kubeflap.claim" -}}
+{{- if and .Values.data.enabled .Values.persistence.enabled -}}
+{{- default (printf "%s-data" (include "kubeflap.fullname" .)) .Values.persistence.existingClaim -}}
+{{- end -}}
+{{- end }}
+
+{{- /* A claim must be writable for a non-root user. If the platform chooses the user, it also chooses the group. */ -}}
+{{- define "kubeflap.podSecurityContext" -}}
+{{- $context := default dict .Values.podSecurityContext | deepCopy -}}
+{{- if and (include "kubeflap.claim" .) (get $context "runAsUser") (not (hasKey $context "fsGroup")) -}}
+  {{- $_ := set $context "fsGroup" (default (get $context "runAsUser") (get $context "runAsGroup")) -}}
+  {{- $_ := set $context "fsGroupChangePolicy" "OnRootMismatch" -}}
+{{- end -}}
+{{- toYaml $context -}}
+{{- end }}
+
+{{- /* Refuses a claim that several pods would share. */ -}}
+{{- define "kubeflap.checkData" -}}
+{{- if .Values.persistence.enabled -}}
+  {{- if not .Values.data.enabled -}}
+    {{- fail "persistence.enabled is true, but data.enabled is false: no data would be stored" -}}
+  {{- end -}}
+  {{- if gt (int .Values.replicas) 1 -}}
+    {{- fail (printf "persistence.enabled is true with %d replicas: only one process can write to the volume, so set replicas to 1" (int .Values.replicas)) -}}
+  {{- end -}}
+  {{- if eq (get (default dict .Values.updateStrategy) "type") "RollingUpdate" -}}
+    {{- fail "persistence.enabled is true and updateStrategy.type is RollingUpdate: the new pod would wait for the volume of the old one" -}}
+  {{- end -}}
+{{- end -}}
 {{- end }}
 
 {{- define "kubeflap.flags" -}}
@@ -168,7 +203,7 @@ httpGet:
   {{- range fromYamlArray $own -}}
     {{- /* --web.listen-address may be repeated. */ -}}
     {{- if and (eq $flag (splitList "=" . | first)) (ne $flag "--web.listen-address") -}}
-      {{- fail (printf "extraArgs: %s is set by a value of its own, and kubeflap does not take it twice" $flag) -}}
+      {{- fail (printf "extraArgs: %s has its own value, and kubeflap rejects duplicates" $flag) -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
@@ -197,6 +232,14 @@ httpGet:
 {{- with $s.nodeMonitorGracePeriod }}
 - --node-monitor-grace-period={{ . }}
 {{- end }}
+{{- with .Values.data }}{{ if .enabled }}
+- --data.dir=/data
+- --data.size={{ .size }}
+- --data.age={{ .age }}
+{{- if .anonymise }}
+- --data.anonymise
+{{- end }}
+{{- end }}{{ end }}
 {{- if include "kubeflap.webSecret" . }}
 - {{ printf "--web.config.file=/etc/kubeflap/web/%s" (ternary .Values.webConfig.key "web-config.yaml" (not (empty .Values.webConfig.existingSecret))) | quote }}
 {{- end }}

@@ -1,4 +1,4 @@
-{{- /* The spec of a monitor: root, monitor (its values), endpoints (how its kind names them). */ -}}
+{{- /* The spec of a monitor: root, monitor (its values), endpoints (the name of that field for its kind). */ -}}
 {{- define "kubeflap.monitor" -}}
 {{- $m := .monitor -}}
 {{- $endpoint := dict "port" "http" "path" "/metrics" "scheme" (include "kubeflap.scheme" .root) "honorLabels" $m.honorLabels -}}
@@ -11,7 +11,7 @@
 {{- mergeOverwrite $spec (default dict $m.spec | deepCopy) | toYaml -}}
 {{- end }}
 
-{{- /* Adds the values that are not empty: to, of. */ -}}
+{{- /* Adds the non-empty values of "of" to "to". */ -}}
 {{- define "kubeflap.add" -}}
 {{- $to := .to -}}
 {{- range $key, $value := .of -}}
@@ -19,15 +19,15 @@
 {{- end -}}
 {{- end }}
 
-{{- /* How a monitor authenticates, as YAML: its values. */ -}}
+{{- /* The authentication settings of a monitor, as YAML: its values. */ -}}
 {{- define "kubeflap.access" -}}
 {{- pick (default (default dict .spec) .endpoint) "tlsConfig" "basicAuth" "authorization" "oauth2" | toYaml -}}
 {{- end }}
 
-{{- /* Prometheus accepts one authentication method: name (of the monitor), of (its values). */ -}}
+{{- /* Refuses several authentication methods, because Prometheus accepts only one: name (of the monitor), of (its values). */ -}}
 {{- define "kubeflap.oneLogin" -}}
 {{- $access := include "kubeflap.access" .of | fromYaml -}}
 {{- if and $access.basicAuth $access.authorization -}}
-{{- fail (printf "%s has basicAuth and authorization: a scrape has one of them" .name) -}}
+{{- fail (printf "%s sets both basicAuth and authorization, but Prometheus accepts only one" .name) -}}
 {{- end -}}
 {{- end }}

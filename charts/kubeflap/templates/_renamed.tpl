@@ -1,4 +1,4 @@
-{{- /* Names that other charts or earlier versions use, and the values that have their meaning here. */ -}}
+{{- /* Names of values in other charts or earlier versions, and the equivalent values of this chart. */ -}}
 {{- define "kubeflap.renamed" -}}
 replicaCount: replicas
 additionalLabels: commonLabels
@@ -88,7 +88,7 @@ prometheusRule.additionalRuleAnnotations: prometheusRule.alertAnnotations
 dashboards.label: dashboards.labels
 {{- end }}
 
-{{- /* Refuses these names, all at once. The schema lets them through for this. */ -}}
+{{- /* Refuses these names in one message. The schema accepts them for this purpose. */ -}}
 {{- define "kubeflap.checkNames" -}}
 {{- $wrong := list -}}
 {{- range $name, $right := include "kubeflap.renamed" . | fromYaml -}}

@@ -4,7 +4,7 @@
 {{- $groups := list -}}
 {{- $files := .Files.Glob "rules/*.yaml" -}}
 {{- if not $files -}}
-  {{- fail "prometheusRule.enabled is true, but this copy of the chart has no files rules/*.yaml: no alert would be installed. Take the whole chart" -}}
+  {{- fail "prometheusRule.enabled is true, but this copy of the chart contains no files rules/*.yaml: use a complete copy of the chart" -}}
 {{- end -}}
 {{- range $path, $bytes := $files -}}
   {{- $file := $root.Files.Get $path | fromYaml -}}
@@ -49,7 +49,7 @@
 {{- end -}}
 {{- end }}
 
-{{- /* The severity of an alert, a template if it depends on the namespace: values, rule, severity. */ -}}
+{{- /* The severity of an alert. It is a template if it depends on the namespace: values, rule, severity. */ -}}
 {{- define "kubeflap.severity" -}}
 {{- $severity := .severity -}}
 {{- $text := .severity -}}
@@ -58,7 +58,7 @@
     {{- $of := dict -}}
     {{- range $was := list "critical" "warning" "info" -}}{{- $_ := set $of $was (default $was (get $change.severities $was)) -}}{{- end -}}
     {{- if or (eq $of.critical $of.warning) (eq $of.critical $of.info) -}}
-      {{- fail (printf "prometheusRule.severitiesByNamespace: of %q, critical is as severe as another: alerts that have both could not be told apart" $change.namespaces) -}}
+      {{- fail (printf "prometheusRule.severitiesByNamespace: for %q, critical has the same severity as another one: alerts with both could not be distinguished" $change.namespaces) -}}
     {{- end -}}
     {{- $pattern := printf "^(?:%s)$" $change.namespaces -}}
     {{- $_ := mustRegexMatch $pattern "" -}}
