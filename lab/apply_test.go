@@ -21,16 +21,16 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// operators are the Go types of the Prometheus Operator, as chart/go.mod has them.
+// operators is the import path of the Prometheus Operator's API types, in the version of chart/go.mod.
 const operators = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/"
 
-// applies has the API server take what each file of values renders, strictly.
+// applies renders the chart with each values file, and applies the output with strict validation.
 func applies(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	defineResources(ctx, t, c)
 	files, err := filepath.Glob("../charts/kubeflap/ci/*-values.yaml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files of values, %v", len(files), err)
+		t.Fatalf("found %d values files: %v", len(files), err)
 	}
 	kinds := map[string]bool{}
 	for _, file := range files {
@@ -52,7 +52,7 @@ func applies(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 		"Deployment", "NetworkPolicy", "Ingress", "HTTPRoute", "ServiceMonitor", "PodMonitor", "ScrapeConfig", "PrometheusRule", "VerticalPodAutoscaler",
 	} {
 		if !kinds[kind] {
-			t.Errorf("no file of values renders a %s", kind)
+			t.Errorf("no values file renders a %s", kind)
 		}
 	}
 }
@@ -61,12 +61,12 @@ func read(t *testing.T, text []byte) []cluster.Manifest {
 	t.Helper()
 	manifests, err := cluster.Manifests(text)
 	if err != nil || len(manifests) == 0 {
-		t.Fatalf("%d manifests, %v", len(manifests), err)
+		t.Fatalf("found %d manifests: %v", len(manifests), err)
 	}
 	return manifests
 }
 
-// makeNamespaces makes those that objects are in.
+// makeNamespaces creates the home namespace and the namespaces of all manifests.
 func makeNamespaces(ctx context.Context, t *testing.T, c *cluster.Cluster, home string, manifests []cluster.Manifest) {
 	t.Helper()
 	names := []string{home}
@@ -83,7 +83,8 @@ func makeNamespaces(ctx context.Context, t *testing.T, c *cluster.Cluster, home 
 	}
 }
 
-// refusesUnknown is the proof that the API server is strict with a kind: with one field more it refuses the same object.
+// refusesUnknown checks that the API server validates a kind strictly: it must refuse the object if an unknown field is
+// added.
 func refusesUnknown(ctx context.Context, t *testing.T, c *cluster.Cluster, home string, m cluster.Manifest) {
 	t.Helper()
 	object := m.DeepCopy().Object
@@ -97,12 +98,13 @@ func refusesUnknown(ctx context.Context, t *testing.T, c *cluster.Cluster, home 
 		t.Fatal(err)
 	}
 	if err := c.Apply(ctx, home, read(t, text)); err == nil || !strings.Contains(err.Error(), "noSuchField") {
-		t.Errorf("a %s with a field that there is not: %v, want it refused", m.GetKind(), err)
+		t.Errorf("%s with an unknown field: got error %v, want it refused", m.GetKind(), err)
 	}
 }
 
-// defineResources makes the resources of the Operator, of the VPA and of the Gateway API, as their modules define them. The Operator's module has Go types only:
-// its definitions are generated from these, as it does itself.
+// defineResources creates the CRDs of the Prometheus Operator, the VPA and the Gateway API, as their modules define
+// them. The Operator's API module contains only Go types. controller-gen generates the CRDs from these types, as in the
+// Operator's own build.
 func defineResources(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,14 +131,14 @@ func defineResources(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// served waits until the API server has the resource that an object defines.
+// served waits until the API server serves the resource that a CRD defines.
 func served(ctx context.Context, t *testing.T, c *cluster.Cluster, definition cluster.Manifest) {
 	t.Helper()
 	group, _, err1 := unstructured.NestedString(definition.Object, "spec", "group")
 	plural, _, err2 := unstructured.NestedString(definition.Object, "spec", "names", "plural")
 	versions, _, err3 := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	if err1 != nil || err2 != nil || err3 != nil || len(versions) == 0 {
-		t.Fatalf("%s is no definition of a resource", definition.GetName())
+		t.Fatalf("%s is not a CustomResourceDefinition", definition.GetName())
 	}
 	version, _ := versions[0].(map[string]any)["name"].(string)
 	path := "/apis/" + group + "/" + version + "/" + plural
@@ -148,7 +150,7 @@ func served(ctx context.Context, t *testing.T, c *cluster.Cluster, definition cl
 	}
 }
 
-// moduleDir is where a module is that chart/go.mod names.
+// moduleDir returns the folder of a module that chart/go.mod requires. It downloads the module if necessary.
 func moduleDir(ctx context.Context, t *testing.T, path string) string {
 	t.Helper()
 	var module struct{ Dir string }
@@ -158,7 +160,7 @@ func moduleDir(ctx context.Context, t *testing.T, path string) string {
 	return module.Dir
 }
 
-// inChart runs a command where chart/go.mod holds.
+// inChart runs a command in the folder chart, so that chart/go.mod applies, and returns its output.
 func inChart(ctx context.Context, t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, name, args...)

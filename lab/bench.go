@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// growthSteps is in how many steps a cluster grows by each kind of object.
+	// growthSteps is the number of steps in which each kind of object grows.
 	growthSteps = 4
-	// settle is how long a program is left alone before it is measured.
+	// settle is the pause before a measurement.
 	settle = time.Second
-	// scrapes are made of each kind, probes for each time between an event and a scrape: of fewer 99 % would not be less than all.
+	// scrapes is the number of scrapes of each kind. probes is the number of probes at each offset after an event: with
+	// fewer than 100, 99 % could not be distinguished from 100 %.
 	scrapes, probes = 20, 100
 )
 
-// benchFlags are those of the benchmark.
+// benchFlags holds the flags of the command bench.
 type benchFlags struct {
 	options bench.Options
 	sizes   []string
@@ -34,38 +35,38 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	f := &benchFlags{}
 	o := &f.options
 	o.Steps, o.Pace = growthSteps, bench.Pace{Settle: settle, Scrapes: scrapes, Probes: probes}
-	cmd.Flag("kubeflap", "The kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
+	cmd.Flag("kubeflap", "Path of the kubeflap binary to measure.").Required().ExistingFileVar(&o.Kubeflap)
 	var sizes []string
 	for _, size := range bench.Sizes() {
 		sizes = append(sizes, size.Name)
 	}
-	cmd.Flag("size", "Size of the cluster; repeatable.").EnumsVar(&f.sizes, sizes...)
-	cmd.Flag("runs", "How often all is measured; medians count.").Default("3").IntVar(&o.Runs)
-	cmd.Flag("program", "Measure only this program; repeatable.").EnumsVar(&o.Programs, bench.Programs()...)
-	cmd.Flag("rest", "For how long a program is watched at rest.").Default("1m").DurationVar(&o.Pace.Rest)
-	cmd.Flag("load", "For how long it is watched under load.").Default("1m").DurationVar(&o.Pace.Load)
-	cmd.Flag("events", "Events that come in a second under load.").Default("500").Float64Var(&o.Pace.Events)
-	cmd.Flag("page", "The document whose tables are written.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
-	cmd.Flag("growth", "Measure kubeflap while a cluster grows up to this size.").EnumVar(&f.grow, sizes...)
-	cmd.Flag("churn", "For how long kubeflap is measured while pods and Services come and go, at the smallest size.").DurationVar(&o.Churn)
-	cmd.Flag("profile", "Folder for profiles of kubeflap at each size: of its CPU until synced, under load and scraped without a pause, and of its heap. "+
-		"For go tool pprof; the size is not measured then. It is built anew, from --source.").ExistingDirVar(&o.Profiles)
-	cmd.Flag("source", "Folder of kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
+	cmd.Flag("size", "Size of the cluster. Repeatable.").EnumsVar(&f.sizes, sizes...)
+	cmd.Flag("runs", "Number of runs. The tables show medians.").Default("3").IntVar(&o.Runs)
+	cmd.Flag("program", "Measure only this program. Repeatable.").EnumsVar(&o.Programs, bench.Programs()...)
+	cmd.Flag("rest", "Duration of the measurement at rest.").Default("1m").DurationVar(&o.Pace.Rest)
+	cmd.Flag("load", "Duration of the measurement under load.").Default("1m").DurationVar(&o.Pace.Load)
+	cmd.Flag("events", "Number of events per second under load.").Default("500").Float64Var(&o.Pace.Events)
+	cmd.Flag("page", "Document with the tables to update.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
+	cmd.Flag("growth", "Measure kubeflap in a cluster that grows to this size.").EnumVar(&f.grow, sizes...)
+	cmd.Flag("churn", "Duration of the measurement in which pods and Services are created and deleted, in a cluster of the smallest size.").DurationVar(&o.Churn)
+	cmd.Flag("profile", "Folder for profiles of kubeflap at each size: of CPU until synced, under load and during continuous scrapes, and of the heap. "+
+		"Open them with go tool pprof. Sizes are then not measured. The profiled binary is built from --source.").ExistingDirVar(&o.Profiles)
+	cmd.Flag("source", "Folder with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
 	return f
 }
 
-// validate finds what would measure nothing.
+// validate returns an error if the flags select no measurement, or contain invalid values.
 func (f *benchFlags) validate() error {
 	switch o := f.options; {
 	case len(f.sizes) == 0 && f.grow == "" && o.Churn == 0:
-		return errors.New("nothing to measure: give --size, --growth or --churn")
+		return errors.New("nothing to measure: set --size, --growth or --churn")
 	case o.Runs < 1:
-		return fmt.Errorf("--runs=%d: must be 1 or more", o.Runs)
+		return fmt.Errorf("--runs=%d: must be at least 1", o.Runs)
 	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Churn < 0:
-		return errors.New("--rest, --load and --churn: must be longer than nothing")
+		return errors.New("--rest, --load and --churn: must be positive")
 	case o.Pace.Events <= 0:
-		return fmt.Errorf("--events=%g: must be more than none", o.Pace.Events)
+		return fmt.Errorf("--events=%g: must be positive", o.Pace.Events)
 	}
 	return nil
 }

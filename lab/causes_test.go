@@ -27,7 +27,8 @@ real control plane, and the cause that kubeflap reported. A test fails when the 
 | --- | --- | --- |
 `
 
-// causeRows is what kubeflap told of a scenario: of the incident that it is, and of each Service.
+// causeRows returns the rows of docs/causes.md for a scenario: the incident that kubeflap reported, and a row for each
+// Service.
 func causeRows(s scenario.Scenario, told *session.Session) string {
 	var rows strings.Builder
 	if told.ToldIncident != "" && s.Causes == nil {
@@ -43,7 +44,7 @@ func causeRows(s scenario.Scenario, told *session.Session) string {
 	return rows.String()
 }
 
-// expectCausesPage holds docs/causes.md against this run, if it was of all scenarios that there is always time for.
+// expectCausesPage compares docs/causes.md with this run, if all scenarios without the Extra flag ran.
 func (r *results) expectCausesPage(t *testing.T) {
 	t.Helper()
 	page := causesHead
@@ -53,7 +54,7 @@ func (r *results) expectCausesPage(t *testing.T) {
 		}
 		rows, ok := r.causes[nameOf(s)]
 		if !ok {
-			t.Logf("%s did not run, %s is not looked at", nameOf(s), causesPath)
+			t.Logf("%s did not run, so %s is not checked", nameOf(s), causesPath)
 			return
 		}
 		page += rows
@@ -64,11 +65,11 @@ func (r *results) expectCausesPage(t *testing.T) {
 		}
 	}
 	if was, err := os.ReadFile(causesPath); err != nil || string(was) != page {
-		t.Errorf("%s is not what the run tells (%v): make lab-docs writes it. The run tells:\n%s", causesPath, err, page)
+		t.Errorf("%s is out of date (%v): run make lab-docs. Its content should be:\n%s", causesPath, err, page)
 	}
 }
 
-// A run of the scenarios of verdicts has none of the page's rows.
+// With -verdicts, a run must not check docs/causes.md, because none of its scenarios are on that page.
 func TestScenariosOfVerdictsAreNotOnTheCausesPage(t *testing.T) {
 	was := *verdicts
 	*verdicts = true

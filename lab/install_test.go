@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -26,14 +27,15 @@ import (
 
 const (
 	namespace = "monitoring"
-	// tenant is a namespace whose admin has no rights elsewhere.
+	// tenant is a namespace whose admin has no permissions elsewhere.
 	tenant = "shop"
 )
 
-// TestChartInstalls installs the previous version of the chart and upgrades it with no value, runs kubeflap with the flags and the rights
-// that it gives, asks the API server for these rights, changes every value, and removes it without a trace; beside it, the same for one
-// namespace by who is its admin and no more. Then it applies what each of the chart's files of values renders. The cluster has no
-// scheduler and runs no containers: kubeflap runs beside it.
+// TestChartInstalls installs the chart of the previous release and upgrades it without values. It runs kubeflap with
+// the chart's flags and permissions, and asks the API server for the account's permissions. Then it changes every value
+// and uninstalls the release; nothing must remain. It does the same for one namespace, as a user who is only admin
+// there. It applies and deletes the plain manifests. Finally, it applies the chart with each values file. The cluster
+// has no scheduler and runs no containers, so kubeflap runs as a process outside of it.
 func TestChartInstalls(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
@@ -68,13 +70,13 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 	counts := seen(ctx, t, c, kubeflap, tenant, "pods", "services", "endpointslices", "endpoints")
 	for _, resource := range []string{"nodes", "leases"} {
 		if counts[truth.Series("kubeflap_watch_unavailable", "resource", resource, "reason", "forbidden")] != 1 {
-			t.Errorf("with rights in one namespace alone it does not say that %s are forbidden", resource)
+			t.Errorf("kubeflap does not log that %s are forbidden, although it only has permissions in one namespace", resource)
 		}
 	}
 	onlyReads(ctx, t, c, tenant, map[string][]string{metav1.NamespaceDefault: nil, corev1.NamespaceNodeLease: nil, metav1.NamespaceSystem: nil, tenant: ofNamespaces})
 	runHelm(ctx, t, c, tenant, "uninstall", "kubeflap", "--kube-as-user", "tenant")
 
-	// All of it stays in the namespace that is asked for below.
+	// Clear the namespaceOverride of the values file: that namespace does not exist here.
 	runHelm(ctx, t, c, namespace, "upgrade", "kubeflap", "../charts/kubeflap", "--values", "../charts/kubeflap/ci/everything-values.yaml",
 		"--set", "namespaceOverride=,dashboards.enabled=true")
 	runHelm(ctx, t, c, namespace, "rollback", "kubeflap", "1")
@@ -85,20 +87,45 @@ func installs(t *testing.T, kubeflap string, release cluster.Release) {
 	runHelm(ctx, t, c, namespace, "uninstall", "kubeflap")
 	leavesNothing(ctx, t, c)
 
+	needsOperator(ctx, t, c)
+	for _, verb := range []string{"apply", "delete"} {
+		out, err := exec.CommandContext(ctx, "../bin/kubectl", verb, "--kubeconfig", c.Kubeconfig, "--filename", "../deploy/kubeflap.yaml").CombinedOutput()
+		if err != nil {
+			t.Fatalf("kubectl %s: %v: %s", verb, err, out)
+		}
+	}
+	leavesNothing(ctx, t, c)
+
 	applies(ctx, t, c)
 }
 
-// previousChart is the package of the release before this one.
+// needsOperator checks that Helm refuses Prometheus Operator objects while their CRDs are missing, with the error that
+// docs/troubleshooting.md quotes, and installs nothing.
+func needsOperator(ctx context.Context, t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(ctx, "../bin/helm", "install", "kubeflap", "../charts/kubeflap", "--set", "serviceMonitor.enabled=true",
+		"--namespace", namespace, "--kubeconfig", c.Kubeconfig).CombinedOutput()
+	if said := `no matches for kind "ServiceMonitor"`; err == nil || !strings.Contains(string(out), said) || !strings.Contains(string(page), said) {
+		t.Errorf("without the Operator's CRDs: got error %v, want %s, as documented: %s", err, said, out)
+	}
+	leavesNothing(ctx, t, c)
+}
+
+// previousChart returns the path of the chart archive of the previous release.
 func previousChart(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("testdata/kubeflap-*.tgz")
 	if err != nil || len(found) != 1 {
-		t.Fatalf("testdata has %q, %v, want the chart of the previous release alone", found, err)
+		t.Fatalf("testdata contains %q (%v), want only the chart of the previous release", found, err)
 	}
 	return found[0]
 }
 
-// admin makes the namespace tenant, and the user of that name its admin.
+// admin creates the namespace tenant, and makes the user tenant its admin.
 func admin(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	_, err := c.Client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{})
@@ -127,8 +154,8 @@ func runHelm(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace st
 	return out
 }
 
-// seen runs kubeflap as the pods of the chart in a namespace would, until their kubelet calls them ready. It checks that all
-// these resources are watched, and returns the metrics.
+// seen runs kubeflap until it is ready, with the flags and the account of the chart's pods in a namespace. It checks
+// that kubeflap watches all the given resources, and returns its metrics.
 func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, namespace string, resources ...string) truth.Counts {
 	t.Helper()
 	deployment, err := c.Client.AppsV1().Deployments(namespace).Get(ctx, "kubeflap", metav1.GetOptions{})
@@ -166,14 +193,14 @@ func seen(ctx context.Context, t *testing.T, c *cluster.Cluster, kubeflap, names
 	}
 	for _, resource := range resources {
 		if counts[truth.Series("kubeflap_watch_synced", "resource", resource)] != 1 {
-			t.Errorf("in %s the chart's rights do not let it see %s:\n%s", namespace, resource, run.LogTail())
+			t.Errorf("in %s, the chart's permissions do not allow kubeflap to see %s:\n%s", namespace, resource, run.LogTail())
 		}
 	}
 	return counts
 }
 
-// leavesNothing checks that no object of the release is left, whatever its kind, and none of Helm's own. What the Deployment and the Service
-// had made, the garbage collector removes.
+// leavesNothing checks that no object of any kind remains from the chart's release or from Helm. The garbage collector
+// removes the objects that the controllers created for the Deployment and the Service.
 func leavesNothing(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
@@ -190,14 +217,14 @@ func leavesNothing(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 	}
 	resources, err := discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists))
 	if err != nil || len(resources) < 30 {
-		t.Fatalf("only %d resources, %v", len(resources), err)
+		t.Fatalf("found only %d resources: %v", len(resources), err)
 	}
 	for resource := range resources {
 		for _, labels := range []string{"app.kubernetes.io/instance=kubeflap", "owner=helm"} {
 			gone := func(ctx context.Context) error {
 				left, err := client.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: labels})
 				if err == nil && len(left.Items) > 0 {
-					err = fmt.Errorf("%s/%s is there", left.Items[0].Namespace, left.Items[0].Name)
+					err = fmt.Errorf("%s/%s still exists", left.Items[0].Namespace, left.Items[0].Name)
 				}
 				return err
 			}

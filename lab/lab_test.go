@@ -21,11 +21,11 @@ import (
 )
 
 var (
-	release  = flag.String("release", "", "run everything on this version of Kubernetes alone")
-	verdicts = flag.Bool("verdicts", false, "run the scenarios that there is no time for otherwise, and no others")
+	release  = flag.String("release", "", "run all tests on this Kubernetes version only")
+	verdicts = flag.Bool("verdicts", false, "run only the scenarios that are normally skipped because they take too long")
 )
 
-// releases are those that tests run on.
+// releases returns the Kubernetes releases to test.
 func releases(t *testing.T) []cluster.Release {
 	t.Helper()
 	all := cluster.Releases()
@@ -33,15 +33,16 @@ func releases(t *testing.T) []cluster.Release {
 		return all
 	}
 	if !slices.Contains(all, cluster.Release(*release)) {
-		t.Fatalf("-release is %s, the lab has %v", *release, all)
+		t.Fatalf("unknown -release=%s, want one of %v", *release, all)
 	}
 	return []cluster.Release{cluster.Release(*release)}
 }
 
-// slowest are the scenarios that take minutes. They start first, so that the others run beside them.
+// slowest lists the scenarios that take minutes. They start first, so that the others run in parallel.
 var slowest = []string{"circuit-breaker-open", "random", "controller-manager-stopped"}
 
-// scenarios are all of the first of the releases, and of the others those that depend on it.
+// scenarios returns all scenarios on the first release. For each other release, it adds the scenarios whose result
+// depends on the release.
 func scenarios(releases []cluster.Release) []scenario.Scenario {
 	all := scenario.All(releases[0])
 	pages := map[string]bool{}
@@ -51,7 +52,8 @@ func scenarios(releases []cluster.Release) []scenario.Scenario {
 	for _, release := range releases[1:] {
 		for _, s := range scenario.All(release) {
 			if s.ByRelease {
-				// What is paged does not depend on it, unless it is nothing on the newest.
+				// Pages do not depend on the release, so they are only checked on the newest one. Scenarios that have
+				// no pages there are checked here.
 				if pages[s.Name] {
 					s.Pages, s.Quiet = nil, nil
 				}
@@ -69,27 +71,27 @@ func scenarios(releases []cluster.Release) []scenario.Scenario {
 	return slices.DeleteFunc(all, leftOut)
 }
 
-// leftOut reports whether a scenario is not run.
+// leftOut reports whether the tests skip a scenario.
 func leftOut(s scenario.Scenario) bool { return s.Extra != *verdicts }
 
-// nameOf names a test of a scenario.
+// nameOf returns the name of a scenario's test: the scenario and the release.
 func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options.Release) }
 
-// TestScenarios holds kubeflap against the truth, to the last transition, in
-// every scenario: live, and in the replay of what it recorded, and on the oldest release where that matters. The five incidents must
-// be paged with their cause and remedy too, and the healthy day not at all. Each has a cluster of
-// its own; some run at a time, because they wait more than they work.
+// TestScenarios checks that kubeflap agrees with the recorder on every transition of every scenario, live and in the
+// replay of its recording. Scenarios that depend on the release also run on the oldest release. The five incidents must
+// be paged with their cause and remedy, and a healthy day must not cause a page. Each scenario has its own cluster. At
+// most two scenarios start at the same time; after their start, they mostly wait.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
-	// Built before, so that no scenario's time is the compiler's.
+	// Build first, so that compiling does not slow down a scenario.
 	if err := buildAll(t.Context(), logger(t)); err != nil {
 		t.Fatal(err)
 	}
 	releases := releases(t)
 	all := results{causes: map[string]string{}}
 	turns := make(chan struct{}, 2)
-	// The group ends when all in it have ended.
+	// t.Run returns only after all parallel subtests of this group have ended.
 	t.Run("all", func(t *testing.T) {
 		for _, s := range scenarios(releases) {
 			t.Run(nameOf(s), func(t *testing.T) {
@@ -112,19 +114,19 @@ func TestScenarios(t *testing.T) {
 		}
 		runFaults(t, kubeflap, releases[0], turns)
 	})
-	t.Logf("over all scenarios: %s", all.apart)
+	t.Logf("all scenarios: %s", all.apart)
 	t.Logf("a loss was shown without its cause for at most %s", all.lag)
 	all.expectCausesPage(t)
-	t.Logf("from the incident that kubeflap tells to the page:\n%s", strings.Join(all.paged, "\n"))
+	t.Logf("delays from kubeflap's incident to its page:\n%s", strings.Join(all.paged, "\n"))
 }
 
-// results gathers from scenarios that run at the same time.
+// results collects the results of scenarios that run concurrently.
 type results struct {
 	mu    sync.Mutex
 	apart compare.Apart
 	paged []string
 	lag   time.Duration
-	// causes are the rows of docs/causes.md that each scenario has made.
+	// causes holds the rows of docs/causes.md by test name.
 	causes map[string]string
 }
 
@@ -135,14 +137,15 @@ func (r *results) join(s scenario.Scenario, running *session.Session) {
 	r.lag = max(r.lag, running.Lag)
 	r.causes[nameOf(s)] = causeRows(s, running)
 	for _, page := range running.Paged {
-		r.paged = append(r.paged, fmt.Sprintf("%-30s %-35s %5.1f s, bound %s", nameOf(s), page.Alert, page.After.Seconds(), page.Within))
+		r.paged = append(r.paged, fmt.Sprintf("%-30s %-35s %5.1f s, limit %s", nameOf(s), page.Alert, page.After.Seconds(), page.Within))
 	}
 }
 
-// longest is more than a scenario takes on a slow machine, though not all that it may wait for in turn.
+// longest is the timeout of a scenario. It is longer than any scenario takes on a slow machine, but shorter than the
+// sum of all timeouts within a scenario.
 const longest = 15 * time.Minute
 
-// runScenario runs a scenario that must go well. The cluster stops with the test.
+// runScenario runs a scenario that must succeed. The cluster stops when the test ends.
 func runScenario(t *testing.T, s scenario.Scenario, options session.Options) *session.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
@@ -172,7 +175,7 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// expectNativeHistogram checks that intervals come with native and classic buckets.
+// expectNativeHistogram checks that the heartbeat interval histogram has native and classic buckets.
 func expectNativeHistogram(t *testing.T, running *session.Session) {
 	t.Helper()
 	families, err := compare.Families(t.Context(), running.MetricsURL())
@@ -181,7 +184,7 @@ func expectNativeHistogram(t *testing.T, running *session.Session) {
 	}
 	const name = "kubeflap_node_heartbeat_interval_seconds"
 	if !compare.IsNative(families, name) {
-		t.Errorf("%s is not both native and classic", name)
+		t.Errorf("%s does not have both native and classic buckets", name)
 	}
 }
 

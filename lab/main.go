@@ -1,5 +1,5 @@
-// The lab runs a real Kubernetes control plane on this machine, lets faults
-// happen and compares what kubeflap counts with the truth.
+// The lab runs a real Kubernetes control plane on this machine, injects faults, and compares kubeflap's counts with
+// those of an independent recorder.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// manifest is what the chart renders, seen from the lab's folder.
+// manifest is the path of the manifests rendered from the chart, relative to the lab's folder.
 const manifest = "../deploy/kubeflap.yaml"
 
 func main() {
@@ -39,29 +39,29 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	app := kingpin.New("lab", "A real control plane to test kubeflap with.")
+	app := kingpin.New("lab", "Tests kubeflap with a real Kubernetes control plane.")
 	app.HelpFlag.Short('h')
 	list := app.Command("list", "List the scenarios.")
-	build := app.Command("build", "Build the control plane, Prometheus and Alertmanager, which takes some minutes the first time.")
+	build := app.Command("build", "Build the control plane, Prometheus and Alertmanager. The first build takes some minutes.")
 
-	runs := app.Command("run", "Run a scenario and compare what was counted.")
-	name := runs.Arg("scenario", "One of those listed by `lab list`.").Required().String()
+	runs := app.Command("run", "Run a scenario, and compare kubeflap's counts with the recorder's.")
+	name := runs.Arg("scenario", "Name of a scenario. See `lab list`.").Required().String()
 	var options session.Options
-	runs.Flag("kubeflap", "The kubeflap binary to test; without it only the truth is recorded.").StringVar(&options.Kubeflap)
-	runs.Flag("manifest", "File with the ServiceAccount and the rights that kubeflap runs with.").Default(manifest).StringVar(&options.Manifest)
-	runs.Flag("save", "File for a recording by kubeflap.").StringVar(&options.Save)
-	runs.Flag("rules", "Folder of the alert rules; with it Prometheus and Alertmanager page too.").StringVar(&options.Rules)
-	second := runs.Flag("second", "Run a further kubeflap whose watches are late, as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
+	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
+	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
+	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
+	runs.Flag("rules", "Folder with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
+	second := runs.Flag("second", "Run another kubeflap with delayed watches, such as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
-	runs.Flag("seed", "For the random scenario.").Default("1").Uint64Var(&options.Seed)
-	dump := runs.Flag("dump", "File for every single thing that was counted.").String()
-	keep := runs.Flag("keep", "Leave the cluster standing until interrupted.").Bool()
+	runs.Flag("seed", "Seed of the random scenario.").Default("1").Uint64Var(&options.Seed)
+	dump := runs.Flag("dump", "File for a list of all counted events.").String()
+	keep := runs.Flag("keep", "Keep the cluster running until interrupted.").Bool()
 
-	up := app.Command("up", "Start a cluster and leave it standing until interrupted.")
+	up := app.Command("up", "Start a cluster, and keep it running until interrupted.")
 	nodes := up.Flag("nodes", "Number of hollow kubelets.").Default("3").Int()
 	upRelease := onRelease(up)
 
-	benches := app.Command("bench", "Measure kubeflap beside kube-state-metrics and a bare client, and write the result into the page.")
+	benches := app.Command("bench", "Compare kubeflap with kube-state-metrics and a minimal client, and write the results to the page.")
 	benchmark := addBenchFlags(benches)
 
 	command, err := app.Parse(args)
@@ -110,13 +110,13 @@ func parseSeconds(texts []string) (all []session.Delays, err error) {
 	return all, nil
 }
 
-// onRelease is a command's flag for the version of Kubernetes.
+// onRelease adds a flag for the version of Kubernetes to a command.
 func onRelease(command *kingpin.CmdClause) *string {
 	var all []string
 	for _, release := range cluster.Releases() {
 		all = append(all, string(release))
 	}
-	return command.Flag("release", "The version of Kubernetes: "+strings.Join(all, " or ")+"; the newest unless the scenario is of another.").Enum(all...)
+	return command.Flag("release", "Kubernetes version: "+strings.Join(all, " or ")+". Default: the newest one that has the scenario.").Enum(all...)
 }
 
 func buildAll(ctx context.Context, log *slog.Logger) error {
@@ -129,7 +129,7 @@ func buildAll(ctx context.Context, log *slog.Logger) error {
 	return err
 }
 
-// stand leaves a cluster standing for a person.
+// stand keeps a cluster running until the context ends.
 func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	c, err := cluster.Start(ctx, options)
 	if err != nil {
@@ -141,14 +141,14 @@ func stand(ctx context.Context, options cluster.Options, out io.Writer) error {
 	return nil
 }
 
-// show is what a person wants to see of a scenario.
+// show selects the output for a scenario. keep leaves the cluster running after the scenario.
 type show struct {
 	out  io.Writer
 	dump string
 	keep bool
 }
 
-// play runs a scenario and prints what was counted.
+// play runs a scenario and prints the counts.
 func play(ctx context.Context, s scenario.Scenario, options session.Options, show show) error {
 	begin := time.Now()
 	running, failed := session.Run(ctx, s, options)
@@ -159,7 +159,7 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 		fmt.Fprintf(show.out, "%s took %s; %s\n", s.Name, time.Since(begin).Round(time.Second), verdict(running))
 	}
 	if show.keep && running.Cluster != nil {
-		options.Log.Info("the cluster stands until interrupted",
+		options.Log.Info("the cluster keeps running until interrupted",
 			"kubeconfig", running.Cluster.Kubeconfig, "kubeflap", running.URL, "result", failed)
 		show.urls(running)
 		<-ctx.Done()
@@ -170,7 +170,7 @@ func play(ctx context.Context, s scenario.Scenario, options session.Options, sho
 	return failed
 }
 
-// urls tells where to look.
+// urls prints the URLs of kubeflap, and of Prometheus and Alertmanager if they run.
 func (s show) urls(running *session.Session) {
 	if running.URL == "" {
 		return
@@ -179,7 +179,7 @@ func (s show) urls(running *session.Session) {
 	if running.Paging == nil {
 		return
 	}
-	fmt.Fprintf(s.out, "what was paged  %s\n", running.Paging.Receiver.URL)
+	fmt.Fprintf(s.out, "received pages  %s\n", running.Paging.Receiver.URL)
 	fmt.Fprintf(s.out, "Prometheus      %s/api/v1/alerts\n", running.Paging.Prometheus)
 	fmt.Fprintf(s.out, "Alertmanager    %s/api/v2/alerts/groups\n", running.Paging.Alertmanager)
 }
@@ -188,7 +188,7 @@ func verdict(s *session.Session) string {
 	if s.URL == "" {
 		return "no kubeflap to compare with"
 	}
-	return "kubeflap agrees; " + s.Apart.String()
+	return "kubeflap agrees with the recorder; " + s.Apart.String()
 }
 
 // result prints the counts that are not 0 and writes the dump.

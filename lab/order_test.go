@@ -10,10 +10,11 @@ import (
 	"github.com/kubeflap/kubeflap/lab/session"
 )
 
-// lateBy is more than what one watch ever is behind another on a busy API server, mostly.
+// lateBy is longer than the usual lag between two watches on a busy API server.
 const lateBy = 1500 * time.Millisecond
 
-// lateWatches are what a kubeflap has late whose counters, causes and incidents must be those of one that has nothing late.
+// lateWatches returns the delays of additional kubeflap instances, one entry per instance. Each must report the same
+// counters, causes and incidents as an instance without delays.
 func lateWatches() []session.Delays {
 	return []session.Delays{
 		{"pods": lateBy},
@@ -22,12 +23,13 @@ func lateWatches() []session.Delays {
 	}
 }
 
-// inAnyOrder are the scenarios that kubeflaps see with another order among their watches.
+// inAnyOrder reports whether a scenario also runs with kubeflap instances whose watches are delayed.
 func inAnyOrder(s scenario.Scenario) bool {
 	return slices.Contains([]string{"heartbeat-loss", "in-place-upgrade", "causes", "endpoints-reset", "control-plane-stall"}, s.Name)
 }
 
-// runFaults lets watches fail in ways that only kubeflap sees, beside the scenarios: it must say that it is blind, and invent nothing.
+// runFaults runs the scenarios in which only kubeflap's watches fail. kubeflap must report that it is blind, and must
+// not report transitions that did not happen.
 func runFaults(t *testing.T, kubeflap string, release cluster.Release, turns chan struct{}) {
 	t.Helper()
 	for _, s := range slices.DeleteFunc(scenario.Faults(release), leftOut) {

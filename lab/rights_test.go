@@ -15,7 +15,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// What kubeflap may see: in the whole cluster, in each namespace, and in those of the Leases of nodes and of the control plane.
+// Resources that kubeflap may read: cluster-scoped, in each namespace, and in the namespaces of the node and control
+// plane Leases.
 var (
 	ofCluster    = []string{"nodes"}
 	ofNamespaces = []string{"pods", "services", "endpoints", "endpointslices.discovery.k8s.io"}
@@ -28,7 +29,7 @@ var (
 	writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
 )
 
-// beyond is what an account that only reads must not reach, each with all verbs.
+// beyond lists resources that a read-only account must not access with any verb.
 var beyond = []string{
 	"secrets", "configmaps", "serviceaccounts", "serviceaccounts/token", "namespaces", "events", "persistentvolumes",
 	"pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/log", "pods/eviction", "pods/binding", "pods/ephemeralcontainers", "pods/status",
@@ -39,7 +40,7 @@ var beyond = []string{
 	"customresourcedefinitions.apiextensions.k8s.io", "*", "*.*",
 }
 
-// powers are verbs of their own.
+// powers lists verbs beyond reading and writing, and wildcards, each with a resource.
 var powers = [][2]string{
 	{"impersonate", "users"},
 	{"impersonate", "groups"},
@@ -51,8 +52,9 @@ var powers = [][2]string{
 	{"*", "*.*"},
 }
 
-// onlyReads asks the API server, as the account of kubeflap in a namespace, what that account may do. In these namespaces it may read the
-// resources named and, but for what every account may, nothing else.
+// onlyReads checks the permissions of kubeflap's account in the namespace home, as the API server reports them.
+// resources lists, by namespace, the resources that the account must be able to read. Other than that, it must only
+// have the permissions that every account has.
 func onlyReads(ctx context.Context, t *testing.T, c *cluster.Cluster, home string, resources map[string][]string) {
 	t.Helper()
 	account, anybody := as(ctx, t, c, home, "kubeflap"), as(ctx, t, c, metav1.NamespaceSystem, "default")
@@ -67,24 +69,25 @@ func onlyReads(ctx context.Context, t *testing.T, c *cluster.Cluster, home strin
 		of := rulesOf(ctx, t, anybody, namespace)
 		got := slices.DeleteFunc(rulesOf(ctx, t, account, namespace), func(rule string) bool { return slices.Contains(of, rule) })
 		if !slices.Equal(got, want) {
-			t.Errorf("in %s the account of %s may %q beyond what all may, want %q", namespace, home, got, want)
+			t.Errorf("in %s, the account of %s has the additional permissions %q, want %q", namespace, home, got, want)
 		}
 		for _, resource := range slices.Concat(ofCluster, ofNamespaces, leases) {
 			for _, verb := range readVerbs {
 				if got, want := may(ctx, t, account, namespace, verb, resource), slices.Contains(readable, resource) && slices.Contains(verbsFor(namespace, resource), verb); got != want {
-					t.Errorf("in %s the account of %s may %s %s: %v, want %v", namespace, home, verb, resource, got, want)
+					t.Errorf("in %s, the account of %s may %s %s: got %v, want %v", namespace, home, verb, resource, got, want)
 				}
 			}
 		}
 		for _, power := range forbidden() {
 			if may(ctx, t, account, namespace, power[0], power[1]) {
-				t.Errorf("in %s the account of %s may %s %s", namespace, home, power[0], power[1])
+				t.Errorf("in %s, the account of %s may %s %s, but must not", namespace, home, power[0], power[1])
 			}
 		}
 	}
 }
 
-// verbsFor are those that kubeflap needs for what it may see: it watches everything, and reads only the nodes' Leases directly.
+// verbsFor returns the verbs that kubeflap needs for a resource. kubeflap watches all its resources, and also gets node
+// Leases directly.
 func verbsFor(namespace, resource string) []string {
 	if namespace == corev1.NamespaceNodeLease && slices.Equal(leases, []string{resource}) {
 		return readVerbs
@@ -92,7 +95,7 @@ func verbsFor(namespace, resource string) []string {
 	return watchVerbs
 }
 
-// forbidden are verbs and resources that no scope of kubeflap needs.
+// forbidden returns verbs and resources that kubeflap does not need in any scope.
 func forbidden() [][2]string {
 	all := slices.Clone(powers)
 	for _, verb := range writeVerbs {
@@ -108,7 +111,7 @@ func forbidden() [][2]string {
 	return all
 }
 
-// as is a client with the rights of an account.
+// as returns a client with the permissions of a ServiceAccount.
 func as(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace, name string) kubernetes.Interface {
 	t.Helper()
 	path, err := c.AccountKubeconfig(ctx, namespace, name)
@@ -127,7 +130,7 @@ func as(ctx context.Context, t *testing.T, c *cluster.Cluster, namespace, name s
 	return client
 }
 
-// rulesOf are a client's rights in a namespace, one for each verb and resource or URL.
+// rulesOf returns the permissions of a client in a namespace, one entry for each verb and resource or URL.
 func rulesOf(ctx context.Context, t *testing.T, client kubernetes.Interface, namespace string) []string {
 	t.Helper()
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
@@ -136,14 +139,15 @@ func rulesOf(ctx context.Context, t *testing.T, client kubernetes.Interface, nam
 		t.Fatal(err)
 	}
 	if review.Status.Incomplete || review.Status.EvaluationError != "" {
-		t.Errorf("the rules in %s are not all: %s", namespace, review.Status.EvaluationError)
+		t.Errorf("the list of permissions in %s is incomplete: %s", namespace, review.Status.EvaluationError)
 	}
 	var all []string
 	for _, rule := range review.Status.ResourceRules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					// A rule of some names only is none that kubeflap needs, and shows as another.
+					// kubeflap needs no rule with resource names. The names make such a rule differ from the expected
+					// ones.
 					all = append(all, strings.Join(append([]string{verb, strings.TrimSuffix(resource+"."+group, ".")}, rule.ResourceNames...), " "))
 				}
 			}
@@ -160,7 +164,7 @@ func rulesOf(ctx context.Context, t *testing.T, client kubernetes.Interface, nam
 	return slices.Compact(all)
 }
 
-// may asks for one verb. A resource is written as in a rule, with its group behind the first dot.
+// may reports whether a client may use a verb. The resource has the form of a rule: resource/subresource.group.
 func may(ctx context.Context, t *testing.T, client kubernetes.Interface, namespace, verb, resource string) bool {
 	t.Helper()
 	resource, group, _ := strings.Cut(resource, ".")

@@ -26,8 +26,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// TestTerminal runs the commands for a terminal against a cluster in which kubeflap is installed with its chart. They find its Service and
-// read through the proxy of the API server, with no more than the documented permissions.
+// TestTerminal checks the terminal commands in a cluster with kubeflap installed from its chart. The commands find its
+// Service and read through the API server's proxy, with only the documented permissions.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
@@ -48,15 +48,15 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// desk is where somebody works on a cluster with a terminal.
+// desk is a cluster with kubeflap, and a user's terminal.
 type desk struct {
 	t        *testing.T
 	ctx      context.Context
 	cluster  *cluster.Cluster
 	kubeflap string
-	// address and probes are where kubeflap listens, on the node's address.
+	// address and probes are the addresses on which kubeflap listens, with the IP address of the nodes.
 	address, probes string
-	// account is the kubeconfig of kubeflap's account, run the process with it.
+	// account is the path of the kubeconfig of kubeflap's account. run is the kubeflap process that uses it.
 	account string
 	run     *cluster.Process
 }
@@ -76,7 +76,7 @@ func newDesk(t *testing.T, kubeflap string, release cluster.Release) *desk {
 	return &desk{t: t, ctx: ctx, cluster: c, kubeflap: kubeflap, address: nodeAddress(ctx, t, c), probes: nodeAddress(ctx, t, c)}
 }
 
-// nodeAddress is a free port at the address that the nodes have, which is this machine's.
+// nodeAddress returns a free port on the IP address of the nodes. All nodes have the address of this machine.
 func nodeAddress(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	node, err1 := c.Client.CoreV1().Nodes().Get(ctx, "node-1", metav1.GetOptions{})
@@ -88,7 +88,7 @@ func nodeAddress(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
 	return net.JoinHostPort(node.Status.Addresses[0].Address, port)
 }
 
-// must is for what is no part of the test.
+// must fails the test if a step fails that is not under test itself.
 func (d *desk) must(errs ...error) {
 	d.t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -96,9 +96,9 @@ func (d *desk) must(errs ...error) {
 	}
 }
 
-// install installs the chart in the network of a node, and binds its pod to that, because the cluster has no scheduler. The kubelet probes
-// the pod and calls it ready, although its containers are only remembered: kubeflap runs beside the cluster, with the account and at the
-// address of the pod.
+// install installs the chart with hostNetwork. It binds the pod to a node, because the cluster has no scheduler. The
+// kubelet runs no containers, but it probes the pod and marks it ready: kubeflap runs beside the cluster, with the
+// pod's account and address.
 func (d *desk) install() {
 	d.t.Helper()
 	_, port, _ := net.SplitHostPort(d.address)
@@ -112,7 +112,7 @@ func (d *desk) install() {
 	d.must(poll.Until(d.ctx, time.Minute, "the chart's pod", func(ctx context.Context) error {
 		all, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=kubeflap"})
 		if err != nil || len(all.Items) == 0 {
-			return fmt.Errorf("there is none: %w", err)
+			return fmt.Errorf("no pod: %w", err)
 		}
 		meta := metav1.ObjectMeta{Name: all.Items[0].Name}
 		return pods.Bind(ctx, &corev1.Binding{ObjectMeta: meta, Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}, metav1.CreateOptions{})
@@ -132,7 +132,7 @@ func (d *desk) serve(args ...string) (err error) {
 	return d.run.Until(d.ctx, time.Minute, "kubeflap to be ready", ready)
 }
 
-// makeWeb makes a Service with two pods on node-2.
+// makeWeb creates a Service with two pods on node-2.
 func (d *desk) makeWeb() {
 	d.t.Helper()
 	labels := map[string]string{"app": "web"}
@@ -152,23 +152,23 @@ func (d *desk) makeWeb() {
 	d.must(poll.Until(d.ctx, time.Minute, "two ready addresses", func(ctx context.Context) error {
 		found, err := d.cluster.Client.CoreV1().Endpoints(tenant).Get(ctx, "web", metav1.GetOptions{})
 		if err == nil && (len(found.Subsets) != 1 || len(found.Subsets[0].Addresses) != 2) {
-			err = fmt.Errorf("it has %v", found.Subsets)
+			err = fmt.Errorf("got subsets %v", found.Subsets)
 		}
 		return err
 	}))
 }
 
-// kubeflapSays runs a command, and returns its output, its errors and its status.
+// kubeflapSays runs a kubeflap command, and returns its output, its error output and its exit status.
 func (d *desk) kubeflapSays(kubeconfig string, args ...string) (out, errOut string, status int) {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.ctx, d.kubeflap, append(args, "--kubeconfig="+kubeconfig)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	_ = cmd.Run() // its status says more
+	_ = cmd.Run() // the exit status is more specific
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// until runs incidents until its output matches.
+// until runs the command incidents until its output or error output matches the pattern, and returns the output.
 func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 	d.t.Helper()
 	var out string
@@ -183,7 +183,7 @@ func (d *desk) until(kubeconfig, pattern string, args ...string) string {
 	return out
 }
 
-// permissions gives a user one permission after the other.
+// permissions grants a user one permission after another, and checks the output of the command incidents each time.
 func (d *desk) permissions() {
 	d.t.Helper()
 	accounts := d.cluster.Client.CoreV1().ServiceAccounts(tenant)
@@ -192,12 +192,12 @@ func (d *desk) permissions() {
 	reader, err := d.cluster.AccountKubeconfig(d.ctx, tenant, "reader")
 	d.must(err)
 	const named = "--service=" + namespace + "/kubeflap"
-	d.until(reader, `cannot look for the Service of kubeflap: .* cannot list resource "services" .* in the namespace "default": name it with --service`)
+	d.until(reader, `cannot find kubeflap's Service: .* cannot list resource "services" .* in the namespace "default": name it with --service`)
 	d.until(reader, `cannot get resource "services/proxy" .* \(grant the verb get on the resource services/proxy in the namespace monitoring\)`, named)
 
 	d.grant("proxy", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services/proxy"}, ResourceNames: []string{"kubeflap:http"}, Verbs: []string{"get"}})
 	d.until(reader, `^No incidents.\n$`, named)
-	d.until(reader, `cannot look for the Service of kubeflap`)
+	d.until(reader, `cannot find kubeflap's Service`)
 
 	d.grant("list", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list"}})
 	d.until(reader, `^No incidents that affected a Service in the namespace monitoring.\n$`, "-n", namespace)
@@ -206,7 +206,7 @@ func (d *desk) permissions() {
 	d.until(d.cluster.Kubeconfig, `services "kubeflop" not found|no endpoints available for service "kubeflop"`, "--service="+namespace+"/kubeflop")
 }
 
-// grant lets the reader do something in kubeflap's namespace.
+// grant gives the account reader a permission in kubeflap's namespace.
 func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
 	d.t.Helper()
 	meta := metav1.ObjectMeta{Name: name}
@@ -218,7 +218,7 @@ func (d *desk) grant(name string, rule rbacv1.PolicyRule) {
 	d.must(err1, err2)
 }
 
-// incident stops a kubelet until its node is Unknown, and reads of it in every form.
+// incident pauses a kubelet until its node is Unknown, and checks the incident in every output format.
 func (d *desk) incident() {
 	d.t.Helper()
 	admin := d.cluster.Kubeconfig
@@ -242,24 +242,25 @@ func (d *desk) incident() {
 	out, _, _ = d.kubeflapSays(admin, "incidents", id, "--output=yaml")
 	d.must(yaml.Unmarshal([]byte(out), &fromYAML))
 	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" || fromYAML.ID != fromJSON.ID || !slices.Equal(fromYAML.Services, fromJSON.Services) {
-		d.t.Errorf("JSON has %v, YAML has %v", fromJSON, fromYAML)
+		d.t.Errorf("JSON and YAML differ: %v, %v", fromJSON, fromYAML)
 	}
 	told, err := compare.Incidents(d.ctx, "http://"+d.address)
 	d.must(err)
 	if len(told.Incidents) != 1 || told.Incidents[0].ID != fromJSON.ID {
-		d.t.Errorf("the API has %v", told)
+		d.t.Errorf("unexpected incidents in the API: %v", told)
 	}
 }
 
-// closed restarts kubeflap with TLS, which the commands find out, and then with a password, which the API server does not pass on.
+// closed restarts kubeflap first with TLS, which the commands must detect, and then with TLS and a password, which the
+// API server's proxy does not forward.
 func (d *desk) closed() {
 	d.t.Helper()
-	// The API server has a certificate, and does not check that of a Service.
+	// Reuse the API server's certificate: its Service proxy does not verify the certificate of a Service.
 	certificate := d.cluster.Config.CAFile
 	text := fmt.Sprintf("tls_server_config: {cert_file: %q, key_file: %q}\n", certificate, strings.TrimSuffix(certificate, "crt")+"key")
 	for config, pattern := range map[string]string{
 		text: `^No incidents.\n$`,
-		text + "basic_auth_users: {me: $2y$05$DxDjQlzDzLmGJTTHMAHRKOe5rvFKMm3OScsKC79pACBN2IKrGoMQ6}\n": `service monitoring/kubeflap asks for a password or a certificate`,
+		text + "basic_auth_users: {me: $2y$05$DxDjQlzDzLmGJTTHMAHRKOe5rvFKMm3OScsKC79pACBN2IKrGoMQ6}\n": `service monitoring/kubeflap requires a password or a certificate`,
 	} {
 		file := filepath.Join(d.t.TempDir(), "web.yml")
 		d.must(os.WriteFile(file, []byte(config), 0o600))

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// background is a command that runs until it is interrupted.
+// background is a command that runs until it is interrupted, and its output.
 type background struct {
 	*exec.Cmd
 	out, errOut bytes.Buffer
@@ -26,15 +26,15 @@ func (d *desk) start(args ...string) *background {
 	return b
 }
 
-// interrupt ends the command, and returns its status.
+// interrupt ends the command, and returns its exit status.
 func (d *desk) interrupt(b *background) int {
 	d.t.Helper()
 	d.must(b.Process.Signal(os.Interrupt))
-	_ = b.Wait() // its status says more
+	_ = b.Wait() // the exit status is more specific
 	return b.ProcessState.ExitCode()
 }
 
-// greeted starts watch while a node is Unknown: what is not ready then will not change.
+// greeted starts watch while a node is Unknown. The output must begin with the nodes and Services that are not ready.
 func (d *desk) greeted() {
 	d.t.Helper()
 	b := d.start("watch", "--kubeconfig="+d.cluster.Kubeconfig)
@@ -43,48 +43,48 @@ func (d *desk) greeted() {
 	out := b.out.String()
 	for _, want := range []string{"Watching 3 nodes and ", "\nNot Ready now: node-2\n", "\nWithout a ready address now: shop/web\n"} {
 		if status != 0 || !strings.Contains(out, want) {
-			d.t.Errorf("status %d, want %q:\n%s%s", status, want, out, b.errOut.String())
+			d.t.Errorf("status %d, want output that contains %q:\n%s%s", status, want, out, b.errOut.String())
 		}
 	}
 }
 
-// changed looks at what watch printed of the incident.
+// changed checks the lines that watch printed about the incident.
 func (d *desk) changed(b *background) {
 	d.t.Helper()
 	status := d.interrupt(b)
 	rest := b.out.String()
 	for _, pattern := range []string{
-		`(?m)^Watching 3 nodes and \d Services. Times are UTC. Ctrl-C ends it.$`,
+		`(?m)^Watching 3 nodes and \d Services. Times are UTC. Press Ctrl-C to stop.$`,
 		`(?m)^[\d:.]+  node node-2: no heartbeat for 24s, the whole grace period`,
 		`(?m)^[\d:.]+  >>> INCIDENT, verdict \w+: Node node-2 sent no heartbeat for `,
 		`(?m)^[\d:.]+  service shop/web: no ready address left: node_heartbeat_lost( \(at [\d:.]+\))?$`,
 		`(?m)^[\d:.]+  service shop/web: has a ready address again after .* without any: node_heartbeat_lost( \(at [\d:.]+\))?$`,
-		`(?m)^[\d:.]+  <<< (STILL RECOVERED|OVER after [\d.ms]+): verdict node. Node node-2 .*; shop/web lost 2 ready addresses and had none for .*\n            Remedy: Find out what keeps the kubelet on node-2`,
+		`(?m)^[\d:.]+  <<< (STILL RECOVERED|RESOLVED after [\d.ms]+): verdict node. Node node-2 .*; shop/web lost 2 ready addresses and had none for .*\n            Remedy: Find out what keeps the kubelet on node-2`,
 	} {
 		at := regexp.MustCompile(pattern).FindStringIndex(rest)
 		if status != 0 || at == nil {
-			d.t.Fatalf("status %d, and behind the lines before it there is none like %s in\n%s%s", status, pattern, b.out.String(), b.errOut.String())
+			d.t.Fatalf("status %d, and no line matches %s after the previous ones in\n%s%s", status, pattern, b.out.String(), b.errOut.String())
 		}
 		rest = rest[at[1]:]
 	}
-	if log := b.errOut.String(); !strings.Contains(log, `msg="kubeflap starts" context=lab server=`+d.cluster.Config.Host) {
+	if log := b.errOut.String(); !strings.Contains(log, `msg="starting kubeflap" context=lab server=`+d.cluster.Config.Host) {
 		d.t.Errorf("the log does not name the cluster:\n%s", log)
 	}
 }
 
-// advised looks at what advise says when it is interrupted.
+// advised interrupts the command advise, and checks its status, log and output.
 func (d *desk) advised(b *background) {
 	d.t.Helper()
 	status := d.interrupt(b)
 	if log := b.errOut.String(); status != 3 || !regexp.MustCompile(`msg="interrupted: the advice is based on less time than --for" observed=\S+ for=1h0m0s\n`).MatchString(log) {
-		d.t.Errorf("status %d, and the log does not say that it was interrupted:\n%s", status, log)
+		d.t.Errorf("status %d, or the log does not mention the interruption:\n%s", status, log)
 	}
 	if out := b.out.String(); !strings.HasPrefix(out, "3 nodes, grace period 24s, ") {
-		d.t.Errorf("the advice is:\n%s", out)
+		d.t.Errorf("unexpected advice:\n%s", out)
 	}
 }
 
-// plugin has kubectl run kubeflap under its other name. kubectl passes on what follows it.
+// plugin runs kubeflap as the kubectl plugin kubectl-flap. kubectl passes on the arguments.
 func (d *desk) plugin() {
 	d.t.Helper()
 	dir := d.t.TempDir()
@@ -101,12 +101,12 @@ func (d *desk) plugin() {
 		cmd := exec.CommandContext(d.ctx, kubectl, strings.Fields(args)...)
 		kubeconfig := d.cluster.Kubeconfig
 		if strings.Contains(args, "watch") {
-			kubeconfig = os.DevNull // it would never end
+			kubeconfig = os.DevNull // with a cluster, watch would run until interrupted
 		}
 		cmd.Env = []string{"PATH=" + dir, "KUBECONFIG=" + kubeconfig, "HOME=" + dir}
 		out, err := cmd.CombinedOutput()
 		if !regexp.MustCompile(pattern).Match(out) {
-			d.t.Errorf("kubectl %s: %v, and it does not say %s:\n%s", args, err, pattern, out)
+			d.t.Errorf("kubectl %s: %v, and the output does not match %s:\n%s", args, err, pattern, out)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// What the documents say of versions is what the tests run.
+// The documents must name the releases that the tests use.
 func TestDocumentsNameTheReleases(t *testing.T) {
 	oldest, newest := string(cluster.Oldest), string(cluster.Newest)
 	for path, say := range map[string][]string{
@@ -22,7 +22,7 @@ func TestDocumentsNameTheReleases(t *testing.T) {
 		"../docs/install.md": {
 			fmt.Sprintf("%s and later, to %s.", minor(oldest), minor(newest)),
 			fmt.Sprintf("the oldest release, %s, and the newest, %s:", oldest, newest),
-			"before " + minor(oldest) + " nothing is", "RELEASE=" + oldest,
+			"no test uses a version before " + minor(oldest) + ".", "RELEASE=" + oldest,
 			"version: " + onOldest() + ";",
 		},
 	} {
@@ -33,16 +33,17 @@ func TestDocumentsNameTheReleases(t *testing.T) {
 		unbroken := strings.ReplaceAll(string(text), "\n", " ")
 		for _, want := range say {
 			if !strings.Contains(unbroken, want) {
-				t.Errorf("%s does not say %q", path, want)
+				t.Errorf("%s does not contain %q", path, want)
 			}
 		}
 	}
 }
 
-// minor is v1.31 of v1.31.0.
+// minor returns a release without its patch version: v1.31 for v1.31.0.
 func minor(release string) string { return release[:strings.LastIndex(release, ".")] }
 
-// onOldest names the scenarios that run on the oldest release, in their order.
+// onOldest returns the names of the scenarios that run on the oldest release, in the order of scenario.All, joined for
+// a sentence.
 func onOldest() string {
 	runs := scenarios(cluster.Releases())
 	var names []string

@@ -1,5 +1,5 @@
-// Package bench measures what kubeflap needs on a real API server filled as real clusters are, beside kube-state-metrics and the
-// least that a client of the API can do.
+// Package bench measures the resource usage of kubeflap on a real API server, with as many objects as in real clusters.
+// It compares kubeflap with kube-state-metrics and a minimal API client.
 package bench
 
 import (
@@ -16,49 +16,52 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Options is what to measure.
+// Options configures a benchmark.
 type Options struct {
-	// Kubeflap is the binary to measure.
+	// Kubeflap is the path of the binary to measure.
 	Kubeflap string
 	Sizes    []Size
 	Runs     int
-	// Grow is the size up to which kubeflap is measured while the cluster grows, by Steps of each kind of object; of none it is not.
+	// Grow is the final size of a growing cluster in which kubeflap is measured. Each kind of object grows in Steps. If
+	// Grow has no nodes, growth is not measured.
 	Grow  Size
 	Steps int
-	// Churn is for how long kubeflap is measured while pods and Services come and go, in a cluster of ChurnSize.
+	// Churn is the duration of the churn measurement. Meanwhile, pods and Services are created and deleted in a cluster
+	// of size ChurnSize.
 	Churn     time.Duration
 	ChurnSize Size
-	// Programs are those to compare.
+	// Programs lists the names of the programs to compare.
 	Programs []string
 	Pace     Pace
-	// Cache is the folder in which filled clusters are kept.
+	// Cache is the folder for the data of filled clusters.
 	Cache string
-	// Page is the document whose tables are written.
+	// Page is the path of the document that contains the tables.
 	Page string
-	// Profiles is a folder for profiles of kubeflap at each size, which is then not measured; Source is what it is built from with a profiler.
+	// Profiles is a folder for profiles of kubeflap. If it is set, the benchmark writes profiles at each of the Sizes
+	// instead of measuring. Source is the source folder from which the profiled binary is built.
 	Profiles, Source string
 	Log              *slog.Logger
 
-	// scraper is there while Run runs.
+	// scraper is set while Run runs.
 	scraper *scraper
 }
 
-// Result is what was measured at one size: of each program the figures of each run.
+// Result holds the figures measured at one size: for each program, the figures of each run.
 type Result struct {
 	Size Size
 	Runs map[string][]Figures
-	// PodBytes and NodeBytes are the sizes of one of each in protobuf.
+	// PodBytes and NodeBytes are the sizes of one pod and one node in protobuf.
 	PodBytes, NodeBytes int
 }
 
-// Measured is all that was measured.
+// Measured holds all results of a benchmark.
 type Measured struct {
 	Results []Result
 	Grown   Grown
 	Churned Churned
 }
 
-// Run measures all that is asked for, and writes each part of the page as soon as it is measured.
+// Run runs all requested measurements, and updates each part of the page as soon as it is measured.
 func Run(ctx context.Context, o Options) (m Measured, err error) {
 	if err := o.checkPage(); err != nil {
 		return m, err
@@ -94,7 +97,7 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	return m, errors.Join(failures...)
 }
 
-// measureSize also writes what was measured of some programs when another has failed.
+// measureSize measures all programs at one size. If a program fails, it still reports the others.
 func (o Options) measureSize(ctx context.Context, size Size, m *Measured) error {
 	if o.Profiles != "" {
 		return o.profile(ctx, size)
@@ -121,7 +124,7 @@ func (o Options) measureChurn(ctx context.Context, m *Measured) (err error) {
 	return m.Churned.write(o.Page)
 }
 
-// checkPage finds out now what would be an error after an hour.
+// checkPage checks that the page has a place for each result. Otherwise Run would fail after an hour.
 func (o Options) checkPage() error {
 	var parts []string
 	for _, size := range o.Sizes {
@@ -144,8 +147,8 @@ func (o Options) checkPage() error {
 	return nil
 }
 
-// compare measures all programs at one size, one after the other against the same API server. Each run begins with another. Of one
-// that fails there are no figures, and the others are measured all the same.
+// compare measures all programs at one size, one after another against the same API server. Each run starts with a
+// different program. If a program fails, it has no figures, and the others are still measured.
 func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
@@ -180,7 +183,7 @@ func (o Options) measureAll(ctx context.Context, c *cluster.Cluster, l *load, bu
 			begin := time.Now()
 			figures, err := o.measure(ctx, c, l, newProgram(name, built))
 			if ctx.Err() != nil {
-				// It is the cluster that failed, or someone wants an end.
+				// The cluster failed, or the user interrupted the benchmark.
 				clear(result.Runs)
 				return fmt.Errorf("measure %s: %w", name, context.Cause(ctx))
 			}
@@ -208,7 +211,7 @@ func (o Options) build(ctx context.Context, dir string) (b binaries, err error) 
 	return b, err
 }
 
-// withLoad does something on a cluster whose Leases are renewed meanwhile.
+// withLoad calls do with a cluster whose Leases are being renewed.
 func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do func(context.Context, *cluster.Cluster, *load) error) error {
 	c, err := cluster.Start(ctx, clusterOptions(log, data))
 	if err != nil {
@@ -229,7 +232,7 @@ func withLoad(ctx context.Context, log *slog.Logger, size Size, data string, do 
 	return l.during(ctx, func(ctx context.Context) error { return do(ctx, c, l) })
 }
 
-// during does something while Leases are renewed, once each has been renewed.
+// during renews each Lease once, and then calls do while the Leases are being renewed.
 func (l *load) during(ctx context.Context, do func(context.Context) error) error {
 	if err := l.renewAll(ctx); err != nil {
 		return err

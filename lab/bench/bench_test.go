@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBench runs the benchmark the whole way, on a tiny cluster and without kube-state-metrics, which takes minutes to build. It
-// checks that everything was measured, not what.
+// TestBench runs the whole benchmark on a tiny cluster, without kube-state-metrics, which takes minutes to build. It
+// checks that all figures exist, but not their values.
 func TestBench(t *testing.T) {
 	kubeflap := filepath.Join(t.TempDir(), "kubeflap")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", kubeflap, "./cmd/kubeflap")
@@ -42,7 +42,8 @@ func TestBench(t *testing.T) {
 	expectPage(t, o.Page)
 }
 
-// TestOthersAreMeasuredWithoutOneThatFails has no kubeflap.
+// TestOthersAreMeasuredWithoutOneThatFails checks that the floor is measured even if the kubeflap binary does not
+// exist.
 func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
 	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
 	o := Options{
@@ -62,11 +63,11 @@ func TestOthersAreMeasuredWithoutOneThatFails(t *testing.T) {
 	}
 	page, err := os.ReadFile(o.Page)
 	if err != nil || !strings.Contains(string(page), "| "+string(SyncedWall)+" |  | ") {
-		t.Errorf("the page lacks the floor's figures: %v\n%s", err, page)
+		t.Errorf("the page does not contain the floor's figures: %v\n%s", err, page)
 	}
 }
 
-// expectMeasured checks that all figures are there: kubeflap's, and of the floor those that are not of scrapes.
+// expectMeasured checks that all of kubeflap's figures exist, and those of the floor's that need no scrapes.
 func expectMeasured(t *testing.T, m Measured) {
 	t.Helper()
 	result := m.Results[0]
@@ -88,22 +89,22 @@ func expectMeasured(t *testing.T, m Measured) {
 		}
 	}
 	if len(m.Churned.Samples) == 0 || m.Churned.Services == 0 {
-		t.Errorf("%d Services came and went, and there are %d samples", m.Churned.Services, len(m.Churned.Samples))
+		t.Errorf("%d Services were created and deleted, with %d samples", m.Churned.Services, len(m.Churned.Samples))
 	}
 	for _, sample := range m.Churned.Samples {
 		if sample.Memory*sample.Heap*sample.Series*sample.Goroutines == 0 {
-			t.Errorf("a sample is not whole: %+v", sample)
+			t.Errorf("incomplete sample: %+v", sample)
 		}
 	}
 }
 
-// mayBeNone are the figures of CPU time, whose clock ticks too slowly for so short a run, that of an event that every scrape
-// shows, and the Leases: there are few.
+// mayBeNone reports whether a figure may be 0 in such a short run. CPU ticks are too coarse, few Leases are renewed,
+// and Shown is 0 if every scrape shows the event.
 func mayBeNone(figure Figure) bool {
 	return strings.Contains(string(figure), "CPU") || figure == Shown || figure == RestRate
 }
 
-// expectPage checks that all parts were written, and nothing else was touched.
+// expectPage checks that all parts were written, and that the text around them is unchanged.
 func expectPage(t *testing.T, path string) {
 	t.Helper()
 	page, err := os.ReadFile(path)
@@ -122,7 +123,7 @@ func expectPage(t *testing.T, path string) {
 	for _, name := range []string{"performance-growth.svg", "performance-churn.svg"} {
 		picture, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
 		if err != nil || !strings.Contains(string(picture), "</svg>") {
-			t.Errorf("%s is no picture: %v", name, err)
+			t.Errorf("%s is not a picture: %v", name, err)
 		}
 	}
 	t.Log(string(page))

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	_ "embed" // the module file is part of the lab, so that it builds from any folder
+	_ "embed" // the module files are embedded, so that the lab builds from any folder
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,7 +15,7 @@ import (
 // PeerVersion is the version of kube-state-metrics in kube-state-metrics.mod.
 const PeerVersion = "v2.18.0"
 
-// Only what is read at build time is embedded; no variable here is ever written.
+// The compiler embeds these files; nothing writes these variables.
 var (
 	//go:embed kube-state-metrics.mod
 	peerMod string
@@ -23,7 +23,8 @@ var (
 	peerSum string
 )
 
-// buildPeer returns kube-state-metrics, built once and kept in the user's cache. The first time takes some minutes.
+// buildPeer returns the path of kube-state-metrics. It is built once, which takes minutes, and kept in the user's
+// cache.
 func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	const name = "kube-state-metrics"
 	built, err := cluster.BuildModules(ctx, log, name, []cluster.Module{{
@@ -33,7 +34,8 @@ func buildPeer(ctx context.Context, log *slog.Logger) (string, error) {
 	return built.Path(name), err
 }
 
-// buildTool builds one of the bench's own programs as it is now, of the lab's module: the working folder must be in it.
+// buildTool builds one of the bench's own programs from the lab's module. The working directory must be inside that
+// module.
 func buildTool(ctx context.Context, dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/kubeflap/kubeflap/lab/bench/"+name)

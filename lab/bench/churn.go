@@ -18,40 +18,41 @@ import (
 )
 
 const (
-	// churnStanding is how many of the Services that come and go there are at a time.
+	// churnStanding is the number of churning Services that exist at any time.
 	churnStanding = 60
-	// churnPods is how many pods come and go with each.
+	// churnPods is the number of pods of each churning Service.
 	churnPods = 3
-	// churnNamespaces is over how many namespaces they are spread.
+	// churnNamespaces is the number of namespaces for the churning Services.
 	churnNamespaces = 10
-	// churnFirst is the number of the first: no other Service has it.
+	// churnFirst is the number of the first churning Service. No other Service has a number that high.
 	churnFirst = 100_000
-	// churnEvents is how many events of flaps come in a second beside it.
+	// churnEvents is the number of flap events per second during the churn.
 	churnEvents = 30
-	// churnPeriod is how often a Service is created and one deleted.
+	// churnPeriod is the interval at which one Service is created and one is deleted.
 	churnPeriod = time.Second
-	// churnSample is how often is measured, or more often if it is a short one.
+	// churnSample is the interval between samples. A short run uses a shorter interval, to take churnSamples samples.
 	churnSample  = 30 * time.Second
 	churnSamples = 20
 )
 
-// Churned is what was measured of kubeflap while pods and Services came and went.
+// Churned holds the samples of kubeflap while pods and Services were created and deleted.
 type Churned struct {
 	Size     Size
 	Duration time.Duration
-	// Services is how many came and went.
+	// Services is the number of Services that were created and deleted.
 	Services int
 	Samples  []Sample
 }
 
-// Sample is what was measured once.
+// Sample is one measurement. After is the time since the start of the churn.
 type Sample struct {
 	After time.Duration
-	// Memory is resident, Heap is how large the heap may get until garbage is collected.
+	// Memory is the resident memory in bytes. Heap is the heap size in bytes at which the next garbage collection
+	// starts. CPUPerMinute is in seconds.
 	Memory, Heap, CPUPerMinute, Series, Goroutines float64
 }
 
-// churn lets pods and Services come and go, each with a name that was never there, and measures kubeflap meanwhile.
+// churn measures kubeflap while it creates and deletes pods and Services, each with a new name.
 func (o Options) churn(ctx context.Context, size Size, d time.Duration) (Churned, error) {
 	churned := Churned{Size: size, Duration: d}
 	data, err := o.populated(ctx, size)
@@ -86,7 +87,7 @@ func (o Options) churn(ctx context.Context, size Size, d time.Duration) (Churned
 	})
 }
 
-// sample measures now and then until the context ends.
+// sample takes a sample every period until the context ends.
 func (r *running) sample(ctx context.Context, period time.Duration) (samples []Sample, err error) {
 	last, err := r.usage()
 	if err != nil {
@@ -120,14 +121,14 @@ func (r *running) sample(ctx context.Context, period time.Duration) (samples []S
 	return samples, nil
 }
 
-// tide is the Services that come and go, each with its pods.
+// tide creates and deletes Services with their pods.
 type tide struct {
 	size   Size
 	client kubernetes.Interface
 	gone   atomic.Int64
 }
 
-// begin creates as many as there are going to be at a time.
+// begin creates the namespaces and the first churnStanding Services.
 func (t *tide) begin(ctx context.Context) error {
 	for i := range churnNamespaces {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: churnNamespace(i)}}
@@ -145,7 +146,7 @@ func (t *tide) begin(ctx context.Context) error {
 
 func churnNamespace(i int) string { return fmt.Sprintf("churn-%d", i%churnNamespaces) }
 
-// turn brings a Service and takes the oldest.
+// turn creates a Service and deletes the oldest one.
 func (t *tide) turn(ctx context.Context, i int) error {
 	if err := t.come(ctx, churnStanding+i); err != nil {
 		return err

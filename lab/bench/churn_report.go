@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// write draws the churn and writes how flat it is.
+// write draws the samples, and writes their means and slopes into the page.
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
@@ -48,7 +48,8 @@ func (c Churned) write(page string) error {
 	return writePart(page, partChurn, b.String())
 }
 
-// settled are the samples after the first sixth of the time: kubeflap keeps some minutes of the past, which fill up first.
+// settled drops the samples from the first sixth of the run, but at most 10 minutes. In this time, the history that
+// kubeflap keeps fills up.
 func (c Churned) settled() (samples []Sample) {
 	for _, s := range c.Samples {
 		if s.After > min(c.Duration/6, 10*time.Minute) {

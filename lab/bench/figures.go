@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Figure is one thing that is measured; its text is its row's in the table.
+// Figure is one measured quantity. Its text is the label of its row in the table.
 type Figure string
 
-// What is measured.
+// The measured quantities.
 const (
 	SyncedWall   Figure = "Time until synced"
 	SyncedCPU    Figure = "CPU until synced"
@@ -39,7 +39,7 @@ const (
 	PeakMemory   Figure = "Peak memory overall"
 )
 
-// unit writes a figure as people read it.
+// unit formats a figure for readers.
 type unit func(float64) string
 
 func seconds(v float64) string {
@@ -73,11 +73,11 @@ func count(v float64) string {
 type row struct {
 	Figure
 	unit unit
-	// of says that a ratio of it makes sense.
+	// ratio reports whether a ratio to other programs makes sense.
 	ratio bool
 }
 
-// rows are all figures, in the order of the table.
+// rows returns all figures, in the order of the table.
 func rows() []row {
 	return []row{
 		{SyncedWall, seconds, true},
@@ -106,10 +106,10 @@ func rows() []row {
 	}
 }
 
-// Figures are what was measured of one program.
+// Figures holds the measured values of one program.
 type Figures map[Figure]float64
 
-// medians are those of several runs.
+// medians returns the median of each figure over several runs.
 func medians(runs []Figures) Figures {
 	all := map[Figure][]float64{}
 	for _, run := range runs {
@@ -126,7 +126,8 @@ func medians(runs []Figures) Figures {
 
 func median(values []float64) float64 { return quantile(0.5, values) }
 
-// quantile is a value that was seen; of two medians it is the mean.
+// quantile returns one of the given values, except for the median of an even number of values: the mean of the two
+// middle ones.
 func quantile(q float64, values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if n := len(sorted); q == 0.5 && n%2 == 0 {

@@ -15,7 +15,7 @@ func TestEarliestOffsetThatShows(t *testing.T) {
 	}{
 		{[]float64{1, 1, 1, 1, 1, 1}, 0},
 		{[]float64{0.5, 0.98, 0.99, 1, 1, 1}, 0.005},
-		// One that showed is no proof while a later one does not.
+		// The second offset does not count, because the third one is below 99 %.
 		{[]float64{0.5, 1, 0.98, 1, 1, 1}, 0.01},
 		{[]float64{1, 1, 1, 1, 1, 0.98}, math.Inf(1)},
 	} {
@@ -24,21 +24,21 @@ func TestEarliestOffsetThatShows(t *testing.T) {
 		}
 	}
 	if got := seconds(math.Inf(1)); got != "over 50 ms" {
-		t.Errorf("never shown is written as %q", got)
+		t.Errorf("unexpected text for an event that is never shown: %q", got)
 	}
 }
 
 func TestMediansAndQuantiles(t *testing.T) {
 	values := []float64{4, 1, 3, 2}
 	if got := median(values); got != 2.5 {
-		t.Errorf("the median is %v", got)
+		t.Errorf("got median %v", got)
 	}
 	if got := quantile(0.99, values); got != 4 {
-		t.Errorf("the 99th percentile is %v", got)
+		t.Errorf("got 99th percentile %v", got)
 	}
 	got := medians([]Figures{{SyncedCPU: 3, Series: 5}, {SyncedCPU: 1, Series: 5}, {SyncedCPU: 2, Series: 5}})
 	if got[SyncedCPU] != 2 || got[Series] != 5 || len(got) != 2 {
-		t.Errorf("the medians are %v", got)
+		t.Errorf("got medians %v", got)
 	}
 }
 
@@ -47,13 +47,13 @@ func TestNamesOfPodsAreTheirOwn(t *testing.T) {
 	for pod := range size.Pods {
 		name := size.namespace(size.of(pod)) + "/" + size.pod(pod)
 		if seen[name] {
-			t.Fatalf("two pods are called %s", name)
+			t.Fatalf("two pods have the name %s", name)
 		}
 		seen[name] = true
 	}
 }
 
-// The key of a filled cluster must not change from run to run, or it is filled each time.
+// The key of a filled cluster must not change between runs. Otherwise each run would fill the cluster again.
 func TestKeyOfASizeStays(t *testing.T) {
 	keys := map[string]bool{}
 	for range 3 {
@@ -89,6 +89,6 @@ func TestPageWithoutItsMarkers(t *testing.T) {
 	}
 	_, err := Run(t.Context(), Options{Sizes: Sizes()[:1], Page: page})
 	if err == nil || !strings.Contains(err.Error(), page) || !strings.Contains(err.Error(), "<!-- end of bench small -->") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v", err)
 	}
 }

@@ -25,11 +25,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// fixtures are objects as the API server would have stored them, had they come through it: it takes the better part of an hour
-// for a large cluster, and 15 GiB to remember what was written.
+// fixtures creates objects as the API server would store them. Writing a large cluster through the API server takes
+// most of an hour, and 15 GiB of memory for the written objects.
 type fixtures struct {
 	size Size
-	// The first object of each kind did come through it: what it adds to what is sent is taken from there.
+	// The first object of each kind was created through the API server. It shows what the API server adds.
 	node      *corev1.Node
 	lease     *coordinationv1.Lease
 	pod       *corev1.Pod
@@ -37,11 +37,11 @@ type fixtures struct {
 	ip        *networkingv1.IPAddress
 	endpoints *corev1.Endpoints
 	slice     *discoveryv1.EndpointSlice
-	// uids are those of the pods.
+	// uids holds the UIDs of the pods.
 	uids []types.UID
 }
 
-// first is the part that comes through the API server: a Service, its pods and their nodes.
+// first returns the size of the part that is created through the API server: a Service, its pods and their nodes.
 func (s Size) first() Size {
 	return Size{Nodes: min(s.perService(), s.Nodes), Pods: s.perService(), Services: 1}
 }
@@ -59,7 +59,7 @@ func newFixtures(ctx context.Context, f *filling) (*fixtures, error) {
 	t.endpoints, errs[5] = client.CoreV1().Endpoints(namespace).Get(ctx, size.service(0), options)
 	t.slice, errs[6] = client.DiscoveryV1().EndpointSlices(namespace).Get(ctx, sliceName(size.service(0)), options)
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("read what the API server made of the first objects: %w", err)
+		return nil, fmt.Errorf("read the first objects: %w", err)
 	}
 	return t, nil
 }
@@ -69,7 +69,7 @@ type stored interface {
 	metav1.Object
 }
 
-// all are the objects that did not come through the API server, by their keys in etcd.
+// all returns the objects that were not created through the API server, by their keys in etcd.
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
@@ -96,8 +96,8 @@ func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	}
 }
 
-// system gives an object what the API server adds to its metadata. Who manages which fields is known from the first object; these
-// are named after what is in them, so what is there is replaced by what is here.
+// system adds the metadata that the API server adds to an object. It copies the managed fields of the first object.
+// thereHere contains pairs: a string in those managed fields, and its replacement for this object.
 func system(object, first metav1.Object, thereHere ...string) {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())
@@ -128,7 +128,7 @@ func (t *fixtures) podFixture(i int) *corev1.Pod {
 	pod.Status = t.size.podStatus(i)
 	system(pod, t.pod, string(t.pod.OwnerReferences[0].UID), string(pod.OwnerReferences[0].UID),
 		tokenVolume(t.pod.Spec.ServiceAccountName), tokenVolume(pod.Spec.ServiceAccountName), t.pod.Status.PodIP, pod.Status.PodIP)
-	// The API server takes them from the node.
+	// The API server copies these labels from the node.
 	pod.Labels[corev1.LabelTopologyZone], pod.Labels[corev1.LabelTopologyRegion] = zone(t.size.nodeOf(i)), region
 	return pod
 }
@@ -139,7 +139,7 @@ func (t *fixtures) serviceFixture(i int) *corev1.Service {
 	return service
 }
 
-// ipTwin is what the API server allocates an address by.
+// ipFixture returns the IPAddress object that the API server creates for the Service's cluster IP.
 func (t *fixtures) ipFixture(service *corev1.Service) *networkingv1.IPAddress {
 	ip := t.ip.DeepCopy()
 	ip.Name, ip.ResourceVersion = service.Spec.ClusterIP, ""
@@ -160,11 +160,11 @@ func (t *fixtures) sliceFixture(service *corev1.Service, members []member) *disc
 	return slice
 }
 
-// batch is how many objects are written at once.
+// batch is the number of objects per transaction.
 const batch = 1_000
 
-// write adds the fixtures to the data of an etcd that does not run. Its own way would leave all of them in its log as well, to be read
-// at each start, and kept in memory.
+// write adds the fixtures to the data of a stopped etcd. A running etcd would also add all objects to its log, which it
+// reads at each start and keeps in memory.
 func (t *fixtures) write(data string) error {
 	db, err := bbolt.Open(filepath.Join(data, "member", "snap", "db"), 0o600, &bbolt.Options{NoSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
@@ -179,12 +179,12 @@ func (t *fixtures) write(data string) error {
 		})
 	}
 	if err := errors.Join(err, db.Sync(), db.Close()); err != nil {
-		return fmt.Errorf("write into etcd's file: %w", err)
+		return fmt.Errorf("write etcd's file: %w", err)
 	}
 	return nil
 }
 
-// writeBatch puts objects behind the last that is there, each with a revision of its own.
+// writeBatch adds objects after the last revision, each with its own revision.
 func writeBatch(bucket *bbolt.Bucket, next func() (string, runtime.Object, bool)) (more bool, err error) {
 	serializer := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 	codec := scheme.Codecs.EncoderForVersion(serializer, schema.GroupVersions(scheme.Scheme.PrioritizedVersionsAllGroups()))
@@ -206,7 +206,7 @@ func writeBatch(bucket *bbolt.Bucket, next func() (string, runtime.Object, bool)
 		if err != nil {
 			return false, fmt.Errorf("encode %s: %w", key, err)
 		}
-		// The main revision, a '_', and the number within it.
+		// etcd's key: the main revision, a '_', and the sub-revision.
 		at := append(binary.BigEndian.AppendUint64(nil, revision), "_\x00\x00\x00\x00\x00\x00\x00\x00"...)
 		if err := bucket.Put(at, text); err != nil {
 			return false, err

@@ -18,7 +18,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// TestFixtures fills a cluster through the API server, and another one with fixtures: whoever reads them must not see which is which.
+// TestFixtures fills one cluster through the API server, and another with fixtures. A client must not find any
+// difference.
 func TestFixtures(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	size := Size{Name: "tiny", Nodes: 14, Pods: 60, Services: 6}
@@ -46,15 +47,16 @@ func TestFixtures(t *testing.T) {
 	want, is := contents(t, written), contents(t, fixture)
 	for key := range want {
 		if is[key] != want[key] {
-			t.Errorf("%s was written as\n%s\nand its fixture is\n%s", key, want[key], is[key])
+			t.Errorf("%s was stored as\n%s\nbut its fixture is\n%s", key, want[key], is[key])
 		}
 	}
 	if len(is) != len(want) {
-		t.Errorf("there are %d objects, want %d", len(is), len(want))
+		t.Errorf("got %d objects, want %d", len(is), len(want))
 	}
 }
 
-// contents are all objects of the kinds that the bench writes, as JSON by kind and name, without what no two clusters have in common.
+// contents returns all objects of the kinds that the bench writes, as JSON by kind and name. It removes values that
+// differ between any two clusters.
 func contents(t *testing.T, c *cluster.Cluster) map[string]string {
 	t.Helper()
 	client, err := dynamic.NewForConfig(c.Config)
@@ -82,7 +84,7 @@ func contents(t *testing.T, c *cluster.Cluster) map[string]string {
 	for key, text := range texts {
 		texts[key] = named.Replace(text)
 	}
-	// Those that the API server writes for itself.
+	// The API server creates these objects itself.
 	maps.DeleteFunc(texts, func(key, _ string) bool {
 		return strings.Contains(key, " kube-system/") || key == "services default/kubernetes" || key == "ipaddresses /10.0.0.1"
 	})

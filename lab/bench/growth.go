@@ -10,28 +10,28 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Grown is what was measured of kubeflap while a cluster grew.
+// Grown holds the figures of kubeflap while a cluster grew.
 type Grown struct {
 	Size Size
-	// ByKind are the points for each kind of object; those of others stay as they are meanwhile.
+	// ByKind contains one line for each kind of object, measured while the numbers of the other kinds were constant.
 	ByKind []Line
 }
 
-// Line is what was measured at some numbers of objects of a kind.
+// Line holds the figures at several numbers of objects of one kind. Beside describes the other objects in the cluster.
 type Line struct {
 	Kind   string
 	Beside string
 	Points []Point
 }
 
-// Point is what was measured at a number of objects.
+// Point holds the figures at one number of objects.
 type Point struct {
 	Objects int
 	Figures Figures
 }
 
-// grow fills a cluster step by step, first with nodes, then with pods on them, then with Services for them, and measures kubeflap
-// after each step.
+// grow fills a cluster in steps: first nodes, then pods on these nodes, then Services for these pods. It measures
+// kubeflap after each step.
 func (o Options) grow(ctx context.Context, size Size) (Grown, error) {
 	grown := Grown{Size: size}
 	c, err := cluster.Start(ctx, clusterOptions(o.Log, ""))
@@ -97,7 +97,7 @@ func (o Options) growTo(ctx context.Context, c *cluster.Cluster, f *filling, par
 	})
 }
 
-// fit is a straight line through points, and how well they lie on it.
+// fit is a straight line through points, with its coefficient of determination.
 type fit struct{ base, slope, r2 float64 }
 
 func fitted(x, y []float64) fit {
@@ -105,7 +105,7 @@ func fitted(x, y []float64) fit {
 	return fit{base: base, slope: slope, r2: stat.RSquared(x, y, nil, base, slope)}
 }
 
-// values are those of a figure over the number of objects.
+// values returns the object counts (x) and the values of a figure (y).
 func (l Line) values(figure Figure) (x, y []float64) {
 	for _, p := range l.Points {
 		x, y = append(x, float64(p.Objects)), append(y, p.Figures[figure])

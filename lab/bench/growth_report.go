@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// growthFigures are those that are plotted.
+// growthFigures returns the figures that are plotted, with units for their slopes.
 func growthFigures() []row {
 	const mib = 1 << 20
 	scaled := func(factor float64, format string) unit {
@@ -20,7 +20,7 @@ func growthFigures() []row {
 	}
 }
 
-// write draws the growth and writes how steep it is.
+// write draws the growth, and writes its slopes into the page.
 func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder
@@ -44,7 +44,7 @@ func (g Grown) write(page string) error {
 	return writePart(page, partGrowth, b.String())
 }
 
-// growthPanel is the plot of one figure, in the unit of its axis.
+// growthPanel returns the plot of one figure, in the unit of its axis.
 func growthPanel(kind string, figure Figure, x, y []float64, f fit) panel {
 	factor, axis := 1.0, string(figure)
 	switch figure {

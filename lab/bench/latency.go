@@ -11,14 +11,14 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// offsets are the times after an update at which a scrape is begun, to see whether it shows the update.
+// offsets returns the delays between an update and the scrape that looks for it.
 func offsets() []time.Duration {
 	const ms = time.Millisecond
 	return []time.Duration{0, 2 * ms, 5 * ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 50 * ms}
 }
 
-// latency measures how soon an event is on /metrics while others come: an address of a Service flaps, and scrapes that begin
-// some time after the update's call has returned are looked at. It is not measured by polling: scrapes are work too.
+// latency measures how long it takes until an event is on /metrics under load. It flaps an address of a Service, and
+// starts a scrape at each offset after the update call has returned. It does not poll, because scrapes cost CPU time.
 func (m *measurement) latency(ctx context.Context) error {
 	var shares []float64
 	var answered []time.Duration
@@ -50,7 +50,7 @@ func (m *measurement) latency(ctx context.Context) error {
 	return nil
 }
 
-// earliest is the first offset from which on 99 % of the scrapes show the event.
+// earliest returns the first offset, in seconds, from which at least 99 % of the scrapes show the event.
 func earliest(shares []float64) float64 {
 	result := math.Inf(1)
 	for i := len(shares) - 1; i >= 0 && shares[i] >= 0.99; i-- {
@@ -59,9 +59,10 @@ func earliest(shares []float64) float64 {
 	return result
 }
 
-// probed is what became of an update.
+// probed is the result of one update.
 type probed struct {
-	// shown says whether the first scrape had it; answered is when an answer with it was read.
+	// shown reports whether the first scrape included the update. answered is the time from the update to the first
+	// scrape that included it.
 	shown    bool
 	answered time.Duration
 }
@@ -93,7 +94,7 @@ func (m *measurement) probe(ctx context.Context, offset time.Duration) (probed, 
 	return probed{}, fmt.Errorf("an update of EndpointSlice %s/%s was not on /metrics after 10 s", a.slice.Namespace, a.slice.Name)
 }
 
-// probeFlips scrapes how often addresses of the probed Service have flipped.
+// probeFlips scrapes the probed Service's total of address flips.
 func (m *measurement) probeFlips(ctx context.Context) (flips float64, err error) {
 	a := m.load.probe
 	service := fmt.Appendf(nil, "namespace=%q,service=%q", a.endpoints.Namespace, a.endpoints.Name)
@@ -109,7 +110,7 @@ func (m *measurement) probeFlips(ctx context.Context) (flips float64, err error)
 		}
 	})
 	if err == nil && lines == 0 {
-		err = fmt.Errorf("kubeflap shows no flips of Service %s/%s", a.endpoints.Namespace, a.endpoints.Name)
+		err = fmt.Errorf("no address flips of Service %s/%s in the metrics", a.endpoints.Namespace, a.endpoints.Name)
 	}
 	return flips, err
 }

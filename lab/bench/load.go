@@ -20,28 +20,28 @@ const (
 	// leasePeriod and statusPeriod are the kubelet's defaults.
 	leasePeriod  = 10 * time.Second
 	statusPeriod = 5 * time.Minute
-	// loaders is how many requests of one kind are under way at most.
+	// loaders limits the concurrent requests of one kind.
 	loaders = 8
-	// flappers is how many Services flap at most: those are in the memory of the bench.
+	// flappers limits the number of flapping Services, because the bench keeps them in memory.
 	flappers = 300
-	// eventsPerFlap are the pod's, that of the Endpoints and that of the EndpointSlice.
+	// eventsPerFlap counts one event each for the pod, the Endpoints and the EndpointSlice.
 	eventsPerFlap = 3
 )
 
-// load writes what the kubelets and controllers of a cluster would.
+// load writes the updates that the kubelets and controllers of a cluster would write.
 type load struct {
 	size   Size
 	client kubernetes.Interface
 	leases []*coordinationv1.Lease
 	nodes  []*corev1.Node
 	apps   []*app
-	// probe is the Service that flaps only when the time to /metrics is measured.
+	// probe is a Service that only flaps while latency is measured.
 	probe *app
-	// renewed counts the Leases, flapped the events of flaps.
+	// renewed counts Lease renewals. flapped counts the events of flaps.
 	renewed, flapped atomic.Int64
 }
 
-// newLoad reads what it is going to change.
+// newLoad reads the nodes and Leases that the load will update.
 func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load, error) {
 	l := &load{size: size, client: client}
 	leases, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
@@ -61,7 +61,7 @@ func newLoad(ctx context.Context, size Size, client kubernetes.Interface) (*load
 	return l, nil
 }
 
-// readApps reads the Services that are going to flap, and their pods.
+// readApps reads the Services that will flap, and their pods.
 func (l *load) readApps(ctx context.Context) error {
 	l.apps = make([]*app, min(flappers, l.size.Services-1))
 	group, ctx := errgroup.WithContext(ctx)
@@ -100,10 +100,10 @@ func (l *load) readApp(ctx context.Context, service int) (*app, error) {
 	return a, nil
 }
 
-// written is how many events there have been, but for the few of nodes.
+// written returns the number of events so far, excluding the few node status updates.
 func (l *load) written() int64 { return l.renewed.Load() + l.flapped.Load() }
 
-// renewAll ends what a cluster whose data was kept would begin with: that every Lease has expired.
+// renewAll renews every Lease once. In a cluster from saved data, all Leases have expired at the start.
 func (l *load) renewAll(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
@@ -113,7 +113,7 @@ func (l *load) renewAll(ctx context.Context) error {
 	return group.Wait()
 }
 
-// beat renews Leases and reports the nodes' status until the context ends.
+// beat renews Leases and updates node statuses until the context ends.
 func (l *load) beat(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -150,7 +150,7 @@ func (l *load) report(ctx context.Context, i int) error {
 	return nil
 }
 
-// flap lets pods' readiness change until the context ends, so that this many events come of it.
+// flap changes the readiness of pods until the context ends, at a rate that causes eventsPerSecond events.
 func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	return paced(ctx, eventsPerSecond/eventsPerFlap, func(ctx context.Context, i int) error {
 		if err := l.apps[i%len(l.apps)].flap(ctx); err != nil {
@@ -161,14 +161,14 @@ func (l *load) flap(ctx context.Context, eventsPerSecond float64) error {
 	})
 }
 
-// paced calls do this often, or as often as it can, until the context ends or do fails.
+// paced calls do perSecond times per second, or less often if do is too slow, until the context ends or do fails.
 func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, i int) error) error {
 	if perSecond <= 0 {
 		return nil
 	}
-	// What is written is written: a request that is cut off would leave the copy here an old one.
+	// Let requests complete. After a canceled update, the copy of the object here could be out of date.
 	writing := context.WithoutCancel(ctx)
-	// Requests that were late are caught up with for a tenth of a second.
+	// The burst makes up for delays of up to a tenth of a second.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(loaders)
@@ -188,7 +188,7 @@ type app struct {
 	turn      int
 }
 
-// flap turns a pod unready, or the one that is ready again, and its address with it.
+// flap makes a pod and its address not ready. The next call makes them ready again.
 func (a *app) flap(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,40 +14,43 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// Pace is how long and how often is measured.
+// Pace sets the durations and rates of a measurement.
 type Pace struct {
-	// Rest and Load are for how long a program is watched at rest and under load.
+	// Rest and Load are the durations of the measurements at rest and under load.
 	Rest, Load time.Duration
-	// Events is how many come in a second under load.
+	// Events is the number of events per second under load.
 	Events float64
-	// Settle is between what would disturb a measurement and the measurement, and between scrapes: as between Prometheus', garbage is collected then.
+	// Settle is the pause after a disturbance and between scrapes. The program can collect garbage in this time, as
+	// between two scrapes of Prometheus.
 	Settle time.Duration
-	// Scrapes are made of each kind, Probes for each time between an event and a scrape.
+	// Scrapes is the number of scrapes of each kind. Probes is the number of probes at each offset.
 	Scrapes, Probes int
 }
 
 const (
-	// samplePeriod is how often memory is read; the median counts.
+	// samplePeriod is the interval at which memory is read. The figure is the median.
 	samplePeriod = 250 * time.Millisecond
-	// busyPause makes enough scrapes for a p99 in the time of the load.
+	// busyPause is the pause between scrapes under load. It allows enough scrapes for a 99th percentile.
 	busyPause = 100 * time.Millisecond
+	// flapTimeout limits the wait for the first flap under load.
+	flapTimeout = time.Minute
 )
 
-// measurement is that of one program on a cluster in which Leases are being renewed.
+// measurement measures one program on a cluster whose Leases are being renewed.
 type measurement struct {
 	pace    Pace
 	cluster *cluster.Cluster
 	load    *load
 	running *running
 	scraper *scraper
-	// before is what the load had written when the program was synced.
+	// before is the number of events that the load had written when the program was synced.
 	before int64
-	// leaseCPU is what a renewed Lease costs, and all else that happens at rest meanwhile.
+	// leaseCPU is the CPU time per renewed Lease in seconds. It includes everything else that the program does at rest.
 	leaseCPU float64
 	figures  Figures
 }
 
-// measure starts a program, measures everything and stops it.
+// measure starts a program, runs all measurements and stops the program.
 func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p program) (Figures, error) {
 	r, err := p.start(c)
 	if err != nil {
@@ -63,7 +66,7 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 		steps = append(steps, m.latency)
 	}
 	if p.metrics {
-		// Last, because memory that the start took is given back only after minutes.
+		// Measure scrapes last: memory that the start needed is only released some minutes later.
 		steps = append(steps, m.scrapes)
 	}
 	steps = append(steps, m.peak)
@@ -104,11 +107,11 @@ func (m *measurement) rest(ctx context.Context) error {
 	return nil
 }
 
-// observed is what was seen of a program for some seconds.
+// observed holds the usage of a program over some seconds.
 type observed struct {
-	// took and cpu are in seconds, memory is the median in bytes.
+	// took and cpu are in seconds. memory is the median in bytes.
 	took, cpu, memory float64
-	// renewed and flapped are how many events were written.
+	// renewed and flapped are the numbers of events that the load has written.
 	renewed, flapped float64
 }
 
@@ -137,25 +140,36 @@ func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, e
 	}
 }
 
-// events measures what events cost beyond what the Leases do that are renewed meanwhile.
+// observeFlaps observes the program under load. It starts again while no pod flaps, because a slow disk can stop etcd for
+// longer than a short observation. It returns an error after flapTimeout.
+func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
+	for begin := time.Now(); ; {
+		seen, err := m.observe(ctx, m.pace.Load)
+		if err != nil || seen.flapped > 0 {
+			return seen, err
+		}
+		if waited := time.Since(begin); waited > flapTimeout {
+			return seen, fmt.Errorf("no pod has flapped in %s", waited.Round(time.Second))
+		}
+	}
+}
+
+// events measures the CPU time of flap events. It subtracts the CPU time for the Leases that are renewed meanwhile.
 func (m *measurement) events(ctx context.Context) error {
 	var seen observed
 	_, err := m.underLoad(ctx, func(ctx context.Context) (err error) {
-		seen, err = m.observe(ctx, m.pace.Load)
+		seen, err = m.observeFlaps(ctx)
 		return err
 	})
 	if err != nil {
 		return err
-	}
-	if seen.flapped == 0 {
-		return errors.New("no pod has flapped")
 	}
 	m.figures[EventRate] = seen.flapped / seen.took
 	m.figures[EventCPU] = (seen.cpu - m.leaseCPU*seen.renewed) / seen.flapped * 1000
 	return poll.Sleep(ctx, m.pace.Settle)
 }
 
-// underLoad does something while pods flap, and says how many events came in a second.
+// underLoad calls do while pods flap, and returns the number of events per second.
 func (m *measurement) underLoad(ctx context.Context, do func(context.Context) error) (eventRate float64, err error) {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -194,14 +208,14 @@ func (m *measurement) scrapes(ctx context.Context) error {
 			took, cpu, bytes = append(took, duration.Seconds()), append(cpu, after.cpu-before.cpu), append(bytes, float64(size))
 			rss = append(rss, after.rss)
 		}
-		// The clock of CPU time ticks a hundred times a second: only the mean says more.
+		// CPU time has a resolution of 10 ms, so only the mean is precise enough.
 		m.figures[kind.took], m.figures[kind.cpu], m.figures[kind.bytes] = median(took), mean(cpu), median(bytes)
 	}
 	m.figures[SteadyMemory] = median(rss)
 	return nil
 }
 
-// busy scrapes while events arrive.
+// busy measures scrapes under load.
 func (m *measurement) busy(ctx context.Context) error {
 	var took []time.Duration
 	rate, err := m.underLoad(ctx, func(ctx context.Context) error {
@@ -231,7 +245,8 @@ func (m *measurement) peak(context.Context) error {
 	return err
 }
 
-// sawEvents ends the floor and checks that as many events came as were written while it ran: else it has measured nothing.
+// sawEvents stops the floor, and returns an error if it saw fewer events than were written while it ran. Its figures
+// would then be meaningless.
 func (r *running) sawEvents(ctx context.Context, written int64) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -240,16 +255,16 @@ func (r *running) sawEvents(ctx context.Context, written int64) error {
 	}
 	output, err := os.ReadFile(r.process.LogPath)
 	if err != nil {
-		return fmt.Errorf("read what the floor says: %w", err)
+		return fmt.Errorf("read the floor's output: %w", err)
 	}
 	var events int64
 	_, last, _ := strings.Cut(string(output), "synced\n")
 	if _, err := fmt.Sscanf(last, "events %d", &events); err != nil {
-		return fmt.Errorf("%s ended with %q: %w", r.name, last, err)
+		return fmt.Errorf("%s exited with the output %q: %w", r.name, last, err)
 	}
-	// The last ones were on their way.
+	// The last events may still have been in transit.
 	if float64(events) < 0.99*float64(written) {
-		return fmt.Errorf("%s saw %d events of %d that were written", r.name, events, written)
+		return fmt.Errorf("%s saw only %d of %d events", r.name, events, written)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// imagesPerNode is as many as a kubelet reports.
+// imagesPerNode is the maximum that a kubelet reports (--node-status-max-images).
 const imagesPerNode = 50
 
 func (s Size) nodeObject(node int) *corev1.Node {

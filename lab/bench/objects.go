@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Who writes what in a real cluster; the server keeps it in managedFields.
+// The field managers of a real cluster, which the API server records in managedFields.
 const (
 	byControllerManager = "kube-controller-manager"
 	byKubelet           = "kubelet"
@@ -24,12 +24,12 @@ const (
 // leaseSeconds is the kubelet's default.
 const leaseSeconds int32 = 40
 
-// hash makes what is random in a real cluster: always the same for the same thing.
+// hash returns a replacement for a string that is random in a real cluster. The same parts always give the same string.
 func hash(parts ...any) string {
 	return digest(parts...)[:16]
 }
 
-// digest looks like that of an image or the name of a container.
+// digest returns a string that looks like an image digest or a container ID.
 func digest(parts ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
 	return hex.EncodeToString(sum[:])
@@ -43,10 +43,10 @@ func (s Size) service(service int) string { return fmt.Sprintf("app-%05d", servi
 
 func (s Size) node(node int) string { return fmt.Sprintf("node-%05d.example.internal", node) }
 
-// of is the Service of a pod.
+// of returns the number of a pod's Service.
 func (s Size) of(pod int) int { return min(pod/s.perService(), max(0, s.Services-1)) }
 
-// nodeOf is the node that a pod runs on.
+// nodeOf returns the number of the node on which a pod runs.
 func (s Size) nodeOf(pod int) int { return pod % max(1, s.Nodes) }
 
 func (s Size) pod(pod int) string {
@@ -54,12 +54,12 @@ func (s Size) pod(pod int) string {
 	return app + "-" + hash("template", app)[:10] + "-" + suffix(pod)
 }
 
-// suffix is what a ReplicaSet puts at the end of a pod's name: random to look at, and no two pods have the same.
+// suffix returns the end of a pod's name, as a ReplicaSet creates it. It looks random, and is unique.
 func suffix(pod int) string {
 	const (
 		letters = "bcdfghjklmnpqrstvwxz2456789"
-		all     = 14_348_907 // 27 to the power of 5
-		prime   = 7_368_787  // has no factor in common with it
+		all     = 14_348_907 // 27^5
+		prime   = 7_368_787  // coprime to all
 	)
 	n, text := pod*prime%all, make([]byte, 5)
 	for i := range text {
@@ -79,7 +79,8 @@ func clusterIP(service int) string { return fmt.Sprintf("10.0.%d.%d", 64+service
 
 func podIP(pod int) string { return fmt.Sprintf("10.%d.%d.%d", 128+pod>>16, pod>>8&255, pod&255) }
 
-// started is when everything began that has run for long. It is always the same, so that what was filled once is still the same.
+// started returns the time at which all long-running objects started. It is constant, so that the key of a filled
+// cluster does not change.
 func started() metav1.Time { return metav1.Date(2026, 3, 1, 9, 12, 44, 0, time.UTC) }
 
 func appLabels(app string) map[string]string {
@@ -89,7 +90,8 @@ func appLabels(app string) map[string]string {
 	}
 }
 
-// standingService is one that stays: its address is chosen here, where the API server would draw lots.
+// standingService returns a Service that exists permanently. Its cluster IP is fixed, because the API server would
+// choose a random one.
 func (s Size) standingService(service int) *corev1.Service {
 	object := s.serviceObject(service)
 	object.Spec.ClusterIP = clusterIP(service)
@@ -119,7 +121,7 @@ func (s Size) serviceObject(service int) *corev1.Service {
 	}
 }
 
-// member is a pod as the objects of its Service name it.
+// member is a pod as the endpoints objects of its Service refer to it.
 type member struct {
 	name, ip, node, zone string
 	uid                  types.UID
@@ -130,7 +132,7 @@ func (s Size) member(pod int, uid types.UID) member {
 	return member{name: s.pod(pod), ip: podIP(pod), node: s.node(node), zone: zone(node), uid: uid}
 }
 
-// members are the pods of a Service.
+// members returns the pods of a Service.
 func (s Size) members(service int, uids []types.UID) (members []member) {
 	for pod := service * s.perService(); pod < min((service+1)*s.perService(), s.Pods); pod++ {
 		members = append(members, s.member(pod, uids[pod]))

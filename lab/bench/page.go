@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Parts of the page beside those of the sizes, which have their names.
+// Names of parts of the page. The other parts are named after the sizes.
 const (
 	partGrowth = "growth"
 	partChurn  = "churn"
@@ -17,7 +17,7 @@ func writeRow(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// writePart replaces a part of a document, between its markers.
+// writePart replaces the part of a document between two markers.
 func writePart(path, part, text string) error {
 	before, after, err := around(path, part)
 	if err != nil {
@@ -29,7 +29,7 @@ func writePart(path, part, text string) error {
 	return nil
 }
 
-// around is what stands before and after a part of a document, with the part's markers.
+// around returns the text before and after a part of a document. Both include the part's marker.
 func around(path, part string) (before, after string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func around(path, part string) (before, after string, err error) {
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", "", fmt.Errorf("write into %s: it has no line %s followed by a line %s", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return "", "", fmt.Errorf("write %s: no line %s followed by a line %s", path, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
 	return before + begin, end + after, nil
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// podObject is a pod of a Deployment: an application, and the sidecar that many have.
+// podObject returns a pod of a Deployment: an application with a sidecar.
 func (s Size) podObject(pod int) *corev1.Pod {
 	app := s.service(s.of(pod))
 	template := hash("template", app)[:10]
@@ -171,7 +171,7 @@ func podVolumes(app, token string) []corev1.Volume {
 	}
 }
 
-// podStatus is that of a pod that has run for a day.
+// podStatus returns the status of a pod that has run for a long time.
 func (s Size) podStatus(pod int) corev1.PodStatus {
 	app, ip, node := s.service(s.of(pod)), podIP(pod), nodeIP(s.nodeOf(pod))
 	status := corev1.PodStatus{

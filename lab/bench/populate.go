@@ -3,7 +3,7 @@ package bench
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // how objects are written is part of what was written
+	_ "embed" // embeds fixtures.go for the key
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -24,27 +24,29 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// writers is how many requests are under way while a cluster is filled.
+// writers limits the concurrent requests while a cluster is filled.
 const writers = 32
 
-// clusterOptions are those of a cluster in which only the bench writes.
+// clusterOptions returns the options of a cluster to which only the bench writes.
 func clusterOptions(log *slog.Logger, data string) cluster.Options {
 	return cluster.Options{
 		NoControllerManager: true, Data: data, Log: log,
-		// Elsewhere the control plane has machines of its own: here it must not keep the processor from what is measured.
+		// In production, the control plane runs on its own machines. Here it must not take CPU time from the measured
+		// program.
 		Nice: 10,
-		// A new node would be tainted, and stay so: who takes the taint away is not there.
+		// A new node would be tainted as not ready, and nothing would remove the taint: no node controller runs.
 		APIServerFlags: []string{"--disable-admission-plugins=TaintNodesByCondition"},
-		// It keeps two copies of all pods, of the large size 9.6 GB: with as much garbage again nothing else would fit on a machine of 24 GiB.
+		// The API server keeps two copies of all pods: 9.6 GB at size large. With as much garbage again, nothing else
+		// would fit on a machine with 24 GiB.
 		APIServerMemory: "11GiB",
 	}
 }
 
-// filling fills a cluster, in steps if need be.
+// filling fills a cluster, in one or more steps.
 type filling struct {
 	size   Size
 	client kubernetes.Interface
-	// filled is how much of it there is, uids those of its pods.
+	// filled is the part that has been created. uids holds the UIDs of its pods.
 	filled Size
 	uids   []types.UID
 }
@@ -68,7 +70,7 @@ func newFilling(ctx context.Context, size Size, config *rest.Config) (*filling, 
 	return f, nil
 }
 
-// protobufClient speaks as the components of the control plane do.
+// protobufClient returns a client that uses protobuf, as the control plane components do.
 func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -80,7 +82,7 @@ func protobufClient(config *rest.Config) (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// to adds what is missing to a part of the size.
+// to adds objects until the cluster has the size part.
 func (f *filling) to(ctx context.Context, part Size) error {
 	steps := []struct {
 		what     string
@@ -133,7 +135,7 @@ func (f *filling) pod(ctx context.Context, i int) error {
 	return nil
 }
 
-// writePod writes a pod as its controller would, and its status as its kubelet.
+// writePod creates a pod as its controller would, and updates its status as its kubelet would.
 func writePod(ctx context.Context, client kubernetes.Interface, object *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
 	pods := client.CoreV1().Pods(object.Namespace)
 	pod, err := pods.Create(ctx, object, metav1.CreateOptions{FieldManager: byControllerManager})
@@ -148,7 +150,7 @@ func (f *filling) service(ctx context.Context, i int) error {
 	return writeService(ctx, f.client, f.size.standingService(i), f.size.members(i, f.uids))
 }
 
-// writeService writes a Service, and for it what its controllers would.
+// writeService creates a Service, and its Endpoints and EndpointSlice as the controllers would.
 func writeService(ctx context.Context, client kubernetes.Interface, object *corev1.Service, members []member) error {
 	service, err := client.CoreV1().Services(object.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: byHelm})
 	if err != nil {
@@ -162,8 +164,8 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 	return err
 }
 
-// populated gives the folder of the data of a cluster of this size, for cluster.Options.Data. It is filled once, and kept until
-// what is in it changes.
+// populated returns the data folder of a cluster of this size, for cluster.Options.Data. It only fills a new cluster if
+// the cache has none with the same key.
 func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {
@@ -173,7 +175,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	o.Log.Info("filling a cluster, once", "size", size.Name, "with", size)
+	o.Log.Info("filling a cluster, which is then cached", "size", size.Name, "with", size)
 	begin := time.Now()
 	c, err := cluster.Start(ctx, clusterOptions(o.Log, ""))
 	if err != nil {
@@ -209,7 +211,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	return dir, nil
 }
 
-// keep keeps a filled cluster's data in place of what was there of its size before.
+// keep moves a filled cluster's data into the cache. It replaces older data of the same size.
 func (o Options) keep(data, dir string, size Size) error {
 	before, err := filepath.Glob(filepath.Join(o.Cache, "filled-"+size.Name+"-*"))
 	if err != nil {
@@ -223,12 +225,12 @@ func (o Options) keep(data, dir string, size Size) error {
 	return os.Rename(data, dir)
 }
 
-// fixturesSource is how objects are written.
+// fixturesSource is the source code that writes objects. key includes it.
 //
 //go:embed fixtures.go
 var fixturesSource string
 
-// key changes with everything that is written into a cluster of this size, and with how.
+// key returns a hash of the objects of a cluster of this size, and of the code that writes them.
 func (s Size) key() (string, error) {
 	service := s.standingService(0)
 	node := s.nodeObject(0)
@@ -240,7 +242,7 @@ func (s Size) key() (string, error) {
 	} {
 		text, err := json.Marshal(part)
 		if err != nil {
-			return "", fmt.Errorf("write what a cluster is filled with as JSON: %w", err)
+			return "", fmt.Errorf("encode the cluster's objects: %w", err)
 		}
 		sum.Write(text)
 	}

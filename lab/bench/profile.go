@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// profiler goes into kubeflap's main package for a profile: kubeflap's own (--web.enable-pprof) begins when it is asked, and this one
-// at the start, until it is asked for what it has.
+// profiler is added to kubeflap's main package for profiles. The pprof endpoints of kubeflap (--web.enable-pprof) start
+// to record on request. This profiler records from the start of the process until the first request.
 const profiler = `package main
 
 import (
@@ -43,7 +43,7 @@ func init() {
 }
 `
 
-// buildProfiled builds kubeflap as it is in the source folder, with the profiler.
+// buildProfiled builds kubeflap from the source folder, with the profiler.
 func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -67,7 +67,8 @@ func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	return binary, nil
 }
 
-// profile writes profiles of kubeflap into a folder: of its CPU until it is synced, under load and while it is scraped, and of its heap.
+// profile writes profiles of kubeflap into a folder: CPU profiles until it is synced, under load and during scrapes,
+// and heap profiles.
 func (o Options) profile(ctx context.Context, size Size) error {
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
@@ -114,7 +115,7 @@ func (o Options) profile(ctx context.Context, size Size) error {
 	})
 }
 
-// whileScraped does something while the program is scraped as often as it can be.
+// whileScraped calls do while it scrapes the program without pauses.
 func (m *measurement) whileScraped(ctx context.Context, do func(context.Context) error) error {
 	scraping, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
@@ -144,7 +145,7 @@ func (r *running) keepProfile(ctx context.Context, path, file string) error {
 		return fmt.Errorf("read the profile %s: %w", path, err)
 	}
 	if err := os.WriteFile(file, profile, 0o644); err != nil {
-		return fmt.Errorf("keep a profile: %w", err)
+		return fmt.Errorf("write a profile: %w", err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// The programs that are compared.
+// The names of the programs to compare.
 const (
 	Kubeflap         = "kubeflap"
 	PeerWhole        = "kube-state-metrics"
@@ -26,31 +26,32 @@ const (
 	FloorTransformer = "floor, Transformer"
 )
 
-// Programs are all of them, in the order of the columns.
+// Programs returns all program names, in the order of the table's columns.
 func Programs() []string {
 	return []string{Kubeflap, PeerWhole, PeerAllowed, FloorTyped, FloorTransformer}
 }
 
-// allowed are the metrics of kube-state-metrics that tell of readiness: the fairest comparison.
+// allowed lists the readiness metrics of kube-state-metrics. The comparison is fairest with only these.
 const allowed = "kube_node_status_condition,kube_lease_renew_time,kube_endpoint_address,kube_pod_status_ready,kube_pod_status_ready_time," +
 	"kube_endpointslice_endpoints,kube_service_info"
 
-// program is one that is measured.
+// program is a program to measure.
 type program struct {
 	name string
 	path string
-	// args are its arguments; the addresses are for those that serve something.
+	// args returns the arguments. Only programs that serve HTTP use the addresses.
 	args func(kubeconfig, address, telemetry string) []string
-	// synced is nil once the program says that it has seen everything.
+	// synced returns nil once the program reports that it has seen all objects.
 	synced func(ctx context.Context, r *running) error
-	// rests is set if what it says comes early: then it is synced when it also does nothing any more, and confirmed agrees.
+	// rests marks programs that report too early that they are synced. They only count as synced when they are idle and
+	// confirmed returns nil.
 	rests     bool
 	confirmed func(ctx context.Context, r *running, size Size) error
-	// metrics is set if it serves them, profiled if it was built with the profiler.
+	// metrics marks programs that serve metrics. profiled marks a binary with the profiler.
 	metrics, profiled bool
 }
 
-// binaries are where the programs are.
+// binaries holds the paths of the programs.
 type binaries struct{ kubeflap, peer, floor string }
 
 func newProgram(name string, b binaries) program {
@@ -93,7 +94,7 @@ func peerArgs(kubeconfig, address, telemetry string) []string {
 	}
 }
 
-// peerListed is nil once all six lists have come; rendering them is still to be done.
+// peerListed returns nil once kube-state-metrics has listed all six resources. It may not have rendered them yet.
 func peerListed(ctx context.Context, r *running) error {
 	const resources = 6
 	listed := 0
@@ -103,12 +104,12 @@ func peerListed(ctx context.Context, r *running) error {
 		}
 	})
 	if err == nil && listed < resources {
-		err = fmt.Errorf("%d of %d resources were listed", listed, resources)
+		err = fmt.Errorf("only %d of %d resources are listed", listed, resources)
 	}
 	return err
 }
 
-// peerShows is nil if there are series of all objects.
+// peerShows returns nil if /metrics has series of all objects.
 func peerShows(ctx context.Context, r *running, size Size) error {
 	want := map[string]int{
 		"kube_node_status_condition": size.Nodes, "kube_lease_renew_time": size.Nodes, "kube_pod_status_ready": size.Pods,
@@ -122,7 +123,7 @@ func peerShows(ctx context.Context, r *running, size Size) error {
 	})
 	for name, n := range want {
 		if err == nil && have[name] < n {
-			err = fmt.Errorf("there are %d series of %s, want %d or more", have[name], name, n)
+			err = fmt.Errorf("got %d series of %s, want at least %d", have[name], name, n)
 		}
 	}
 	return err
@@ -131,15 +132,15 @@ func peerShows(ctx context.Context, r *running, size Size) error {
 func floorSynced(_ context.Context, r *running) error {
 	output, err := os.ReadFile(r.process.LogPath)
 	if err != nil {
-		return fmt.Errorf("read what the floor says: %w", err)
+		return fmt.Errorf("read the floor's output: %w", err)
 	}
 	if !strings.Contains(string(output), "synced\n") {
-		return errors.New("it has not said that it is synced")
+		return errors.New("the floor has not printed that it is synced")
 	}
 	return nil
 }
 
-// running is a program that was started.
+// running is a program that has been started.
 type running struct {
 	program
 	process        *cluster.Process
@@ -148,7 +149,7 @@ type running struct {
 	began          time.Time
 }
 
-// start starts a program on a cluster. The caller must stop its process.
+// start runs a program against a cluster. The caller must stop its process.
 func (p program) start(c *cluster.Cluster) (*running, error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -163,7 +164,7 @@ func (p program) start(c *cluster.Cluster) (*running, error) {
 	command := cluster.Command{Path: p.path, Args: p.args(c.Kubeconfig, address, telemetry)}
 	if p.profiled {
 		command.Env = []string{"KUBEFLAP_PROFILER=" + telemetry}
-		command.Args = append(command.Args, "--web.enable-pprof") // else the heap is not sampled
+		command.Args = append(command.Args, "--web.enable-pprof") // otherwise the runtime does not sample the heap
 	}
 	r.process, err = cluster.StartProcess(p.name, log, command)
 	if err != nil {
@@ -176,10 +177,10 @@ func (p program) start(c *cluster.Cluster) (*running, error) {
 	return r, nil
 }
 
-// usage is what a process has used up to now.
+// usage holds the resources that a process has used so far.
 type usage struct {
 	at time.Time
-	// cpu is in seconds, rss and peak are in bytes.
+	// cpu is in seconds. rss and peak are in bytes.
 	cpu, rss, peak float64
 }
 
@@ -189,11 +190,11 @@ func (r *running) usage() (usage, error) {
 	}
 	stat, err := r.proc.Stat()
 	if err != nil {
-		return usage{}, fmt.Errorf("read what %s has used: %w", r.name, err)
+		return usage{}, fmt.Errorf("read the resource usage of %s: %w", r.name, err)
 	}
 	status, err := r.proc.NewStatus()
 	if err != nil {
-		return usage{}, fmt.Errorf("read what %s has used: %w", r.name, err)
+		return usage{}, fmt.Errorf("read the resource usage of %s: %w", r.name, err)
 	}
 	return usage{at: time.Now(), cpu: stat.CPUTime(), rss: float64(status.VmRSS), peak: float64(status.VmHWM)}, nil
 }
@@ -202,12 +203,13 @@ const (
 	// syncTimeout is long enough for the largest size on a small machine.
 	syncTimeout = 15 * time.Minute
 	syncPoll    = 20 * time.Millisecond
-	// A program that has used less than restShare of a CPU for restWindow has nothing to do but what a cluster at rest asks for.
+	// A program is idle if it used less than restShare of a CPU over restWindow. An idle program still handles the
+	// events of a cluster at rest.
 	restWindow = 500 * time.Millisecond
 	restShare  = 0.3
 )
 
-// untilSynced waits until the program has seen everything, and says what it had used by then.
+// untilSynced waits until the program has seen all objects, and returns its usage up to then.
 func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -229,8 +231,8 @@ func (r *running) untilSynced(ctx context.Context, size Size) (usage, error) {
 	}
 }
 
-// rested waits until the program does nothing any more, and says what it had used when it began to do nothing. The peak is
-// that of now: it may have come after its last list.
+// rested waits until the program is idle, and returns its usage at the start of the idle period. Only the peak is taken
+// at the end, because memory may peak after the last list.
 func (r *running) rested(ctx context.Context, begin usage, size Size) (usage, error) {
 	for {
 		if err := poll.Sleep(ctx, restWindow); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// write writes a result into the page: the figures, and what was to be reached.
+// write writes the figures of one size into the page, and states whether the targets were reached.
 func (r Result) write(o Options) error {
 	machine, err := machine()
 	if err != nil {
@@ -77,19 +77,20 @@ func runs(n int) string {
 	return fmt.Sprintf("Medians of %d runs", n)
 }
 
-// bound is what is to be reached.
+// bound is a target for a figure.
 type bound struct {
 	Figure
-	// of is the program whose figure is the measure; without one it is kubeflap's figure than, or if that is empty too, the limit itself.
+	// If of is set, limit is relative to the same figure of that program. If than is set, limit is relative to that
+	// figure of kubeflap. Otherwise, limit is absolute.
 	of    string
 	than  Figure
 	limit float64
 	unit  unit
-	// from is the number of nodes from which on it is to be reached.
+	// from is the number of nodes from which the target applies.
 	from int
 }
 
-// bounds are what kubeflap is to reach.
+// bounds returns kubeflap's targets.
 func bounds() []bound {
 	const fifth, medium, large = 0.2, 1000, 5000
 	all := []bound{
@@ -110,10 +111,12 @@ func bounds() []bound {
 	)
 }
 
-// write writes what is to be reached, if it is to be at this size and was measured: the median over the runs, and what each of them gives.
+// write writes a row for the target, if it applies at this size and was measured. The row contains the median over the
+// runs, the value of each run and the outcome.
 func (b bound) write(text *strings.Builder, r Result) {
 	var values []float64
-	// What was less than nothing had noise taken from it.
+	// broken is true if a figure is negative, which means that noise exceeded the value. Only differences, such as
+	// EventCPU, can be negative.
 	broken := false
 	for run, figures := range r.Runs[Kubeflap] {
 		value, base := figures[b.Figure], 1.0
@@ -154,15 +157,15 @@ func (b bound) write(text *strings.Builder, r Result) {
 	writeRow(text, []string{what, unit(b.limit), fmt.Sprintf("%s (%s)", unit(median(values)), strings.Join(each, ", ")), verdict})
 }
 
-// machine says what was measured on.
+// machine describes the machine and the versions of the measured programs.
 func machine() (string, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
-		return "", fmt.Errorf("read what machine this is: %w", err)
+		return "", fmt.Errorf("read the machine's description: %w", err)
 	}
 	memory, err := fs.Meminfo()
 	if err != nil {
-		return "", fmt.Errorf("read what machine this is: %w", err)
+		return "", fmt.Errorf("read the machine's description: %w", err)
 	}
 	return fmt.Sprintf("%d cores with %.0f GiB (%s/%s), %s, kube-apiserver %s, kube-state-metrics %s", runtime.NumCPU(),
 		math.Round(float64(*memory.MemTotalBytes)/(1<<30)), runtime.GOOS, runtime.GOARCH, runtime.Version(), cluster.Newest, PeerVersion), nil

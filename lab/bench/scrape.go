@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reader reads what is looked into; how long scrapes take, the scraper measures.
+// reader fetches metrics for their content. The scraper process measures the duration of scrapes.
 var reader = &http.Client{}
 
 func get(ctx context.Context, url string) (io.ReadCloser, error) {
@@ -31,14 +31,14 @@ func get(ctx context.Context, url string) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// scraper is the process that scrapes.
+// scraper is the process that measures scrapes.
 type scraper struct {
 	process *exec.Cmd
 	ask     io.WriteCloser
 	answers *bufio.Reader
 }
 
-// startScraper builds the scraper into a folder and starts it. It must be stopped.
+// startScraper builds and starts the scraper. The caller must stop it.
 func startScraper(ctx context.Context, dir string) (*scraper, error) {
 	path, err := buildTool(ctx, dir, "scraper")
 	if err != nil {
@@ -61,14 +61,14 @@ func startScraper(ctx context.Context, dir string) (*scraper, error) {
 }
 
 func (s *scraper) stop() {
-	_ = s.ask.Close()    // it ends then
-	_ = s.process.Wait() // what went wrong was said when it did
+	_ = s.ask.Close()    // the scraper exits when its input ends
+	_ = s.process.Wait() // scrape has already reported errors
 }
 
-// scrape reads the metrics of a program once, to the last byte.
+// scrape reads the metrics of a program once, to the last byte, and returns the duration and the size.
 func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes int64, err error) {
 	if _, err := fmt.Fprintln(s.ask, r.url+"/metrics", encoding); err != nil {
-		return 0, 0, fmt.Errorf("ask the scraper: %w", err)
+		return 0, 0, fmt.Errorf("send a request to the scraper: %w", err)
 	}
 	if _, err := fmt.Fscanln(s.answers, (*int64)(&took), &bytes); err != nil {
 		return 0, 0, fmt.Errorf("scrape %s: %w", r.name, err)
@@ -76,7 +76,7 @@ func (s *scraper) scrape(r *running, encoding string) (took time.Duration, bytes
 	return took, bytes, nil
 }
 
-// eachLine reads metrics line by line.
+// eachLine calls do with each line of the metrics at url.
 func (r *running) eachLine(ctx context.Context, url string, do func(line []byte)) error {
 	body, err := get(ctx, url)
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Size is how much there is of what kubeflap watches.
+// Size is the number of objects of each kind that kubeflap watches.
 type Size struct {
 	Name                  string
 	Nodes, Pods, Services int
 }
 
-// Sizes are those that have a name.
+// Sizes returns the predefined sizes.
 func Sizes() []Size {
 	return []Size{
 		{Name: "small", Nodes: 100, Pods: 3_000, Services: 200},
@@ -20,7 +20,7 @@ func Sizes() []Size {
 	}
 }
 
-// FindSize gives the size of a name.
+// FindSize returns the predefined size with the given name.
 func FindSize(name string) (Size, error) {
 	var names []string
 	for _, size := range Sizes() {
@@ -29,20 +29,20 @@ func FindSize(name string) (Size, error) {
 		}
 		names = append(names, size.Name)
 	}
-	return Size{}, fmt.Errorf("no size is called %q, but %s", name, strings.Join(names, ", "))
+	return Size{}, fmt.Errorf("unknown size %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 func (s Size) String() string {
 	return fmt.Sprintf("%d nodes, %d pods, %d Services", s.Nodes, s.Pods, s.Services)
 }
 
-// perService is how many pods, and so addresses, a Service has.
+// perService returns the number of pods, and therefore addresses, of a Service.
 func (s Size) perService() int { return max(1, s.Pods/max(1, s.Services)) }
 
-// zones are what the nodes are spread over.
+// zones is the number of zones of the nodes.
 const zones = 3
 
-// servicesPerNamespace is as in clusters with a namespace for each team.
+// servicesPerNamespace is typical of clusters with one namespace per team.
 const servicesPerNamespace = 20
 
 func (s Size) namespaces() int { return (s.Services + servicesPerNamespace - 1) / servicesPerNamespace }

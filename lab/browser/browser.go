@@ -1,3 +1,3 @@
-// Package browser holds the tests that look at kubeflap's pages in a real
-// browser. It is a module of its own: the product does not depend on one.
+// Package browser contains the tests of kubeflap's pages in a real browser. It is a separate module, so that the
+// product does not depend on a browser driver.
 package browser

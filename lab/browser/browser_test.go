@@ -19,13 +19,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The demo's five recordings have seven incidents, two of which go on.
+// The demo's five recordings have seven incidents. Two are ongoing at the end.
 const (
 	inAll   = 7
 	running = 2
 )
 
-// chromium is the browser, or the end of the test with what to do.
+// chromium returns the path of the browser. Without a browser, the test fails and says how to install one.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
@@ -33,18 +33,18 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Fatal("there is no Chromium: install it (apt-get install chromium) and run make browser-test again")
+	t.Fatal("Chromium not found: install it (apt-get install chromium) and run make browser-test again")
 	return ""
 }
 
-// demo serves the demo, all of it played, and returns its address.
+// demo starts the demo, waits until all recordings have been replayed, and returns its address.
 func demo(t *testing.T) string {
 	t.Helper()
 	return serve(t, played, "demo", "--speed=1000")
 }
 
-// serve runs kubeflap until the test ends, and returns its address when it is ready to be looked at.
-func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) string {
+// built builds kubeflap and returns its path.
+func built(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "kubeflap")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/kubeflap")
@@ -52,6 +52,13 @@ func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) st
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build kubeflap: %v\n%s", err, out)
 	}
+	return binary
+}
+
+// serve runs kubeflap until the test ends. It returns kubeflap's address once ready reports true.
+func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) string {
+	t.Helper()
+	binary := built(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +67,7 @@ func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) st
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// It ends with the test, by its context.
+	// The test's context stops kubeflap.
 	cmd := exec.CommandContext(t.Context(), binary, append(args, "--web.listen-address="+address)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -70,21 +77,21 @@ func serve(t *testing.T, ready func(*testing.T, string) bool, args ...string) st
 	deadline := time.Now().Add(30 * time.Second)
 	for !ready(t, base) {
 		if time.Now().After(deadline) {
-			t.Fatalf("kubeflap %s has not played to its end within 30 s", args[0])
+			t.Fatalf("kubeflap %s was not ready within 30 s", args[0])
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	return base
 }
 
-// played reports whether the last recording's incident has recovered.
+// played reports whether the incident of the last recording has recovered.
 func played(t *testing.T, base string) bool {
 	t.Helper()
 	text := get(t, base+"/api/v1/incidents?cluster=5-tight-grace-period")
 	return strings.Contains(text, `"node_transitions": 3`) && strings.Contains(text, `"state": "recovered"`)
 }
 
-// get reads a page; it is empty while there is no server.
+// get returns the body of a page. It is empty if the server does not answer.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -107,7 +114,7 @@ func get(t *testing.T, url string) string {
 type page struct {
 	context.Context
 	t *testing.T
-	// offline: the browser may say that it cannot reach kubeflap.
+	// offline allows the browser to log failed requests.
 	offline atomic.Bool
 }
 
@@ -123,12 +130,12 @@ func open(t *testing.T) *page {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
 	p := &page{Context: ctx, t: t}
-	// What the page's own policy forbids, or what it lacks, is told here.
+	// The browser logs violations of the page's Content-Security-Policy, and missing files.
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
 			if !strings.HasSuffix(e.Entry.URL, "/favicon.ico") && !p.offline.Load() {
-				t.Errorf("the browser says: %s %s", e.Entry.Text, e.Entry.URL)
+				t.Errorf("message in the browser's log: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		case *runtime.EventExceptionThrown:
 			t.Errorf("exception: %s", e.ExceptionDetails.Error())
@@ -158,22 +165,22 @@ func (p *page) text(script string) string {
 	return s
 }
 
-// expectIncidents counts the rows of the table, or the one incident that is shown in full.
+// expectIncidents checks the number of incidents: table rows, or incident cards.
 func (p *page) expectIncidents(want int) {
 	p.t.Helper()
 	if n := p.number(`document.querySelectorAll("table.list tbody tr").length || document.querySelectorAll("article.card").length`); int(n) != want {
-		p.t.Errorf("%v incidents at %s, want %d", n, p.text("location.href"), want)
+		p.t.Errorf("got %v incidents at %s, want %d", n, p.text("location.href"), want)
 	}
 }
 
-// screen sets its size and colours.
+// screen sets the size and the color scheme of the page.
 func (p *page) screen(width, height int64, colours string) {
 	p.t.Helper()
 	p.run(chromedp.EmulateViewport(width, height),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}))
 }
 
-// save keeps what is seen, for people: SCREENSHOTS=directory make browser-test.
+// save stores a screenshot in a directory for a person to look at: SCREENSHOTS=directory make browser-test.
 func (p *page) save(name string) {
 	p.t.Helper()
 	directory := os.Getenv("SCREENSHOTS")
@@ -192,18 +199,18 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 	p := open(t)
 	p.screen(1200, 900, "light")
 
-	t.Run("what runs is on top", func(t *testing.T) {
+	t.Run("ongoing incidents come first", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base + "/flaps"))
 		p.expectIncidents(inAll)
 		for what, elements := range map[string]string{"row": "table.list tbody tr", "card": "article.card"} {
 			states := p.text(`[...document.querySelectorAll("` + elements + `")].map(c => c.classList[c.classList.length-1]).join(" ")`)
 			if !strings.HasPrefix(states, strings.Repeat("running ", running)+"recovered") {
-				t.Errorf("states of each %s: %s", what, states)
+				t.Errorf("unexpected states of the %ss: %s", what, states)
 			}
 		}
 	})
-	t.Run("a filter leaves what matches and goes into the URL", func(t *testing.T) {
+	t.Run("a filter selects incidents and changes the URL", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base+"/flaps"), chromedp.Click("details.filter summary"),
 			chromedp.SendKeys(`input[name=namespace]`, "shop"), chromedp.SendKeys(`input[name=service]`, "web"),
@@ -213,12 +220,12 @@ func TestTheOneOnCallFindsTheIncident(t *testing.T) {
 			t.Errorf("URL %s", url)
 		}
 	})
-	t.Run("opened, it shows the chain and the remedy", func(t *testing.T) {
+	t.Run("an opened incident shows the chain and the remedy", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Click(`table.list tbody tr:first-child a`), chromedp.WaitVisible(`.chain`))
 		p.expectIncidents(1)
 		if n := p.number(`document.querySelectorAll(".chain li").length`); n < 5 {
-			t.Errorf("%v links in the chain", n)
+			t.Errorf("unexpected number of chain links: %v", n)
 		}
 		if n := p.number(`document.querySelector("svg.timeline .bar").getBoundingClientRect().width`); n <= 0 {
 			t.Errorf("the timeline's first bar is %v pixels wide", n)

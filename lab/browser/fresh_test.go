@@ -14,7 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestThePageKeepsItselfUpToDate looks at a replay while incidents come in, and while kubeflap does not answer.
+// TestThePageKeepsItselfUpToDate checks that an open page adds new incidents without a reload, and shows a banner while
+// kubeflap does not answer.
 func TestThePageKeepsItselfUpToDate(t *testing.T) {
 	begun := func(t *testing.T, base string) bool {
 		return strings.Count(get(t, base+"/api/v1/incidents"), `"state": "`) > 3
@@ -40,36 +41,36 @@ func TestThePageKeepsItselfUpToDate(t *testing.T) {
 	const rows = `document.querySelectorAll("table.list tbody tr").length`
 	await(p, "a new incident", fmt.Sprint(rows, " > ", p.number(rows)))
 	for what, script := range map[string]string{
-		"the page is the same":         `window.first !== undefined`,
-		"its rows are the same":        `window.first.isConnected && window.first === document.getElementById(window.first.id)`,
-		"what has the focus keeps it":  `document.activeElement === window.first.querySelector("a")`,
-		"what is typed stays":          `document.querySelector("input[name=service]").value === "typed"`,
-		"the filter stays open":        `document.querySelector("details.filter").open`,
-		"no two elements share an ID":  `new Set([...document.querySelectorAll("[id]")].map(e => e.id)).size === document.querySelectorAll("[id]").length`,
-		"it is what the server has":    `document.querySelectorAll("table.list tbody tr").length === Number(document.getElementById("state-all").querySelector("b").textContent)`,
-		"the newest incident is first": `document.querySelector("table.list tbody tr time").textContent > window.first.querySelector("time").textContent`,
+		"the page was not reloaded":           `window.first !== undefined`,
+		"its rows were not replaced":          `window.first.isConnected && window.first === document.getElementById(window.first.id)`,
+		"the focused element keeps the focus": `document.activeElement === window.first.querySelector("a")`,
+		"typed text stays":                    `document.querySelector("input[name=service]").value === "typed"`,
+		"the filter stays open":               `document.querySelector("details.filter").open`,
+		"no two elements share an ID":         `new Set([...document.querySelectorAll("[id]")].map(e => e.id)).size === document.querySelectorAll("[id]").length`,
+		"the number of rows is the server's":  `document.querySelectorAll("table.list tbody tr").length === Number(document.getElementById("state-all").querySelector("b").textContent)`,
+		"the newest incident is first":        `document.querySelector("table.list tbody tr time").textContent > window.first.querySelector("time").textContent`,
 	} {
 		if p.text("String("+script+")") != "true" {
-			t.Errorf("not so: %s", what)
+			t.Errorf("not true: %s", what)
 		}
 	}
 	p.offline.Store(true)
 	down.Store(true)
 	await(p, "the banner", `document.getElementById("stale") !== null`)
 	if text := p.text(`document.getElementById("stale").innerText`); !strings.HasPrefix(text, "This page is not up to date: kubeflap has not answered since 2") {
-		t.Errorf("the banner says %s", text)
+		t.Errorf("unexpected text in the banner: %s", text)
 	}
 	p.save("stale-1280-light")
 	down.Store(false)
 	await(p, "the end of the banner", `document.getElementById("stale") === null`)
 }
 
-// await waits until a script says true.
+// await waits until a script returns true.
 func await(p *page, what, script string) {
 	p.t.Helper()
 	for end := time.Now().Add(time.Minute); p.text("String("+script+")") != "true"; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			p.t.Fatalf("%s did not come within a minute", what)
+			p.t.Fatalf("timeout of one minute: %s", what)
 		}
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestHostileNamesRunNothing replays a stranger's recordings, in which every name, reason, message and writer holds markup, quotes, templates,
-// controls and ten thousand letters. A script that runs sets the title to "ran"; what the policy has to forbid, the browser says, and open fails the test for it.
+// TestHostileNamesRunNothing checks that names in recordings cannot run scripts. Every name, reason, message and writer
+// in them contains markup, quotes, templates, control characters or ten thousand letters. A script would set the title
+// to "ran". The browser logs violations of the Content-Security-Policy, and open then fails the test.
 func TestHostileNamesRunNothing(t *testing.T) {
 	files, err := filepath.Glob("../../cmd/kubeflap/testdata/hostile/*.jsonl.gz")
 	if err != nil || len(files) != 2 {
@@ -23,16 +24,16 @@ func TestHostileNamesRunNothing(t *testing.T) {
 	base := serve(t, over, append([]string{"replay", "--speed=1000"}, files...)...)
 	p := open(t)
 	p.screen(360, 800, "light")
-	// The page has one script, its own.
+	// The page has only one script of its own.
 	const foreign = `document.querySelectorAll('script:not([src="/flaps.js"]), head script ~ script, body script').length`
 	pages := []string{"/", "/flaps", "/flaps?cluster=1-heartbeat-loss", "/flaps?cluster=2-endpoints-reset", "/api/v1/incidents"}
 	for i := 0; i < len(pages); i++ {
 		p.run(chromedp.Navigate(base + pages[i]))
 		if p.number(foreign+`+ document.images.length + document.querySelectorAll("iframe, object, embed, a[href^=javascript]").length`) != 0 {
-			t.Errorf("%.80s: a name has made an element", pages[i])
+			t.Errorf("%.80s: a name created an element", pages[i])
 		}
 		if title := p.text("document.title"); title == "ran" {
-			t.Errorf("%.80s: a name's script has run", pages[i])
+			t.Errorf("%.80s: a script in a name has run", pages[i])
 		}
 		if strings.HasPrefix(pages[i], "/flaps") {
 			checkHostilePage(p)
@@ -44,22 +45,22 @@ func TestHostileNamesRunNothing(t *testing.T) {
 		}
 	}
 	if len(pages) != 5+4 {
-		t.Errorf("%d pages, want those of four incidents", len(pages))
+		t.Errorf("got %d pages, want 9, four of them of incidents", len(pages))
 	}
-	t.Run("what is clicked and typed", func(t *testing.T) {
+	t.Run("clicks and typed text", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base+"/flaps?cluster=1-heartbeat-loss"), chromedp.Click("details.filter summary"),
 			chromedp.SendKeys(`input[name=service]`, `"><script>document.title='ran'</script>`), chromedp.Click(`form button`), chromedp.WaitVisible(`.empty a`))
 		if title := p.text("document.title"); title == "ran" {
-			t.Error("what was typed has run")
+			t.Error("a typed script has run")
 		}
 		if typed := p.text(`document.querySelector("input[name=service]").value`); typed != `"><script>document.title='ran'</script>` {
-			t.Errorf("what was typed is now %q", typed)
+			t.Errorf("typed text became %q", typed)
 		}
 	})
 }
 
-// checkHostilePage checks that names are text that fits, and that links lead to kubeflap alone.
+// checkHostilePage checks that names are shown as text, that they fit the screen, and that links only lead to kubeflap.
 func checkHostilePage(p *page) {
 	p.t.Helper()
 	where := p.text("location.search")
@@ -68,18 +69,18 @@ func checkHostilePage(p *page) {
 	}
 	body := p.text("document.body.textContent")
 	if !strings.Contains(body, "<script>document.title='ran'</script>") {
-		p.t.Errorf("%s: no hostile name is shown:\n%.2000s", where, body)
+		p.t.Errorf("%s: the page shows no hostile name:\n%.2000s", where, body)
 	}
 	if strings.ContainsAny(body, "\x1b\u202e\u009b\u2028") {
-		p.t.Errorf("%s: what is not to be seen is not escaped", where)
+		p.t.Errorf("%s: invisible characters are not escaped", where)
 	}
 	for link := range strings.SplitSeq(p.text(`[...document.querySelectorAll("a")].map(a => a.getAttribute("href")).join(" ")`), " ") {
 		parsed, err := url.Parse(link)
 		if err != nil || parsed.Scheme+parsed.Host != "" || strings.ContainsAny(link, `"'<>`+"\n\r\t") {
-			p.t.Errorf("%s: a link leads to %.80q, %v", where, link, err)
+			p.t.Errorf("%s: unexpected link to %.80q: %v", where, link, err)
 		}
 		if _, err := url.ParseQuery(parsed.RawQuery); err != nil {
-			p.t.Errorf("%s: the link %.80q: %v", where, link, err)
+			p.t.Errorf("%s: invalid link %.80q: %v", where, link, err)
 		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestThePageWorksWithAKeyboard presses the tab key from the first element to the last one.
+// TestThePageWorksWithAKeyboard checks that the Tab key reaches every element of the page, in order, and that the focus
+// is visible.
 func TestThePageWorksWithAKeyboard(t *testing.T) {
 	base := demo(t)
 	p := open(t)
@@ -18,7 +19,7 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 		p.run(chromedp.Navigate(base+path), chromedp.Evaluate(`document.querySelector("details").open = true`, nil))
 		want := strings.Split(p.text(`[...document.querySelectorAll("a, summary, input, select, button")].map(`+describe+`).join("\n")`), "\n")
 		var got []string
-		// A field for a time has several parts.
+		// The fields for times have several parts, each with a tab stop.
 		for range 10 * len(want) {
 			p.run(chromedp.KeyEvent(kb.Tab))
 			at := p.text(`document.activeElement === document.body ? "" : ` + describe + `(document.activeElement)`)
@@ -30,18 +31,18 @@ func TestThePageWorksWithAKeyboard(t *testing.T) {
 			}
 			got = append(got, at)
 			if outline := p.text(`getComputedStyle(document.activeElement).outlineStyle + " " + getComputedStyle(document.activeElement).outlineWidth`); outline != "solid 3px" {
-				t.Errorf("%s: nothing shows that %s has the focus: %s", path, at, outline)
+				t.Errorf("%s: the focus on %s is not visible: outline %s", path, at, outline)
 			}
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s: the tab key reaches\n%s\nof\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("%s: the Tab key reaches\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	t.Run("a filter is chosen and an incident opened", func(t *testing.T) {
+	t.Run("choose a filter and open an incident", func(t *testing.T) {
 		p.t = t
 		p.run(chromedp.Navigate(base+"/flaps"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
 		if at := p.text("document.activeElement.id"); at != "state-all" {
-			t.Errorf("after what is skipped, %q has the focus", at)
+			t.Errorf("after the skip link, %q has the focus", at)
 		}
 		p.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`#state-running[aria-current]`))
 		p.expectIncidents(running)

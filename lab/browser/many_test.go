@@ -13,10 +13,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// many is how many incidents kubeflap keeps unless it is told otherwise.
+// many is the number of incidents that kubeflap keeps by default.
 const many = 500
 
-// TestAPageOfManyIncidents loads as many incidents as are kept. How long that takes is in the log.
+// TestAPageOfManyIncidents loads a page with the maximum number of incidents, and logs the load time.
 func TestAPageOfManyIncidents(t *testing.T) {
 	all := func(t *testing.T, base string) bool {
 		return strings.Count(get(t, base+"/api/v1/incidents"), `"state": "ended"`) == many
@@ -35,12 +35,12 @@ func TestAPageOfManyIncidents(t *testing.T) {
 		t.Errorf("pages: %s", text)
 	}
 	slices.Sort(took)
-	t.Logf("a page of the %d incidents is loaded in %.0f ms, the median of %d; at least %.0f, at most %.0f",
+	t.Logf("a page of %d incidents loads in %.0f ms (median of %d loads), minimum %.0f, maximum %.0f",
 		many, took[loads/2], loads, took[0], took[loads-1])
 }
 
-// crashes is a recording in which a container crashes in each of many Deployments of two pods, one after the other. In the end each
-// of the watches named is broken.
+// crashes writes a recording in which a container crashes in each of many Deployments of two pods, one after another.
+// At the end, the given watches are broken.
 func crashes(t *testing.T, broken ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "crashes.jsonl")
@@ -62,7 +62,7 @@ func crashes(t *testing.T, broken ...string) string {
 			line(`"kind":"endpointslices","type":"modified","object":%s`, slice(i, ready))
 		}
 	}
-	// What was hit twice within two minutes would be one incident: that time passes.
+	// Crashes of one Deployment within two minutes belong to one incident, so they are five minutes apart.
 	now = now.Add(5 * time.Minute)
 	line(`"kind":"pods","type":"bookmark"`)
 	for _, kind := range broken {
@@ -79,7 +79,7 @@ func crashes(t *testing.T, broken ...string) string {
 	return path
 }
 
-// lists is what there is before.
+// lists writes the objects that exist at the start.
 func lists(line func(string, ...any)) {
 	objects := map[string]func(i int) []string{
 		"nodes": nil, "leases": nil, "endpoints": nil,

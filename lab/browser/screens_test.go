@@ -9,16 +9,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// everyPage serves kubeflap's recordings, a cluster with many incidents, and one that is blind, and returns pages by their names.
+// everyPage serves the demo, and a second cluster that has many incidents, and broken watches at the end. It returns
+// the URLs of pages by name.
 func everyPage(t *testing.T) map[string]string {
 	t.Helper()
 	incidents := demo(t)
 	blind := serve(t, func(t *testing.T, base string) bool {
-		return strings.Contains(get(t, base+"/api/v1/incidents"), `"resource": "pods"`)
+		return strings.Contains(get(t, base+"/api/v1/incidents"), `"reason": "timeout"`)
 	}, "replay", "--speed=1000", crashes(t, "pods", "endpointslices"))
 	id := regexp.MustCompile(`"id": "([^"]*)"`).FindStringSubmatch(get(t, incidents+"/api/v1/incidents?state=running"))
 	if id == nil {
-		t.Fatal("no incident runs")
+		t.Fatal("no incident is ongoing")
 	}
 	return map[string]string{
 		"list": incidents + "/flaps", "one": incidents + "/flaps?cluster=3-control-plane-stall", "running": incidents + "/flaps?id=" + id[1],
@@ -30,7 +31,7 @@ func everyPage(t *testing.T) map[string]string {
 func TestThePageFitsEveryScreen(t *testing.T) {
 	pages := everyPage(t)
 	p := open(t)
-	// What does not exist is answered with an error, which the browser tells.
+	// The pages that do not exist return an error, which the browser logs.
 	p.offline.Store(true)
 	backgrounds := map[string]bool{}
 	for _, width := range []int64{360, 1280} {
@@ -51,26 +52,26 @@ func TestThePageFitsEveryScreen(t *testing.T) {
 					p.run(chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = false)`, nil))
 					p.save(fmt.Sprintf("%s-%d-%s", name, width, colours))
 				}
-				// Cause, effect and remedy are seen without scrolling.
+				// Cause, effect and remedy must be visible without scrolling.
 				p.run(chromedp.Navigate(pages["one"]))
 				if bottom := p.number(`document.querySelector(".remedy").getBoundingClientRect().bottom`); bottom > 800 {
-					t.Errorf("the remedy ends at %v of 800 pixels", bottom)
+					t.Errorf("the remedy ends at pixel %v, want at most 800", bottom)
 				}
-				// So are the first incidents of the table.
+				// The first incident of the table must be visible, too.
 				p.run(chromedp.Navigate(pages["list"]))
 				if bottom := p.number(`document.querySelector("table.list tbody tr").getBoundingClientRect().bottom`); bottom > 800 {
-					t.Errorf("the first incident ends at %v of 800 pixels", bottom)
+					t.Errorf("the first incident ends at pixel %v, want at most 800", bottom)
 				}
 				backgrounds[p.text("getComputedStyle(document.body).backgroundColor")] = true
 			})
 		}
 	}
 	if len(backgrounds) != 2 {
-		t.Errorf("backgrounds %v, want one light and one dark", backgrounds)
+		t.Errorf("got backgrounds %v, want one light and one dark", backgrounds)
 	}
 }
 
-// contrasts lists the texts whose contrast is below that of WCAG 2 AA: 4.5 to 1, or 3 to 1 for large ones.
+// contrasts lists the texts with a contrast below WCAG 2 AA: 4.5 to 1, or 3 to 1 for large text.
 const contrasts = `(() => {
 	const rgb = colour => colour.match(/[\d.]+/g).map(Number);
 	const light = colour => {
@@ -109,13 +110,13 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 	for _, name := range []string{"many", "last", "blind"} {
 		p.run(chromedp.Navigate(pages[name]))
 		if top := p.number(`document.querySelector(".banner").getBoundingClientRect().top`); top != 0 {
-			t.Errorf("%s: the banner begins at %v pixels", name, top)
+			t.Errorf("%s: the banner begins at pixel %v", name, top)
 		}
 		if colour := p.text(`getComputedStyle(document.querySelector(".banner")).backgroundColor`); colour != "rgb(180, 35, 24)" {
-			t.Errorf("%s: the banner is %s", name, colour)
+			t.Errorf("%s: unexpected color of the banner: %s", name, colour)
 		}
 		if text := p.text(`document.querySelector(".banner").innerText`); !strings.Contains(text, "\npods: timeout, since 2026-03-01 ") {
-			t.Errorf("%s: the banner says %s", name, text)
+			t.Errorf("%s: unexpected text in the banner: %s", name, text)
 		}
 		if title := p.text("document.title"); title != "(blind) Incidents · kubeflap" {
 			t.Errorf("%s: title %s", name, title)
@@ -123,9 +124,10 @@ func TestTheBannerWhileKubeflapIsBlind(t *testing.T) {
 	}
 	p.run(chromedp.Navigate(pages["list"]))
 	if n := p.number(`document.querySelectorAll(".banner").length`); n != 0 {
-		t.Error("there is a banner although everything is seen")
+		t.Error("unexpected banner: all watches work")
 	}
-	if title := p.text("document.title"); title != fmt.Sprintf("(%d) Incidents · kubeflap", running) {
+	// No incident is ongoing after the demo, so the title has no prefix.
+	if title := p.text("document.title"); title != "Incidents · kubeflap" {
 		t.Errorf("title %s", title)
 	}
 }

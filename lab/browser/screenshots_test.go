@@ -13,17 +13,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var update = flag.Bool("update", false, "write the pictures of the documentation instead of checking them")
+var update = flag.Bool("update", false, "write the documentation's pictures instead of checking them")
 
 const (
 	pictures = "../../docs/images"
-	// maxPicture bounds the bytes of a picture: everyone who reads the README loads it.
+	// maxPicture limits the size of a picture in bytes, because the README includes pictures.
 	maxPicture = 150_000
-	// pictureWidth is in CSS pixels. Pictures have one and a half times as many.
+	// pictureWidth is the width in CSS pixels. A picture has 1.5 times as many pixels.
 	pictureWidth = 1000
 )
 
-// TestPicturesOfTheDocumentation checks that docs/images has the pictures that -update takes, and that they are small.
+// TestPicturesOfTheDocumentation checks that docs/images contains exactly the pictures that -update takes, and that
+// they are small.
 func TestPicturesOfTheDocumentation(t *testing.T) {
 	want := map[string]bool{}
 	for _, colours := range []string{"light", "dark"} {
@@ -38,7 +39,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	}
 	for _, file := range files {
 		if !want[file.Name()] {
-			t.Errorf("%s is not one of the pictures that make screenshots takes", file.Name())
+			t.Errorf("make screenshots does not take the picture %s", file.Name())
 		}
 		delete(want, file.Name())
 		picture, err := os.ReadFile(filepath.Join(pictures, file.Name()))
@@ -46,15 +47,15 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(string(picture), "RIFF") || len(picture) > maxPicture {
-			t.Errorf("%s has %d bytes, or is no WebP; at most %d", file.Name(), len(picture), maxPicture)
+			t.Errorf("%s has %d bytes, or is not WebP; want at most %d", file.Name(), len(picture), maxPicture)
 		}
 	}
 	for name := range want {
-		t.Errorf("%s is missing: make screenshots", name)
+		t.Errorf("%s is missing: run make screenshots", name)
 	}
 }
 
-// takePictures takes those of an incident in full and of the table with all incidents of the demo.
+// takePictures takes pictures of an incident in full, and of the table with all incidents of the demo.
 func takePictures(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
@@ -69,12 +70,12 @@ func takePictures(t *testing.T) {
 	for _, colours := range []string{"light", "dark"} {
 		p.screen(pictureWidth, 800, colours)
 		p.run(emulation.SetDeviceMetricsOverride(pictureWidth, 800, 1.5, false))
-		p.take(one, ".chain li:nth-child(4)", "incident-"+colours)
+		p.take(one, ".considered", "incident-"+colours)
 		p.take(all, "table.list", "incidents-"+colours)
 	}
 }
 
-// take keeps a picture of a page down to an element.
+// take saves a picture of a page, from its top down to an element.
 func (p *page) take(url, last, name string) {
 	p.t.Helper()
 	p.run(chromedp.Navigate(url))

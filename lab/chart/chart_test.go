@@ -1,4 +1,4 @@
-// Package chart holds the chart to what it promises: what it renders, refuses and documents.
+// Package chart tests the Helm chart: what it renders, what it refuses and what it documents.
 package chart
 
 import (
@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,11 +35,12 @@ const (
 	chart = root + "/charts/kubeflap"
 )
 
-// newObject makes an empty object of each kind that the chart and the kustomize base know.
+// newObject returns an empty object of each kind that the chart and the kustomize base contain.
 var newObject = map[string]func() any{
 	"v1/Namespace":                                    func() any { return &corev1.Namespace{} },
 	"v1/ConfigMap":                                    func() any { return &corev1.ConfigMap{} },
 	"v1/Secret":                                       func() any { return &corev1.Secret{} },
+	"v1/PersistentVolumeClaim":                        func() any { return &corev1.PersistentVolumeClaim{} },
 	"v1/Service":                                      func() any { return &corev1.Service{} },
 	"v1/ServiceAccount":                               func() any { return &corev1.ServiceAccount{} },
 	"apps/v1/Deployment":                              func() any { return &appsv1.Deployment{} },
@@ -53,9 +57,14 @@ var newObject = map[string]func() any{
 	"monitoring.coreos.com/v1/PrometheusRule":         func() any { return &monitoringv1.PrometheusRule{} },
 	"monitoring.coreos.com/v1alpha1/ScrapeConfig":     func() any { return &monitoringv1alpha1.ScrapeConfig{} },
 	"autoscaling.k8s.io/v1/VerticalPodAutoscaler":     func() any { return &autoscalingv1.VerticalPodAutoscaler{} },
+	// Kinds in the guides in docs/install.
+	"source.toolkit.fluxcd.io/v1/OCIRepository": func() any { return &sourcev1.OCIRepository{} },
+	"source.toolkit.fluxcd.io/v1/GitRepository": func() any { return &sourcev1.GitRepository{} },
+	"helm.toolkit.fluxcd.io/v2/HelmRelease":     func() any { return &helmv2.HelmRelease{} },
+	"cert-manager.io/v1/Certificate":            func() any { return &certmanagerv1.Certificate{} },
 }
 
-// helm runs the pinned helm, with values on its standard input, and returns what it prints.
+// helm runs the pinned helm binary with values on its standard input, and returns its output.
 func helm(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
 	binary, err := filepath.Abs(root + "/bin/helm")
@@ -63,7 +72,7 @@ func helm(t *testing.T, values string, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("%v: make check-chart builds it", err)
+		t.Fatalf("%v: run make check-chart, which builds helm", err)
 	}
 	var out, problems bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, args...)
@@ -79,13 +88,13 @@ func template(t *testing.T, values string) (string, error) {
 	return helm(t, values, "template", "kubeflap", chart, "--namespace", "monitoring", "--values", "-")
 }
 
-// render renders the chart and decodes each object into its type, in which no field may be unknown.
+// render renders the chart and decodes each object into its Go type. Unknown fields are errors.
 func render(t *testing.T, values string) []any {
 	t.Helper()
 	return renderAs(t, "kubeflap", "monitoring", values)
 }
 
-// renderAs renders it as a release of a name, in a namespace.
+// renderAs renders the chart as the given release in the given namespace.
 func renderAs(t *testing.T, release, namespace, values string) []any {
 	t.Helper()
 	text, err := helm(t, values, "template", release, chart, "--namespace", namespace, "--values", "-")
@@ -99,7 +108,8 @@ func renderAs(t *testing.T, release, namespace, values string) []any {
 	return objects
 }
 
-// documents splits a stream of YAML, and leaves it as Helm and kubectl read it: there `on` is no string.
+// documents splits a stream of YAML documents. It parses YAML as Helm and kubectl do: an unquoted `on` is a boolean,
+// not a string.
 func documents(t *testing.T, text string) [][]byte {
 	t.Helper()
 	var all [][]byte
@@ -134,7 +144,7 @@ func decode(t *testing.T, document []byte) any {
 	}
 	create := newObject[kind.APIVersion+"/"+kind.Kind]
 	if create == nil {
-		t.Fatalf("the chart makes a %s %s, which its tests do not know:\n%s", kind.APIVersion, kind.Kind, document)
+		t.Fatalf("no Go type for %s %s from the chart:\n%s", kind.APIVersion, kind.Kind, document)
 	}
 	object := create()
 	strict, err := kjson.UnmarshalStrict(asJSON, object)
@@ -165,7 +175,7 @@ func the[T any](t *testing.T, objects []any) *T {
 	return found[0]
 }
 
-// values reads a file of values.
+// values reads a values file.
 func values(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

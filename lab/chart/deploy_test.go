@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The plain manifests are the chart's, without what is only Helm's.
+// The plain manifests in deploy/ must equal the rendered chart, without the metadata of Helm.
 func TestDeployIsFresh(t *testing.T) {
 	t.Parallel()
 	for file, values := range map[string]string{
@@ -31,7 +31,7 @@ func TestDeployIsFresh(t *testing.T) {
 	}
 }
 
-// operators are the objects of the Prometheus Operator.
+// operators matches objects of the Prometheus Operator.
 var operators = regexp.MustCompile(`(?m)^apiVersion: monitoring\.coreos\.com/v1$`)
 
 var helms = regexp.MustCompile(`(?m)^(# Source: .*| +helm\.sh/chart: .*| +app\.kubernetes\.io/managed-by: .*)\n`)

@@ -9,13 +9,13 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 )
 
-// without are values of files in ci/ that change nothing there, and are tested elsewhere.
+// without lists values that have no effect in the values files of ci/. Other tests cover them.
 var without = []string{
-	// The registry for all and the digest win.
+	// global.imageRegistry and image.digest override these.
 	"image.registry", "image.tag",
 }
 
-// What a file in ci/ sets reaches an object: without it something else is rendered, unless it is the default.
+// Each value that a file in ci/ sets must change the rendered objects, unless it is the default.
 func TestEveryValueHasAnEffect(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -39,9 +39,9 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				if original.Kind == yaml3.MappingNode && len(original.Content) > 0 {
 					return true
 				}
-				// Refused without it, another value rests on it.
+				// An error means that another value requires this one, so this value has an effect.
 				if rest, err := template(t, remove(t, text, path)); err == nil && rest == whole {
-					t.Errorf("%s reaches no object", path)
+					t.Errorf("%s has no effect on any object", path)
 				}
 				return false
 			})
@@ -49,7 +49,7 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 	}
 }
 
-// at follows a path, or is nil.
+// at returns the node at a path, or nil.
 func at(node *yaml3.Node, path string) *yaml3.Node {
 	name, rest, more := strings.Cut(path, ".")
 	for i := 0; i < len(node.Content); i += 2 {
@@ -69,7 +69,7 @@ func same(t *testing.T, a, b *yaml3.Node) bool {
 	return plain(t, a) == plain(t, b)
 }
 
-// plain is a node without its comments and style.
+// plain returns a node as YAML, without its comments and style.
 func plain(t *testing.T, node *yaml3.Node) string {
 	t.Helper()
 	var value any
@@ -83,7 +83,7 @@ func plain(t *testing.T, node *yaml3.Node) string {
 	return string(text)
 }
 
-// remove takes a key out of a document.
+// remove removes a key from a document.
 func remove(t *testing.T, text, path string) string {
 	t.Helper()
 	whole := mapping(t, text)

@@ -11,26 +11,27 @@ import (
 	"testing"
 )
 
-// originals are the files that the chart has copies of: links would be dropped by zip archives, by Flux and on Windows.
+// originals returns the files that the chart contains as copies. It has no symbolic links, because zip archives, Flux and
+// Windows drop them.
 func originals(t *testing.T) []string {
 	t.Helper()
 	rules, err1 := filepath.Glob(root + "/rules/*.yaml")
 	dashboards, err2 := filepath.Glob(root + "/dashboards/*.json")
 	if err1 != nil || err2 != nil || len(rules) < 4 || len(dashboards) < 4 {
-		t.Fatalf("%d files of rules and %d dashboards, %v, %v", len(rules), len(dashboards), err1, err2)
+		t.Fatalf("found %d rule files and %d dashboards: %v, %v", len(rules), len(dashboards), err1, err2)
 	}
-	// An example for Alertmanager, no rules.
+	// alertmanager.yaml is an example and contains no rules.
 	rules = slices.DeleteFunc(rules, func(file string) bool { return filepath.Base(file) == "alertmanager.yaml" })
 	return slices.Concat(rules, dashboards)
 }
 
-// The chart has the rules and dashboards of the repository, byte by byte, and no others. This test is not parallel, so with -update the copies are
-// written before other tests render them.
+// The chart must have exactly the rules and dashboards of the repository, byte for byte. This test is not parallel:
+// with -update, it writes the copies before other tests render them.
 func TestCopiesAreFresh(t *testing.T) {
 	for _, folder := range []string{"rules", "dashboards"} {
-		// Through a link the originals would be removed.
+		// If the folder were a link, the removal below would remove the originals.
 		if info, err := os.Lstat(filepath.Join(chart, folder)); err != nil || !info.IsDir() {
-			t.Fatalf("%s of the chart is no folder, %v", folder, err)
+			t.Fatalf("%s in the chart is not a folder: %v", folder, err)
 		}
 	}
 	want := map[string]bool{}
@@ -55,7 +56,7 @@ func TestCopiesAreFresh(t *testing.T) {
 					t.Error(err)
 				}
 			default:
-				t.Errorf("%s in the chart is no copy of a file of the repository: make docs", name)
+				t.Errorf("%s in the chart has no original in the repository: run make docs", name)
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func TestCopiesAreFresh(t *testing.T) {
 
 const all3 = "{prometheusRule: {enabled: true}, dashboards: {enabled: true}, serviceMonitor: {enabled: true}}"
 
-// The same objects come from the work tree, a zip archive, a checkout without symbolic links, and the package.
+// The chart must render the same objects from the work tree, a zip archive, a checkout without symbolic links, and the
+// package.
 func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
 	t.Parallel()
 	packages := t.TempDir()
@@ -81,12 +83,12 @@ func TestChartIsWholeWhereverItComesFrom(t *testing.T) {
 	for name, path := range map[string]string{"zip archive": unzipped(t), "checkout without links": checkout(t), "package": packaged[0]} {
 		got, err := helm(t, all3, "template", "kubeflap", path, "--namespace", "monitoring", "--values", "-")
 		if err != nil || got != want {
-			t.Errorf("from the %s something else is rendered, %v", name, err)
+			t.Errorf("the %s renders other objects, or an error: %v", name, err)
 		}
 	}
 }
 
-// unzipped packs the chart, in which zip takes regular files only, and unpacks it.
+// unzipped packs the chart into a zip archive, which only contains regular files, and unpacks it.
 func unzipped(t *testing.T) string {
 	t.Helper()
 	var packed bytes.Buffer
@@ -108,7 +110,7 @@ func unzipped(t *testing.T) string {
 	return to
 }
 
-// checkout copies the chart as git does with core.symlinks=false: a link becomes a file with the name of its target.
+// checkout copies the chart as git does with core.symlinks=false: a link becomes a file that contains its target.
 func checkout(t *testing.T) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "kubeflap")
@@ -140,26 +142,48 @@ func checkout(t *testing.T) string {
 	return to
 }
 
-// A copy of the chart that lost its rules or dashboards renders neither none nor some of them without a word.
+// A copy of the chart without its rules or dashboards must refuse to render them, instead of omitting them silently.
 func TestLostFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	for folder, c := range map[string]struct{ values, message string }{
-		"rules":      {"{prometheusRule: {enabled: true}}", "prometheusRule.enabled is true, but this copy of the chart has no files rules/*.yaml"},
-		"dashboards": {"{dashboards: {enabled: true}}", "dashboards.enabled is true, but this copy of the chart has no files dashboards/*.json"},
+		"rules":      {"{prometheusRule: {enabled: true}}", "prometheusRule.enabled is true, but this copy of the chart contains no files rules/*.yaml"},
+		"dashboards": {"{dashboards: {enabled: true}}", "dashboards.enabled is true, but this copy of the chart contains no files dashboards/*.json"},
 	} {
 		path := checkout(t)
 		if err := os.RemoveAll(filepath.Join(path, folder)); err != nil {
 			t.Fatal(err)
 		}
-		// What is left of a link.
+		// git with core.symlinks=false leaves this file in place of a link.
 		if err := os.WriteFile(filepath.Join(path, folder), []byte("../../"+folder), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := helm(t, c.values, "template", "kubeflap", path, "--values", "-"); err == nil || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("without %s: %v, want %q", folder, err, c.message)
+			t.Errorf("without %s: got error %v, want %q", folder, err, c.message)
 		}
 		if _, err := helm(t, "", "template", "kubeflap", path); err != nil {
-			t.Errorf("%s are not asked for: %v", folder, err)
+			t.Errorf("without %s, which the values do not enable: %v", folder, err)
 		}
+	}
+}
+
+// At least 15 values files in ci/ must name the public values that they are modeled on. The others must say what they test.
+func TestValuesNameTheirSource(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := 0
+	for _, file := range files {
+		text := values(t, file)
+		switch {
+		case strings.Contains(text, "\n# Modeled on: https://"):
+			sources++
+		case !strings.Contains(text, "\n# Tests "):
+			t.Errorf("%s names neither a source nor what it tests", filepath.Base(file))
+		}
+	}
+	if sources < 15 {
+		t.Errorf("%d values files name a public source", sources)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomized builds a folder and decodes each object into its type, in which no field may be unknown.
+// kustomized builds a folder and decodes each object into its Go type. Unknown fields are errors.
 func kustomized(t *testing.T, folder string) []any {
 	t.Helper()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -35,10 +35,10 @@ func kustomized(t *testing.T, folder string) []any {
 	return objects
 }
 
-// overlaid builds a kustomization whose resources are those of this repository.
+// overlaid builds a kustomization that refers to resources of this repository by URL. It uses the local files instead.
 func overlaid(t *testing.T, kustomization string) []any {
 	t.Helper()
-	// A kustomization names its resources by paths that are relative, and behind no link.
+	// Kustomize only accepts relative paths, without symbolic links.
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func overlaid(t *testing.T, kustomization string) []any {
 	}
 	text := regexp.MustCompile(`https://github\.com/kubeflap/kubeflap//(\w+)\?ref=\S+`).ReplaceAllString(kustomization, to+"/$1")
 	if text == kustomization {
-		t.Fatalf("no resource of this repository in\n%s", text)
+		t.Fatalf("no resource from this repository in\n%s", text)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func overlaid(t *testing.T, kustomization string) []any {
 	return kustomized(t, folder)
 }
 
-// byName has the objects by type and name, without the labels of Helm.
+// byName returns the objects by type and name, without Helm's labels.
 func byName(objects []any) map[string]any {
 	all := map[string]any{}
 	for _, object := range objects {
@@ -73,7 +73,7 @@ func byName(objects []any) map[string]any {
 	return all
 }
 
-// The base has what the chart renders, in a namespace of its own, and the dashboards as they are.
+// The kustomize base must contain the objects of the rendered chart, a Namespace, and unchanged dashboards.
 func TestKustomizeIsTheChart(t *testing.T) {
 	t.Parallel()
 	is := byName(kustomized(t, root+"/deploy"))
@@ -92,20 +92,21 @@ func TestKustomizeIsTheChart(t *testing.T) {
 			continue
 		}
 		if board.Labels["grafana_dashboard"] != "1" || len(board.Data) != 1 {
-			t.Errorf("%s: %v, %d files", name, board.Labels, len(board.Data))
+			t.Errorf("%s: got labels %v and %d files", name, board.Labels, len(board.Data))
 		}
 		for file := range want[name].(*corev1.ConfigMap).Data {
 			if board.Data[file] != values(t, root+"/dashboards/"+strings.TrimPrefix(file, "kubeflap-")) {
-				t.Errorf("%s: %s is not the file", name, file)
+				t.Errorf("%s: %s differs from its file", name, file)
 			}
 		}
 	}
 	if len(is) != len(want)+1 || is["*v1.Namespace /kubeflap"] == nil {
-		t.Errorf("%d objects, want %d and a Namespace", len(is), len(want))
+		t.Errorf("got %d objects, want %d and a Namespace", len(is), len(want))
 	}
 }
 
-// kubectl apply keeps each object once more in an annotation, and all annotations together have at most 256 KiB.
+// kubectl apply stores a copy of each object in an annotation. All annotations of an object together may have at most
+// 256 KiB.
 func TestKustomizeFitsIntoAnAnnotation(t *testing.T) {
 	t.Parallel()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), root+"/deploy")
@@ -120,7 +121,8 @@ func TestKustomizeFitsIntoAnAnnotation(t *testing.T) {
 	}
 }
 
-// The examples of the documents: another image, no Prometheus Operator, and only the dashboards, in another namespace.
+// The examples in the documentation must build: another image, no Prometheus Operator, and only the dashboards in
+// another namespace.
 func TestKustomizeExamples(t *testing.T) {
 	t.Parallel()
 	examples := regexp.MustCompile("(?ms)^```yaml\n(resources:\n.*?)^```").FindAllStringSubmatch(values(t, root+"/docs/install.md")+values(t, root+"/docs/dashboards.md"), -1)
@@ -135,16 +137,21 @@ func TestKustomizeExamples(t *testing.T) {
 	the[monitoringv1.ServiceMonitor](t, objects)
 	objects = overlaid(t, examples[1][1])
 	if n := len(all[monitoringv1.PrometheusRule](objects)) + len(all[monitoringv1.ServiceMonitor](objects)); n != 0 {
-		t.Errorf("%d objects of the Prometheus Operator", n)
+		t.Errorf("got %d Prometheus Operator objects, want none", n)
 	}
 	the[appsv1.Deployment](t, objects)
+	target := regexp.MustCompile("`(target: .*grafana_dashboard=1})`").FindStringSubmatch(values(t, root+"/docs/install.md"))
+	without := overlaid(t, examples[0][1]+"patches:\n  - "+target[1]+"\n    patch: |\n      $patch: delete\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: any}\n")
+	if left := len(all[corev1.ConfigMap](without)); left != 0 || len(all[monitoringv1.PrometheusRule](without)) != 1 {
+		t.Errorf("got %d ConfigMaps without the dashboards, want none", left)
+	}
 	boards := overlaid(t, examples[2][1])
 	if len(boards) != len(all[corev1.ConfigMap](objects)) {
 		t.Errorf("%d dashboards, want %d", len(boards), len(all[corev1.ConfigMap](objects)))
 	}
 	for _, board := range all[corev1.ConfigMap](boards) {
 		if board.Namespace != "monitoring" {
-			t.Errorf("%s is in namespace %s", board.Name, board.Namespace)
+			t.Errorf("%s is in the namespace %s", board.Name, board.Namespace)
 		}
 	}
 }

@@ -40,12 +40,12 @@ func alerts(t *testing.T, input string) []monitoringv1.Rule {
 	return found
 }
 
-// shipped are the rules as they lie in rules/.
+// shipped returns the rules in rules/.
 func shipped(t *testing.T) []monitoringv1.Rule {
 	t.Helper()
 	var found []monitoringv1.Rule
-	// In the order in which the chart reads them.
-	for _, name := range []string{"kubeflap", "nodes", "pods", "services"} {
+	// This is the order in which the chart reads them.
+	for _, name := range []string{"fleet", "kubeflap", "nodes", "pods", "services"} {
 		var file monitoringv1.PrometheusRuleSpec
 		if err := yaml.UnmarshalStrict([]byte(values(t, root+"/rules/"+name+".yaml")), &file); err != nil {
 			t.Fatal(err)
@@ -57,13 +57,13 @@ func shipped(t *testing.T) []monitoringv1.Rule {
 	return found
 }
 
-// With the links that the rules have, the chart ships exactly the rules of the repository.
+// With the same links as the repository's rules, the chart must render exactly those rules.
 func TestRulesAreTheRepositorys(t *testing.T) {
 	t.Parallel()
 	got := rules(t, "{prometheusRule: {enabled: true}, links: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}}")
 	want := shipped(t)
 	if len(got) != len(want) {
-		t.Fatalf("%d rules, want %d", len(got), len(want))
+		t.Fatalf("got %d rules, want %d", len(got), len(want))
 	}
 	for i := range want {
 		if !reflect.DeepEqual(got[i], want[i]) {
@@ -72,7 +72,7 @@ func TestRulesAreTheRepositorys(t *testing.T) {
 	}
 }
 
-// alert returns the alert of a name and severity, or nil.
+// alert returns the alert with the given name and severity, or nil.
 func alert(all []monitoringv1.Rule, name, severity string) *monitoringv1.Rule {
 	for i := range all {
 		if all[i].Alert == name && all[i].Labels["severity"] == severity {
@@ -111,20 +111,21 @@ func TestAlertsAreChanged(t *testing.T) {
 			got := alert(rules(t, c.values+"\nlinks: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}"), c.alert, c.is)
 			if c.change == nil {
 				if got != nil {
-					t.Errorf("it is still there: %+v", got)
+					t.Errorf("the disabled alert still exists: %+v", got)
 				}
 				return
 			}
 			want := alert(before, c.alert, c.was).DeepCopy()
 			c.change(want)
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("it is\n%+v\nwant\n%+v", got, want)
+				t.Errorf("got\n%+v\nwant\n%+v", got, want)
 			}
 		})
 	}
 }
 
-// Severities depend on the namespace of a Service, and on nothing else. Prometheus finds out which it is.
+// severitiesByNamespace must change the severity of all Service alerts, and none of kubeflap's own alerts. The severity
+// is a template, so Prometheus evaluates the namespace.
 func TestSeveritiesByNamespace(t *testing.T) {
 	t.Parallel()
 	got := the[monitoringv1.PrometheusRule](t, render(t, `prometheusRule:
@@ -137,7 +138,7 @@ func TestSeveritiesByNamespace(t *testing.T) {
 		for _, r := range group.Rules {
 			ofService := strings.Contains(r.Annotations["description"], "$labels.namespace }}/{{")
 			if changed := strings.Contains(r.Labels["severity"], "match"); ofService && !changed || changed && group.Name == "kubeflap-self" {
-				t.Errorf("%s has the severity %s", r.Alert, r.Labels["severity"])
+				t.Errorf("%s has the unexpected severity %s", r.Alert, r.Labels["severity"])
 			}
 		}
 	}
@@ -170,10 +171,10 @@ tests:
 `, "test", "rules")
 }
 
-// threshold is a number that something is compared with or multiplied by.
+// threshold matches a number that an expression compares with or multiplies by.
 var threshold = regexp.MustCompile(`(?:[<>]=?(?: bool| on \([a-z, ]+\)(?: group_left \(\))?)? |\()[\d.]+|[\d.]+ \*|[/*-] [\d.]+`)
 
-// Every threshold can be changed by a value, whether it is in an alert or in a recording rule that alerts use.
+// Values must be able to change every threshold, in alerts and in the recording rules that alerts use.
 func TestEveryThresholdCanBeChanged(t *testing.T) {
 	t.Parallel()
 	type change struct {
@@ -191,7 +192,7 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 			found[text] = digits.ReplaceAllString(text, "${0}7")
 		}
 		var pairs []string
-		for _, old := range slices.Sorted(maps.Keys(found)) { // as the chart does
+		for _, old := range slices.Sorted(maps.Keys(found)) { // the order of the chart
 			pairs = append(pairs, old, found[old])
 		}
 		expr := r.Expr.StrVal
@@ -226,12 +227,12 @@ func TestEveryThresholdCanBeChanged(t *testing.T) {
 	}
 }
 
-// The README names the thresholds in recording rules.
+// The README must list the thresholds of recording rules as they are in the expressions.
 func TestReadmeNamesThresholds(t *testing.T) {
 	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| .* \\| `([a-z]+:\\S+)` \\| (.*) \\|$").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
 	if len(rows) < 5 {
-		t.Errorf("only %d rows", len(rows))
+		t.Errorf("found only %d rows", len(rows))
 	}
 	for _, row := range rows {
 		i := slices.IndexFunc(shipped(t), func(r monitoringv1.Rule) bool { return r.Record == row[1] })
@@ -249,13 +250,13 @@ func TestReadmeNamesThresholds(t *testing.T) {
 
 var digits = regexp.MustCompile(`[\d.]+`)
 
-// Links lead to where the values say, and those that lead nowhere are left out.
+// Alerts must link to the URLs in the values, and must not contain links without a URL.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	const on = "prometheusRule: {enabled: true}\n"
 	for _, a := range alerts(t, on) {
 		if a.Annotations["page_url"]+a.Annotations["dashboard_url"] != "" || a.Annotations["runbook_url"] == "" {
-			t.Errorf("%s links to %v without any links set", a.Alert, a.Annotations)
+			t.Errorf("%s has links although none are configured: %v", a.Alert, a.Annotations)
 		}
 	}
 	linked := alerts(t, on+"links: {page: 'https://{{ $labels.cluster }}.x/', grafana: https://g.x, runbooks: https://r.x/}")
@@ -269,11 +270,11 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	if got := alert(linked, "KubeflapServiceFlapping", "warning").Annotations["page_url"]; !strings.Contains(got, "namespace={{ $labels.namespace | urlquery }}") {
-		t.Errorf("the templates of the alerts did not survive: %s", got)
+		t.Errorf("the chart changed the templates in an alert: %s", got)
 	}
 }
 
-// Prometheus takes the changed rules.
+// promtool must accept rules that values have changed.
 func TestPrometheusTakesTheRules(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"kube-prometheus-stack", "namespace"} {
@@ -286,7 +287,8 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 	}
 }
 
-// vmagent and vmalert read the formats of Prometheus: it takes the job, which finds the pods, and the rules, which are the PrometheusRule's.
+// vmagent and vmalert use the formats of Prometheus, so promtool must accept the scrape job and the rules. The job must
+// find the pods. The rules must equal those of the PrometheusRule.
 func TestVictoriaMetrics(t *testing.T) {
 	t.Parallel()
 	objects := render(t, values(t, chart+"/ci/victoria-metrics-values.yaml"))
@@ -298,7 +300,7 @@ func TestVictoriaMetrics(t *testing.T) {
 	promtool(t, job, "check", "config", "--syntax-only")
 	labels := the[appsv1.Deployment](t, objects).Spec.Template.Labels
 	if want := "regex: " + labels["app.kubernetes.io/name"] + ";http\n"; !strings.Contains(job, want) || !strings.Contains(job, "honor_labels: true\n") {
-		t.Errorf("the job is\n%s", job)
+		t.Errorf("unexpected scrape job\n%s", job)
 	}
 	promtool(t, files["vmalert-own"], "check", "rules", "--lint=all", "--lint-fatal")
 	var got monitoringv1.PrometheusRuleSpec
@@ -306,29 +308,30 @@ func TestVictoriaMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := the[monitoringv1.PrometheusRule](t, render(t, "{prometheusRule: {enabled: true}}")).Spec; !reflect.DeepEqual(got, want) {
-		t.Error("the rules are not those of the PrometheusRule")
+		t.Error("the rules differ from those in the PrometheusRule")
 	}
 }
 
-// Both monitors find what they scrape, and keep kubeflap's labels.
+// ServiceMonitor and PodMonitor must select kubeflap's Service, pods and port, and must keep kubeflap's labels.
 func TestMonitorsFindKubeflap(t *testing.T) {
 	t.Parallel()
 	objects := render(t, "{serviceMonitor: {enabled: true, namespace: m}, podMonitor: {enabled: true}}")
 	service, deployment := the[corev1.Service](t, objects), the[appsv1.Deployment](t, objects)
 	sm, pm := the[monitoringv1.ServiceMonitor](t, objects), the[monitoringv1.PodMonitor](t, objects)
 	if !matches(sm.Spec.Selector.MatchLabels, service.Labels) || !matches(pm.Spec.Selector.MatchLabels, deployment.Spec.Template.Labels) {
-		t.Errorf("they select %v and %v", sm.Spec.Selector, pm.Spec.Selector)
+		t.Errorf("unexpected selectors %v and %v", sm.Spec.Selector, pm.Spec.Selector)
 	}
 	if sm.Namespace != "m" || sm.Spec.NamespaceSelector.MatchNames[0] != service.Namespace || pm.Spec.NamespaceSelector.MatchNames[0] != deployment.Namespace {
-		t.Errorf("%s looks in %v", sm.Namespace, sm.Spec.NamespaceSelector)
+		t.Errorf("the monitor in %s has the namespace selector %v", sm.Namespace, sm.Spec.NamespaceSelector)
 	}
 	port := deployment.Spec.Template.Spec.Containers[0].Ports[0].Name
 	if s, p := sm.Spec.Endpoints[0], pm.Spec.PodMetricsEndpoints[0]; !s.HonorLabels || !p.HonorLabels || s.Port != service.Spec.Ports[0].Name || *p.Port != port {
-		t.Errorf("they scrape %+v and %+v", s, p)
+		t.Errorf("unexpected endpoints %+v and %+v", s, p)
 	}
 }
 
-// What a monitor has no value for is passed on, and overrides what the chart sets; the rest stays.
+// Monitors must pass on fields that the chart has no value for. These fields override the chart's settings, and the
+// other settings stay.
 func TestMonitorsPassOn(t *testing.T) {
 	t.Parallel()
 	const endpoint = "endpoint: {proxyUrl: http://p.x, tlsConfig: {insecureSkipVerify: true}, interval: 10s, honorTimestamps: false}"
@@ -353,12 +356,12 @@ func TestMonitorsPassOn(t *testing.T) {
 		"unset limit": sm.TargetLimit == nil && sc.TargetLimit == nil,
 	} {
 		if !ok {
-			t.Errorf("%s: they are\n%+v\n%+v\n%+v", what, sm, pm, sc)
+			t.Errorf("%s: got\n%+v\n%+v\n%+v", what, sm, pm, sc)
 		}
 	}
 }
 
-// The ScrapeConfig finds the same pods and port, under the job that the monitors give.
+// The ScrapeConfig must find the same pods and port as the monitors, with the same job label.
 func TestScrapeConfigFindsKubeflap(t *testing.T) {
 	t.Parallel()
 	for web, scheme := range map[string]string{"{}": "HTTP", "{existingSecret: s, tls: true}": "HTTPS"} {
@@ -367,28 +370,28 @@ func TestScrapeConfigFindsKubeflap(t *testing.T) {
 		pods := found.Spec.KubernetesSDConfigs[0]
 		selector, err := labels.Parse(*pods.Selectors[0].Label)
 		if err != nil || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || selector.Matches(labels.Set{"app.kubernetes.io/name": "flaps"}) {
-			t.Errorf("it selects %s, %v", *pods.Selectors[0].Label, err)
+			t.Errorf("unexpected selector %s: %v", *pods.Selectors[0].Label, err)
 		}
 		if found.Namespace != "m" || !slices.Equal(pods.Namespaces.Names, []string{deployment.Namespace}) || pods.Role != "Pod" || pods.Selectors[0].Role != "Pod" {
-			t.Errorf("in %s it looks at %+v", found.Namespace, pods)
+			t.Errorf("unexpected discovery in the namespace %s: %+v", found.Namespace, pods)
 		}
 		container := deployment.Spec.Template.Spec.Containers[0]
 		if keep := found.Spec.RelabelConfigs[0]; keep.Action != "keep" || keep.Regex != container.Name+";"+container.Ports[0].Name {
-			t.Errorf("it keeps %+v", keep)
+			t.Errorf("unexpected keep rule %+v", keep)
 		}
 		if place := found.Spec.RelabelConfigs[2]; place.TargetLabel != "namespace" || place.SourceLabels[0] != "__meta_kubernetes_namespace" {
-			t.Errorf("nothing tells two releases apart: %+v", place)
+			t.Errorf("two releases cannot be distinguished: %+v", place)
 		}
 		if last := found.Spec.RelabelConfigs[len(found.Spec.RelabelConfigs)-1]; last.TargetLabel != "cluster" {
-			t.Errorf("its last relabeling is %+v", last)
+			t.Errorf("unexpected last relabeling %+v", last)
 		}
 		if string(*found.Spec.Scheme) != scheme || !*found.Spec.HonorLabels || *found.Spec.MetricsPath != "/metrics" || *found.Spec.JobName != "flaps" {
-			t.Errorf("it scrapes by %s, %+v", *found.Spec.Scheme, found.Spec)
+			t.Errorf("unexpected scheme %s: %+v", *found.Spec.Scheme, found.Spec)
 		}
 	}
 }
 
-// The notes tell whether it is scraped, whichever of the three does it.
+// The notes must warn if nothing scrapes kubeflap or if honorLabels is off, for each of the three monitors.
 func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	t.Parallel()
 	const none, off = "Prometheus does not scrape it by this release", "honorLabels is off"
@@ -407,7 +410,7 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	}
 }
 
-// The notes tell what a monitor lacks to get past webConfig.
+// The notes must say which credentials or TLS settings a monitor needs because of webConfig.
 func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
 	t.Parallel()
 	const password, tls, perhaps = "asks for a password, and serviceMonitor has none", "sets TLS, and serviceMonitor says nothing", "serviceMonitor shows no password"
@@ -447,14 +450,14 @@ func matches(selector, labels map[string]string) bool {
 	return len(selector) > 0
 }
 
-// Without a page that they can name, the dashboards have no link to it, and all the rest.
+// If links.page is empty or a template, the dashboards cannot link to the page. They must keep all other links.
 func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	count := func(input, text string) (found, titles int) {
 		for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: '"+input+"'}}")) {
 			for name, dashboard := range m.Data {
 				if !json.Valid([]byte(dashboard)) {
-					t.Errorf("%q: %s is no JSON", input, name)
+					t.Errorf("%q: %s is not JSON", input, name)
 				}
 				found, titles = found+strings.Count(dashboard, text), titles+strings.Count(dashboard, `"url": `)
 			}
@@ -467,12 +470,12 @@ func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 	}
 	for input, text := range map[string]string{"": "kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.x": "https://flaps."} {
 		if dead, left := count(input, text); dead > 0 || left != links-linked {
-			t.Errorf("%q: %d links lead nowhere; %d are left, want %d", input, dead, left, links-linked)
+			t.Errorf("%q: %d dead links; %d remaining links, want %d", input, dead, left, links-linked)
 		}
 	}
 }
 
-// The dashboards are the repository's, byte for byte, but for the link to the page.
+// The dashboards must equal those of the repository byte for byte, except for the link to the page.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(root + "/dashboards/*.json")
@@ -482,19 +485,19 @@ func TestDashboards(t *testing.T) {
 	got := map[string]string{}
 	for _, m := range all[corev1.ConfigMap](render(t, "{dashboards: {enabled: true}, links: {page: https://flaps.x/}}")) {
 		if m.Labels["grafana_dashboard"] != "1" {
-			t.Errorf("the sidecar does not look at %s: %v", m.Name, m.Labels)
+			t.Errorf("%s has no label for the sidecar: %v", m.Name, m.Labels)
 		}
 		for name, text := range m.Data {
 			got[name] = text
 		}
 	}
 	if len(got) != len(files) {
-		t.Errorf("%d dashboards, want %d", len(got), len(files))
+		t.Errorf("got %d dashboards, want %d", len(got), len(files))
 	}
 	for _, file := range files {
 		want := bytes.ReplaceAll([]byte(values(t, file)), []byte("https://kubeflap.example.com"), []byte("https://flaps.x"))
 		if got["kubeflap-"+filepath.Base(file)] != string(want) {
-			t.Errorf("%s was changed on its way", file)
+			t.Errorf("the chart changed %s", file)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// all that takes a name, in each of the kinds that the chart makes.
+// named sets every value that is a name, for each kind that the chart renders.
 const named = `{
 	nameOverride: "NAME", serviceAccount: {name: "NAME"}, priorityClassName: "NAME", imagePullSecrets: [{name: "NAME"}], runtimeClassName: "NAME",
 	global: {imagePullSecrets: ["NAME"]}, commonAnnotations: {team: "NAME"}, service: {labels: {tier: "NAME"}},
@@ -26,8 +26,8 @@ const named = `{
 	prometheusRule: {enabled: true, namespace: "NAME", alertLabels: {team: "NAME"}},
 }`
 
-// A name that YAML would take for a number, a boolean or nothing is a name all the same: rendered, it is still a string, which
-// decode is strict about.
+// YAML could parse some names as a number, a boolean or null. The chart must render them as strings; decode accepts
+// nothing else.
 func TestNamesAreStrings(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"123", "on", "y", "true", "null", "1e3", "0x1f", "0o14", "0b1", "007", "2024-01-01"} {
@@ -53,19 +53,19 @@ func TestNamesAreStrings(t *testing.T) {
 	}
 }
 
-// checkNames checks that a Service may have the name that all have.
+// checkNames checks that the Deployment and the Service have the same name, and that it is valid for a Service.
 func checkNames(t *testing.T, objects []any) {
 	t.Helper()
 	service := the[corev1.Service](t, objects)
 	if problems := validation.IsDNS1035Label(service.Name); len(problems) > 0 {
-		t.Errorf("the Service's name %q: %v", service.Name, problems)
+		t.Errorf("invalid Service name %q: %v", service.Name, problems)
 	}
 	if deployment := the[appsv1.Deployment](t, objects); deployment.Name != service.Name {
-		t.Errorf("the Service is %s, the Deployment %s", service.Name, deployment.Name)
+		t.Errorf("the Service is named %s, but the Deployment %s", service.Name, deployment.Name)
 	}
 }
 
-// Whatever Helm takes as a release's name, a Service can have what is made of it.
+// From any release name that Helm accepts, the chart must derive a valid Service name.
 func TestNameOfTheRelease(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[string]string{
@@ -75,25 +75,26 @@ func TestNameOfTheRelease(t *testing.T) {
 		objects := renderAs(t, release[:min(len(release), 53)], "monitoring", "{}")
 		checkNames(t, objects)
 		if got := the[appsv1.Deployment](t, objects).Name; want != "" && got != want {
-			t.Errorf("the release %s makes %s, want %s", release, got, want)
+			t.Errorf("release %s: got %s, want %s", release, got, want)
 		}
 	}
 }
 
-// What lies outside of a release's namespace belongs to it alone: two tenants may choose the same names.
+// Objects outside of the release's namespace must have unique names, because two tenants may choose the same release
+// name.
 func TestTwoReleasesDoNotCollide(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{"{}", "{scope: {namespace: shop}}", "{scope: {namespace: shop, nodes: true}}"} {
 		first, second := places(renderAs(t, "kubeflap", "team-a", input)), places(renderAs(t, "kubeflap", "team-b", input))
 		for place := range first {
 			if second[place] {
-				t.Errorf("%s: both make %s", input, place)
+				t.Errorf("%s: both releases create %s", input, place)
 			}
 		}
 	}
 }
 
-// places tell where each object is.
+// places returns the kind, namespace and name of each object.
 func places(objects []any) map[string]bool {
 	found := map[string]bool{}
 	for _, object := range objects {

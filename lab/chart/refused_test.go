@@ -5,30 +5,34 @@ import (
 	"testing"
 )
 
-// TestRefused holds the chart to its own messages and to the patterns of its schema. That types, ranges and enumerations are
-// checked is the schema library's business, and TestSchemaIsClosed finds what a misspelt name would slip through.
+// TestRefused tests the chart's own messages and the patterns of its schema. The schema library checks types, ranges
+// and enumerations, and TestSchemaIsClosed covers misspelled names.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	const bothLogins = "basicAuth: {username: {name: a, key: b}}, authorization: {credentials: {name: a, key: b}}"
 	for _, c := range []struct{ values, message string }{
-		// Values that contradict each other.
+		// Contradictory values.
 		{`service: {nodePort: 30969}`, "service.nodePort is set, but service.type is ClusterIP"},
 		{`ingress: {enabled: true}`, "ingress.enabled is true without ingress.hosts"},
 		{`httpRoute: {enabled: true}`, "httpRoute.enabled is true without httpRoute.parentRefs"},
-		{`podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}`, "podDisruptionBudget has minAvailable and maxUnavailable"},
-		{`podDisruptionBudget: {minAvailable: 2}`, "podDisruptionBudget.minAvailable is 2 with 2 replicas: no node that runs one could be drained"},
+		{`podDisruptionBudget: {minAvailable: 1, maxUnavailable: 1}`, "podDisruptionBudget.minAvailable and podDisruptionBudget.maxUnavailable are both set"},
+		{`podDisruptionBudget: {minAvailable: 2}`, "podDisruptionBudget.minAvailable is 2 with 2 replicas: nodes that run a replica could not be drained"},
 		{`podDisruptionBudget: {minAvailable: 51%}`, "podDisruptionBudget.minAvailable is 51% with 2 replicas"},
 		{`probePort: 9969`, "containerPort and probePort are both 9969"},
 		{`{hostNetwork: true, hostUsers: false}`, "hostNetwork is true and hostUsers is false"},
 		{`scope: {nodes: true}`, "scope.nodes is true without scope.namespace"},
-		{`scope: {namespace: kube-node-lease, nodes: true}`, "scope.namespace is kube-node-lease, where the nodes' heartbeats are and nothing else"},
+		{`scope: {namespace: kube-node-lease, nodes: true}`, "scope.namespace is kube-node-lease, which only contains the nodes' heartbeats"},
 		{`webConfig: {existingSecret: s, content: {http_server_config: {http2: false}}}`, "webConfig.content and webConfig.existingSecret are both set"},
-		{`webConfig: {tls: true}`, "webConfig.tls is true, but nothing sets TLS"},
-		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level is set by a value of its own"},
-		{`{scope: {namespace: shop}, extraArgs: [--namespace=pay]}`, "extraArgs: --namespace is set by a value of its own"},
-		{`serviceMonitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "serviceMonitor has basicAuth and authorization: a scrape has one of them"},
-		{`podMonitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "podMonitor has basicAuth and authorization: a scrape has one of them"},
-		{`scrapeConfig: {enabled: true, spec: {` + bothLogins + `}}`, "scrapeConfig has basicAuth and authorization: a scrape has one of them"},
+		{`persistence: {enabled: true}`, "persistence.enabled is true with 2 replicas: only one process can write to the volume"},
+		{`{replicas: 1, persistence: {enabled: true}, data: {enabled: false}}`, "persistence.enabled is true, but data.enabled is false"},
+		{`{replicas: 1, persistence: {enabled: true}, updateStrategy: {type: RollingUpdate}}`, "the new pod would wait for the volume of the old one"},
+		{`extraArgs: [--data.dir=/elsewhere]`, "extraArgs: --data.dir has its own value"},
+		{`webConfig: {tls: true}`, "webConfig.tls is true, but neither webConfig.existingSecret nor webConfig.content.tls_server_config is set"},
+		{`extraArgs: [--log.level=debug]`, "extraArgs: --log.level has its own value"},
+		{`{scope: {namespace: shop}, extraArgs: [--namespace=pay]}`, "extraArgs: --namespace has its own value"},
+		{`serviceMonitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "serviceMonitor sets both basicAuth and authorization, but Prometheus accepts only one"},
+		{`podMonitor: {enabled: true, endpoint: {` + bothLogins + `}}`, "podMonitor sets both basicAuth and authorization, but Prometheus accepts only one"},
+		{`scrapeConfig: {enabled: true, spec: {` + bothLogins + `}}`, "scrapeConfig sets both basicAuth and authorization, but Prometheus accepts only one"},
 		{
 			`prometheusRule: {enabled: true, alerts: {KubeflapBlind: {labels: {severity: page}}}}`,
 			"prometheusRule.alerts.KubeflapBlind.labels.severity: set prometheusRule.alerts.KubeflapBlind.severity",
@@ -43,14 +47,15 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			`prometheusRule: {enabled: true, severitiesByNamespace: [{namespaces: dev, severities: {critical: warning}}]}`,
-			`prometheusRule.severitiesByNamespace: of "dev", critical is as severe as another`,
+			`prometheusRule.severitiesByNamespace: for "dev", critical has the same severity as another one`,
 		},
 		{
 			`prometheusRule: {enabled: true, severitiesByNamespace: [{namespaces: "dev(", severities: {critical: page}}]}`,
 			"missing closing )",
 		},
 
-		// Patterns: each has a value here that it must refuse. What it must take is in charts/kubeflap/ci.
+		// Values that the schema's patterns must refuse. The files in charts/kubeflap/ci have values that the patterns
+		// must accept.
 		{`fullnameOverride: 2flaps`, "'/fullnameOverride': '2flaps' does not match pattern"},
 		{`namespaceOverride: a/b`, "'/namespaceOverride': 'a/b' does not match pattern"},
 		{`scope: {namespace: 'shop,web'}`, "'/scope/namespace': 'shop,web' does not match pattern"},
@@ -81,7 +86,7 @@ func TestRefused(t *testing.T) {
 			t.Parallel()
 			switch _, err := template(t, c.values); {
 			case err == nil:
-				t.Error("it renders")
+				t.Error("the chart accepts the values")
 			case !strings.Contains(err.Error(), c.message):
 				t.Errorf("the message is\n%v\nwant\n%s", err, c.message)
 			}

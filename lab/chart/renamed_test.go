@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// renamed are the names of other charts, with the values that they are here, as the chart has them.
+// renamed returns the names that other charts use for values, with the equivalent names in this chart. The chart itself
+// renders the list.
 func renamed(t *testing.T) map[string]string {
 	t.Helper()
 	objects := render(t, `extraManifests:
@@ -24,12 +25,12 @@ func renamed(t *testing.T) map[string]string {
 `)
 	names := the[corev1.ConfigMap](t, objects).Data
 	if len(names) < 80 {
-		t.Fatalf("%d names", len(names))
+		t.Fatalf("unexpected number of names: %d", len(names))
 	}
 	return names
 }
 
-// Each name that other charts use is refused, all at once and with the name of a value that there is.
+// The chart must refuse all names of other charts in one message, and must name the existing value for each.
 func TestNamesOfOtherCharts(t *testing.T) {
 	t.Parallel()
 	names := renamed(t)
@@ -51,32 +52,33 @@ func TestNamesOfOtherCharts(t *testing.T) {
 	}
 	_, err = template(t, string(text))
 	if err == nil {
-		t.Fatal("it renders")
+		t.Fatal("the chart accepts the names")
 	}
 	known := mapping(t, values(t, chart+"/values.yaml"))
 	for name, right := range names {
 		if want := name + " is not a value of this chart, set " + right; !strings.Contains(err.Error(), want) {
 			t.Errorf("the message lacks %q:\n%v", want, err)
 		}
-		// What is below an endpoint or a spec is the Operator's.
+		// The fields below endpoint and spec are defined by the Prometheus Operator.
 		place := regexp.MustCompile(`\.(endpoint|spec)\..*`).ReplaceAllString(right, ".$1")
 		if at(known, place) == nil {
-			t.Errorf("%s: there is no value %s", name, right)
+			t.Errorf("%s: the chart has no value %s", name, right)
 		}
 		if at(known, name) != nil {
-			t.Errorf("%s is a value", name)
+			t.Errorf("%s is a value of the chart", name)
 		}
 	}
 }
 
-// What the schema lets through to be refused with the right name is refused so.
+// The schema accepts some names of other charts, so that a template can refuse them with the correct name. The template
+// must know each of them.
 func TestSchemaKnowsOnlyNamesOfOtherCharts(t *testing.T) {
 	t.Parallel()
 	names, s := renamed(t), readSchema(t)
 	check := func(path string, properties map[string]*schema) {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			if properties[name].Ref == "#/$defs/renamed" && names[path+name] == "" {
-				t.Errorf("templates/_renamed.tpl lacks %s%s", path, name)
+				t.Errorf("templates/_renamed.tpl does not contain %s%s", path, name)
 			}
 		}
 	}

@@ -16,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Each object of each file of values is one that the API server takes, and is labelled as all are.
+// With each values file, all objects must decode strictly and have the common labels.
 func TestValuesRender(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
 	if err != nil || len(files) < 15 {
-		t.Fatalf("%d files of values, %v", len(files), err)
+		t.Fatalf("found %d values files: %v", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestValuesRender(t *testing.T) {
 				}
 				for _, label := range []string{"name", "instance", "version", "managed-by"} {
 					if meta.GetLabels()["app.kubernetes.io/"+label] == "" {
-						t.Errorf("%T %s lacks the label app.kubernetes.io/%s", object, meta.GetName(), label)
+						t.Errorf("%T %s has no label app.kubernetes.io/%s", object, meta.GetName(), label)
 					}
 				}
 			}
@@ -49,11 +49,11 @@ func TestValuesRender(t *testing.T) {
 func checkNotes(t *testing.T, input string) {
 	t.Helper()
 	if notes := notes(t, input); !strings.Contains(notes, "/flaps") {
-		t.Errorf("the notes do not tell where the page is:\n%s", notes)
+		t.Errorf("the notes do not contain the URL of the page:\n%s", notes)
 	}
 }
 
-// notes is what helm install says in the end.
+// notes returns the notes that helm install prints.
 func notes(t *testing.T, input string) string {
 	t.Helper()
 	out, err := helm(t, input, "install", "kubeflap", chart, "--namespace", "monitoring", "--dry-run=client", "--values", "-")
@@ -64,7 +64,22 @@ func notes(t *testing.T, input string) string {
 	return notes
 }
 
-// Every value is set by a file in ci/.
+// Until a release is published, the notes must begin with a warning, unless the values set another image.
+func TestNotesSayThatNothingIsPublished(t *testing.T) {
+	t.Parallel()
+	const first = "No release is published yet: the image ghcr.io/kubeflap/kubeflap:v"
+	if text := notes(t, "{}"); !strings.HasPrefix(text, first) {
+		t.Errorf("the notes do not begin with %q:\n%s", first, text)
+	}
+	if text := notes(t, "{image: {registry: registry.example.org}}"); !strings.HasPrefix(text, "kubeflap ") {
+		t.Errorf("with another image, the notes do not begin with kubeflap:\n%s", text)
+	}
+	if readme := values(t, root+"/README.md"); !strings.HasPrefix(readme, "# kubeflap\n\n**No release is published yet.**") {
+		t.Error("README.md does not begin with the warning that no release is published")
+	}
+}
+
+// A file in ci/ must set each value.
 func TestEveryValueIsSet(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -78,7 +93,7 @@ func TestEveryValueIsSet(t *testing.T) {
 		}
 	}
 	for _, key := range keys(t, values(t, chart+"/values.yaml")) {
-		// The two monitors are one template and one schema.
+		// Both monitors use the same template and the same schema.
 		monitor := strings.Replace(key, "podMonitor.", "serviceMonitor.", 1)
 		if !slices.ContainsFunc([]string{key, monitor}, func(k string) bool { return touched(seen, k) }) && !leftAlone[key] {
 			t.Errorf("no file in ci/ sets %s", key)
@@ -95,12 +110,12 @@ func touched(seen map[string]bool, key string) bool {
 	return false
 }
 
-// What the documents show renders.
+// The examples in the documents must render.
 func TestExamplesRender(t *testing.T) {
 	t.Parallel()
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(values(t, chart+"/README.md"), -1)
 	if len(examples) < 2 {
-		t.Errorf("%d examples in README.md", len(examples))
+		t.Errorf("found %d examples in README.md", len(examples))
 	}
 	for _, example := range examples {
 		render(t, example[1])
@@ -109,14 +124,14 @@ func TestExamplesRender(t *testing.T) {
 	_, rest, _ := strings.Cut(guide, "--values - <<EOF\n")
 	example, _, found := strings.Cut(rest, "EOF\n")
 	if !found {
-		t.Fatal("docs/install.md has no values")
+		t.Fatal("docs/install.md contains no values")
 	}
 	if rules := all[monitoringv1.PrometheusRule](render(t, example)); len(rules) != 1 {
-		t.Errorf("docs/install.md installs %d PrometheusRules", len(rules))
+		t.Errorf("docs/install.md installs %d PrometheusRules, want 1", len(rules))
 	}
 }
 
-// Prometheus takes the job that docs/install.md shows, and the job keeps kubeflap's labels and finds its pods.
+// promtool must accept the scrape job in docs/install.md. The job must find the pods and keep kubeflap's labels.
 func TestPlainPrometheus(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(values(t, root+"/docs/install.md"), "```yaml\n")
@@ -125,11 +140,11 @@ func TestPlainPrometheus(t *testing.T) {
 	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
 	port := container(t, "{}").Ports[0].Name
 	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(config, "honor_labels: true\n") || !strings.Contains(config, want) {
-		t.Errorf("it lacks honor_labels or %s:\n%s", want, config)
+		t.Errorf("no honor_labels or %s in\n%s", want, config)
 	}
 }
 
-// promtool runs it on a file with a text.
+// promtool runs promtool on a file with the given text.
 func promtool(t *testing.T, text string, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "file.yaml")
@@ -141,7 +156,7 @@ func promtool(t *testing.T, text string, args ...string) {
 	}
 }
 
-// What runs with no value.
+// Without any values, the chart must render these objects and settings.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	objects := render(t, "{}")
@@ -155,18 +170,18 @@ func TestDefaults(t *testing.T) {
 		"Role", "Role", "RoleBinding", "RoleBinding", "Service", "ServiceAccount",
 	}
 	if !slices.Equal(kinds, want) {
-		t.Errorf("it creates %v, want %v: what needs a CRD, or is a choice, is to be asked for", kinds, want)
+		t.Errorf("got the kinds %v, want %v: optional objects and those that need a CRD must be off by default", kinds, want)
 	}
 	deployment := the[appsv1.Deployment](t, objects)
 	pod := deployment.Spec.Template.Spec
 	if *deployment.Spec.Replicas != 2 {
-		t.Errorf("%d replicas, want 2", *deployment.Spec.Replicas)
+		t.Errorf("got %d replicas, want 2", *deployment.Spec.Replicas)
 	}
 	checkSecure(t, &pod)
 	spread := pod.TopologySpreadConstraints
 	if len(spread) != 1 || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway ||
 		!reflect.DeepEqual(spread[0].LabelSelector.MatchLabels, deployment.Spec.Selector.MatchLabels) || !slices.Equal(spread[0].MatchLabelKeys, []string{"pod-template-hash"}) {
-		t.Errorf("the pods are not spread, or must be: %+v", spread)
+		t.Errorf("the pods have no spread constraint, or a strict one: %+v", spread)
 	}
 	if service := the[corev1.Service](t, objects); !reflect.DeepEqual(service.Spec.Selector, deployment.Spec.Selector.MatchLabels) {
 		t.Errorf("the Service selects %v", service.Spec.Selector)
@@ -184,7 +199,7 @@ func checkSecure(t *testing.T, pod *corev1.PodSpec) {
 	}
 }
 
-// Each flag that the chart sets is one of kubeflap run.
+// Each flag that the chart sets must be a flag of kubeflap run.
 func TestFlagsExist(t *testing.T) {
 	t.Parallel()
 	_, help, _ := strings.Cut(values(t, root+"/docs/flags.md"), "## kubeflap run\n")
@@ -196,11 +211,11 @@ func TestFlagsExist(t *testing.T) {
 	for _, file := range []string{"everything", "password", "namespace"} {
 		args := the[appsv1.Deployment](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml"))).Spec.Template.Spec.Containers[0].Args
 		if args[0] != "run" {
-			t.Errorf("it runs %q", args)
+			t.Errorf("unexpected arguments %q", args)
 		}
 		for _, arg := range args[1:] {
 			if flag, _, _ := strings.Cut(arg, "="); !known[flag] {
-				t.Errorf("kubeflap run has no flag %s, see docs/flags.md", flag)
+				t.Errorf("docs/flags.md lists no flag %s for kubeflap run", flag)
 			}
 		}
 	}

@@ -11,14 +11,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Of what is only watched no object is read alone.
+// kubeflap does not need the verb get for resources that it only watches.
 var (
 	read    = []string{"get", "list", "watch"}
 	watched = []string{"list", "watch"}
 )
 
-// granted are the rules of all roles, by the namespace that they are for; empty is the cluster. Each role is bound, in its
-// namespace, to the account that the pods run as.
+// granted returns the rules of all roles by namespace; "" is for ClusterRoles. It checks that each role is bound to the
+// pods' account in its namespace.
 func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	t.Helper()
 	rules, bound := map[string][]rbacv1.PolicyRule{}, map[string]bool{}
@@ -26,7 +26,7 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: pods.Spec.Template.Spec.ServiceAccountName, Namespace: pods.Namespace}}
 	bind := func(namespace, kind string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 		if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: pods.Namespace + ":" + pods.Name}); ref != want || !reflect.DeepEqual(subjects, account) {
-			t.Errorf("in %q %v is bound to %v, the pods run as %v", namespace, ref, subjects, account)
+			t.Errorf("namespace %q: %v is bound to %v, but the pods run as %v", namespace, ref, subjects, account)
 		}
 		bound[namespace] = true
 	}
@@ -44,13 +44,13 @@ func granted(t *testing.T, objects []any) map[string][]rbacv1.PolicyRule {
 	}
 	for namespace := range rules {
 		if !bound[namespace] {
-			t.Errorf("the role in %q is bound to nobody", namespace)
+			t.Errorf("no binding for the role in %q", namespace)
 		}
 	}
 	return rules
 }
 
-// kubeflap has the rights that its scope needs, and no more.
+// kubeflap must have exactly the permissions that its scope needs.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	rule := func(group string, resources ...string) rbacv1.PolicyRule {
@@ -79,10 +79,10 @@ func TestRights(t *testing.T) {
 			t.Parallel()
 			objects := render(t, input)
 			if got := granted(t, objects); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("its rights are %v, want %v", got, c.want)
+				t.Errorf("got permissions %v, want %v", got, c.want)
 			}
 			if flag := scopeFlag(pod(t, objects).Containers[0].Args); flag != c.flag {
-				t.Errorf("kubeflap is told %q, want %q", flag, c.flag)
+				t.Errorf("got argument %q, want %q", flag, c.flag)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func scopeFlag(args []string) string {
 	return ""
 }
 
-// Whatever is asked for, kubeflap only reads, and only what it watches.
+// With any values, kubeflap must only have permission to read the resources that it watches.
 func TestRightsOnlyRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
@@ -115,23 +115,23 @@ func TestRightsOnlyRead(t *testing.T) {
 					want = read
 				}
 				if !slices.Equal(rule.Verbs, want) || len(rule.APIGroups) != 1 || len(rule.ResourceNames)+len(rule.NonResourceURLs) > 0 {
-					t.Errorf("%s: in %q it may %v", filepath.Base(file), namespace, rule)
+					t.Errorf("%s: unexpected permission in %q: %v", filepath.Base(file), namespace, rule)
 				}
 				for _, resource := range rule.Resources {
 					if !slices.Contains(known, rule.APIGroups[0]+"/"+resource) {
-						t.Errorf("%s: in %q it may see %s of %q", filepath.Base(file), namespace, resource, rule.APIGroups)
+						t.Errorf("%s: unexpected permission in %q for %s in %q", filepath.Base(file), namespace, resource, rule.APIGroups)
 					}
 				}
 			}
 		}
 	}
 	if some == 0 {
-		t.Errorf("no rule in %d files", len(files))
+		t.Errorf("no rules in %d files", len(files))
 	}
 }
 
-// The rules know by themselves what a kubeflap of one namespace is not meant to see: one Prometheus has the rules once, and several
-// releases of any scope.
+// The rules must not depend on the scope. One Prometheus may load the rules once but scrape several releases with
+// different scopes.
 func TestRulesDoNotDependOnTheScope(t *testing.T) {
 	t.Parallel()
 	const on = "prometheusRule: {enabled: true}"
@@ -143,7 +143,7 @@ func TestRulesDoNotDependOnTheScope(t *testing.T) {
 	}
 }
 
-// The notes say what is not seen.
+// The notes must say what kubeflap does not see.
 func TestNotesTellTheScope(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
@@ -153,10 +153,10 @@ func TestNotesTellTheScope(t *testing.T) {
 		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system is optional",
 	} {
 		if notes := notes(t, input); !strings.Contains(notes, want) {
-			t.Errorf("%s: the notes lack %q:\n%s", input, want, notes)
+			t.Errorf("%s: the notes do not contain %q:\n%s", input, want, notes)
 		}
 	}
 	if notes := notes(t, "{}"); strings.Contains(notes, "It sees") {
-		t.Errorf("the notes of the whole cluster:\n%s", notes)
+		t.Errorf("unexpected notes for the whole cluster:\n%s", notes)
 	}
 }

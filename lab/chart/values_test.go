@@ -16,15 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// leftAlone are values that no file in ci/ needs to set.
+// leftAlone lists values that no file in ci/ needs to set.
 var leftAlone = map[string]bool{
-	// Empty, it depends on hostNetwork.
+	// If it is empty, the chart derives it from hostNetwork.
 	"dnsPolicy": true,
-	// The API server knows better which address is free.
+	// The API server chooses a free address.
 	"service.clusterIP": true,
 }
 
-// mapping reads a document that is a mapping.
+// mapping parses a document whose root is a mapping.
 func mapping(t *testing.T, text string) *yaml3.Node {
 	t.Helper()
 	var document yaml3.Node
@@ -34,7 +34,7 @@ func mapping(t *testing.T, text string) *yaml3.Node {
 	return document.Content[0]
 }
 
-// each calls f for each key below a mapping, with its path; f says whether to go on below it.
+// each calls f for each key below a mapping, with its path. f reports whether to descend into the value.
 func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.Node) bool) {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
@@ -45,7 +45,7 @@ func each(node *yaml3.Node, path string, f func(path string, key, value *yaml3.N
 	}
 }
 
-// keys are the paths of all that is no mapping with something in it.
+// keys returns the paths of all values that are not mappings, and of empty mappings.
 func keys(t *testing.T, text string) []string {
 	t.Helper()
 	var found []string
@@ -58,7 +58,7 @@ func keys(t *testing.T, text string) []string {
 	return found
 }
 
-// schema is what the tests need of a JSON Schema.
+// schema has the fields of a JSON Schema that the tests use.
 type schema struct {
 	Ref                  string             `json:"$ref"`
 	Defs                 map[string]*schema `json:"$defs"`
@@ -79,7 +79,7 @@ func readSchema(t *testing.T) *schema {
 	return s
 }
 
-// at follows a path, and references.
+// at returns the schema at a path. It follows references.
 func (s *schema) at(path string) *schema {
 	here := s
 	for name := range strings.SplitSeq(path, ".") {
@@ -99,14 +99,14 @@ func TestSchemaKnowsEveryValue(t *testing.T) {
 	each(mapping(t, values(t, chart+"/values.yaml")), "", func(path string, _, _ *yaml3.Node) bool {
 		here := s.at(path)
 		if here == nil {
-			t.Errorf("values.schema.json does not know %s", path)
+			t.Errorf("values.schema.json does not define %s", path)
 		}
-		// Below objects of Kubernetes, and strings by name, it does not look.
+		// The schema does not describe the contents of Kubernetes objects and string maps.
 		return here != nil && here.Properties != nil
 	})
 }
 
-// What is not known is refused, wherever it stands.
+// The schema must refuse unknown names at every level.
 func TestSchemaIsClosed(t *testing.T) {
 	t.Parallel()
 	open := map[string]bool{"$defs.kubernetes": true, "global": true}
@@ -114,7 +114,7 @@ func TestSchemaIsClosed(t *testing.T) {
 	walk = func(path string, s *schema) {
 		rest := string(s.AdditionalProperties)
 		if s.Type == "object" && (rest == "" || rest == "true") && !open[strings.TrimPrefix(path, ".")] {
-			t.Errorf("%s takes anything", path)
+			t.Errorf("%s accepts unknown names", path)
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			walk(path+"."+name, s.Properties[name])
@@ -132,7 +132,7 @@ func TestSchemaIsClosed(t *testing.T) {
 	walk("", readSchema(t))
 }
 
-// Each alert can be changed, and no other.
+// The schema must accept changes to each alert, and to no other name.
 func TestSchemaKnowsEveryAlert(t *testing.T) {
 	t.Parallel()
 	severities := map[string][]string{}
@@ -148,7 +148,7 @@ func TestSchemaKnowsEveryAlert(t *testing.T) {
 		}
 		for _, severity := range severities[name] {
 			if several := len(severities[name]) > 1; (s.Properties[severity] != nil) != several {
-				t.Errorf("values.schema.json: %s exists as %v; one of several is changed under its severity", name, severities[name])
+				t.Errorf("values.schema.json: %s has the severities %v; allow overrides for each", name, severities[name])
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func TestSchemaKnowsEveryAlert(t *testing.T) {
 	}
 }
 
-// Each recording rule can be changed, and no other.
+// The schema must accept an override for each recording rule, and reject any other name.
 func TestSchemaKnowsEveryRecord(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -181,7 +181,7 @@ func TestSchemaKnowsEveryRecord(t *testing.T) {
 	}
 }
 
-// table is the reference of the values, from their comments.
+// table returns the reference table of the values, generated from the comments in values.yaml.
 func table(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -223,7 +223,7 @@ func TestReadmeIsFresh(t *testing.T) {
 	old := values(t, path)
 	between := regexp.MustCompile(`(?s)(<!-- made from values.yaml by make docs -->\n).*(<!-- end -->)`)
 	if !between.MatchString(old) {
-		t.Fatal("README.md has no place for the table of values")
+		t.Fatal("README.md has no markers for the table of values")
 	}
 	fresh := between.ReplaceAllStringFunc(old, func(whole string) string {
 		parts := between.FindStringSubmatch(whole)
@@ -232,7 +232,7 @@ func TestReadmeIsFresh(t *testing.T) {
 	checkFresh(t, path, fresh)
 }
 
-// checkFresh compares a generated file with what it should be, or writes it.
+// checkFresh compares a generated file with its expected content. With -update, it writes the file instead.
 func checkFresh(t *testing.T, path, fresh string) {
 	t.Helper()
 	if *update {
@@ -242,11 +242,11 @@ func checkFresh(t *testing.T, path, fresh string) {
 		return
 	}
 	if old, err := os.ReadFile(path); err != nil || string(old) != fresh {
-		t.Errorf("%s is not fresh (%v): make docs", strings.TrimPrefix(path, root+"/"), err)
+		t.Errorf("%s is out of date (%v): run make docs", strings.TrimPrefix(path, root+"/"), err)
 	}
 }
 
-// The version stands at one place, and the chart is that of its kubeflap.
+// The chart's version must equal its appVersion.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	var about struct {
@@ -257,6 +257,6 @@ func TestVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if about.Version != about.AppVersion || about.Version == "" {
-		t.Errorf("version %q, appVersion %q: they are one", about.Version, about.AppVersion)
+		t.Errorf("version %q differs from appVersion %q, or both are empty", about.Version, about.AppVersion)
 	}
 }

@@ -32,7 +32,7 @@ func TestImage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := container(t, c.values).Image; got != c.want {
-				t.Errorf("it runs %s, want %s", got, c.want)
+				t.Errorf("got image %s, want %s", got, c.want)
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func pod(t *testing.T, objects []any) *corev1.PodSpec {
 	return &the[appsv1.Deployment](t, objects).Spec.Template.Spec
 }
 
-// Probes work whatever is asked of those who read.
+// The probes must work independently of webConfig, which sets TLS and authentication for readers.
 func TestProbesAndWebConfig(t *testing.T) {
 	t.Parallel()
 	const tls = "tls_server_config: {cert_file: /c, key_file: /k"
@@ -67,25 +67,26 @@ func TestProbesAndWebConfig(t *testing.T) {
 			for path, probe := range map[string]*corev1.Probe{"/-/healthy": c.LivenessProbe, "/-/ready": c.ReadinessProbe} {
 				want := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("probes")}}
 				if !reflect.DeepEqual(probe.ProbeHandler, want) {
-					t.Errorf("the probe of %s is %+v", path, probe.ProbeHandler)
+					t.Errorf("unexpected probe for %s: %+v", path, probe.ProbeHandler)
 				}
 			}
 			if want := (corev1.ContainerPort{Name: "probes", ContainerPort: 7}); c.Ports[1] != want || !slices.Contains(c.Args, "--web.probe-address=:7") {
-				t.Errorf("the port of the probes is %+v, kubeflap is told %v", c.Ports[1], c.Args)
+				t.Errorf("the probe port is %+v, but kubeflap's arguments are %v", c.Ports[1], c.Args)
 			}
 			checkWebFile(t, objects, web != "{}")
 		})
 	}
 }
 
-// checkWebFile checks that the file that kubeflap is told to read is mounted, if there is one.
+// checkWebFile checks that the file in --web.config.file is mounted from a Secret, or that there is neither flag nor
+// mount.
 func checkWebFile(t *testing.T, objects []any, want bool) {
 	t.Helper()
 	c := pod(t, objects).Containers[0]
 	told := slices.Contains(c.Args, "--web.config.file=/etc/kubeflap/web/web-config.yaml")
-	mounted := len(c.VolumeMounts) == 1 && c.VolumeMounts[0].MountPath == "/etc/kubeflap/web"
+	mounted := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/kubeflap/web" })
 	if told != want || mounted != want {
-		t.Errorf("told %v, mounted %v, want %v", told, mounted, want)
+		t.Errorf("web config file: flag %v, mount %v, want %v", told, mounted, want)
 	}
 	if !want {
 		return
@@ -93,7 +94,7 @@ func checkWebFile(t *testing.T, objects []any, want bool) {
 	volume := pod(t, objects).Volumes[0].Secret.SecretName
 	for _, secret := range all[corev1.Secret](objects) {
 		if secret.Name != volume || secret.StringData["web-config.yaml"] == "" {
-			t.Errorf("the Secret is %s, mounted is %s", secret.Name, volume)
+			t.Errorf("the Secret is %s, but the volume uses %s", secret.Name, volume)
 		}
 	}
 }
@@ -107,12 +108,13 @@ func TestMonitorsFollowTLS(t *testing.T) {
 		objects := render(t, "{podMonitor: {enabled: true}, serviceMonitor: {enabled: true}, webConfig: "+web+"}")
 		s, p := the[monitoringv1.ServiceMonitor](t, objects).Spec.Endpoints[0], the[monitoringv1.PodMonitor](t, objects).Spec.PodMetricsEndpoints[0]
 		if string(*s.Scheme) != scheme || string(*p.Scheme) != scheme {
-			t.Errorf("they scrape by %s and %s, want %s", *s.Scheme, *p.Scheme, scheme)
+			t.Errorf("got schemes %s and %s, want %s", *s.Scheme, *p.Scheme, scheme)
 		}
 	}
 }
 
-// Without a value, the container requests what docs/sizing.md has for 1,000 nodes, and has no limit. Each part can be changed, and taken away.
+// By default, the container requests the resources that docs/sizing.md recommends for 1,000 nodes, and has no limits.
+// Each part can be changed or removed.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	row := regexp.MustCompile(`(?m)^\| 1,000 nodes, [^|]*\| (\d+) MiB \|[^|]*\| (\d+m) \|$`).FindStringSubmatch(values(t, root+"/docs/sizing.md"))
@@ -125,21 +127,22 @@ func TestResources(t *testing.T) {
 	} {
 		r := container(t, input).Resources
 		if got := [3]string{r.Requests.Memory().String(), r.Requests.Cpu().String(), r.Limits.Memory().String()}; got != want || !r.Limits.Cpu().IsZero() {
-			t.Errorf("%s: requests and memory limit are %v, want %v", input, got, want)
+			t.Errorf("%s: got requests and memory limit %v, want %v", input, got, want)
 		}
 	}
 }
 
-// Pull secrets are names, or objects with one, and each is there once.
+// Pull secrets are names or objects with a name. Duplicates are removed.
 func TestPullSecrets(t *testing.T) {
 	t.Parallel()
 	got := pod(t, render(t, "{global: {imagePullSecrets: [a, {name: b}]}, imagePullSecrets: [b, c]}")).ImagePullSecrets
 	if want := []corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}, {Name: "c"}}; !slices.Equal(got, want) {
-		t.Errorf("they are %v, want %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
-// Each object has the annotations that all have; its own win. The pods have only their own: to annotate objects restarts nothing.
+// Each object has the common annotations, unless its own override them. Pods only have their own, so that changing
+// common annotations does not restart them.
 func TestCommonAnnotations(t *testing.T) {
 	t.Parallel()
 	const input = "{commonAnnotations: {a: common, b: common}, podAnnotations: {c: pod}, serviceAccount: {annotations: {a: own}}, " +
@@ -151,15 +154,16 @@ func TestCommonAnnotations(t *testing.T) {
 			want["a"] = "own"
 		}
 		if got := object.(metav1.Object).GetAnnotations(); !maps.Equal(got, want) {
-			t.Errorf("%T has the annotations %v, want %v", object, got, want)
+			t.Errorf("%T: got annotations %v, want %v", object, got, want)
 		}
 	}
 	if got := the[appsv1.Deployment](t, objects).Spec.Template.Annotations; !maps.Equal(got, map[string]string{"c": "pod"}) {
-		t.Errorf("the pods have the annotations %v", got)
+		t.Errorf("unexpected pod annotations %v", got)
 	}
 }
 
-// Pods of an older revision do not count, unless a constraint says which do. Kubernetes before 1.27 does not know the field.
+// Spread constraints ignore pods of older revisions, unless a constraint sets matchLabelKeys or labelSelector.
+// Kubernetes before 1.27 does not have matchLabelKeys.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	const one = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway"
@@ -167,16 +171,16 @@ func TestSpread(t *testing.T) {
 		one + "}": {"pod-template-hash"}, one + ", matchLabelKeys: []}": nil, one + ", labelSelector: {matchLabels: {a: b}}}": nil,
 	} {
 		if got := pod(t, render(t, "topologySpreadConstraints: ["+given+"]")).TopologySpreadConstraints[0]; !slices.Equal(got.MatchLabelKeys, want) || got.LabelSelector == nil {
-			t.Errorf("%s: it is %+v", given, got)
+			t.Errorf("%s: unexpected spread constraint %+v", given, got)
 		}
 	}
 	old, err := helm(t, "", "template", "kubeflap", chart, "--kube-version", "v1.26.0")
 	if err != nil || strings.Contains(old, "matchLabelKeys") || !strings.Contains(old, "topologySpreadConstraints") {
-		t.Errorf("for Kubernetes 1.26, %v:\n%s", err, old)
+		t.Errorf("unexpected matchLabelKeys for Kubernetes 1.26, or an error: %v\n%s", err, old)
 	}
 }
 
-// Both lead to the Service, from the paths that they are given or from all.
+// Ingress and HTTPRoute must route to the Service, from the configured paths or from all paths.
 func TestPageIsPublished(t *testing.T) {
 	t.Parallel()
 	const routed = "service: {port: 80}, httpRoute: {enabled: true, parentRefs: [{name: g}]"
@@ -186,25 +190,25 @@ func TestPageIsPublished(t *testing.T) {
 	for _, rule := range the[networkingv1.Ingress](t, objects).Spec.Rules {
 		for _, path := range rule.HTTP.Paths {
 			if to := path.Backend.Service; to.Name != service.Name || to.Port.Name != service.Spec.Ports[0].Name {
-				t.Errorf("%s leads to %+v", rule.Host, to)
+				t.Errorf("%s routes to %+v", rule.Host, to)
 			}
 			got = append(got, rule.Host+path.Path+" "+string(*path.PathType))
 		}
 	}
 	if want := []string{"a.x/ Prefix", "b.x/flaps Exact"}; !slices.Equal(got, want) {
-		t.Errorf("the Ingress takes %q, want %q", got, want)
+		t.Errorf("the Ingress routes %q, want %q", got, want)
 	}
 	rule := the[gatewayv1.HTTPRoute](t, objects).Spec.Rules[0]
 	if to := rule.BackendRefs[0]; string(to.Name) != service.Name || *to.Port != 80 || *rule.Matches[0].Path.Value != "/" {
-		t.Errorf("the route is %+v", rule)
+		t.Errorf("unexpected route %+v", rule)
 	}
 	own := the[gatewayv1.HTTPRoute](t, render(t, "{"+routed+", rules: [{backendRefs: [{name: login, port: 1}]}]}}")).Spec.Rules[0].BackendRefs
 	if len(own) != 1 || own[0].Name != "login" {
-		t.Errorf("its own backends are %+v", own)
+		t.Errorf("the chart changed the configured backends: %+v", own)
 	}
 }
 
-// A budget for a single replica would keep its node from being drained.
+// A disruption budget for a single replica would block the drain of its node.
 func TestDisruptionBudget(t *testing.T) {
 	t.Parallel()
 	for values, want := range map[string][2]string{
@@ -214,52 +218,52 @@ func TestDisruptionBudget(t *testing.T) {
 		spec := the[policyv1.PodDisruptionBudget](t, render(t, values)).Spec
 		for i, got := range []*intstr.IntOrString{spec.MinAvailable, spec.MaxUnavailable} {
 			if (got == nil) != (want[i] == "") || got != nil && got.String() != want[i] {
-				t.Errorf("%s: %v, want %q", values, got, want[i])
+				t.Errorf("%s: got %v, want %q", values, got, want[i])
 			}
 		}
 	}
 	for values, want := range map[string]int{"{}": 1, "{replicas: 1}": 0, "{podDisruptionBudget: {enabled: false}}": 0} {
 		if got := all[policyv1.PodDisruptionBudget](render(t, values)); len(got) != want {
-			t.Errorf("%s: %d budgets, want %d", values, len(got), want)
+			t.Errorf("%s: got %d disruption budgets, want %d", values, len(got), want)
 		}
 	}
 }
 
-// It sizes kubeflap's container and leaves others alone, and evicts nothing unless it is told to.
+// The VerticalPodAutoscaler must only resize kubeflap's container, and must not evict pods by default.
 func TestVerticalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	if found := all[autoscalingv1.VerticalPodAutoscaler](render(t, "{}")); len(found) > 0 {
-		t.Errorf("%d without being asked for", len(found))
+		t.Errorf("got %d VerticalPodAutoscalers by default, want none", len(found))
 	}
 	objects := render(t, "{verticalPodAutoscaler: {enabled: true}}")
 	deployment, spec := the[appsv1.Deployment](t, objects), the[autoscalingv1.VerticalPodAutoscaler](t, objects).Spec
 	if spec.TargetRef.Name != deployment.Name || spec.TargetRef.Kind != "Deployment" || spec.TargetRef.APIVersion != "apps/v1" {
-		t.Errorf("it sizes %+v", spec.TargetRef)
+		t.Errorf("unexpected target %+v", spec.TargetRef)
 	}
 	policies := spec.ResourcePolicy.ContainerPolicies
 	if *spec.UpdatePolicy.UpdateMode != autoscalingv1.UpdateModeInitial || policies[0].ContainerName != deployment.Spec.Template.Spec.Containers[0].Name ||
 		policies[0].Mode != nil || policies[1].ContainerName != autoscalingv1.DefaultContainerResourcePolicy || *policies[1].Mode != autoscalingv1.ContainerScalingModeOff {
-		t.Errorf("it is %+v", spec)
+		t.Errorf("unexpected spec %+v", spec)
 	}
 	set := the[autoscalingv1.VerticalPodAutoscaler](t, render(t, values(t, chart+"/ci/scrapeconfig-values.yaml"))).Spec
 	policy := set.ResourcePolicy.ContainerPolicies[0]
 	if *set.UpdatePolicy.UpdateMode != autoscalingv1.UpdateModeOff || policy.MinAllowed.Memory().String() != "64Mi" || policy.MaxAllowed.Memory().String() != "1Gi" ||
 		!slices.Equal(*policy.ControlledResources, []corev1.ResourceName{"memory"}) {
-		t.Errorf("it is %+v", set)
+		t.Errorf("unexpected spec %+v", set)
 	}
 }
 
 func TestUserNamespace(t *testing.T) {
 	t.Parallel()
 	if p := pod(t, render(t, "{}")); p.HostUsers != nil {
-		t.Errorf("older API servers do not know hostUsers: %t", *p.HostUsers)
+		t.Errorf("hostUsers is %t by default, but older API servers do not support it", *p.HostUsers)
 	}
 	if p := pod(t, render(t, "{hostUsers: false}")); p.HostUsers == nil || *p.HostUsers {
-		t.Error("it runs as a user of the node")
+		t.Error("the pod uses the host's user namespace")
 	}
 }
 
-// In the network of the node a pod more than there are now finds its ports taken.
+// With hostNetwork, an additional pod on the same node would find its ports in use.
 func TestHostNetworkAddsNoPod(t *testing.T) {
 	t.Parallel()
 	type limits struct{ surge, unavailable string }
@@ -270,12 +274,12 @@ func TestHostNetworkAddsNoPod(t *testing.T) {
 	} {
 		s := the[appsv1.Deployment](t, render(t, input)).Spec.Strategy
 		if got := (limits{s.RollingUpdate.MaxSurge.String(), s.RollingUpdate.MaxUnavailable.String()}); got != want || s.Type != appsv1.RollingUpdateDeploymentStrategyType {
-			t.Errorf("%s: %s %v, want %v", input, s.Type, got, want)
+			t.Errorf("%s: got %s %v, want %v", input, s.Type, got, want)
 		}
 	}
 	for input, want := range map[string]appsv1.DeploymentStrategyType{"{}": "", "{hostNetwork: true, updateStrategy: {type: Recreate}}": "Recreate"} {
 		if s := the[appsv1.Deployment](t, render(t, input)).Spec.Strategy; s.Type != want || s.RollingUpdate != nil {
-			t.Errorf("%s: %+v", input, s)
+			t.Errorf("%s: unexpected strategy %+v", input, s)
 		}
 	}
 }
@@ -284,20 +288,20 @@ func TestNetworkPolicy(t *testing.T) {
 	t.Parallel()
 	open := the[networkingv1.NetworkPolicy](t, render(t, "{networkPolicy: {enabled: true}}")).Spec
 	if len(open.Ingress) != 2 || len(open.Ingress[0].From) != 0 || open.Ingress[0].Ports[0].Port.String() != "http" || len(open.PolicyTypes) != 1 {
-		t.Errorf("it lets in %+v; what kubeflap connects to is not its matter by default", open)
+		t.Errorf("unexpected default network policy: %+v", open)
 	}
 	closed := the[networkingv1.NetworkPolicy](t, render(t, values(t, chart+"/ci/everything-values.yaml"))).Spec
 	if len(closed.Ingress[0].From) != 1 || len(closed.Egress) != 1 || !slices.Contains(closed.PolicyTypes, networkingv1.PolicyTypeEgress) {
-		t.Errorf("it lets in and out %+v", closed)
+		t.Errorf("unexpected network policy: %+v", closed)
 	}
 	for _, spec := range []networkingv1.NetworkPolicySpec{open, closed} {
 		if probes := spec.Ingress[1]; len(probes.From) != 0 || len(probes.Ports) != 1 || probes.Ports[0].Port.String() != "probes" {
-			t.Errorf("the kubelet comes from everywhere, but only to its port: %+v", probes)
+			t.Errorf("the probe port must be open to all sources, and no other port: %+v", probes)
 		}
 	}
 }
 
-// What is given reaches the pods.
+// All values must reach the pods.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	objects := render(t, values(t, chart+"/ci/everything-values.yaml"))
@@ -326,7 +330,7 @@ func TestEverything(t *testing.T) {
 		"service":       the[corev1.Service](t, objects).Spec.Ports[0].Port == 80,
 	} {
 		if !ok {
-			t.Errorf("%s did not reach the pods: %+v", what, d.Spec)
+			t.Errorf("%s is not in the pod template: %+v", what, d.Spec)
 		}
 	}
 }

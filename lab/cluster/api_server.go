@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// numbered is the name of the i-th of what there is mostly one of: "name", "name-2", "name-3".
+// numbered returns the name of the i-th instance, counted from 0: "name", "name-2", "name-3".
 func numbered(name string, i int) string {
 	if i == 0 {
 		return name
@@ -56,11 +56,12 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		// Enough addresses for scenarios with thousands of Services, of both families.
+		// These ranges of both IP families are large enough for thousands of Services.
 		"--service-cluster-ip-range=10.0.0.0/16,fd00:ffff::/108",
-		// The reconciler refuses a loopback address.
+		// The endpoint reconciler refuses a loopback address.
 		"--endpoint-reconciler-type=none",
-		// Pods may be created before the controller manager has made the namespace's account.
+		// Without this plugin, pods can be created before the controller manager has created the namespace's default
+		// ServiceAccount.
 		"--disable-admission-plugins=ServiceAccount",
 	}
 	command := Command{Path: c.binaries.Path("kube-apiserver"), Args: append(flags, c.options.APIServerFlags...)}
@@ -68,13 +69,13 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 		command.Env = []string{"GOMEMLIMIT=" + c.options.APIServerMemory}
 	}
 	if c.options.APIServers > 1 {
-		// Each renews a Lease in kube-system that is named after its machine.
+		// Each API server renews a Lease in kube-system whose name is derived from its host name.
 		command.Host = numbered("control-plane", i)
 	}
 	name := numbered("kube-apiserver", i)
 	p, err := StartProcess(name, c.LogPath(name), command)
 	if err != nil && command.Host != "" {
-		c.options.Log.Warn("this machine lets nobody name machines, so the API servers have one Lease in kube-system", "err", err)
+		c.options.Log.Warn("this machine does not allow host names per process, so the API servers share one Lease in kube-system", "err", err)
 		command.Host = ""
 		p, err = StartProcess(name, c.LogPath(name), command)
 	}
@@ -86,10 +87,11 @@ func (c *Cluster) startAPIServer(i int, etcd string) error {
 	return nil
 }
 
-// certificate is the file with the certificate that the i-th API server has made for itself.
+// certificate returns the path of the certificate that the i-th API server generates for itself.
 func (c *Cluster) certificate(i int) string { return c.path(numbered("apiserver", i), "apiserver.crt") }
 
-// writeKubeconfigs writes the kubeconfig files for the i-th API server, when its certificate is there.
+// writeKubeconfigs waits for the certificate of the i-th API server, and then writes the kubeconfig files for this
+// server.
 func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string]string) error {
 	certificate := c.certificate(i)
 	err := c.until(ctx, "the API server's certificate", func(context.Context) error {
@@ -107,16 +109,17 @@ func (c *Cluster) writeKubeconfigs(ctx context.Context, i int, tokens map[string
 	return nil
 }
 
-// kubeconfigAt is a user's kubeconfig for the i-th API server.
+// kubeconfigAt returns the path of a user's kubeconfig for the i-th API server.
 func (c *Cluster) kubeconfigAt(i int, user string) string { return c.kubeconfig(numbered(user, i)) }
 
-// KubeconfigAt writes a copy of a kubeconfig that leads to the i-th API server, counted from 0, with the same rights.
+// KubeconfigAt writes a copy of a kubeconfig for the i-th API server, counted from 0, with the same credentials.
 func (c *Cluster) KubeconfigAt(i int, from string) (to string, err error) {
 	to = numbered(from, i)
 	return to, leadKubeconfig(from, to, c.addresses[i], c.certificate(i))
 }
 
-// proxyControllerManager puts a link and a proxy on the controller manager's way to the API server.
+// proxyControllerManager starts a link and a proxy between the controller manager and the API server. It returns the
+// path of the kubeconfig that uses them.
 func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 	if c.ControllerManagerProxy, err = proxy.Start(c.Config, "127.0.0.1:0"); err != nil {
 		return "", err
@@ -132,7 +135,8 @@ func (c *Cluster) proxyControllerManager() (kubeconfig string, err error) {
 	return kubeconfig, leadKubeconfig(kubeconfig, kubeconfig, "https://"+c.ControllerManagerLink.Address, "")
 }
 
-// leadKubeconfig writes a copy of a kubeconfig that leads to another address, whose certificate is in a file unless that is empty.
+// leadKubeconfig writes a copy of a kubeconfig with another server address. If certificate is not empty, it is the path
+// of that server's certificate.
 func leadKubeconfig(from, to, address, certificate string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {
@@ -150,7 +154,7 @@ func leadKubeconfig(from, to, address, certificate string) error {
 	return nil
 }
 
-// stopPaths breaks what goes through links and proxies.
+// stopPaths stops all links and proxies.
 func (c *Cluster) stopPaths() {
 	for _, link := range slices.Concat(c.EtcdLinks, slices.Collect(maps.Values(c.KubeletLinks))) {
 		link.Stop()

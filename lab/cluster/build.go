@@ -2,26 +2,26 @@ package cluster
 
 import (
 	"context"
-	_ "embed" // the module files are part of the lab, so that it builds from any folder
+	_ "embed" // the module files are embedded, so that the lab builds from any folder
 	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 )
 
-// Release is a version of Kubernetes that the lab runs.
+// Release is a version of Kubernetes that the lab can run.
 type Release string
 
-// The newest release and the oldest that kubeflap is tried with.
+// The newest and the oldest release with which kubeflap is tested.
 const (
 	Newest Release = "v1.37.2"
 	Oldest Release = "v1.31.0"
 )
 
-// Releases are those that the lab can run.
+// Releases returns the releases that the lab can run, the newest first.
 func Releases() []Release { return []Release{Newest, Oldest} }
 
-// DefaultGrace is the grace period of a node controller that was given none.
+// DefaultGrace returns the default --node-monitor-grace-period of the node controller.
 func (r Release) DefaultGrace() time.Duration {
 	if r == Oldest {
 		return 40 * time.Second
@@ -29,7 +29,7 @@ func (r Release) DefaultGrace() time.Duration {
 	return 50 * time.Second
 }
 
-// Only what is read at build time is embedded; no variable here is ever written.
+// The compiler embeds these files; nothing writes these variables.
 var (
 	//go:embed kubernetes-v1.37.mod
 	newestMod string
@@ -39,7 +39,7 @@ var (
 	oldestMod string
 	//go:embed kubernetes-v1.31.sum
 	oldestSum string
-	// The kubelet is the lab's own program, because kubemark's cannot probe. How it reaches its
+	// The lab has its own kubelet program, because kubemark's kubelet does not run probes. Its connection to the
 	// container runtime depends on the release.
 	//go:embed kubelet/main.go
 	kubeletMain string
@@ -57,7 +57,7 @@ func (r Release) module() Module {
 	const version = "k8s.io/component-base/version."
 	m := Module{
 		Mod: newestMod, Sum: newestSum,
-		// Without these the server calls itself v0.0.0 and clients take it for an ancient one.
+		// Without these flags the server reports version v0.0.0, and clients assume a very old server.
 		LDFlags: fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=1 -X %[1]sgitMinor=%[3]s",
 			version, r, strings.Split(string(r), ".")[1]),
 		Sources: map[string]string{"main.go": kubeletMain, "runtime.go": newestRuntime},
@@ -73,8 +73,7 @@ func (r Release) module() Module {
 	return m
 }
 
-// Build returns the components of a release, built once and kept in the user's
-// cache. The first time takes some minutes.
+// Build returns the components of a release. They are built once, which takes minutes, and kept in the user's cache.
 func Build(ctx context.Context, log *slog.Logger, release Release) (Binaries, error) {
 	etcd := Module{
 		Mod: etcdMod, Sum: etcdSum, LDFlags: "-s -w",

@@ -1,5 +1,5 @@
-// Package cluster starts a real Kubernetes control plane with hollow kubelets
-// on loopback, and stops it again without a trace.
+// Package cluster runs a real Kubernetes control plane with hollow kubelets on loopback, and removes everything when it
+// stops.
 package cluster
 
 import (
@@ -20,73 +20,76 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// startTimeout is generous: a machine that builds at the same time is slow, and an API server with thousands of nodes reads for minutes.
+// startTimeout is long, because the machine may be building at the same time. An API server with thousands of nodes
+// needs minutes to start.
 const startTimeout = 10 * time.Minute
 
-// Options is what a scenario may choose about its cluster.
+// Options configures a cluster.
 type Options struct {
-	// Release is the version of Kubernetes; empty is the newest.
+	// Release is the version of Kubernetes. Empty means the newest.
 	Release Release
 	// Nodes is the number of hollow kubelets, named node-1, node-2 and so on.
 	Nodes int
-	// ControllerManagerFlags are added to those the lab needs.
+	// ControllerManagerFlags are added to the flags that the lab needs.
 	ControllerManagerFlags []string
-	// ControllerManagerPod adds a pod that shows those flags, as kubeadm's does.
+	// ControllerManagerPod adds a pod that shows the controller manager's flags, like kubeadm's static pod.
 	ControllerManagerPod bool
-	// NoControllerManager leaves the controller manager out: then nothing changes what was written but who wrote it.
+	// NoControllerManager omits the controller manager and the kubelets. Objects then stay as they were written.
 	NoControllerManager bool
-	// APIServerFlags are added to those the lab needs.
+	// APIServerFlags are added to the flags that the lab needs.
 	APIServerFlags []string
-	// APIServers is how many share the etcd, if more than one, each as if on its own machine. Everybody uses the first, but the kubelets use the first KubeletServers in turn.
+	// APIServers is the number of API servers; 0 means 1. They share the etcd. With more than 1, each has its own host
+	// name. Clients use the first one, but the kubelets are distributed over the first KubeletServers.
 	APIServers, KubeletServers int
-	// ControllerManagerProxied leads the controller manager's way to the API server through a link and a proxy.
+	// ControllerManagerProxied connects the controller manager to the API server through a link and a proxy.
 	ControllerManagerProxied bool
-	// EtcdLinked leads each API server's way to etcd through a link.
+	// EtcdLinked connects each API server to etcd through a link.
 	EtcdLinked bool
-	// KubeletsLinked leads each kubelet's way to the API server through a link.
+	// KubeletsLinked connects each kubelet to the first API server through a link.
 	KubeletsLinked bool
-	// APIServerMemory is what the API server tries to get by with, as GOMEMLIMIT has it; empty is no limit.
+	// APIServerMemory is the GOMEMLIMIT of the API server. Empty means no limit.
 	APIServerMemory string
-	// Nice is by how much the control plane gives way to other processes.
+	// Nice is the niceness of etcd and the API servers, relative to the lab.
 	Nice int
-	// Data is a folder that SaveData wrote, to begin with a copy of; empty is an empty cluster.
+	// Data is a folder written by SaveData; the cluster starts with a copy. Empty means a new cluster.
 	Data string
-	// Log says what happens; nil is silent.
+	// Log receives the lab's messages. nil discards them.
 	Log *slog.Logger
 }
 
-// Cluster is a running control plane. Its processes may be paused and restarted.
+// Cluster is a running control plane. A scenario may pause and restart its processes.
 type Cluster struct {
-	// Kubeconfig is a file for kubectl and kubeflap, with all rights.
+	// Kubeconfig is the path of a kubeconfig for kubectl and kubeflap, with all permissions.
 	Kubeconfig string
-	// Config and Client are the same as objects.
+	// Config and Client use this kubeconfig.
 	Config *rest.Config
 	Client kubernetes.Interface
 
 	Etcd, APIServer, ControllerManager *Process
-	// APIServers are all of them; APIServer is the first.
+	// APIServers lists all API servers. APIServer is the first.
 	APIServers []*Process
-	// EtcdLinks are the ways of the API servers to etcd, if they are linked.
+	// EtcdLinks holds the link of each API server to etcd, if Options.EtcdLinked is set.
 	EtcdLinks []*proxy.Link
-	// ControllerManagerLink and, behind it, ControllerManagerProxy are on the controller manager's way to the API server, if it is proxied.
+	// ControllerManagerLink connects the controller manager to ControllerManagerProxy, which connects to the API
+	// server. Both are nil unless Options.ControllerManagerProxied is set.
 	ControllerManagerLink  *proxy.Link
 	ControllerManagerProxy *proxy.Proxy
-	// Kubelets are the hollow kubelets by node name.
+	// Kubelets holds the hollow kubelets by node name.
 	Kubelets map[string]*Process
-	// KubeletLinks are their ways to the API server by node name, if they are linked.
+	// KubeletLinks holds the kubelets' links to the API server by node name, if Options.KubeletsLinked is set.
 	KubeletLinks map[string]*proxy.Link
-	// Runtimes are their container runtimes.
+	// Runtimes holds the nodes' container runtimes by node name.
 	Runtimes map[string]*Runtime
 
 	options  Options
 	binaries Binaries
 	dir      string
-	// addresses are those of the API servers.
+	// addresses holds the URLs of the API servers.
 	addresses []string
 }
 
-// Start builds the components if needed, starts them and returns when every
-// node is Ready. The caller must call Stop.
+// Start builds the components if necessary, starts them, and returns when all nodes are Ready. The caller must call
+// Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
@@ -141,7 +144,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// startNodes starts what makes nodes of objects: the controller manager and the kubelets.
+// startNodes starts the controller manager and the kubelets, unless Options.NoControllerManager is set.
 func (c *Cluster) startNodes(ctx context.Context) error {
 	if c.options.NoControllerManager {
 		return nil
@@ -157,10 +160,10 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	return c.waitReady(ctx)
 }
 
-// NodeName is the name of the i-th hollow node, counted from 0.
+// NodeName returns the name of the i-th hollow node, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// connect waits for the API servers and connects to the first.
+// connect waits for the API servers, writes their kubeconfigs and connects to the first server.
 func (c *Cluster) connect(ctx context.Context, tokens map[string]string) (err error) {
 	for i := range c.APIServers {
 		if err := c.writeKubeconfigs(ctx, i, tokens); err != nil {
@@ -182,15 +185,15 @@ func (c *Cluster) connect(ctx context.Context, tokens map[string]string) (err er
 	return c.until(ctx, "the API server", c.ReadyAPIServer)
 }
 
-// ReadyAPIServer is nil when the API server says that it is ready.
+// ReadyAPIServer returns nil if the API server reports that it is ready.
 func (c *Cluster) ReadyAPIServer(ctx context.Context) error {
 	if err := c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
-		return fmt.Errorf("ask the API server: %w", err)
+		return fmt.Errorf("request the API server's readiness: %w", err)
 	}
 	return nil
 }
 
-// until polls, and gives up at once when a process has ended.
+// until polls check until it returns nil. It gives up when a process of the cluster has exited.
 func (c *Cluster) until(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -206,7 +209,7 @@ func (c *Cluster) until(ctx context.Context, what string, check func(context.Con
 	return err
 }
 
-// Alive is nil while every process runs.
+// Alive returns nil if every process of the cluster is running.
 func (c *Cluster) Alive() error {
 	var errs []error
 	for _, p := range c.processes() {
@@ -215,7 +218,7 @@ func (c *Cluster) Alive() error {
 	return errors.Join(errs...)
 }
 
-// SaveData stops the cluster's processes and keeps its data in a new folder, for Options.Data.
+// SaveData stops the cluster's processes and copies etcd's data to a new folder, for Options.Data.
 func (c *Cluster) SaveData(ctx context.Context, dir string) error {
 	for _, p := range c.processes() {
 		if p != c.Etcd {
@@ -245,7 +248,7 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Remove takes a node's machine away: its kubelet and its container runtime. The Node object stays.
+// Remove removes a node's machine: its kubelet and its container runtime. The Node object stays.
 func (c *Cluster) Remove(node string) {
 	c.Kubelets[node].Stop()
 	c.Runtimes[node].stop()
@@ -253,7 +256,8 @@ func (c *Cluster) Remove(node string) {
 	delete(c.Runtimes, node)
 }
 
-// Boot lets a node's machine, whose kubelet was stopped, start again: no container has survived, and the boot ID is another.
+// Boot reboots a node's machine, whose kubelet must have been stopped. The node loses all containers and gets a new
+// boot ID.
 func (c *Cluster) Boot(node string) error {
 	c.Runtimes[node].forget()
 	if err := c.boot(node); err != nil {
@@ -275,8 +279,7 @@ func (c *Cluster) processes() []*Process {
 	return all
 }
 
-// LogPath is the file for the output of a further process of the lab's, which
-// goes with the cluster's data.
+// LogPath returns the path for the log of another process of the lab. The log is removed with the cluster's data.
 func (c *Cluster) LogPath(name string) string { return c.path(name + ".log") }
 
 func (c *Cluster) path(elements ...string) string {

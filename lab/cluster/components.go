@@ -36,7 +36,7 @@ func (c *Cluster) startEtcd() (endpoint string, err error) {
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
 		"--initial-cluster=default=http://"+peer,
 		"--unsafe-no-fsync", "--log-level=warn",
-		// The data of 5,000 nodes is more than the default of 2 GiB.
+		// 5,000 nodes need more than etcd's default of 2 GiB.
 		"--quota-backend-bytes=8589934592",
 	)
 	return endpoint, err
@@ -50,7 +50,7 @@ func (c *Cluster) controllerManagerFlags(kubeconfig, port string) []string {
 		"--cert-dir=" + c.path("controller-manager"),
 		"--service-account-private-key-file=" + c.path("service-account.key"),
 		"--root-ca-file=" + c.path("apiserver", "apiserver.crt"),
-		// One replica: waiting for the old one's lock would only slow a restart down.
+		// With a single replica, waiting for the lock of the previous process would only delay a restart.
 		"--leader-elect=false",
 	}, c.options.ControllerManagerFlags...)
 }
@@ -79,8 +79,8 @@ func (c *Cluster) startControllerManager(ctx context.Context) error {
 	return nil
 }
 
-// controllerManagerPod looks like the mirror pod of a static pod, but for the
-// annotation: with it the kubelet would delete the pod, having no manifest.
+// controllerManagerPod returns a pod that looks like the mirror pod of a static pod, without the mirror annotation.
+// With that annotation the kubelet would delete the pod, because it has no manifest for it.
 func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	const name = "kube-controller-manager"
 	node, no := NodeName(0), false
@@ -100,8 +100,8 @@ func (c *Cluster) controllerManagerPod(flags []string) *corev1.Pod {
 	}
 }
 
-// GracePeriod is the node controller's, and whether anybody can know it: what a flag says is known
-// from the controller manager's pod alone.
+// GracePeriod returns the grace period of the node controller. shown reports whether clients can read it: the value of
+// a flag is only visible in the controller manager's pod.
 func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	for _, flag := range c.options.ControllerManagerFlags {
 		if value, ok := strings.CutPrefix(flag, "--node-monitor-grace-period="); ok {
@@ -112,8 +112,8 @@ func (c *Cluster) GracePeriod() (period time.Duration, shown bool) {
 	return c.options.Release.DefaultGrace(), true
 }
 
-// HealthyControllerManager is nil when the controller manager answers; after
-// a restart its controllers are then running.
+// HealthyControllerManager returns nil if the controller manager reports that it is healthy. After a restart, its
+// controllers are then running.
 func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 	var port string
 	for _, arg := range c.ControllerManager.args {
@@ -121,22 +121,22 @@ func (c *Cluster) HealthyControllerManager(ctx context.Context) error {
 			break
 		}
 	}
-	// The certificate is one the component has made for itself.
+	// The controller manager's certificate is self-signed.
 	client := http.Client{
 		Timeout:   time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:"+port+"/healthz", nil)
 	if err != nil {
-		return fmt.Errorf("ask the controller manager: %w", err)
+		return fmt.Errorf("request the controller manager's health: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask the controller manager: %w", err)
+		return fmt.Errorf("request the controller manager's health: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("controller manager says %s", response.Status)
+		return fmt.Errorf("the controller manager is not healthy: %s", response.Status)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (c *Cluster) startKubelet(i int) error {
 	return err
 }
 
-// boot gives a node's machine a new boot ID, which its kubelet reads when it starts.
+// boot gives a node's machine a new boot ID. Its kubelet reads the boot ID when it starts.
 func (c *Cluster) boot(node string) error {
 	if err := os.WriteFile(c.path(node+".boot-id"), []byte(rand.Text()), 0o600); err != nil {
 		return fmt.Errorf("write the boot ID: %w", err)
@@ -179,13 +179,13 @@ func (c *Cluster) boot(node string) error {
 	return nil
 }
 
-// run starts a component with its log in the cluster's folder.
+// run starts a component, with its log in the cluster's folder.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
 	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
 }
 
-// waitReady waits for the controller manager, and until every hollow node and
-// the controller manager's pod are Ready.
+// waitReady waits until the controller manager is healthy, all hollow nodes are Ready and the controller manager's pod
+// is Running.
 func (c *Cluster) waitReady(ctx context.Context) error {
 	if err := c.until(ctx, "the controller manager", c.HealthyControllerManager); err != nil {
 		return err

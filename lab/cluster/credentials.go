@@ -17,16 +17,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The users of the cluster. All are in system:masters; the names tell them
-// apart in the server's log.
+// The users of the cluster. All are in system:masters. The names identify the clients in the API server's log.
 const (
 	userAdmin             = "admin"
 	userControllerManager = "system:kube-controller-manager"
 	userKubelet           = "kubelet"
 )
 
-// writeCredentials makes a token for each user and the key that signs the
-// tokens of service accounts.
+// writeCredentials creates a token for each user, and the key that signs ServiceAccount tokens. It returns the tokens
+// by user.
 func (c *Cluster) writeCredentials() (map[string]string, error) {
 	tokens := map[string]string{}
 	var lines strings.Builder
@@ -48,10 +47,10 @@ func (c *Cluster) writeCredentials() (map[string]string, error) {
 	return tokens, nil
 }
 
-// tokenLasts is longer than anybody looks at a cluster that was left standing.
+// tokenLasts is the lifetime of tokens. It is long enough for a cluster that is kept for manual use.
 const tokenLasts = 7 * 24 * time.Hour
 
-// AccountKubeconfig writes a kubeconfig with the rights of a service account.
+// AccountKubeconfig writes a kubeconfig with the permissions of a ServiceAccount, and returns its path.
 func (c *Cluster) AccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	seconds := int64(tokenLasts.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}

@@ -6,7 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// linkKubelet puts a link on a kubelet's way to the first API server.
+// linkKubelet starts a link between a kubelet and the first API server. It returns the path of the kubeconfig that uses
+// the link.
 func (c *Cluster) linkKubelet(node, direct string) (kubeconfig string, err error) {
 	link, err := proxy.StartLink(strings.TrimPrefix(c.Config.Host, "https://"))
 	if err != nil {

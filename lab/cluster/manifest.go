@@ -19,13 +19,13 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Manifest is the text of an object, and what it is.
+// Manifest is a decoded object, with its original text.
 type Manifest struct {
 	unstructured.Unstructured
 	text []byte
 }
 
-// Manifests splits a text of many objects.
+// Manifests splits a YAML stream into its objects.
 func Manifests(text []byte) ([]Manifest, error) {
 	documents := yamlutil.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var all []Manifest
@@ -41,20 +41,20 @@ func Manifests(text []byte) ([]Manifest, error) {
 		if err := yamlutil.Unmarshal(document, &m.Object); err != nil {
 			return nil, fmt.Errorf("read a manifest: %w", err)
 		}
-		if len(m.Object) > 0 { // more than a comment
+		if len(m.Object) > 0 { // skip documents that only contain comments
 			all = append(all, m)
 		}
 	}
 }
 
-// Apply has the API server create or change objects, and refuse all that it does not know, and what is given twice. The
-// namespace is for those that name none.
+// Apply creates or updates objects with server-side apply and strict validation: unknown and duplicate fields are
+// errors. Objects without a namespace are applied in the given namespace.
 func (c *Cluster) Apply(ctx context.Context, namespace string, manifests []Manifest) error {
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	// The text itself goes there, for strictness.
+	// Strict validation needs the original text: duplicate fields are lost when it is decoded.
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client.Discovery()))
 	strict := metav1.PatchOptions{FieldManager: "lab", FieldValidation: metav1.FieldValidationStrict}
 	for _, m := range manifests {

@@ -15,27 +15,27 @@ import (
 	"syscall"
 )
 
-// Module is a set of programs that are built from one go.mod.
+// Module describes programs that are built with the same go.mod.
 type Module struct {
 	Mod, Sum, LDFlags, Tags string
-	// Sources are files of programs of the lab's own, by name.
+	// Sources holds source files of the lab's own programs, by file name.
 	Sources map[string]string
 	// Programs maps the name of each binary to its package, or to its files.
 	Programs map[string][]string
-	// Completes is a module that is published without files which its code embeds, and
-	// Files are those, by their path in it.
+	// Completes is a module that embeds files which its published version does not contain. Files holds these files, by
+	// their path in that module.
 	Completes string
 	Files     map[string]string
 }
 
-// Binaries is the folder that holds built programs.
+// Binaries is the folder of the built programs.
 type Binaries string
 
-// Path is the file of a program.
+// Path returns the path of a program.
 func (b Binaries) Path(name string) string { return filepath.Join(string(b), name) }
 
-// BuildModules returns the programs of some modules, built once and kept in the user's
-// cache under the name and a key that changes with everything that goes into them.
+// BuildModules returns the programs of the given modules. They are built once, and kept in the user's cache under the
+// given name and a hash of all inputs.
 func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -46,7 +46,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 		return "", fmt.Errorf("create the cache: %w", err)
 	}
 	dir := filepath.Join(root, name+"-"+cacheKey(modules))
-	// What is built already waits for nobody who builds something else.
+	// Check before locking: if the programs exist, do not wait for another lab's build.
 	if _, err := os.Stat(dir); err == nil {
 		return Binaries(dir), nil
 	}
@@ -58,10 +58,10 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 	if _, err := os.Stat(dir); err == nil {
 		return Binaries(dir), nil
 	}
-	log.Info("building, once; this takes some minutes", "what", name)
+	log.Info("building the programs, which takes some minutes the first time", "what", name)
 	unfinished, err := os.MkdirTemp(root, "unfinished-")
 	if err != nil {
-		return "", fmt.Errorf("create a folder to build in: %w", err)
+		return "", fmt.Errorf("create a build folder: %w", err)
 	}
 	defer os.RemoveAll(unfinished)
 	for _, m := range modules {
@@ -69,7 +69,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 			return "", err
 		}
 	}
-	// Renamed only when complete: a build that was cut off is never used.
+	// The folder gets its final name only when it is complete, so an interrupted build is never used.
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the built programs: %w", err)
 	}
@@ -102,8 +102,8 @@ func (m Module) build(ctx context.Context, out string) error {
 	return nil
 }
 
-// complete puts a copy of a module, with the files that it lacks, in its place. A module
-// in Go's cache cannot be altered, not even with an overlay.
+// complete adds the missing files to a copy of a module, and replaces the module with that copy. A module in Go's
+// module cache cannot be changed, not even with an overlay.
 func (m Module) complete(ctx context.Context, dir string) error {
 	answer, err := goCommand(ctx, dir, "mod", "download", "-json", m.Completes)
 	if err != nil {
@@ -159,7 +159,7 @@ func cacheKey(modules []Module) string {
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }
 
-// lockFile keeps two labs from building the same thing at the same time.
+// lockFile prevents two labs from building the same programs at the same time.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// The ports that the lab's servers get are below those that the kernel gives to clients (from 32768 on): a
-// server listens only a while after its port was chosen, and no connection must have taken it by then.
+// The lab's servers use ports below the kernel's range for clients, which starts at 32768. A server starts to listen
+// some time after its port is chosen. Meanwhile, no client connection must use that port.
 const (
 	firstPort = 20000
 	ports     = 12000
 )
 
-// given are the ports that this process has given away.
+// given holds the ports that FreePort has returned in this process.
 var given sync.Map
 
-// FreePort is an address on loopback that nothing listens on, a new one with each call.
+// FreePort returns an unused address on loopback. It never returns the same address twice.
 func FreePort() (string, error) {
 	var refused error
 	for range ports {

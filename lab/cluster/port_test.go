@@ -10,7 +10,7 @@ func TestNoPortIsGivenTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen[address] {
-			t.Fatalf("%s is given twice", address)
+			t.Fatalf("%s was returned twice", address)
 		}
 		seen[address] = true
 	}

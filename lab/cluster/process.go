@@ -15,12 +15,11 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// Process is one component: started, paused, restarted and stopped by the lab,
-// with its output in a file.
+// Process is a component that the lab starts, pauses, restarts and stops. Its output goes to a file.
 type Process struct {
-	// Name is the component's name, as it appears in errors.
+	// Name is the component's name in error messages.
 	Name string
-	// LogPath is the file that holds what the component printed.
+	// LogPath is the path of the file with the component's output.
 	LogPath string
 
 	path string
@@ -35,16 +34,16 @@ type Process struct {
 
 // Command describes a program for StartProcess.
 type Command struct {
-	// Path is the program, Args its arguments without the program's name.
+	// Path is the path of the program. Args are its arguments, without the program name.
 	Path string
 	Args []string
-	// Env is added to the lab's own environment.
+	// Env is added to the lab's environment.
 	Env []string
-	// Host is the name of the machine that the program takes it to run on; empty is that of this one.
+	// Host is the host name that the program sees. Empty means the name of this machine.
 	Host string
 }
 
-// StartProcess runs a command whose output goes to the file at logPath.
+// StartProcess starts a command, and writes its output to the file logPath.
 func StartProcess(name, logPath string, c Command) (*Process, error) {
 	p := &Process{Name: name, LogPath: logPath, path: c.Path, args: c.Args, env: c.Env, host: c.Host}
 	return p, p.start()
@@ -62,8 +61,8 @@ func (p *Process) start() error {
 	go func() {
 		defer close(exited)
 		defer log.Close()
-		// The death signal is sent when the thread that forked ends, so this
-		// thread must live as long as the process.
+		// The kernel sends the death signal when the thread that forked exits, so this thread must live as long as the
+		// process.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -88,11 +87,11 @@ func (p *Process) command() *exec.Cmd {
 		cmd = exec.Command("/bin/sh", append([]string{"-c", renamed, p.host, p.path}, p.args...)...)
 	}
 	cmd.Env = append(os.Environ(), p.env...)
-	// A group of its own keeps Ctrl-C for the lab, which then stops all in order;
-	// the death signal covers a lab that is killed.
+	// With its own process group, a process does not receive Ctrl-C, so the lab can stop all processes in order. The
+	// death signal covers a lab that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.host != "" {
-		// Who is no superuser may name a machine in a namespace of its own.
+		// In a new user namespace, an unprivileged user may set the host name.
 		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWUTS
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
@@ -100,16 +99,16 @@ func (p *Process) command() *exec.Cmd {
 	return cmd
 }
 
-// PID is the number of the process as it runs now.
+// PID returns the ID of the current process.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
 }
 
-// Renice lets the process, as it runs now, give way to others by so much more than the lab does.
+// Renice sets the niceness of the running process and its group. The niceness is the lab's own plus by.
 func (p *Process) Renice(by int) error {
-	// The system call says 20 less the niceness, which may be negative.
+	// The system call returns 20 minus the niceness, because the niceness may be negative.
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err == nil && by != 0 {
 		err = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 20-own+by)
@@ -120,13 +119,13 @@ func (p *Process) Renice(by int) error {
 	return nil
 }
 
-// Pause stops the process where it is, as an overloaded machine would.
+// Pause stops the process with SIGSTOP, to simulate an overloaded machine.
 func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
 
-// Resume continues a paused process.
+// Resume continues a paused process with SIGCONT.
 func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
 
-// Terminate asks the process to end and waits until it has, or the context ends.
+// Terminate sends SIGTERM, and waits until the process has exited or the context ends.
 func (p *Process) Terminate(ctx context.Context) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (p *Process) Terminate(ctx context.Context) error {
 	}
 }
 
-// Stop kills the process and whatever it started.
+// Stop kills the process and its children.
 func (p *Process) Stop() {
 	p.mu.Lock()
 	pid, exited := p.pid, p.exited
@@ -152,30 +151,30 @@ func (p *Process) Stop() {
 	}
 }
 
-// Restart kills the process and starts it again with the same arguments.
+// Restart kills the process, and starts it again with the same arguments.
 func (p *Process) Restart() error {
 	p.Stop()
 	return p.start()
 }
 
-// Exited is closed once the process has ended.
+// Exited returns a channel that is closed when the process has exited.
 func (p *Process) Exited() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.exited
 }
 
-// Alive is nil while the process runs; the error holds the end of its log.
+// Alive returns nil if the process is running. Otherwise, the error includes the end of its log.
 func (p *Process) Alive() error {
 	select {
 	case <-p.Exited():
-		return fmt.Errorf("%s has ended, its log %s ends with:\n%s", p.Name, p.LogPath, p.LogTail())
+		return fmt.Errorf("%s has exited; its log %s ends with:\n%s", p.Name, p.LogPath, p.LogTail())
 	default:
 		return nil
 	}
 }
 
-// Until polls, and gives up at once when the process has ended.
+// Until polls check until it returns nil. It gives up after the timeout, or when the process has exited.
 func (p *Process) Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -195,7 +194,7 @@ func (p *Process) Until(ctx context.Context, timeout time.Duration, what string,
 	return fmt.Errorf("%w\nthe log of %s ends with:\n%s", err, p.Name, p.LogTail())
 }
 
-// LogTail is the last lines of the process's output.
+// LogTail returns the last 15 lines of the process's output.
 func (p *Process) LogTail() string {
 	const lines = 15
 	data, err := os.ReadFile(p.LogPath)
@@ -210,7 +209,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-p.exited: // the number may belong to another process by now
+	case <-p.exited: // another process may have the PID by now
 		return nil
 	default:
 	}

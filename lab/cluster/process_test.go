@@ -31,7 +31,7 @@ func TestPausedProcessCanBeStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stop()
-	p.Stop() // twice is once
+	p.Stop() // a second Stop must do nothing
 }
 
 func TestRestartStartsAnew(t *testing.T) {
@@ -52,11 +52,11 @@ func TestRestartStartsAnew(t *testing.T) {
 func TestAProcessMayTakeItselfToBeOnAnotherMachine(t *testing.T) {
 	p, err := StartProcess("script", filepath.Join(t.TempDir(), "log"), Command{Path: "/bin/sh", Args: []string{"-c", `cat /proc/sys/kernel/hostname; echo "$0 $1"`, "a", "b c"}, Host: "server-2"})
 	if err != nil {
-		t.Fatalf("a namespace of its own for the name of a machine, which only root may make: %v", err)
+		t.Fatalf("cannot create a user namespace for the host name: %v", err)
 	}
 	t.Cleanup(p.Stop)
 	<-p.Exited()
 	if want := "server-2\na b c"; p.LogTail() != want {
-		t.Errorf("%q, want %q", p.LogTail(), want)
+		t.Errorf("got %q, want %q", p.LogTail(), want)
 	}
 }

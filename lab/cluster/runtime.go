@@ -12,18 +12,18 @@ import (
 	"k8s.io/cri-client/pkg/fake"
 )
 
-// Runtime is a node's container runtime. Its containers are only remembered, but they outlive the
-// kubelet and end as they are told to; all that follows is the kubelet's doing.
+// Runtime is a fake container runtime for a node. It only records containers, but they outlive the kubelet, and a
+// scenario can end them. The real kubelet does everything else.
 type Runtime struct {
 	*fake.RemoteRuntime
 	server *grpc.Server
-	// node and pods number the addresses of its pods.
+	// node and pods determine the IP addresses of the node's pods.
 	node, pods int
-	// stopping is how long containers of a pod take to stop; nil if they stop at once.
+	// stopping returns how long the containers of a pod take to stop. If nil, they stop immediately.
 	stopping atomic.Pointer[func(pod string) time.Duration]
 }
 
-// startRuntime serves the CRI on a socket, for the node of that number.
+// startRuntime serves the CRI on a socket, for the node with the given number.
 func startRuntime(socket string, node int) (*Runtime, error) {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -31,14 +31,15 @@ func startRuntime(socket string, node int) (*Runtime, error) {
 	}
 	r := &Runtime{RemoteRuntime: fake.NewFakeRemoteRuntime(), server: grpc.NewServer(), node: node}
 	r.RuntimeService.FakeStatus = status(true)
-	r.ImageService.SetFakeImageSize(1) // the kubelet does not believe in images of no size
+	r.ImageService.SetFakeImageSize(1) // the kubelet ignores images without a size
 	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
 	runtimeapi.RegisterImageServiceServer(r.server, r)
-	go func() { _ = r.server.Serve(listener) }() // returns when it is stopped
+	go func() { _ = r.server.Serve(listener) }() // returns after server.Stop
 	return r, nil
 }
 
-// RunPodSandbox gives each pod an IPv4 and an IPv6 address of its own, unless it uses the node's network: then the kubelet gives it the node's.
+// RunPodSandbox gives each pod its own IPv4 and IPv6 address. For a pod in the host network, the kubelet uses the
+// node's address.
 func (r *Runtime) RunPodSandbox(ctx context.Context, request *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
 	answer, err := r.RemoteRuntime.RunPodSandbox(ctx, request)
 	if err != nil {
@@ -58,8 +59,7 @@ func (r *Runtime) RunPodSandbox(ctx context.Context, request *runtimeapi.RunPodS
 	return answer, nil
 }
 
-// Exit ends a pod's running container with an exit code and a reason, as the container itself or the
-// kernel would.
+// Exit ends a running container of a pod, as if the container exited or the kernel killed it.
 func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 	r.RuntimeService.Lock()
 	defer r.RuntimeService.Unlock()
@@ -74,10 +74,10 @@ func (r *Runtime) Exit(namespace, pod string, code int32, reason string) error {
 	return fmt.Errorf("no container of pod %s/%s is running", namespace, pod)
 }
 
-// StopSlowly makes the containers of a pod take some time to stop, as one does that finishes its requests first.
+// StopSlowly sets how long the containers of each pod take to stop, for example to complete requests.
 func (r *Runtime) StopSlowly(stopping func(pod string) time.Duration) { r.stopping.Store(&stopping) }
 
-// StopContainer stops a container after the time that it takes.
+// StopContainer stops a container after its pod's delay.
 func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	if stopping := r.stopping.Load(); stopping != nil {
 		select {
@@ -93,7 +93,7 @@ func (r *Runtime) StopContainer(ctx context.Context, request *runtimeapi.StopCon
 	return answer, nil
 }
 
-// podOf is the name of the pod of a container.
+// podOf returns the name of a container's pod.
 func (r *Runtime) podOf(container string) string {
 	r.RuntimeService.Lock()
 	defer r.RuntimeService.Unlock()
@@ -103,7 +103,7 @@ func (r *Runtime) podOf(container string) string {
 	return ""
 }
 
-// forget ends everything that ran, as a machine that restarts.
+// forget removes all containers and sandboxes, as a reboot does.
 func (r *Runtime) forget() {
 	r.RuntimeService.Lock()
 	defer r.RuntimeService.Unlock()
@@ -111,14 +111,14 @@ func (r *Runtime) forget() {
 	clear(r.RuntimeService.Sandboxes)
 }
 
-// Network turns the node's network on or off, as far as the kubelet is told.
+// Network sets the network status that the runtime reports to the kubelet.
 func (r *Runtime) Network(up bool) {
 	r.RuntimeService.Lock()
 	defer r.RuntimeService.Unlock()
 	r.RuntimeService.FakeStatus = status(up)
 }
 
-// status is made anew each time: the one that the kubelet was given may still be on its way.
+// status returns a new object each time, because a previous one may still be in use by the gRPC server.
 func status(network bool) *runtimeapi.RuntimeStatus {
 	return &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 		{Type: runtimeapi.RuntimeReady, Status: true},

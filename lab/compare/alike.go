@@ -7,8 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Unlike lists in what two kubeflaps differ that saw the same, though the order among their watches was another: all
-// counters, and the causes of the last losses. Truth is what the first of them tells.
+// Unlike lists the differences between two kubeflap instances that saw the same events with a different order among
+// their watches: all counters, and the causes of the last losses. In each Difference, Truth is the value of the first
+// instance.
 func Unlike(first, second truth.Counts) []Difference {
 	first, second = orderless(first), orderless(second)
 	series := map[string]bool{}
@@ -27,7 +28,7 @@ func Unlike(first, second truth.Counts) []Difference {
 	return all
 }
 
-// same is stricter than agree: a series that one of them has at 0 the other must have, too.
+// same is stricter than agree: a series with the value 0 in one instance must also exist in the other.
 func (d Difference) same() bool {
 	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
 		return d.agree()
@@ -35,18 +36,19 @@ func (d Difference) same() bool {
 	return d.Truth == d.Told
 }
 
-// orderless keeps the series that may not depend on the order among watches.
+// orderless keeps the series that must be independent of the order across watches.
 func orderless(told truth.Counts) truth.Counts {
 	kept := truth.Counts{}
 	for series, value := range told {
 		switch name := truth.Name(series); {
 		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
-			// Of the process, of the watches themselves, and of what lies between two of them.
+			// Drop metrics of the process and of the watches, and metrics that compare two watches.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
-			// A kubelet brings a pod back after five seconds more or less: whether a window of five has closed is luck.
+			// Drop other windows: a kubelet makes a pod ready again after about 5 s, so it is random whether a window
+			// of 5 s has closed by then.
 		case name == lastLoss:
-			// By which cause there is one; when it was, each kubeflap tells as it saw it.
+			// Keep the series, and thus the causes, but not the value: it depends on when each instance saw the loss.
 			kept[series] = 1
 		case strings.HasSuffix(name, "_total"), strings.HasSuffix(name, "_count"):
 			kept[series] = value

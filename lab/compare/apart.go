@@ -9,29 +9,29 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Apart is how far kubeflap and the truth were ever apart on times, in seconds.
+// Apart holds the largest differences between kubeflap's times and the recorder's, in seconds.
 type Apart struct {
-	// Age is of the heartbeats' ages, Longest of each node's longest interval, and
-	// Sum of the sum of all intervals.
+	// Age compares heartbeat ages, Longest compares the longest interval of each node, and Sum compares the sum of all
+	// intervals.
 	Age, Longest, Sum float64
-	// Scrapes is how often it was measured.
+	// Scrapes is the number of scrapes that were compared.
 	Scrapes int
 }
 
-// Join is the larger of the two in everything.
+// Join returns the larger of each difference, and the sum of the scrapes.
 func (a Apart) Join(b Apart) Apart {
 	return Apart{max(a.Age, b.Age), max(a.Longest, b.Longest), max(a.Sum, b.Sum), a.Scrapes + b.Scrapes}
 }
 
-// String is for the log.
+// String returns a sentence for the log.
 func (a Apart) String() string {
 	ms := func(seconds float64) string { return fmt.Sprintf("%.1f ms", 1000*seconds) }
-	return fmt.Sprintf("in %d scrapes kubeflap and the truth were at most %s apart on a heartbeat's age, %s on a node's longest interval, %s on the sum of all intervals",
+	return fmt.Sprintf("in %d scrapes, kubeflap and the truth differed by at most %s in a heartbeat's age, %s in a node's longest interval, and %s in the sum of all intervals",
 		a.Scrapes, ms(a.Age), ms(a.Longest), ms(a.Sum))
 }
 
-// Measure scrapes every period until the context ends. A scrape that fails
-// measures nothing; the comparison in the end will tell why. The error is of what went back meanwhile.
+// Measure scrapes once per period until the context ends. It skips failed scrapes; the final comparison reports them.
+// wentBack is the first error of WentBack.
 func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Apart, wentBack error) {
 	var last truth.Counts
 	tick := time.NewTicker(period)
@@ -54,8 +54,8 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 	}
 }
 
-// apart includes the time that the scrape took, because nobody knows when in it
-// kubeflap looked at the clock: it is never less than the true difference.
+// apart returns the differences of one scrape. They include the duration of the scrape, because kubeflap may have read
+// the clock at any time during it. So they are never less than the real differences.
 func (m moment) apart() Apart {
 	a := Apart{Scrapes: 1}
 	for series := range m.told {
@@ -73,8 +73,8 @@ func (m moment) apart() Apart {
 	return a
 }
 
-// still reports that a count did not move and that both have the same: times of
-// different heartbeats cannot be compared.
+// still reports whether a count did not change during the scrape and is equal on both sides. Times of different
+// heartbeats cannot be compared.
 func (m moment) still(series string) bool {
 	return m.before[series] == m.told[series] && m.told[series] == m.after[series]
 }

@@ -11,23 +11,22 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Comparison holds a running kubeflap against the truth.
+// Comparison compares a running kubeflap with the truth.
 type Comparison struct {
 	Truth *truth.Recorder
-	// URL is where to scrape.
+	// URL is the URL of kubeflap's metrics.
 	URL string
-	// Base is from where the counts are compared.
+	// Base holds the counts from which the comparison starts.
 	Base Base
 }
 
-// Base is what the truth and kubeflap told at one moment when nothing moved. Where
-// the watches were broken before, only what was counted since then must be equal.
-// Without a Base all of it must.
+// Base holds the counts of the truth and of kubeflap at a moment without changes. If watches were broken before that
+// moment, only the later increases must be equal. Without a Base, the full counts must be equal.
 type Base struct {
 	Truth, Told truth.Counts
 }
 
-// expected is what kubeflap should tell when the truth is this.
+// expected returns the counts that kubeflap should have, given the current truth.
 func (b Base) expected(now truth.Counts) truth.Counts {
 	want := truth.Counts{}
 	for series, value := range now {
@@ -35,7 +34,7 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 		case known && isCounter(truth.Name(series)):
 			want[series] = told + value - b.Truth[series]
 		case known && truth.Name(series) == intervalMax:
-			// Of the last 10 minutes kubeflap has seen more than the truth.
+			// kubeflap may know a longer interval within the last 10 minutes than the recorder.
 			want[series] = max(told, value)
 		default:
 			want[series] = value
@@ -43,7 +42,7 @@ func (b Base) expected(now truth.Counts) truth.Counts {
 	}
 	for series, told := range b.Told {
 		if _, lost := want[series]; !lost && isLastLoss(truth.Name(series)) {
-			// It was before this recorder began.
+			// The loss happened before this recorder started.
 			want[series] = told
 		}
 	}
@@ -57,7 +56,7 @@ func isCounter(name string) bool {
 	return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") || strings.HasSuffix(name, "_sum")
 }
 
-// moment is one scrape, and what it should have told right before and right after it.
+// moment holds the counts of one scrape, and the expected counts immediately before and after it.
 type moment struct {
 	before, told, after truth.Counts
 }
@@ -75,7 +74,7 @@ func (c Comparison) look(ctx context.Context) (moment, error) {
 	return moment{c.Base.expected(before), told, c.Base.expected(after)}, err
 }
 
-// Take is a Base of now. The caller sees to it that nothing moves.
+// Take returns the current counts as a Base. The caller must ensure that nothing changes during the call.
 func (c Comparison) Take(ctx context.Context) (Base, error) {
 	told, err := Scrape(ctx, c.URL)
 	if err != nil {
@@ -85,16 +84,15 @@ func (c Comparison) Take(ctx context.Context) (Base, error) {
 	return Base{Truth: now, Told: told}, err
 }
 
-// Agree scrapes until kubeflap and the truth tell the same, for at most patience:
-// an event may reach one of them a moment earlier.
+// Agree scrapes until kubeflap's counts equal the truth, for at most patience. An event may reach either of them first.
 func (c Comparison) Agree(ctx context.Context, patience time.Duration) error {
 	return poll.Until(ctx, patience, "kubeflap and the truth to agree", c.Once)
 }
 
-// Seen scrapes until kubeflap has seen what the recorder has. Unlike Agree it leaves out the losses by cause: kubeflap
-// tells them up to 15 s later, because it waits for evidence.
+// Seen scrapes until kubeflap has seen the same events as the recorder. Unlike Agree, it ignores losses by cause:
+// kubeflap waits for evidence and reports them up to 15 s later.
 func (c Comparison) Seen(ctx context.Context, patience time.Duration) error {
-	return poll.Until(ctx, patience, "kubeflap to see what the recorder has seen", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "kubeflap to see the same events as the recorder", func(ctx context.Context) error {
 		return c.once(ctx, func(d Difference) bool { return d.ofLossByCause() })
 	})
 }
@@ -104,13 +102,13 @@ func (c Comparison) Once(ctx context.Context) error {
 	return c.once(ctx, func(Difference) bool { return false })
 }
 
-// once compares a single scrape with the truth, without the differences that ignore names.
+// once compares a single scrape with the truth. It ignores the differences for which ignore returns true.
 func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) error {
 	m, err := c.look(ctx)
 	if err != nil {
 		return err
 	}
-	// What happened during the scrape may be in it or not.
+	// The scrape may or may not include concurrent events, so it must match the counts before or after.
 	differences := slices.DeleteFunc(Differences(m.after, m.told), ignore)
 	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.told), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))

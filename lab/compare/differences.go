@@ -9,9 +9,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Tolerance is how far two watchers may be apart on a time. Counts must be equal. It is less than
-// any two heartbeats are apart, so that none can be missing, and more than a slow machine lets one
-// watcher wait after the other. How far they really were is measured apart from this, see Apart.
+// Tolerance is the accepted difference between two times, in seconds. Counts must be equal. Heartbeats are always
+// farther apart than this, so a missing heartbeat is always detected. Even on a slow machine, two watchers receive an
+// event within this time. Apart measures the actual differences.
 const Tolerance = 2
 
 const (
@@ -22,8 +22,7 @@ const (
 	intervalSum   = "kubeflap_node_heartbeat_interval_seconds_sum"
 )
 
-// metrics are those that the recorder counts; of them kubeflap may have no
-// series more and no series less.
+// metrics lists the metrics that the recorder counts. For these, kubeflap must have exactly the recorder's series.
 func metrics() []string {
 	return []string{
 		"kubeflap_node_ready_transitions_total",
@@ -48,13 +47,13 @@ func metrics() []string {
 	}
 }
 
-// Difference is one series on which the two disagree; NaN where it is missing.
+// Difference is a series with different values. A missing value is NaN.
 type Difference struct {
 	Series      string
 	Truth, Told float64
 }
 
-// Differences lists what kubeflap tells otherwise than the truth.
+// Differences lists the series whose values differ between kubeflap and the truth.
 func Differences(want, told truth.Counts) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{want, told} {
@@ -88,16 +87,16 @@ func (d Difference) agree() bool {
 	case math.IsNaN(d.Truth) && math.IsNaN(d.Told):
 		return true
 	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Told > 0):
-		// With which selector values it exists at 0 is not part of the contract.
+		// The contract does not define for which selector values a series with the value 0 exists.
 		return true
 	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Told > 0):
-		// A cause that nothing was lost by has no series.
+		// A cause without losses has no series.
 		return true
-	case name == truth.LastLossSeries: // a number of series, no time
+	case name == truth.LastLossSeries: // the value counts series; it is not a time
 		return d.Truth == d.Told
 	case name == intervalSum:
-		// Each interval begins where the one before ended, so errors cancel out but
-		// for those at both ends of each node's chain.
+		// Each interval begins where the previous one ended. So errors cancel out, except at both ends of each node's
+		// sequence.
 		return math.Abs(d.Truth-d.Told) <= 3*Tolerance
 	case isTime(name):
 		return math.Abs(d.Truth-d.Told) <= Tolerance
@@ -106,10 +105,10 @@ func (d Difference) agree() bool {
 	}
 }
 
-// Table writes differences for a person.
+// Table formats differences as a table for readers.
 func Table(differences []Difference) string { return TableOf("truth", "kubeflap", differences) }
 
-// TableOf writes differences between two of that name.
+// TableOf formats differences between two sources with the given names.
 func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)

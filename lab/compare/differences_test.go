@@ -15,15 +15,15 @@ func TestDifferences(t *testing.T) {
 		truth, told truth.Counts
 		want        int
 	}{
-		"equal counts agree":              {truth.Counts{flips: 2}, truth.Counts{flips: 2}, 0},
-		"a count is exact":                {truth.Counts{flips: 2}, truth.Counts{flips: 3}, 1},
-		"a missing series is a fault":     {truth.Counts{flips: 0}, truth.Counts{}, 1},
-		"a series too many is a fault":    {truth.Counts{}, truth.Counts{flips: 0}, 1},
-		"other metrics are no business":   {truth.Counts{}, truth.Counts{"go_goroutines": 9}, 0},
-		"a time may be a little off":      {truth.Counts{age: 1}, truth.Counts{age: 2.5}, 0},
-		"a time may not be far off":       {truth.Counts{age: 1}, truth.Counts{age: 3.5}, 1},
-		"resets at 0 may be missing":      {truth.Counts{resets: 0}, truth.Counts{}, 0},
-		"resets above 0 must be the same": {truth.Counts{resets: 1}, truth.Counts{}, 1},
+		"equal counts agree":                   {truth.Counts{flips: 2}, truth.Counts{flips: 2}, 0},
+		"a count must be exact":                {truth.Counts{flips: 2}, truth.Counts{flips: 3}, 1},
+		"a missing series is a difference":     {truth.Counts{flips: 0}, truth.Counts{}, 1},
+		"an additional series is a difference": {truth.Counts{}, truth.Counts{flips: 0}, 1},
+		"other metrics are ignored":            {truth.Counts{}, truth.Counts{"go_goroutines": 9}, 0},
+		"a time may differ slightly":           {truth.Counts{age: 1}, truth.Counts{age: 2.5}, 0},
+		"a time must not differ much":          {truth.Counts{age: 1}, truth.Counts{age: 3.5}, 1},
+		"resets of 0 may be missing":           {truth.Counts{resets: 0}, truth.Counts{}, 0},
+		"resets above 0 must be equal":         {truth.Counts{resets: 1}, truth.Counts{}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Differences(c.truth, c.told); len(got) != c.want {
@@ -44,7 +44,7 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 	want := base.expected(truth.Counts{flips: 3, ready: 2, longest: 11})
 	told := truth.Counts{flips: 12, ready: 2, longest: 30}
 	if got := Differences(want, told); len(got) > 0 {
-		t.Errorf("differences where there are none:\n%s", Table(got))
+		t.Errorf("unexpected differences:\n%s", Table(got))
 	}
 	told[flips] = 13
 	if got := Differences(want, told); len(got) != 1 {
@@ -60,14 +60,14 @@ func TestReplay(t *testing.T) {
 		blind  bool
 		ok     bool
 	}{
-		"the same":                          {func(truth.Counts) {}, false, true},
-		"the end of the recording":          {func(c truth.Counts) { c[beats] = 6 }, false, true},
-		"a heartbeat less":                  {func(c truth.Counts) { c[beats] = 4 }, false, false},
-		"other heartbeats while blind":      {func(c truth.Counts) { c[beats] = 4 }, true, true},
-		"a count less while blind":          {func(c truth.Counts) { c[flips] = 1 }, true, false},
-		"what only the live kubeflap knows": {func(c truth.Counts) { c[late] = 2 }, false, false},
-		"a series less":                     {func(c truth.Counts) { delete(c, late) }, false, false},
-		"another age":                       {func(c truth.Counts) { c[age] = 99 }, false, true},
+		"the same":                                 {func(truth.Counts) {}, false, true},
+		"the end of the recording":                 {func(c truth.Counts) { c[beats] = 6 }, false, true},
+		"one heartbeat less":                       {func(c truth.Counts) { c[beats] = 4 }, false, false},
+		"other heartbeats while blind":             {func(c truth.Counts) { c[beats] = 4 }, true, true},
+		"one count less while blind":               {func(c truth.Counts) { c[flips] = 1 }, true, false},
+		"values that only the live kubeflap knows": {func(c truth.Counts) { c[late] = 2 }, false, false},
+		"one series less":                          {func(c truth.Counts) { delete(c, late) }, false, false},
+		"another age":                              {func(c truth.Counts) { c[age] = 99 }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Span{
@@ -78,13 +78,13 @@ func TestReplay(t *testing.T) {
 			told := truth.Counts{beats: 5, flips: 2, late: 1, age: 3}
 			c.change(told)
 			if err, rest := s.Replayed(told), s.Rest(told); (err == nil && len(rest) == 0) != c.ok {
-				t.Errorf("got %v and\n%s", err, Table(rest))
+				t.Errorf("got error %v and differences\n%s", err, Table(rest))
 			}
 		})
 	}
 }
 
-// An interval that was still open at the recording's end can be longer than before and after.
+// The recording ended during a heartbeat interval. That interval can be longer than the maxima before and after it.
 func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
 	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
 	s := Span{
@@ -96,7 +96,7 @@ func TestReplayThatEndedBeforeAHeartbeat(t *testing.T) {
 		t.Error(err)
 	}
 	if err := s.Replayed(truth.Counts{longest: 12}); err == nil {
-		t.Error("an interval that never was is accepted")
+		t.Error("an interval that did not occur is accepted")
 	}
 }
 
@@ -104,10 +104,10 @@ func TestTimesOfDifferentHeartbeatsAreNotCompared(t *testing.T) {
 	const beats, age = `kubeflap_node_heartbeats_total{node="n"}`, `kubeflap_node_heartbeat_age_seconds{node="n"}`
 	m := moment{truth.Counts{beats: 1, age: 4}, truth.Counts{beats: 1, age: 4.25}, truth.Counts{beats: 1, age: 4.5}}
 	if got := m.apart(); got.Age != 0.25 {
-		t.Errorf("%v s apart", got.Age)
+		t.Errorf("unexpected difference of %v s", got.Age)
 	}
 	m.after = truth.Counts{beats: 2, age: 0}
 	if got := m.apart(); got.Age != 0 {
-		t.Errorf("%v s apart, of different heartbeats", got.Age)
+		t.Errorf("unexpected difference of %v s between different heartbeats", got.Age)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Incident is one as kubeflap's API tells it.
+// Incident is an incident in kubeflap's API.
 type Incident struct {
 	ID         string       `json:"id"`
 	State      string       `json:"state"`
@@ -22,14 +22,15 @@ type Incident struct {
 	Considered []Considered `json:"considered"`
 }
 
-// Considered is a hypothesis that was weighed, and the fact that decided.
+// Considered is a hypothesis that kubeflap weighed, and the fact that decided it.
 type Considered struct {
 	Verdict string `json:"verdict"`
 	Holds   string `json:"holds"`
 	Because string `json:"because"`
 }
 
-// Because are the facts that decided for the verdict: of the hypothesis that holds, or of all those that may hold where nothing is decided.
+// Because returns the facts that decided the verdict, from the hypothesis that holds. If the verdict is undecided, it
+// returns the facts of all hypotheses that may hold.
 func (x Incident) Because() string {
 	var all []string
 	for _, c := range x.Considered {
@@ -40,24 +41,24 @@ func (x Incident) Because() string {
 	return strings.Join(all, "; ")
 }
 
-// Told is what kubeflap's API tells of the incidents, and of what it could not see.
+// Told is the response of kubeflap's API: the incidents and the coverage.
 type Told struct {
 	Incidents []Incident `json:"incidents"`
 	Coverage  struct {
-		// NotWatched names resources; what else it says of each is not looked at.
+		// NotWatched names the resources that were not watched. The lab does not read the details.
 		NotWatched json.RawMessage `json:"not_watched"`
 	} `json:"coverage"`
 }
 
-// Incidents asks the kubeflap at a URL.
+// Incidents requests the incidents from the kubeflap at a URL.
 func Incidents(ctx context.Context, url string) (told Told, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
 	if err != nil {
-		return told, fmt.Errorf("ask for the incidents: %w", err)
+		return told, fmt.Errorf("request the incidents: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return told, fmt.Errorf("ask for the incidents: %w", err)
+		return told, fmt.Errorf("request the incidents: %w", err)
 	}
 	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(&told); err != nil {

@@ -14,7 +14,7 @@ const (
 	lastLoss      = "kubeflap_service_last_loss_timestamp_seconds"
 )
 
-// addLosses adds to what kubeflap tells by cause what the recorder has: the same without the cause.
+// addLosses aggregates kubeflap's counts over the causes, as the recorder counts losses.
 func addLosses(told truth.Counts) {
 	for series, value := range told {
 		labels := withoutCause(series)
@@ -28,14 +28,14 @@ func addLosses(told truth.Counts) {
 	}
 }
 
-// withoutCause is the labels of a series but for its cause. Names of objects have no commas.
+// withoutCause returns the labels of a series without its cause. It assumes that object names contain no commas.
 func withoutCause(series string) string {
 	labels := strings.Trim(series[len(truth.Name(series)):], "{}")
 	pairs := slices.DeleteFunc(strings.Split(labels, ","), func(pair string) bool { return strings.HasPrefix(pair, "cause=") })
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// ofLossByCause says that the series needs the cause of a loss.
+// ofLossByCause reports whether the series is aggregated from losses by cause.
 func (d Difference) ofLossByCause() bool {
 	switch truth.Name(d.Series) {
 	case truth.LossesOfAnyCause, truth.LastLoss, truth.LastLossSeries:
@@ -44,7 +44,7 @@ func (d Difference) ofLossByCause() bool {
 	return false
 }
 
-// plain is the metric that an aggregation is of.
+// plain returns the name of the metric inside an aggregation.
 func plain(name string) string {
 	if _, inner, ok := strings.Cut(name, "("); ok {
 		return strings.TrimSuffix(inner, ")")
@@ -52,8 +52,8 @@ func plain(name string) string {
 	return name
 }
 
-// WentBack lists the Services whose last loss is earlier in the later of two scrapes. One that was deleted and created
-// again in between has none, or a later one.
+// WentBack returns an error that lists the Services whose last loss went back in time between two scrapes. A Service
+// that was deleted and recreated in between has no last loss, or a later one.
 func WentBack(earlier, later truth.Counts) error {
 	var lines []string
 	for series, was := range earlier {

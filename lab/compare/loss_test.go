@@ -20,9 +20,9 @@ func TestLossesAreComparedWithoutTheirCause(t *testing.T) {
 	}{
 		"by two causes":                   {truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 0},
 		"one too many":                    {truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 1},
-		"the last by two causes":          {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 99, lastLoss + unknown: 100}, 1},
-		"the last is not the newest":      {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 97}, 1},
-		"none of the three has its cause": {truth.Counts{}, 3},
+		"last loss by two causes":         {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 99, lastLoss + unknown: 100}, 1},
+		"the last loss is not the newest": {truth.Counts{lossesByCause + deleted: 3, lastLoss + deleted: 97}, 1},
+		"no loss has its cause":           {truth.Counts{}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.told[addressesLost+of] = 3
@@ -38,10 +38,10 @@ func TestWhatWasNeverLostHasNoSeriesByCause(t *testing.T) {
 	const of = `{namespace="a",service="s"}`
 	want := truth.Counts{addressesLost + of: 0, truth.LossesOfAnyCause + of: 0}
 	if got := Differences(want, truth.Counts{addressesLost + of: 0}); len(got) > 0 {
-		t.Errorf("differences where there are none:\n%s", Table(got))
+		t.Errorf("unexpected differences:\n%s", Table(got))
 	}
 	if got := Differences(want, truth.Counts{}); len(got) != 1 {
-		t.Errorf("the counter that is there from the beginning is missing, and nobody minds:\n%s", Table(got))
+		t.Errorf("no difference although a counter that always exists is missing:\n%s", Table(got))
 	}
 }
 
@@ -49,10 +49,10 @@ func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
 	const of = `{namespace="a",service="s"}`
 	base := Base{Truth: truth.Counts{}, Told: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
 	if want := base.expected(truth.Counts{}); want[truth.LastLoss+of] != 50 || want[truth.LastLossSeries+of] != 1 {
-		t.Errorf("expected is %v", want)
+		t.Errorf("unexpected counts %v", want)
 	}
 	if want := base.expected(truth.Counts{truth.LastLoss + of: 70}); want[truth.LastLoss+of] != 70 {
-		t.Errorf("expected is %v", want)
+		t.Errorf("unexpected counts %v", want)
 	}
 }
 
@@ -62,9 +62,9 @@ func TestALastLossMayNotGoBack(t *testing.T) {
 		t.Error(err)
 	}
 	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{truth.LastLoss + of: 49}); err == nil {
-		t.Error("nobody minds")
+		t.Error("no error for a last loss that went back in time")
 	}
 	if err := WentBack(truth.Counts{truth.LastLoss + of: 50}, truth.Counts{}); err != nil {
-		t.Errorf("its Service is deleted: %v", err)
+		t.Errorf("unexpected error for a deleted Service: %v", err)
 	}
 }

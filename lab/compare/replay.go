@@ -12,26 +12,25 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// settle is how much later an event may reach one watcher than another, on a slow machine.
+// settle is the maximum delay between two watchers that receive the same event, on a slow machine.
 const settle = time.Second
 
-// patience is for a scenario's last changes.
+// patience is the maximum wait for the last changes of a scenario.
 const patience = 2 * time.Minute
 
-// Span is what there was to tell before a recording ended and after it: it ended
-// somewhere in between.
+// Span holds the counts before and after the end of a recording. The recording ended at some time in between.
 type Span struct {
 	before, after answers
-	// lasted is how long it was from before to after.
+	// lasted is the time between before and after.
 	lasted time.Duration
-	// blind says that the watches were broken for a while.
+	// blind is true if the watches were broken for some time.
 	blind bool
 }
 
-// answers are those of the truth and of the live kubeflap.
+// answers holds the counts of the truth and of the live kubeflap.
 type answers struct{ truth, live truth.Counts }
 
-// Around is the Span around what end does, which should end the recording.
+// Around returns the Span around a call of end, which must end the recording.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
 	s.blind = c.Base.Told != nil
 	var began time.Time
@@ -49,10 +48,11 @@ func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err e
 	return s, err
 }
 
-// quiet is what both told at that time, when nothing has changed since for a while. What comes and goes within the Span is not in
-// it, and the recorder of the truth and kubeflap's see an event at about the same time.
+// quiet waits until nothing has changed for a while, and returns the counts of both sides and their time. Without
+// recent changes, the recorder and kubeflap have seen the same events. A value that changes and reverts within the Span
+// is not detected.
 func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time, err error) {
-	err = poll.Until(ctx, patience, "nothing to change", func(ctx context.Context) (err error) {
+	err = poll.Until(ctx, patience, "no more changes", func(ctx context.Context) (err error) {
 		transitions := c.Truth.Transitions()
 		began = time.Now()
 		if before, err = c.both(ctx); err != nil {
@@ -62,7 +62,7 @@ func (c Comparison) quiet(ctx context.Context) (before answers, began time.Time,
 			return err
 		}
 		if n := c.Truth.Transitions() - transitions; n > 0 {
-			return fmt.Errorf("there were %d transitions", n)
+			return fmt.Errorf("got %d transitions", n)
 		}
 		return nil
 	})
@@ -78,30 +78,30 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 	return answers{c.Base.expected(now), live}, err
 }
 
-// Replayed compares what the replay of the recording tells in the end with the truth.
+// Replayed compares the final counts of the replay with the truth.
 func (s Span) Replayed(told truth.Counts) error {
 	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, told, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
 }
 
-// Rest compares the replay with the live kubeflap on what the truth does not know. They had
-// watches of their own, and no order across watches is promised: what depends on it may differ.
+// Rest compares the replay with the live kubeflap on metrics that the recorder does not count. Both had their own
+// watches. The order across watches is not guaranteed, so values that depend on it may differ.
 func (s Span) Rest(told truth.Counts) []Difference {
 	return s.outside(s.before.live, s.after.live, told, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
 }
 
-// Paces compares two replays of the same recording, at once and at some pace: of
-// everything but the process itself they must tell the same.
+// Paces compares two replays of the same recording at different speeds. They must agree on all metrics except those of
+// the process.
 func Paces(atOnce, paced truth.Counts) error {
 	return failed("the replay at another speed", Span{}.outside(atOnce, atOnce, paced, func(name string) bool {
 		return strings.HasPrefix(name, "kubeflap_") && !ofProcess(name)
 	}))
 }
 
-// OfIncidents reports whether a metric tells of incidents.
+// OfIncidents reports whether a metric describes incidents.
 func OfIncidents(name string) bool {
 	switch name {
 	case "kubeflap_incidents", "kubeflap_incidents_total", "kubeflap_node_verdict", "kubeflap_service_verdict":
@@ -110,7 +110,7 @@ func OfIncidents(name string) bool {
 	return false
 }
 
-// ofProcess reports whether a metric is of kubeflap's process and not of the cluster.
+// ofProcess reports whether a metric describes kubeflap's process, not the cluster.
 func ofProcess(name string) bool {
 	return name == "kubeflap_build_info" || name == "kubeflap_log_lines_dropped_total"
 }
@@ -122,9 +122,8 @@ func failed(who string, differences []Difference) error {
 	return fmt.Errorf("%s differs in %d series:\n%s", who, len(differences), Table(differences))
 }
 
-// replayable reports whether the replay must tell the same of a metric. How old
-// something is depends on when one looks, and the recording has watches of its own:
-// if they broke, they were blind at other moments, in which other heartbeats fell.
+// replayable reports whether the replay must have the same values of a metric. Ages depend on the time of the scrape.
+// Also, the recording has its own watches: they may break at other times, and then miss other heartbeats.
 func (s Span) replayable(name string) bool {
 	name = plain(name)
 	switch {
@@ -135,7 +134,7 @@ func (s Span) replayable(name string) bool {
 	return !s.blind || !strings.HasPrefix(name, "kubeflap_node_heartbeat")
 }
 
-// outside lists what lies neither between before and after nor near them.
+// outside lists the series whose value in the replay is not between before and after, not even within the tolerance.
 func (s Span) outside(before, after, told truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
 	for _, counts := range []truth.Counts{before, after, told} {
@@ -150,12 +149,11 @@ func (s Span) outside(before, after, told truth.Counts, of func(name string) boo
 		first, last, is := value(before, name), value(after, name), value(told, name)
 		low, high := min(first, last), max(first, last)
 		if truth.Name(name) == intervalMax {
-			// It grows until the heartbeat comes that makes it small again, maybe
-			// after the recording's end.
+			// The longest interval grows until the next heartbeat, which may come after the recording's end.
 			high = max(high, first+s.lasted.Seconds())
 		}
 		nearest := min(max(is, low), high)
-		if math.IsNaN(nearest) { // one of them is missing
+		if math.IsNaN(nearest) { // the series is missing on one side
 			nearest = last
 		}
 		if d := (Difference{name, nearest, is}); !d.agree() {

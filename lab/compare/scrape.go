@@ -1,4 +1,4 @@
-// Package compare reads kubeflap's metrics and holds them against the truth.
+// Package compare reads kubeflap's metrics and compares them with the truth.
 package compare
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// accept asks for protobuf, because only there native histograms are shown.
+// accept requests protobuf, because only protobuf includes native histograms.
 const accept = `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited`
 
 // Families reads all metrics at a URL.
@@ -52,15 +52,15 @@ func decode(body io.Reader, format expfmt.Format) ([]*dto.MetricFamily, error) {
 	}
 }
 
-// Ready is nil when the kubeflap at the URL says that it is ready.
+// Ready returns nil if the kubeflap at the URL reports that it is ready.
 func Ready(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/-/ready", nil)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("request %s: %w", url, err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask kubeflap: %w", err)
+		return fmt.Errorf("request readiness: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -69,7 +69,7 @@ func Ready(ctx context.Context, url string) error {
 	return nil
 }
 
-// Scrape reads all series at a URL, those of histograms as _count and _sum.
+// Scrape reads all series at a URL. A histogram becomes the series _count and _sum.
 func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	families, err := Families(ctx, url)
 	if err != nil {
@@ -78,7 +78,7 @@ func Scrape(ctx context.Context, url string) (truth.Counts, error) {
 	return series(families), nil
 }
 
-// Text reads all series of metrics in the text format.
+// Text reads all series from metrics in the text format.
 func Text(text io.Reader) (truth.Counts, error) {
 	families, err := decode(text, expfmt.NewFormat(expfmt.TypeTextPlain))
 	if err != nil {
@@ -117,7 +117,7 @@ func read(counts truth.Counts, family *dto.MetricFamily, metric *dto.Metric) {
 	}
 }
 
-// IsNative reports whether a histogram has native buckets beside the classic ones.
+// IsNative reports whether a histogram has both native and classic buckets.
 func IsNative(families []*dto.MetricFamily, name string) bool {
 	for _, family := range families {
 		if family.GetName() != name {
@@ -131,8 +131,7 @@ func IsNative(families []*dto.MetricFamily, name string) bool {
 	return false
 }
 
-// isTime reports whether a metric is a duration: two watchers never agree on it
-// to the last bit.
+// isTime reports whether a metric is a duration. Two watchers never agree exactly on a duration.
 func isTime(name string) bool {
 	name = plain(name)
 	return strings.HasSuffix(name, "_seconds") || strings.HasSuffix(name, "_seconds_total") ||

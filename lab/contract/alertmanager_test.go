@@ -27,20 +27,20 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// moment is an evaluation of all rules, some time after the start, and what fired.
+// moment is one evaluation of all rules: the time since the start, and the firing alerts.
 type moment struct {
 	at     time.Duration
 	firing []labels.Labels
 }
 
-// message is one notification. An alert that resolved is in it if its receiver wants to know.
+// message is one notification. It only contains resolved alerts if the receiver has send_resolved.
 type message struct {
 	at               time.Duration
 	receiver         string
 	firing, resolved []model.LabelSet
 }
 
-// names are the names of alerts, each once.
+// names returns the distinct names of alerts, sorted.
 func names(all []model.LabelSet) (found []string) {
 	for _, l := range all {
 		found = append(found, string(l[model.AlertNameLabel]))
@@ -49,10 +49,10 @@ func names(all []model.LabelSet) (found []string) {
 	return slices.Compact(found)
 }
 
-// atWork is a Monday in working hours, and no time of maintenance.
+// atWork is on a Monday during working hours, outside of maintenance windows.
 var atWork = time.Date(2000, 1, 3, 10, 0, 0, 0, time.UTC)
 
-// example is the shipped configuration.
+// example loads the shipped Alertmanager configuration.
 func example(t *testing.T) *config.Config {
 	t.Helper()
 	conf, err := config.LoadFile(RulePath("alertmanager.yaml"))
@@ -62,8 +62,9 @@ func example(t *testing.T) *config.Config {
 	return conf
 }
 
-// notified is what an Alertmanager makes of the alerts, in time that passes as fast as it can. Routes, groups, time intervals, inhibition and
-// repetition are Alertmanager's own; only the receivers are replaced. Time in a bubble of synctest begins with the year 2000.
+// notified returns the notifications that an Alertmanager sends for the alerts. Routing, grouping, time intervals,
+// inhibition and repetition are Alertmanager's code; only the receivers are replaced. It runs in a synctest bubble with
+// a fake clock, which starts in the year 2000.
 func notified(t *testing.T, conf *config.Config, since time.Time, moments []moment) (sent []message) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +95,7 @@ func notified(t *testing.T, conf *config.Config, since time.Time, moments []mome
 	return sent
 }
 
-// send is what Prometheus sends after an evaluation: what fires, and what does not any more.
+// send sends alerts as Prometheus does after an evaluation: the firing ones, and those that have stopped firing.
 func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Alert, firing []labels.Labels) {
 	now := time.Now()
 	var all []*alert.Alert
@@ -128,7 +129,7 @@ func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Aler
 	}
 }
 
-// startAlertmanager starts what of an Alertmanager gets alerts and sends notifications.
+// startAlertmanager starts the parts of Alertmanager that receive alerts and send notifications.
 func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver string, all []*alert.Alert)) (*mem.Alerts, func()) {
 	t.Helper()
 	log, registry, flags, events := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), featurecontrol.NoopFlags{}, eventrecorder.NopRecorder()
@@ -176,7 +177,7 @@ func startAlertmanager(t *testing.T, conf *config.Config, sent func(receiver str
 	}
 }
 
-// receiver stands for a pager or a chat.
+// receiver replaces a pager or a chat.
 type receiver struct {
 	name string
 	sent func(receiver string, all []*alert.Alert)

@@ -11,25 +11,25 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/cause"
 )
 
-// inSubstance is what both the alerts and the incidents say of each cause.
+// inSubstance lists the phrases about each cause that both the alerts and the incidents must contain.
 var inSubstance = map[string][]string{
 	"node_heartbeat_lost": {"what keeps", "load, disk, many containers and images to collect", "etcd", "the grace period as it is"},
-	"node_not_ready":      {"has its message under Ready (container runtime, network plug-in, disk)", "The grace period plays no part."},
-	"kubelet_restart":     {"From v1.35 on a restart leaves pods Ready; before that, restart kubelets one node at a time."},
-	"probe_failed":        {"(kubectl describe pod) and whether its timeout and failureThreshold fit; a probe that depends on something shared takes all pods out at once."},
+	"node_not_ready":      {"has its message under Ready (container runtime, network plug-in, disk)", "The grace period is not at fault."},
+	"kubelet_restart":     {"From v1.35 on, pods stay Ready during a restart; before that, restart kubelets one node at a time."},
+	"probe_failed":        {"(kubectl describe pod) and whether its timeout and failureThreshold fit; a probe that depends on a shared component takes all pods out at once."},
 	"container_exit":      {"kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe."},
-	"inplace_update":      {"ake an address out first", "a readiness gate turned off before the image changes, and on again when the new container serves."},
-	"readiness_gate":      {"ook at the controller that sets", "a load-balancer controller as a rule: it says what it waits for."},
-	"pod_deleted":         {"was not scaled to zero on purpose, make its roll-out overlap: maxUnavailable 0 with at least 2 replicas, and a preStop pause of some seconds."},
+	"inplace_update":      {"ake addresses out of rotation first: turn a readiness gate off before the image changes, and on again when the new container serves."},
+	"readiness_gate":      {"ook at the controller that sets", "usually a load-balancer controller, and find out what it is waiting for."},
+	"pod_deleted":         {"was not scaled to zero on purpose, let its new pods start before old ones stop: at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds."},
 	"pod_evicted":         {"a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them."},
-	"pod_completed":       {"something that serves wants a Deployment, and a Service should not choose the pods of a Job."},
-	"endpoints_reset":     {"emove the selector of", "rite the Endpoints once more. Grace period and API rates play no part."},
-	"manual_write":        {"ind out who", "the audit log and the managedFields of its Endpoints and EndpointSlices name them. Let one writer replace them in one update instead of emptying them first."},
-	"service_changed":     {"ompare", "selector and publishNotReadyAddresses", "with the labels of its pods, and with who changed it last."},
-	"unknown":             {"he evidence does not show the cause.", "(kubectl get events -n ", "report a recording of it to kubeflap."},
+	"pod_completed":       {"use a Deployment for servers, and do not select the pods of a Job with a Service."},
+	"endpoints_reset":     {"emove the selector of", "rite the Endpoints once more. The grace period and API rates are not at fault."},
+	"manual_write":        {"ind out who", "the audit log and the managedFields of its Endpoints and EndpointSlices name them. Let one writer replace the addresses in a single update, without clearing them first."},
+	"service_changed":     {"ompare", "selector and publishNotReadyAddresses", "with the labels of its pods, and find out who changed the Service last."},
+	"unknown":             {"he evidence does not show the cause.", "(kubectl get events -n ", "report the problem to kubeflap with a recording."},
 }
 
-// closedSet are the causes, without their order.
+// closedSet returns all causes, sorted.
 func closedSet() (all []string) {
 	for _, c := range cause.All() {
 		all = append(all, c.String())
@@ -38,7 +38,8 @@ func closedSet() (all []string) {
 	return all
 }
 
-// One text for all alerts that have a cause, for the whole closed set, and it says what the page says.
+// All alerts with the label cause must have the same remedies. They must cover all causes, and contain the texts of the
+// incidents page.
 func TestRemedies(t *testing.T) {
 	causes := closedSet()
 	page := unwrap(regexp.MustCompile(`" ?\+\s*"`).ReplaceAllString(readFile(t, "exporter/advice/causes.go")+readFile(t, "exporter/advice/remedy.go")+readFile(t, "exporter/advice/lost.go"), ""))
@@ -46,14 +47,14 @@ func TestRemedies(t *testing.T) {
 	for _, r := range alerts(t) {
 		_, remedy, ok := strings.Cut(r.Annotations["description"], "Cause: {{ $labels.cause }}")
 		if ok != slices.Contains(r.Labels, "cause") {
-			t.Errorf("%s: it has the label cause: %t, and a remedy by it: %t", r.Alert, !ok, ok)
+			t.Errorf("%s: has the label cause: %t; has a remedy per cause: %t", r.Alert, !ok, ok)
 		}
 		switch {
 		case !ok:
 		case text == "":
 			text = remedy
 		case remedy != text:
-			t.Errorf("%s: its remedies by cause differ from those of the others", r.Alert)
+			t.Errorf("%s: the remedies per cause differ from those of the other alerts", r.Alert)
 		}
 	}
 	branches := remediesOf(text)
@@ -63,24 +64,24 @@ func TestRemedies(t *testing.T) {
 	}
 	slices.Sort(named)
 	if !slices.Equal(named, causes) {
-		t.Errorf("remedies for %v, causes are %v", named, causes)
+		t.Errorf("got remedies for %v, want the causes %v", named, causes)
 	}
 	for _, cause := range causes {
 		if len(inSubstance[cause]) == 0 {
-			t.Errorf("what is to be said of %s is not in the table", cause)
+			t.Errorf("inSubstance has no phrases for %s", cause)
 		}
 		for _, part := range inSubstance[cause] {
 			if !strings.Contains(branches[cause], part) {
-				t.Errorf("%s: the alerts do not say %q: %s", cause, part, branches[cause])
+				t.Errorf("%s: the alerts do not contain %q: %s", cause, part, branches[cause])
 			}
 			if !strings.Contains(page, part) {
-				t.Errorf("%s: exporter/advice does not say %q", cause, part)
+				t.Errorf("%s: exporter/advice does not contain %q", cause, part)
 			}
 		}
 	}
 }
 
-// remediesOf takes the chain of if and else apart.
+// remediesOf returns the remedy of each cause from the template's chain of if and else.
 func remediesOf(text string) map[string]string {
 	all := map[string]string{}
 	for _, m := range regexp.MustCompile(`{{- (?:else )?if eq \$labels\.cause "(\w+)" -}}([^{]*)`).FindAllStringSubmatch(text, -1) {

@@ -14,10 +14,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// cluster does what a cluster's components do, at exact times, and tells it to a fold as the watches would.
+// cluster simulates the components of a cluster, at exact times. It passes events to a tracker as the watches would.
 type cluster struct {
 	now time.Time
-	// bookmarked is when the watches last had a bookmark. They have one about every minute.
+	// bookmarked is the time of the last bookmark. Watches receive one about every minute.
 	bookmarked time.Time
 	tracker    *track.Tracker
 	collector  *metrics.Collector
@@ -41,11 +41,11 @@ type workload struct {
 	pods     []*event.Pod
 	ips      map[*event.Pod]string
 	replicas int
-	// recreate: it stops its pod before it starts the next.
+	// recreate stops a pod before its replacement starts, like the strategy Recreate.
 	recreate bool
-	// daemon: a DaemonSet has made its pods, one on each node.
+	// daemon marks a DaemonSet, with one pod on each node.
 	daemon bool
-	// startup is how long a pod takes to become Ready; some seconds if it is 0.
+	// startup is the time until a pod is Ready. 0 means some seconds.
 	startup time.Duration
 }
 
@@ -74,7 +74,7 @@ func newCluster(start time.Time) *cluster {
 	return &cluster{now: start, random: rand.New(rand.NewPCG(1, 2)), nodes: map[string]*node{}}
 }
 
-// listens makes a new kubeflap, which has seen nothing yet.
+// listens creates a kubeflap that has not seen any events.
 func (c *cluster) listens() {
 	c.tracker = track.New(track.Settings{BounceWindow: 2 * time.Minute})
 	c.incidents = correlate.New(100)
@@ -84,7 +84,7 @@ func (c *cluster) listens() {
 	})
 }
 
-// watch makes a new kubeflap begin to watch: it lists what there is.
+// watch creates a kubeflap and lists all objects.
 func (c *cluster) watch() {
 	c.listens()
 	c.tell(event.Added, &event.Cluster{Version: "v1.36.3"})
@@ -129,7 +129,7 @@ func (c *cluster) in(d time.Duration, do func()) {
 	heap.Push(&c.due, step{c.now.Add(d), c.serial, do})
 }
 
-// runUntil lets happen what happens before t.
+// runUntil runs all steps that are due before t, and advances the time to t.
 func (c *cluster) runUntil(t time.Time) {
 	for len(c.due) > 0 && c.due[0].at.Before(t) {
 		x := heap.Pop(&c.due).(step)
@@ -159,7 +159,8 @@ func idOf(namespace, name string) event.Meta {
 	return event.Meta{UID: event.ParseUID(namespace + "/" + name), Namespace: namespace, Name: name}
 }
 
-// join adds a node, which is not Ready for its first seconds, and whose kubelet renews its Lease every 10 s, up to 4 % later.
+// join adds a node. It is not Ready for its first seconds. Its kubelet renews its Lease every 10 s, with up to 4 %
+// delay.
 func (c *cluster) join() *node {
 	name := c.name("node")
 	n := &node{Node: &event.Node{Meta: idOf("", name), KubeletVersion: "v1.36.3", BootID: "boot", Ready: &event.Condition{Status: event.StatusFalse, Transition: c.now}}}
@@ -184,7 +185,7 @@ func (c *cluster) beat(n *node) {
 	c.in(10*time.Second+c.between(0, 400*time.Millisecond), func() { c.beat(n) })
 }
 
-// replace drains a node, deletes it, and adds another.
+// replace drains and deletes a node, and adds another one.
 func (c *cluster) replace(n *node) {
 	wait := time.Duration(0)
 	for _, w := range c.workloads {
@@ -203,7 +204,7 @@ func (c *cluster) replace(n *node) {
 	})
 }
 
-// anyNode is one that is Ready.
+// anyNode returns a random node that is Ready and schedulable, except for the named one.
 func (c *cluster) anyNode(but string) *node {
 	var names []string
 	for name, n := range c.nodes {

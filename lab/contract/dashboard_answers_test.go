@@ -15,9 +15,10 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/teststorage"
 )
 
-// Half an hour is quiet, then everything happens at once. The dashboards are looked at from $__range before the end.
+// Nothing happens in the first 30 minutes; then all events happen at once. The dashboards show the last 30 minutes.
 const (
 	quiet = 30
 	end   = 45 * time.Minute
@@ -25,22 +26,30 @@ const (
 
 var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// sparse are the counters that are born with their first count.
+// sparse matches counters whose series only exist after their first event.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
 
-// told is how the story is scraped, in minutes: from the first scrape on, and from which one on everything has happened.
+// told holds the scrape times of a story in minutes: first is the first scrape, and happens is the first scrape after all
+// events.
 type told struct {
 	instances      []string
 	first, happens int
-	started        float64 // the start of the process, as a Unix time
-	// down: nothing is ready in the end, and all incidents are over.
+	started        float64 // start time of the process, as a Unix time
+	// down means that nothing is ready at the end, and that all incidents have ended.
 	down bool
-	// native: Prometheus has no classic histograms.
+	// native means that Prometheus stores no classic histograms.
 	native bool
 }
 
-// story lets the golden exposition happen, as scraped once a minute from each instance. Every counter
-// counts one more, so that what did not happen in it happens, too.
+// expositions returns the golden expositions of a cluster and of a process with --data.dir.
+func expositions(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(Root, "exporter/metrics/testdata")
+	return string(read(t, filepath.Join(dir, "story.prom"))) + string(read(t, filepath.Join(dir, "recorder.prom")))
+}
+
+// story returns the series of the golden expositions, scraped once a minute from each instance. Every counter is one
+// higher than in them, so that no counter is 0.
 func story(t *testing.T, x told) storage.Queryable {
 	t.Helper()
 	all := dictionary(t)
@@ -58,7 +67,7 @@ func story(t *testing.T, x told) storage.Queryable {
 		fmt.Fprintf(&load, "  %s{%s} %s %sx%d\n", name, of, before, value, 60-x.happens)
 	}
 	for _, instance := range x.instances {
-		for _, match := range storyLine.FindAllStringSubmatch(string(read(t, filepath.Join(Root, "exporter/metrics/testdata/story.prom"))), -1) {
+		for _, match := range storyLine.FindAllStringSubmatch(expositions(t), -1) {
 			name, of, value := match[1], match[2], match[3]
 			before := value
 			if isCounter(all, name) {
@@ -96,10 +105,31 @@ func story(t *testing.T, x told) storage.Queryable {
 			series(name, "", instance, value, value)
 		}
 	}
-	return promqltest.LoadedStorage(t, load.String())
+	data := promqltest.LoadedStorage(t, load.String())
+	record(t, data)
+	return data
 }
 
-// histogramOf splits the name of a series of a classic histogram.
+// record evaluates the rules once a minute, for the dashboards that read records and ALERTS.
+func record(t *testing.T, data *teststorage.TestStorage) {
+	t.Helper()
+	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
+	for _, g := range loadRules(t, engine, data, 0) {
+		for _, r := range g.AlertingRules() {
+			r.SetRestored(true) // otherwise, the group writes no ALERTS
+		}
+		for at := time.Unix(0, 0); at.Before(time.Unix(0, 0).Add(end + time.Minute)); at = at.Add(time.Minute) {
+			g.Eval(t.Context(), at)
+		}
+		for _, r := range g.Rules() {
+			if err := r.LastError(); err != nil {
+				t.Errorf("%s: %v", r.Name(), err)
+			}
+		}
+	}
+}
+
+// histogramOf splits the name of a classic histogram series into the metric and the suffix.
 func histogramOf(all map[string]Metric, name string) (base, part string) {
 	i := strings.LastIndexByte(name, '_')
 	if all[name].Type != "histogram" || i < 0 {
@@ -108,7 +138,8 @@ func histogramOf(all map[string]Metric, name string) (base, part string) {
 	return name[:i], name[i+1:]
 }
 
-// results are those of every query of a dashboard at the end of the story, or from a minute of it on.
+// results runs all queries of a dashboard, and returns their results by panel and query. The range of the queries
+// starts at minute from.
 func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[string]*promql.Result {
 	t.Helper()
 	engine := promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery)
@@ -116,7 +147,7 @@ func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[st
 	all := map[string]*promql.Result{}
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
-			// Every variable is All, which is what matches a missing label, too.
+			// Replace every variable by All, which also matches a missing label.
 			expr := regexp.MustCompile(`=~"\$\w+\|?"`).ReplaceAllString(filled.Replace(q.Expr), `=~".*"`)
 			query, err := engine.NewRangeQuery(context.Background(), data, nil, expr, start.Add(time.Duration(from)*time.Minute), start.Add(end), time.Minute)
 			if q.Instant && err == nil {
@@ -135,7 +166,7 @@ func results(t *testing.T, d dashboard, data storage.Queryable, from int) map[st
 	return all
 }
 
-// answers are the results as text.
+// answers returns the results as text.
 func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -145,7 +176,7 @@ func answers(t *testing.T, d dashboard, data storage.Queryable) map[string]strin
 	return all
 }
 
-// text has no order of its own: that of an instant vector is left to chance.
+// text sorts the lines of a result, because the order of an instant vector is random.
 func text(r *promql.Result) string {
 	if r.Value == nil {
 		return ""
@@ -155,8 +186,7 @@ func text(r *promql.Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// Two kubeflaps that see the same, as they do for high availability, must not double a number, page a
-// row twice or make a join ambiguous.
+// Two replicas that see the same events must not double a number, repeat a row or make a join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
 	for name, native := range map[string]bool{"classic histograms": false, "native histograms": true} {
 		one := told{instances: []string{"a"}, happens: quiet, native: native}
@@ -165,7 +195,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 		of, and := story(t, one), story(t, two)
 		for _, d := range dashboards(t) {
 			if d.UID == "kubeflap-self" {
-				continue // It shows the replicas.
+				continue // this panel shows the replicas
 			}
 			t.Run(d.File+", "+name, func(t *testing.T) {
 				is, want := answers(t, d, and), answers(t, d, of)
@@ -179,7 +209,7 @@ func TestReplicasChangeNothing(t *testing.T) {
 	}
 }
 
-// The story has everything that can happen, so that no picture may stay empty.
+// The stories contain all possible events, so each query must return a result in at least one of them.
 func TestEveryQueryAnswers(t *testing.T) {
 	one := told{instances: []string{"a", "b"}, happens: quiet}
 	down, native := one, one
@@ -198,14 +228,15 @@ func TestEveryQueryAnswers(t *testing.T) {
 			}
 			for query, ok := range answered {
 				if !ok {
-					t.Errorf("%s has no answer", query)
+					t.Errorf("%s returns no result in any story", query)
 				}
 			}
 		})
 	}
 }
 
-// A Prometheus that scrapes native histograms has no series _bucket, _count and _sum. Each panel has the other form, and shows as much.
+// With native histograms, Prometheus has no series _bucket, _count and _sum. Each panel must also have a query for
+// native histograms, with the same totals.
 func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	all, panels := dictionary(t), map[string]bool{}
 	for name, native := range map[string]bool{"classic": false, "native": true} {
@@ -230,7 +261,7 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 		}
 	}
 	if len(panels) != 6 { // five heatmaps and a table
-		t.Errorf("%d panels, want 6", len(panels))
+		t.Errorf("got %d panels with histograms, want 6", len(panels))
 	}
 	for _, x := range []told{{happens: quiet}, {first: 35, happens: 35, started: 34 * 60}} {
 		x.instances = []string{"a"}
@@ -252,7 +283,7 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 					}
 				}
 				if got := sumOf(cells[p.Title+", query B"]); got != want || got == 0 {
-					t.Errorf("%s: panel %q has %g, want %g", d.File, p.Title, got, want)
+					t.Errorf("%s: panel %q: got %g, want %g", d.File, p.Title, got, want)
 				}
 			}
 		}

@@ -11,11 +11,12 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// foreign are the metrics that are not kubeflap's own: of Prometheus, and of the libraries in kubeflap.
+// foreign lists metrics that kubeflap does not declare: those of Prometheus, and those of kubeflap's libraries.
 var foreign = map[string]Metric{
 	"up":                            {"gauge", nil},
 	"scrape_duration_seconds":       {"gauge", nil},
 	"scrape_samples_scraped":        {"gauge", nil},
+	"ALERTS":                        {"gauge", []string{"alertname", "alertstate", "severity", "namespace", "service", "node"}},
 	"ALERTS_FOR_STATE":              {"gauge", []string{"alertname", "severity", "namespace", "service", "node"}},
 	"go_goroutines":                 {"gauge", nil},
 	"process_resident_memory_bytes": {"gauge", nil},
@@ -24,7 +25,7 @@ var foreign = map[string]Metric{
 	"process_start_time_seconds":    {"gauge", nil},
 }
 
-// known reports a metric or label that does not exist; more are labels that are asked for besides.
+// known returns an error if a metric or a label of the expression does not exist. more are additional labels to check.
 func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	labels := []string{"", "cluster", "instance", "job"}
 	var err error
@@ -38,11 +39,11 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 			m, ok = foreign[v.Name]
 		}
 		if !ok {
-			err = fmt.Errorf("there is no metric %q", v.Name)
+			err = fmt.Errorf("unknown metric %q", v.Name)
 		}
 		labels = append(labels, m.Labels...)
 		if strings.HasPrefix(v.Name, "kubeflap_watch_") {
-			labels = append(labels, "namespace") // the target's
+			labels = append(labels, "namespace") // a label of the target
 		}
 		for _, matcher := range v.LabelMatchers {
 			if matcher.Name != "__name__" && !slices.Contains(append(m.Labels, "cluster", "instance", "job"), matcher.Name) {
@@ -53,13 +54,13 @@ func known(all map[string]Metric, expr parser.Expr, more ...string) error {
 	})
 	for _, label := range append(more, asked(expr)...) {
 		if !slices.Contains(labels, label) {
-			err = fmt.Errorf("no metric of %s has the label %q", expr, label)
+			err = fmt.Errorf("no metric in %s has the label %q", expr, label)
 		}
 	}
 	return err
 }
 
-// asked are the labels that the expression aggregates by or joins on.
+// asked returns the labels by which the expression aggregates or joins.
 func asked(expr parser.Expr) []string {
 	var all []string
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
@@ -99,7 +100,8 @@ func TestDashboardsAskForWhatExists(t *testing.T) {
 	}
 }
 
-// Each selector obeys the variables that its metric has labels for. Incidents of nodes have no namespace, and matter to each.
+// Each selector must use the variables for which its metric has labels. Incidents of nodes have no namespace, so the
+// namespace matcher must also accept an empty label.
 func TestDashboardsObeyTheirVariables(t *testing.T) {
 	all := dictionary(t)
 	for _, d := range dashboards(t) {
@@ -133,7 +135,7 @@ func TestDashboardsObeyTheirVariables(t *testing.T) {
 	}
 }
 
-// A join or an aggregation by an object that forgets the cluster mixes the nodes of two clusters.
+// Joins and aggregations by an object must include the cluster. Otherwise they mix objects of different clusters.
 func TestDashboardsKeepClustersApart(t *testing.T) {
 	for _, d := range dashboards(t) {
 		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
@@ -150,7 +152,7 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 				}
 				object := slices.Contains(labels, "node") || slices.Contains(labels, "namespace") || slices.Contains(labels, "service")
 				if object && !slices.Contains(labels, "cluster") {
-					err = fmt.Errorf("%s is not by cluster", node)
+					err = fmt.Errorf("%s does not aggregate or match by cluster", node)
 				}
 				return nil
 			})
@@ -159,12 +161,13 @@ func TestDashboardsKeepClustersApart(t *testing.T) {
 	}
 }
 
-// What a sum or count adds up must be merged over the replicas before: TestReplicasChangeNothing cannot see a zero doubled.
+// A query must deduplicate series across replicas before it sums or counts them. TestReplicasChangeNothing misses this if
+// the value is zero.
 func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	all := dictionary(t)
 	for _, d := range dashboards(t) {
 		if d.UID == "kubeflap-self" {
-			continue // It shows the replicas.
+			continue // this panel shows the replicas
 		}
 		eachTarget(t, d, func(_ panel, _ target, expr parser.Expr) error {
 			var err error
@@ -175,10 +178,10 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 				}
 				by := []parser.ItemType{parser.MAX, parser.MIN}
 				if _, native := all[v.Name+"_bucket"]; native {
-					by = append(by, parser.AVG) // There is no largest histogram.
+					by = append(by, parser.AVG) // max and min ignore histograms
 				}
 				if !merged(v, path, by...) {
-					err = fmt.Errorf("%s is not within a max or min of its own", v)
+					err = fmt.Errorf("%s is not the operand of a max or min", v)
 				}
 				return nil
 			})
@@ -187,14 +190,15 @@ func TestDashboardsMergeReplicasFirst(t *testing.T) {
 	}
 }
 
-// merged looks from a selector outwards, for the first aggregation, which must be one of these, or for a filter.
+// merged reports whether the innermost aggregation around a selector is one of the given ones, or the selector only
+// filters.
 func merged(child parser.Node, path []parser.Node, by ...parser.ItemType) bool {
 	for _, node := range slices.Backward(path) {
 		switch n := node.(type) {
 		case *parser.AggregateExpr:
 			return slices.Contains(by, n.Op)
 		case *parser.BinaryExpr:
-			// What only filters is not added up.
+			// The right-hand side of AND or UNLESS only filters; its values are not added.
 			if (n.Op == parser.LAND || n.Op == parser.LUNLESS) && n.RHS == child {
 				return true
 			}

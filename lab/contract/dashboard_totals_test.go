@@ -13,16 +13,17 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// telling is one Service that lost four addresses, three and one by cause, in two outages, and how its kubeflap was scraped: once a minute
-// for 45 minutes. The dashboards show the last 30. Each counter has its values, as promqltest writes them.
+// telling describes a Service that lost four addresses in two outages: three by one cause, and one by another. The
+// series are those of one scrape per minute for 45 minutes, in promqltest's notation. The dashboards show the last 30
+// minutes.
 type telling struct {
 	four, three, one, two, lastLoss string
-	// present is 1 in each scrape, started the Unix time at which the process started.
+	// present has the value 1 in each scrape. started is the Unix time of the process start.
 	present, started string
-	want             float64 // lost addresses; outages are half of them
+	want             float64 // lost addresses; there are half as many outages
 }
 
-// tellings have the ways in which a count can reach Prometheus.
+// tellings lists the ways in which a count can reach Prometheus.
 var tellings = map[string]telling{
 	"between two scrapes": {
 		four: "0x35 4x10", three: "_x35 3x10", one: "_x38 1x7", two: "0x36 2x9", lastLoss: "_x35 2100x10",
@@ -32,11 +33,11 @@ var tellings = map[string]telling{
 		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 2090x10",
 		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
 	},
-	"in a recording of last month": { // whose times are the recording's
+	"in a recording of last month": { // the times are those of the recording
 		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 -2592000x10",
 		present: "_x35 1x10", started: "_x35 2070x10", want: 4,
 	},
-	"before a fresh Prometheus": { // in the months that the process has run
+	"before a fresh Prometheus": { // the process has run for months
 		four: "_x35 4x10", three: "_x35 3x10", one: "_x35 1x10", two: "_x35 2x10", lastLoss: "_x35 -5000x10",
 		present: "_x35 1x10", started: "_x35 -5000000x10", want: 0,
 	},
@@ -76,13 +77,13 @@ func (x telling) load(t *testing.T) storage.Queryable {
 		if strings.HasPrefix(name, "kubeflap_service_") {
 			of = `namespace="shop",` + of
 		}
-		// A replay says of which cluster its numbers are, as the target does elsewhere.
+		// A replay sets the label cluster itself. Elsewhere, the target has it.
 		fmt.Fprintf(&all, "  %s{%s} %s\n", name, strings.TrimSuffix(`cluster="eu",job="kubeflap",instance="a",`+of, ","), series[1])
 	}
 	return promqltest.LoadedStorage(t, all.String())
 }
 
-// What stands above, in the chart and in the table is the same number, and there is a row if there is a number.
+// The number, the chart and the table must agree, and the table must have a row if the number is not 0.
 func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 	overview, service := dashboardNamed(t, "overview.json"), dashboardNamed(t, "service.json")
 	panels := map[string]struct {
@@ -117,18 +118,18 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 			table := is[overview.File]
 			for _, column := range []string{"A", "B"} {
 				if rows := text(table["Services that lost addresses: the last loss of each, query "+column]); (rows != "") != (x.want > 0) {
-					t.Errorf("the table's column %s: %q", column, rows)
+					t.Errorf("unexpected rows in the table's column %s: %q", column, rows)
 				}
 			}
-			// Of a time without a scrape a timeline has no state.
+			// The timeline shows no state for periods without scrapes.
 			if worst := highest(table["Services, query A"]); name != "while scrapes fail" && (worst > 0) != (x.want > 0) {
-				t.Errorf("the timeline's worst state is %g", worst)
+				t.Errorf("unexpected worst state in the timeline: %g", worst)
 			}
 		})
 	}
 }
 
-// Each panel shows what kubeflap counted before it was scraped for the first time.
+// Each panel must show events that kubeflap counted before its first scrape.
 func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		ordinary := story(t, told{instances: []string{"a"}, happens: quiet, native: native})
@@ -138,7 +139,7 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 				want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
 				for query := range maps.Keys(want) {
 					if isRate(d, query) {
-						continue // Nobody knows how fast it was.
+						continue // this panel shows a rate, which is unknown here
 					}
 					if highest(want[query]) > 0 && highest(is[query]) <= 0 {
 						t.Errorf("%s: %q, want %q", query, text(is[query]), text(want[query]))
@@ -149,14 +150,14 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 	}
 }
 
-// What a kubeflap counted before a Prometheus was set up is not shown as if it had happened just then.
+// A new Prometheus must not show events that kubeflap counted long ago as new.
 func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		always := story(t, told{instances: []string{"a"}, started: -5_000_000, native: native})
 		fresh := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: -5_000_000, native: native})
 		for _, d := range dashboards(t) {
 			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
-				// From its second scrape on, a rate has its two samples.
+				// A rate needs two samples, so start at the second scrape.
 				want, is := results(t, d, always, 37), results(t, d, fresh, 37)
 				for query := range maps.Keys(want) {
 					if text(is[query]) != text(want[query]) {
@@ -173,12 +174,12 @@ func dashboardNamed(t *testing.T, file string) dashboard {
 	all := dashboards(t)
 	i := slices.IndexFunc(all, func(d dashboard) bool { return d.File == file })
 	if i < 0 {
-		t.Fatalf("there is no %s", file)
+		t.Fatalf("dashboard %s not found", file)
 	}
 	return all[i]
 }
 
-// isRate says whether a query answers per second, or per minute.
+// isRate reports whether a query returns a rate per second or per minute.
 func isRate(d dashboard, name string) bool {
 	for _, p := range d.Panels {
 		for _, q := range p.Targets {
@@ -190,7 +191,7 @@ func isRate(d dashboard, name string) bool {
 	return false
 }
 
-// sumOf adds up all that a query answers, as the legend of a chart does.
+// sumOf returns the sum of all values of a result, like the legend of a chart.
 func sumOf(r *promql.Result) float64 {
 	sum := 0.0
 	for _, v := range values(r) {
@@ -199,7 +200,7 @@ func sumOf(r *promql.Result) float64 {
 	return sum
 }
 
-// highest is the largest number that a query answers.
+// highest returns the largest value of a result.
 func highest(r *promql.Result) float64 { return slices.Max(append(values(r), math.Inf(-1))) }
 
 func values(r *promql.Result) []float64 {

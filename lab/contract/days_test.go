@@ -11,19 +11,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// day is a healthy day. plan does what people and controllers do on it, at times from 0 h to 24 h.
+// day is a healthy day. plan schedules the actions of people and controllers, at times from 0 h to 24 h.
 type day struct {
 	name string
 	plan func(*calendar)
 }
 
-// calendar is when something happens on a day.
+// calendar records the times of a day's events.
 type calendar struct {
 	*cluster
 	busy []time.Time
 }
 
-// at does something at a time of the day. Around it every scrape and evaluation takes place, in quiet hours only some.
+// at schedules an action. All scrapes and evaluations run around that time; in quiet hours, most are skipped.
 func (c *calendar) at(d time.Duration, do func()) {
 	c.busy = append(c.busy, c.now.Add(d))
 	c.in(d, do)
@@ -96,13 +96,13 @@ func days() []day {
 			}
 		}},
 		{"all nodes are upgraded one by one, and the control plane before them", func(c *calendar) {
-			c.at(hours(1), func() { // the API server restarts, and kubeflap lists anew
+			c.at(hours(1), func() { // the API server restarts, and the watches of kubeflap break
 				for _, k := range event.Kinds() {
 					c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Down, Reason: event.ReasonConnectionLost})
 					c.in(8*time.Second, func() { c.apply(event.Event{Seen: c.now, Kind: k, Type: event.Up}) })
 				}
 			})
-			c.at(hours(1.1), c.watch) // kubeflap is drained and starts elsewhere
+			c.at(hours(1.1), c.watch) // kubeflap is drained, and starts on another node
 			for i := range 9 {
 				c.at(hours(1.5+0.25*float64(i)), func() {
 					n := c.sorted()[i]
@@ -121,8 +121,8 @@ func days() []day {
 	}
 }
 
-// A Prometheus at each of the usual intervals evaluates all shipped rules over six different days on which nothing is wrong.
-// Not one alert of severity critical or warning fires.
+// For each usual scrape interval, a Prometheus evaluates all shipped rules over six healthy days. No alert with
+// severity critical or warning may fire.
 func TestHealthyDaysPageNobody(t *testing.T) {
 	for _, d := range days() {
 		t.Run(d.name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func (d *day) pagesNobody(t *testing.T) {
 	}
 }
 
-// gathered is what kubeflap exposes now, for several scrapers.
+// gathered gathers kubeflap's metrics once for several scrapers.
 func gathered(c *cluster) prometheus.Gatherer {
 	families, err := gatherer(c).Gather()
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, err })

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// write changes a node.
+// write updates a node.
 func (c *cluster) write(n *node, change func(*event.Node)) {
 	if c.nodes[n.Name] != n {
 		return
@@ -57,7 +57,8 @@ func (c *cluster) podsOn(n *node, do func(w *workload, p *event.Pod)) {
 	}
 }
 
-// drain evicts the pods of a node that no DaemonSet has made, one after the other, as disruption budgets demand. It returns how long that takes.
+// drain evicts the pods of a node, except those of DaemonSets. It evicts them one after another, as disruption budgets
+// require, and returns the time that this takes.
 func (c *cluster) drain(n *node) time.Duration {
 	wait := time.Duration(0)
 	c.podsOn(n, func(w *workload, p *event.Pod) {
@@ -70,7 +71,8 @@ func (c *cluster) drain(n *node) time.Duration {
 	return wait + 30*time.Second
 }
 
-// silence lets a node send nothing. After the grace period the node controller marks it, and its pods.
+// silence stops the heartbeats of a node. After the grace period, the node controller marks the node Unknown and its
+// pods not ready.
 func (c *cluster) silence(n *node) {
 	n.silent = true
 	c.in(55*time.Second, func() {
@@ -80,7 +82,7 @@ func (c *cluster) silence(n *node) {
 	})
 }
 
-// mark is what the node controller makes of a node whose heartbeats are late.
+// mark marks a node Unknown and its pods not ready, as the node controller does.
 func (c *cluster) mark(n *node) {
 	if c.nodes[n.Name] != n || n.Ready.Status == event.StatusUnknown {
 		return
@@ -95,7 +97,7 @@ func (c *cluster) mark(n *node) {
 	})
 }
 
-// answers ends a silence: the kubelet reports its node and its pods again.
+// answers ends a silence: the kubelet reports the status of its node and its pods again.
 func (c *cluster) answers(n *node) {
 	n.silent = false
 	c.tell(event.Modified, &event.Lease{Meta: idOf("kube-node-lease", n.Name), Renew: c.now, DurationSeconds: 40})
@@ -109,7 +111,7 @@ func (c *cluster) answers(n *node) {
 	})
 }
 
-// boots ends a silence with a restart of the machine: the node is not ready for some seconds, and its pods' containers are new.
+// boots ends a silence with a reboot. The node is not Ready for some seconds, and the containers of its pods restart.
 func (c *cluster) boots(n *node) {
 	n.silent = false
 	c.serial++
@@ -126,7 +128,7 @@ func (c *cluster) boots(n *node) {
 	c.in(6*time.Second, func() { c.turnReady(n, event.StatusTrue, "KubeletReady") })
 }
 
-// leaves deletes a node and the pods that are left on it.
+// leaves deletes a node, and the pods that are still on it.
 func (c *cluster) leaves(n *node) {
 	if c.nodes[n.Name] != n {
 		return
@@ -144,7 +146,7 @@ func (c *cluster) leaves(n *node) {
 	})
 }
 
-// daemons is a DaemonSet with a Service, such as that of an exporter.
+// daemons adds a DaemonSet with a Service, for example an exporter.
 func (c *cluster) daemons(namespace, name string) {
 	w := c.deploy(namespace, name, 0)
 	w.daemon = true
@@ -153,7 +155,7 @@ func (c *cluster) daemons(namespace, name string) {
 	}
 }
 
-// joins adds a node, with the pods of the DaemonSets.
+// joins adds a node with the pods of the DaemonSets.
 func (c *cluster) joins() {
 	n := c.join()
 	c.in(45*time.Second, func() {
@@ -165,7 +167,7 @@ func (c *cluster) joins() {
 	})
 }
 
-// sorted are the nodes by name.
+// sorted returns the nodes by name.
 func (c *cluster) sorted() (all []*node) {
 	for _, n := range c.nodes {
 		all = append(all, n)

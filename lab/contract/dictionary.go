@@ -1,4 +1,4 @@
-// Package contract holds rules, dashboards and documentation to what kubeflap exposes.
+// Package contract checks that rules, dashboards and documentation match what kubeflap exposes.
 package contract
 
 import (
@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Root is the repository's, seen from this package.
+// Root is the path of the repository, relative to this package.
 const Root = "../.."
 
-// Metric is one name as it stands in PromQL: of a histogram there are several.
+// Metric is the type and the labels of a PromQL name. A histogram has several names.
 type Metric struct {
 	Type   string
 	Labels []string
 }
 
-// ReadDictionary reads docs/metrics.md, which is generated from the declarations:
-// every name that kubeflap exposes, with its labels.
+// ReadDictionary reads docs/metrics.md, which is generated from the declarations. It returns every name that kubeflap
+// exposes.
 func ReadDictionary() (map[string]Metric, error) {
 	f, err := os.Open(filepath.Join(Root, "docs/metrics.md"))
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadDictionary() (map[string]Metric, error) {
 	}
 	defer f.Close()
 	all := map[string]Metric{
-		// It comes from prometheus/common, and stands in a sentence of the page.
+		// prometheus/common declares this metric. The page mentions it in a sentence, not in the table.
 		"kubeflap_build_info": {"gauge", []string{"branch", "goarch", "goos", "goversion", "revision", "tags", "version"}},
 	}
 	lines := bufio.NewScanner(f)
@@ -37,7 +37,7 @@ func ReadDictionary() (map[string]Metric, error) {
 			continue
 		}
 		if len(cells) != 8 {
-			return nil, fmt.Errorf("docs/metrics.md: %d cells in the row %q", len(cells), lines.Text())
+			return nil, fmt.Errorf("docs/metrics.md: unexpected number of cells (%d) in the row %q", len(cells), lines.Text())
 		}
 		name := strings.Trim(cells[1], " `")
 		m := Metric{Type: strings.TrimSpace(cells[2]), Labels: quoted(cells[3])}
@@ -50,7 +50,7 @@ func ReadDictionary() (map[string]Metric, error) {
 	return all, lines.Err()
 }
 
-// quoted lists what stands between backquotes.
+// quoted returns the texts between backquotes.
 func quoted(cell string) []string {
 	var all []string
 	for i, s := range strings.Split(cell, "`") {

@@ -22,10 +22,10 @@ func TestDictionary(t *testing.T) {
 	}
 	for name, m := range want {
 		if got, ok := all[name]; !ok || got.Type != m.Type || !slices.Equal(got.Labels, m.Labels) {
-			t.Errorf("%s is %v, want %v", name, got, m)
+			t.Errorf("%s: got %v, want %v", name, got, m)
 		}
 	}
 	if len(all) < 40 {
-		t.Errorf("%d names, which cannot be all", len(all))
+		t.Errorf("found only %d names", len(all))
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 var pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// pages are all Markdown files of the repository, with their text.
+// pages reads all Markdown files of the repository, by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -36,7 +36,7 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-// anchors are the fragments that headings of a page can be linked by, as GitHub makes them.
+// anchors returns the fragments of a page's headings, as GitHub generates them.
 func anchors(text string) []string {
 	strip := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	var all []string
@@ -51,7 +51,7 @@ func anchors(text string) []string {
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	if len(all) < 50 {
-		t.Fatalf("there are only %d pages", len(all))
+		t.Fatalf("found only %d pages", len(all))
 	}
 	for page, text := range all {
 		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
@@ -64,15 +64,15 @@ func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 				to = filepath.Join(filepath.Dir(page), target)
 			}
 			if _, err := os.Stat(to); err != nil {
-				t.Errorf("%s links to %s, which is not there", page, m[1])
+				t.Errorf("%s links to %s, which does not exist", page, m[1])
 			} else if fragment != "" && filepath.Ext(to) == ".md" && !slices.Contains(anchors(all[to]), fragment) {
-				t.Errorf("%s links to %s, and that page has no such heading", page, m[1])
+				t.Errorf("%s links to %s, but that page has no such heading", page, m[1])
 			}
 		}
 	}
 }
 
-// The index has every page of docs/, so each is one click away. Only references are longer than 200 lines.
+// The index must link to every page of docs/. Only reference pages may have more than 200 lines.
 func TestTheIndexHasEveryPage(t *testing.T) {
 	all := pages(t)
 	index := all["../../docs/README.md"]
@@ -86,7 +86,7 @@ func TestTheIndexHasEveryPage(t *testing.T) {
 			t.Errorf("docs/README.md does not link to %s", name)
 		}
 		if lines := strings.Count(text, "\n"); lines > 200 && !slices.Contains(references, name) {
-			t.Errorf("%s has %d lines", page, lines)
+			t.Errorf("%s has too many lines: %d", page, lines)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// drainOf is a cluster of nine nodes that are taken out of service, and a Service of a single replica: it has no address from the eviction until its
-// next pod is Ready.
+// drainOf is a cluster of nine nodes that are drained. A Service with a single replica has no address from the eviction
+// until its next pod is Ready.
 type drainOf struct {
 	*cluster
 	single *workload
@@ -33,7 +33,8 @@ func newDrain(start time.Time, startup time.Duration) *drainOf {
 	return d
 }
 
-// evict is kubectl drain of a node. The single replica starts again on a node that is to be drained later, if there is one.
+// evict drains a node like kubectl drain. The single replica starts again on a node that will be drained later, if
+// there is one.
 func (d *drainOf) evict(n *node, later []*node) {
 	d.cordon(n)
 	d.podsOn(n, func(w *workload, p *event.Pod) {
@@ -48,10 +49,10 @@ func (d *drainOf) evict(n *node, later []*node) {
 	})
 }
 
-// home is the node with the single replica.
+// home returns the node with the single replica.
 func (d *drainOf) home() *node { return d.nodes[d.single.pods[0].Node] }
 
-// firing are the alerts of critical and warning that fire at any moment, each with how long after the start it did first.
+// firing returns the critical and warning alerts that fire, each with the time from the start until it first fires.
 func (d *drainOf) firing(t *testing.T, interval, long time.Duration) (first map[string]time.Duration) {
 	t.Helper()
 	e := newEvaluator(t)
@@ -73,12 +74,12 @@ func (d *drainOf) firing(t *testing.T, interval, long time.Duration) (first map[
 	return first
 }
 
-// paged are the alerts that somebody gets to see.
+// paged removes alerts with severity info, which notify nobody.
 func paged(all []*rulesapi.Alert) []*rulesapi.Alert {
 	return slices.DeleteFunc(all, func(a *rulesapi.Alert) bool { return a.Labels.Get("severity") == "info" })
 }
 
-// The node with the only pod of a Service is drained. Its next pod needs two minutes.
+// A drain of the node with a Service's only pod must not notify anybody. The next pod is Ready after two minutes.
 func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
 	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
@@ -90,13 +91,14 @@ func TestDrainOfASingleReplicaPagesNobody(t *testing.T) {
 				d.in(4*time.Minute, func() { d.leaves(n); d.join() })
 			})
 			if found := d.firing(t, interval, 90*time.Minute); len(found) > 0 {
-				t.Errorf("%v", found)
+				t.Errorf("unexpected alerts %v", found)
 			}
 		})
 	}
 }
 
-// All nodes are upgraded, one every ten minutes. The single replica is evicted each time, and needs two minutes to start on the next node.
+// An upgrade of all nodes, one every ten minutes, must not notify anybody. The single replica is evicted each time, and
+// is Ready on the next node after two minutes.
 func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
 	for _, interval := range []time.Duration{15 * time.Second, 30 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(interval), func(t *testing.T) {
@@ -115,16 +117,16 @@ func TestUpgradeOfEachNodePagesNobody(t *testing.T) {
 			}
 			found := d.firing(t, interval, 4*time.Hour)
 			if len(found) > 0 {
-				t.Errorf("%v", found)
+				t.Errorf("unexpected alerts %v", found)
 			}
 			if out := total(t, d.cluster, "kubeflap_service_outages_total"); out != 9 {
-				t.Errorf("%v outages, want one for each node", out)
+				t.Errorf("got %v outages, want one for each node", out)
 			}
 		})
 	}
 }
 
-// apart is 0 for the same node, else 1.
+// apart returns 0 for the same node, and 1 for different nodes.
 func apart(a, b *node) int {
 	if a == b {
 		return 0
@@ -132,13 +134,13 @@ func apart(a, b *node) int {
 	return 1
 }
 
-// A drain whose next pod does not become Ready is critical after five minutes, and not before.
+// If the next pod does not become Ready after a drain, the alert must be critical after five minutes, and not earlier.
 func TestDrainThatFailsPages(t *testing.T) {
 	d := newDrain(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour)
 	d.in(10*time.Minute, func() { d.evict(d.home(), nil) })
 	found := d.firing(t, 30*time.Second, 30*time.Minute)
 	at, pages := found["KubeflapServiceWithoutReadyAddresses/critical"]
 	if after := at - 10*time.Minute; !pages || after < 5*time.Minute || after > 6*time.Minute+30*time.Second {
-		t.Errorf("it pages after %s: %v", after, found)
+		t.Errorf("unexpected page time %s: %v", after, found)
 	}
 }

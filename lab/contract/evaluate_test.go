@@ -29,39 +29,32 @@ type sample struct {
 	value  float64
 }
 
-// evaluator is what of a Prometheus evaluates the rules.
+// evaluator has the parts of Prometheus that store samples and evaluate rules.
 type evaluator struct {
 	t       testing.TB
 	storage *teststorage.TestStorage
 	groups  []*rulesapi.Group
-	// used are the metrics that the rules read: nothing else is stored.
+	// used holds the metrics that the rules read. Only these are stored.
 	used map[string]bool
 	refs map[string]storage.SeriesRef
-	// first is the first value of each series.
+	// first holds the first value of each series.
 	first []sample
-	// shown are the series of each instance in its last scrape.
+	// shown holds the series of each replica's last scrape.
 	shown map[string]map[storage.SeriesRef]bool
 }
 
-// metricName finds what annotations query.
+// metricName matches the metrics that annotations query.
 var metricName = regexp.MustCompile(`kubeflap_\w+`)
 
-func newEvaluator(t testing.TB) *evaluator {
+func newEvaluator(t testing.TB) *evaluator { return newLateEvaluator(t, 0) }
+
+// newLateEvaluator evaluates expressions with the delay by, as central rulers do. Prometheus evaluates queries in
+// annotations without a delay.
+func newLateEvaluator(t testing.TB, by time.Duration) *evaluator {
 	e := &evaluator{t: t, storage: teststorage.New(t), used: map[string]bool{}, refs: map[string]storage.SeriesRef{}, shown: map[string]map[storage.SeriesRef]bool{}}
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 100e6, Timeout: time.Minute, Logger: promslog.NewNopLogger()})
 	t.Cleanup(func() { _ = engine.Close() })
-	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
-		QueryFunc: rulesapi.EngineQueryFunc(engine, e.storage), Appendable: e.storage, Queryable: e.storage,
-		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
-		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}),
-	})
-	for _, file := range RuleFiles {
-		groups, errs := manager.LoadGroups(30*time.Second, labels.EmptyLabels(), "", nil, false, RulePath(file))
-		if len(errs) > 0 {
-			t.Fatal(errs[0])
-		}
-		e.groups = slices.AppendSeq(e.groups, maps.Values(groups))
-	}
+	e.groups = loadRules(t, engine, e.storage, by)
 	for _, r := range rules(t) {
 		expr, err := ParseExpr(r.Expr)
 		if err != nil {
@@ -82,17 +75,38 @@ func newEvaluator(t testing.TB) *evaluator {
 	return e
 }
 
-// scrape stores what a replica exposes.
-func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string) {
+// loadRules returns the groups of all rules, which are evaluated with the delay late.
+func loadRules(t testing.TB, engine *promql.Engine, data *teststorage.TestStorage, late time.Duration) (all []*rulesapi.Group) {
+	t.Helper()
+	manager := rulesapi.NewManager(&rulesapi.ManagerOptions{
+		QueryFunc: rulesapi.EngineQueryFunc(engine, data), Appendable: data, Queryable: data,
+		Context: t.Context(), NotifyFunc: func(context.Context, string, ...*rulesapi.Alert) {},
+		Logger: promslog.NewNopLogger(), Parser: parser.NewParser(parser.Options{}),
+		DefaultRuleQueryOffset: func() time.Duration { return late },
+	})
+	for _, file := range RuleFiles {
+		groups, errs := manager.LoadGroups(30*time.Second, labels.EmptyLabels(), "", nil, false, RulePath(file))
+		if len(errs) > 0 {
+			t.Fatal(errs[0])
+		}
+		all = slices.AppendSeq(all, maps.Values(groups))
+	}
+	return all
+}
+
+// scrape stores the metrics of a replica. target contains additional target labels.
+func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string, target ...string) {
 	families, err := g.Gather()
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	app := e.storage.Appender(e.t.Context())
+	target = append([]string{"instance", instance, "job", "kubeflap"}, target...)
+	replica := strings.Join(target, "\xff")
 	shown := map[storage.SeriesRef]bool{}
 	put := func(name string, own []*dto.LabelPair, v float64, more ...string) {
 		if e.used[name] {
-			shown[e.append(app, at, append([]string{"__name__", name, "instance", instance, "job", "kubeflap"}, more...), own, v)] = true
+			shown[e.append(app, at, slices.Concat([]string{"__name__", name}, target, more), own, v)] = true
 		}
 	}
 	for _, f := range families {
@@ -113,14 +127,14 @@ func (e *evaluator) scrape(at time.Time, g prometheus.Gatherer, instance string)
 	}
 	put("kubeflap_build_info", nil, 1)
 	put("up", nil, 1)
-	for ref := range e.shown[instance] {
-		if !shown[ref] { // as a Prometheus does
+	for ref := range e.shown[replica] {
+		if !shown[ref] { // mark missing series as stale, as Prometheus does
 			if _, err := app.Append(ref, labels.EmptyLabels(), at.UnixMilli(), math.Float64frombits(value.StaleNaN)); err != nil {
 				e.t.Fatal(err)
 			}
 		}
 	}
-	e.shown[instance] = shown
+	e.shown[replica] = shown
 	if err := app.Commit(); err != nil {
 		e.t.Fatal(err)
 	}
@@ -153,7 +167,7 @@ func (e *evaluator) append(app storage.Appender, at time.Time, target []string, 
 	return ref
 }
 
-// repeat stores the first value of every series, or of those of one metric, once more.
+// repeat stores the first value of every series again. If metric is not empty, it only repeats series of this metric.
 func (e *evaluator) repeat(at time.Time, metric string) {
 	app := e.storage.Appender(e.t.Context())
 	for _, x := range e.first {
@@ -169,7 +183,7 @@ func (e *evaluator) repeat(at time.Time, metric string) {
 	}
 }
 
-// evaluate evaluates all rules and returns the alerts that fire.
+// evaluate evaluates all rules and returns the firing alerts.
 func (e *evaluator) evaluate(at time.Time) (firing []*rulesapi.Alert) {
 	for _, g := range e.groups {
 		g.Eval(e.t.Context(), at)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A kubelet that falls silent for a minute again and again. The alerts ask for the number that the metric, the page and advise have.
+// If a kubelet repeatedly sends no heartbeat for a minute, the alerts must recommend the same grace period as the
+// metric, the page and advise.
 func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	c := newCluster(start)
@@ -27,13 +28,13 @@ func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 		for _, a := range e.evaluate(at) {
 			name, text := a.Labels.Get("alertname"), a.Annotations.Get("description")
 			if asks := strings.Contains(text, "--node-monitor-grace-period="); asks && !strings.Contains(text, want) {
-				t.Errorf("%s: want %q: %s", name, want, text)
+				t.Errorf("%s: %q not found in: %s", name, want, text)
 			} else if asks {
 				told[name] = true
 			}
 		}
 	}
 	if !told["KubeflapNodeHeartbeatLost"] || !told["KubeflapGracePeriodTooTight"] {
-		t.Errorf("only told by %v", told)
+		t.Errorf("the grace period is only recommended by %v", told)
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/prometheus/prometheus/template"
 )
 
-// A label may hold anything if it comes from a stranger's recording: it is no part of a template, of a query or of another parameter of a link.
+// A label in a recording from somebody else may have any value. It must not become part of a template, a query or
+// another parameter of a link.
 func TestHostileLabelsInAnnotations(t *testing.T) {
 	const hostile = "a\"'}) or vector(1)#{{ query `up` }}&node=other&id=1#<script>\\\n%0a é"
 	for _, r := range alerts(t) {
@@ -34,8 +35,8 @@ func TestHostileLabelsInAnnotations(t *testing.T) {
 	}
 }
 
-// A Prometheus of one cluster knows its name by external_labels alone: no series has it. Texts and dashboards name it all the same, while queries do
-// not ask for it. A cluster that series have is another one.
+// If a Prometheus sets the cluster only in external_labels, the series have no label cluster. Texts and links must
+// still name the cluster, but queries must not match on it. A label cluster of the series takes precedence.
 func TestClusterOfExternalLabels(t *testing.T) {
 	for _, r := range alerts(t) {
 		for _, own := range []string{"", "inner"} {
@@ -52,7 +53,7 @@ func TestClusterOfExternalLabels(t *testing.T) {
 	}
 }
 
-// The link to the page shows what was ongoing in the hour before the alert, and shortly after.
+// The link to the page must cover the hour before the alert, and the ten minutes after it.
 func TestTimesOfTheIncidents(t *testing.T) {
 	for _, r := range alerts(t) {
 		now := model.Now().Time()
@@ -70,13 +71,14 @@ func TestTimesOfTheIncidents(t *testing.T) {
 	}
 }
 
-// expand writes an annotation as Prometheus does. Each query that it makes must be one that matches the labels as they are.
+// expand expands an annotation as Prometheus does. It checks that each of its queries matches exactly the alert's
+// labels.
 func expand(t *testing.T, text string, values, external map[string]string) string {
 	t.Helper()
 	query := func(_ context.Context, q string, at time.Time) (promql.Vector, error) {
 		expr, err := ParseExpr(q)
 		if err != nil {
-			t.Errorf("a label breaks the query %s: %v", q, err)
+			t.Errorf("a label makes the query invalid: %s: %v", q, err)
 			return nil, nil
 		}
 		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
@@ -84,12 +86,12 @@ func expand(t *testing.T, text string, values, external map[string]string) strin
 			case *parser.VectorSelector:
 				for _, m := range n.LabelMatchers {
 					if value, ok := values[m.Name]; ok && (m.Value != value || m.Type != labels.MatchEqual) {
-						t.Errorf("the query %s asks for another %s", q, m.Name)
+						t.Errorf("the query %s selects another %s", q, m.Name)
 					}
 				}
 			case *parser.BinaryExpr:
-				if n.Op == parser.LOR && n.RHS.String() == "vector(1)" { // as the label has it
-					t.Errorf("a label is part of the query %s", q)
+				if n.Op == parser.LOR && n.RHS.String() == "vector(1)" { // this operand contains the hostile label
+					t.Errorf("a label became part of the query %s", q)
 				}
 			}
 			return nil
@@ -121,11 +123,11 @@ func checkHostileLink(t *testing.T, what, link, hostile string) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || u.Fragment != "" || query.Has("id") {
-		t.Errorf("%s leads to %s, %v", what, link, err)
+		t.Errorf("%s has the unexpected URL %s: %v", what, link, err)
 	}
 	for name, values := range query {
 		if name != "cause" && name != "from" && name != "to" && !slices.Equal(values, []string{hostile}) {
-			t.Errorf("%s: %s is %q", what, name, values)
+			t.Errorf("%s: unexpected value of %s: %q", what, name, values)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// A critical alert pages at any time. A warning waits until somebody works and no maintenance is under way; it is told then if it still fires. A
-// warning that is over by then is never told.
+// A critical alert must page at any time. A warning must only be sent during working hours and outside of maintenance,
+// if it is still firing then.
 func TestWarningsWaitForWorkingHours(t *testing.T) {
 	const soon = time.Minute
 	for _, x := range []struct {
@@ -35,19 +35,19 @@ func TestWarningsWaitForWorkingHours(t *testing.T) {
 				}
 			}
 			if at, told := first["KubeflapServiceWithoutReadyAddresses"]; !told || at > soon {
-				t.Errorf("the critical alert pages: %t, after %s", told, at)
+				t.Errorf("critical alert sent: %t, after %s; want it sent immediately", told, at)
 			}
 			if at, told := first["KubeflapNodeHeartbeatLost"]; !told || at < x.wait || at > x.wait+soon {
-				t.Errorf("the warning is told: %t, after %s, want after %s", told, at, x.wait)
+				t.Errorf("warning sent: %t, after %s; want it sent after %s", told, at, x.wait)
 			}
 			if at, told := first["KubeflapNodeClockSkewed"]; told != (x.wait == 0) {
-				t.Errorf("the warning that is over after ten minutes is told: %t, after %s", told, at)
+				t.Errorf("warning that ends after ten minutes sent: %t, after %s; want it not sent", told, at)
 			}
 		})
 	}
 }
 
-// A warning that was told and ends when nobody works is not told as resolved.
+// If a warning was sent and ends outside of working hours, no resolved message must be sent.
 func TestWarningsEndUntold(t *testing.T) {
 	for hour, want := range map[int]bool{10: true, 17: false} {
 		moments := overnight(90 * time.Minute)
@@ -57,12 +57,13 @@ func TestWarningsEndUntold(t *testing.T) {
 			resolved = resolved || slices.Contains(names(m.resolved), "KubeflapNodeHeartbeatLost")
 		}
 		if !told || resolved != want {
-			t.Errorf("from %d:00 for 90 minutes: told %t, want true; told as resolved %t, want %t", hour, told, resolved, want)
+			t.Errorf("from %d:00 for 90 minutes: sent %t, want true; sent as resolved %t, want %t", hour, told, resolved, want)
 		}
 	}
 }
 
-// overnight is a critical alert and a warning that last, and a warning that is over after ten minutes. Prometheus repeats what fires.
+// overnight returns a critical alert and a warning that keep firing, and a warning that ends after ten minutes.
+// Prometheus resends firing alerts.
 func overnight(lasts time.Duration) (moments []moment) {
 	page := labels.FromStrings("alertname", "KubeflapServiceWithoutReadyAddresses", "severity", "critical", "cluster", "eu",
 		"namespace", "shop", "service", "web", "cause", "probe_failed")

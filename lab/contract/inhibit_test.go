@@ -10,7 +10,8 @@ import (
 	series "github.com/prometheus/prometheus/model/labels"
 )
 
-// A warning goes to the chat, so it must not keep a critical alert from the pager. All pairs of alerts are tried, with each cause.
+// Warnings go to the chat, so they must not inhibit a critical alert, which goes to the pager. The test tries all pairs
+// of alerts, with each cause.
 func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 	conf := example(t)
 	of := map[string][]model.LabelSet{}
@@ -41,7 +42,8 @@ func TestNoWarningInhibitsACriticalAlert(t *testing.T) {
 	}
 }
 
-// inhibition is a case of an inhibition rule: while source fires, inhibited is not told, and kept is.
+// inhibition is a test case of an inhibition rule: while source fires, inhibited must not be sent, and kept must be
+// sent.
 type inhibition struct {
 	source, inhibited, kept model.LabelSet
 }
@@ -58,7 +60,7 @@ func service(alert, severity, name, cause string) model.LabelSet {
 	return firing(alert, severity, "namespace", "shop", "service", name, "cause", cause)
 }
 
-// inhibitions has a case of each rule of the example, in their order.
+// inhibitions returns a case for each rule of the example, in the same order.
 func inhibitions() []inhibition {
 	without := "KubeflapServiceWithoutReadyAddresses"
 	clusterWide, manager := firing("KubeflapHeartbeatsLateClusterWide", "critical"), firing("KubeflapControllerManagerSlow", "critical")
@@ -99,26 +101,28 @@ func inhibitions() []inhibition {
 	}
 }
 
-// Each inhibition rule keeps back what it explains, and only that. Without the rule, it is told.
+// Each inhibition rule must inhibit the alerts that its source explains, and no others. Without the rule, they must be
+// sent.
 func TestInhibitionOfTheExample(t *testing.T) {
 	rules, cases := example(t).InhibitRules, inhibitions()
 	if len(rules) != len(cases) {
-		t.Fatalf("%d rules have %d cases", len(rules), len(cases))
+		t.Fatalf("got %d rules and %d cases, want one case per rule", len(rules), len(cases))
 	}
 	for i, x := range cases {
 		conf := example(t)
 		if told := x.told(t, conf); told(x.inhibited) || !told(x.kept) {
-			t.Errorf("rule %d: with %s, %s is told: %t, want false; %s is told: %t, want true",
+			t.Errorf("rule %d: while %s fires, %s is sent: %t, want false; %s is sent: %t, want true",
 				i+1, x.source, x.inhibited, told(x.inhibited), x.kept, told(x.kept))
 		}
 		conf.InhibitRules = slices.Delete(conf.InhibitRules, i, i+1)
 		if told := x.told(t, conf); !told(x.inhibited) {
-			t.Errorf("rule %d is not what inhibits %s", i+1, x.inhibited)
+			t.Errorf("without rule %d, %s is still inhibited", i+1, x.inhibited)
 		}
 	}
 }
 
-// told says of an alert of the case whether anybody is notified of it.
+// told sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was sent
+// for an alert.
 func (x inhibition) told(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
 	m := moment{}
 	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {

@@ -20,17 +20,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// inPlace are the beginnings of links that the files have.
+// inPlace configures the link prefixes that the files contain.
 const inPlace = `links: {page: 'https://kubeflap.example.com', grafana: 'https://grafana.example.com', runbooks: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/'}`
 
-// mixin is what it gives with a configuration.
+// mixin is the output of the mixin with a configuration.
 type mixin struct {
 	PrometheusAlerts  map[string]any
 	PrometheusRules   map[string]any
 	GrafanaDashboards map[string]any
 }
 
-// installed is a folder with the repository where the package manager of jsonnet puts it.
+// installed returns a vendor folder that links to the repository, at the path that jsonnet-bundler would use.
 func installed(t *testing.T) string {
 	t.Helper()
 	vendor := t.TempDir()
@@ -47,7 +47,7 @@ func installed(t *testing.T) string {
 	return vendor
 }
 
-// evaluated is the text of a snippet of jsonnet, as JSON.
+// evaluated evaluates a jsonnet snippet, and returns its JSON.
 func evaluated(t *testing.T, snippet string) (string, error) {
 	t.Helper()
 	vm := jsonnet.MakeVM()
@@ -55,7 +55,7 @@ func evaluated(t *testing.T, snippet string) (string, error) {
 	return vm.EvaluateAnonymousSnippet("test.jsonnet", snippet)
 }
 
-// configured evaluates the mixin, with changes of its configuration.
+// configured evaluates the mixin with the given configuration.
 func configured(t *testing.T, config string) (mixin, error) {
 	t.Helper()
 	text, err := evaluated(t, fmt.Sprintf(`
@@ -77,7 +77,7 @@ func mustConfigured(t *testing.T, config string) mixin {
 	return m
 }
 
-// Without a change the mixin has the rules and dashboards of the files, all of them and nothing else.
+// With the links of the files, the mixin must contain exactly the files' rules and dashboards.
 func TestMixinIsMadeOfTheFiles(t *testing.T) {
 	is := mustConfigured(t, inPlace)
 	var want []any
@@ -88,11 +88,11 @@ func TestMixinIsMadeOfTheFiles(t *testing.T) {
 		}
 		want = append(want, groups.Groups...)
 	}
-	if !reflect.DeepEqual(is.PrometheusAlerts, map[string]any{"groups": want}) {
-		t.Error("prometheusAlerts is not what the files have")
+	if !reflect.DeepEqual(groupsOf(is), want) {
+		t.Error("prometheusAlerts and prometheusRules differ from the files")
 	}
-	if !reflect.DeepEqual(is.PrometheusRules, map[string]any{"groups": []any{}}) {
-		t.Errorf("prometheusRules is %v", is.PrometheusRules)
+	if fleet := asJSON(t, is.PrometheusRules); strings.Contains(fleet, `"alert"`) || !strings.Contains(fleet, `"kubeflap-fleet"`) {
+		t.Errorf("unexpected prometheusRules %v", is.PrometheusRules)
 	}
 	uids := map[string]bool{}
 	for _, d := range dashboards(t) {
@@ -102,15 +102,15 @@ func TestMixinIsMadeOfTheFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(is.GrafanaDashboards[d.UID+".json"], want) {
-			t.Errorf("%s is not what the file has", d.UID)
+			t.Errorf("%s differs from its file", d.UID)
 		}
 	}
 	if len(is.GrafanaDashboards) != len(uids) {
-		t.Errorf("there are %d dashboards, want %d", len(is.GrafanaDashboards), len(uids))
+		t.Errorf("got %d dashboards, want %d", len(is.GrafanaDashboards), len(uids))
 	}
 }
 
-// By default no link leads to an address that is only an example.
+// By default, no link may lead to an example address.
 func TestMixinLinksToNothingThatIsNotThere(t *testing.T) {
 	for config, want := range map[string]bool{
 		"": false, "links+: {page: 'https://flaps.{{ $labels.cluster }}.x/', grafana: 'https://boards.x/'}": true,
@@ -118,11 +118,11 @@ func TestMixinLinksToNothingThatIsNotThere(t *testing.T) {
 		is := mustConfigured(t, config)
 		alerts, boards := asJSON(t, is.PrometheusAlerts), asJSON(t, is.GrafanaDashboards)
 		if strings.Contains(alerts+boards, "example.com") || strings.Contains(boards, "/flaps") {
-			t.Errorf("%q: a link leads nowhere", config)
+			t.Errorf("%q: found a dead link", config)
 		}
 		for _, link := range []string{"https://flaps.{{ $labels.cluster }}.x/flaps?node=", "https://boards.x/d/kubeflap-node?"} {
 			if strings.Contains(alerts, link) != want {
-				t.Errorf("%q: alerts have the link %s: %v", config, link, !want)
+				t.Errorf("%q: alerts contain the link %s: %v", config, link, !want)
 			}
 		}
 	}
@@ -140,7 +140,8 @@ func asJSON(t *testing.T, v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
 }
 
-// The selector is in each expression, in each selector of a metric of kubeflap and nowhere else: without it, the expressions are those of the files.
+// Each selector of a kubeflap metric must contain the configured selector, and no other selector may. Without it, the
+// expressions must equal those of the files.
 func TestMixinSelects(t *testing.T) {
 	is := mustConfigured(t, `kubeflapSelector: 'job=~".*"'`)
 	before := rulesOf(t, mustConfigured(t, ""))
@@ -154,7 +155,7 @@ func TestMixinSelects(t *testing.T) {
 				all := len(v.LabelMatchers)
 				v.LabelMatchers = slices.DeleteFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.String() == `job=~".*"` })
 				if len(v.LabelMatchers) != all-1 {
-					t.Errorf("%s%s: the selector %s", r["alert"], r["record"], v)
+					t.Errorf("%s%s: unexpected selector %s", r["alert"], r["record"], v)
 				}
 			}
 			return nil
@@ -164,7 +165,7 @@ func TestMixinSelects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if expr.String() != want.String() {
-			t.Errorf("%s%s: %s, want %s", r["alert"], r["record"], expr, want)
+			t.Errorf("%s%s: got %s, want %s", r["alert"], r["record"], expr, want)
 		}
 	}
 	folder := t.TempDir()
@@ -180,10 +181,10 @@ func TestMixinSelects(t *testing.T) {
 	}
 	linked := mustConfigured(t, inPlace+`, kubeflapSelector: 'job=~".*"'`)
 	for i, file := range RuleFiles {
-		text := asJSON(t, map[string]any{"groups": linked.PrometheusAlerts["groups"].([]any)[i : i+1]})
+		text := asJSON(t, map[string]any{"groups": groupsOf(linked)[i : i+1]})
 		promtool(t, "check", "rules", "--lint=all", write(file, text))
 	}
-	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml"} { // the fast ones
+	for _, name := range []string{"tests/nodes.yaml", "tests/kubeflap.yaml", "tests/pods.yaml", "tests/fleet.yaml"} { // the fast tests
 		promtool(t, "test", "rules", write(name, string(read(t, RulePath(name)))))
 	}
 }
@@ -198,9 +199,14 @@ func promtool(t *testing.T, arguments ...string) {
 	}
 }
 
+// groupsOf returns all groups, in the order of the files.
+func groupsOf(m mixin) []any {
+	return slices.Concat(m.PrometheusAlerts["groups"].([]any), m.PrometheusRules["groups"].([]any))
+}
+
 func rulesOf(t *testing.T, m mixin) (all []map[string]any) {
 	t.Helper()
-	for _, g := range m.PrometheusAlerts["groups"].([]any) {
+	for _, g := range groupsOf(m) {
 		for _, r := range g.(map[string]any)["rules"].([]any) {
 			all = append(all, r.(map[string]any))
 		}
@@ -208,7 +214,7 @@ func rulesOf(t *testing.T, m mixin) (all []map[string]any) {
 	return all
 }
 
-// Each threshold changes its number in its rule, and nothing else, whatever the others are.
+// Each threshold must change only its number in its rule, independent of the other thresholds.
 func TestMixinThresholds(t *testing.T) {
 	text, err := evaluated(t, "import 'github.com/kubeflap/kubeflap/mixin/thresholds.libsonnet'")
 	var thresholds map[string]struct {
@@ -219,16 +225,16 @@ func TestMixinThresholds(t *testing.T) {
 		err = json.Unmarshal([]byte(text), &thresholds)
 	}
 	if err != nil || len(thresholds) < 10 {
-		t.Fatalf("%d thresholds, %v", len(thresholds), err)
+		t.Fatalf("found %d thresholds: %v", len(thresholds), err)
 	}
 	_, table, _ := strings.Cut(readFile(t, "charts/kubeflap/README.md"), "| threshold | recording rule | text |")
 	for name, x := range thresholds {
 		if !strings.Contains(table, "| `"+x.Record+"` |") {
-			t.Errorf("%s: the chart's README has no threshold in %s", name, x.Record)
+			t.Errorf("%s: the chart's README lists no threshold for %s", name, x.Record)
 		}
 	}
 	before := rulesOf(t, mustConfigured(t, ""))
-	// All get the number of another one in turn, which may stand in the same rule.
+	// Give each threshold a different number. Several thresholds may be in the same rule.
 	config, want := "", map[string]string{}
 	number := 7.0
 	for name, x := range thresholds {
@@ -244,7 +250,7 @@ func TestMixinThresholds(t *testing.T) {
 			}
 			from, to := fmt.Sprintf(x.Text, x.Default), fmt.Sprintf(x.Text, number)
 			if !strings.Contains(expr, from) {
-				t.Errorf("%s: %q is not in %s", name, from, expr)
+				t.Errorf("%s: %q not found in %s", name, from, expr)
 			}
 			want[x.Record] = strings.ReplaceAll(expr, from, to)
 		}
@@ -255,18 +261,18 @@ func TestMixinThresholds(t *testing.T) {
 			expr = before[i]["expr"].(string)
 		}
 		if r["expr"] != expr {
-			t.Errorf("%s%s: %s\nwant %s", r["alert"], r["record"], r["expr"], expr)
+			t.Errorf("%s%s: got %s\nwant %s", r["alert"], r["record"], r["expr"], expr)
 		}
 	}
-	// A number that another threshold of the rule has by default stays.
+	// A threshold may be set to the default of another threshold in the same rule.
 	for _, r := range rulesOf(t, mustConfigured(t, "thresholds+: {outageSeconds: 300, outageSecondsOfDeletedPods: 600}")) {
 		if expr := r["expr"].(string); r["record"] == "service:kubeflap_service_outage_seconds:harmful1h" && (!strings.Contains(expr, ">= 300\n") || !strings.Contains(expr, ">= 600\n")) {
-			t.Errorf("both thresholds are in %s", expr)
+			t.Errorf("got both thresholds in %s", expr)
 		}
 	}
 }
 
-// Changes of alerts are those of the chart's values.
+// The mixin must accept the same changes to alerts as the chart's values.
 func TestMixinChangesAlerts(t *testing.T) {
 	is := rulesOf(t, mustConfigured(t, `
 		interval: '1m', alertLabels: {team: 'x'}, alertAnnotations: {channel: 'y'},
@@ -295,22 +301,22 @@ func TestMixinChangesAlerts(t *testing.T) {
 			ok = (r["expr"] == "vector(1)") == (r["record"] == "service:kubeflap_service_addresses:sum")
 		}
 		if !ok || r["alert"] != nil && (labels["team"] != "x" || annotations["channel"] != "y") {
-			t.Errorf("%s is %v", name, r)
+			t.Errorf("%s: unexpected %v", name, r)
 		}
 	}
 	if count["KubeflapSilentRestarts<nil>"] != 0 || count["KubeflapDown<nil>"] != 1 {
-		t.Errorf("a disabled alert is there: %v", count)
+		t.Errorf("a disabled alert still exists: %v", count)
 	}
 	if _, err := configured(t, "alerts: {KubeflapDown: {replace: {'> 5': '> 6'}}}"); err == nil || !strings.Contains(err.Error(), `KubeflapDown: its expression does not contain "> 5"`) {
-		t.Errorf("text that is not there: %v", err)
+		t.Errorf("unexpected error for a text that does not exist: %v", err)
 	}
 }
 
-// The files have the form of jsonnetfmt, and no problem that the linter of jsonnet finds.
+// The files must have the format of jsonnetfmt, and jsonnet's linter must find no problems.
 func TestMixinIsFormatted(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(Root, "mixin/*.libsonnet"))
 	if err != nil || len(files) < 3 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("found %d files: %v", len(files), err)
 	}
 	for _, file := range files {
 		text := string(read(t, file))
@@ -325,7 +331,7 @@ func TestMixinIsFormatted(t *testing.T) {
 	}
 }
 
-// The examples of the documentation can be evaluated.
+// The examples in the documentation must evaluate without errors.
 func TestMixinExamples(t *testing.T) {
 	page := readFile(t, "docs/mixin.md")
 	examples := regexp.MustCompile("(?ms)^```jsonnet\n(.*?)^```").FindAllStringSubmatch(page, -1)

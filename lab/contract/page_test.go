@@ -13,12 +13,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// table reads the rows of the table in docs/alerts.md that has this head.
+// table returns the rows of the table in docs/alerts.md with the given head.
 func table(t *testing.T, head string) (rows [][]string) {
 	t.Helper()
 	_, rest, ok := strings.Cut(readFile(t, "docs/alerts.md"), head+"\n")
 	if !ok {
-		t.Fatalf("docs/alerts.md has no table %q", head)
+		t.Fatalf("no table %q in docs/alerts.md", head)
 	}
 	for line := range strings.SplitSeq(rest, "\n") {
 		if !strings.HasPrefix(line, "|") {
@@ -36,7 +36,7 @@ func table(t *testing.T, head string) (rows [][]string) {
 	return rows
 }
 
-// The list has every alert, in the order of the files, with its severities and a link to its runbook.
+// The list must contain every alert in the order of the files, with its severities and a link to its runbook.
 func TestAlertsAreListed(t *testing.T) {
 	var want []string
 	for _, r := range alerts(t) {
@@ -52,11 +52,11 @@ func TestAlertsAreListed(t *testing.T) {
 		got = append(got, row[0]+" "+row[1])
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("docs/alerts.md lists\n%s\nthe rules have\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/alerts.md lists\n%s\nbut the rules are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// begin is when each of the patterns begins.
+// begin is the time at which each pattern begins.
 const begin = 10 * time.Minute
 
 type patterns struct {
@@ -70,8 +70,8 @@ type patterns struct {
 	}
 }
 
-// What the table says of kubeflap is what the unit test of the same name asserts: nothing fires half a minute before, the alert named
-// then; or nothing ever.
+// The table must match the unit tests of the same names. Each test asserts that an alert fires at the given time but
+// not 30 s earlier, or that no alert ever fires.
 func TestPatternsAreAsserted(t *testing.T) {
 	b, err := os.ReadFile(RulePath("tests/patterns.yaml"))
 	if err != nil {
@@ -92,7 +92,7 @@ func TestPatternsAreAsserted(t *testing.T) {
 		alert := regexp.MustCompile(`^count\(ALERTS\{alertstate="firing",alertname="(\w+)"\}\) > 0$`).FindStringSubmatch(second.Expr)
 		if alert == nil || len(second.Samples) != 1 || first.Expr != `count(ALERTS{alertstate="firing"})` || len(first.Samples) != 0 ||
 			second.EvalTime-first.EvalTime != model.Duration(30*time.Second) {
-			t.Errorf("%s: the test does not tell when what fires first", x.Name)
+			t.Errorf("%s: the test does not assert the first alert and its time", x.Name)
 			continue
 		}
 		after := "at once"
@@ -106,6 +106,6 @@ func TestPatternsAreAsserted(t *testing.T) {
 		got = append(got, row[0]+": "+row[2])
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("docs/alerts.md says\n%s\nrules/tests/patterns.yaml asserts\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("docs/alerts.md lists\n%s\nbut rules/tests/patterns.yaml asserts\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// lasting is the incident of a post that costs a Service its last address for minutes, or again and again.
+// lasting is an incident that leaves a Service without addresses for minutes, or repeatedly.
 type lasting struct {
 	name string
-	// fault makes it happen. The first workload has a single replica.
+	// fault causes the incident. The first workload has a single replica.
 	fault func(*cluster)
-	// pages are the alerts of each page, in their order.
+	// pages lists the alerts on each page, in order.
 	pages [][]string
-	// soon says that the Service is without an address for so long that somebody is paged within two minutes.
+	// soon means that the outage lasts long enough for a page within two minutes.
 	soon bool
 }
 
@@ -53,7 +53,8 @@ func etcdStalls(c *cluster) {
 	}
 }
 
-// batchUpgrade changes the images of all pods of the second workload. Their containers end one after the other, and take long to start.
+// batchUpgrade changes the images of all pods of the second workload. Their containers exit one after another, and
+// their replacements take minutes to be ready.
 func batchUpgrade(c *cluster) {
 	w := c.workloads[1]
 	for i, p := range w.pods {
@@ -68,49 +69,74 @@ func batchUpgrade(c *cluster) {
 	}
 }
 
-// Whoever is paged is paged once for each scope, however the incident goes on, and within two minutes after it has cost a Service its last address for good.
-// Scrapes may be a minute apart: then it takes half a minute more.
+// timing sets when the fault and the evaluations happen between two scrapes.
+type timing struct {
+	// fault is the time from a scrape, 10 minutes after the start, until the fault begins.
+	fault time.Duration
+	// evaluation is the time from a scrape until the next evaluation of the rules.
+	evaluation time.Duration
+	end        time.Duration
+}
+
+// late is almost the worst case: the fault begins just after a scrape, and the rules are evaluated 25 s after a scrape.
+func late() timing {
+	return timing{fault: 15 * time.Second, evaluation: 25 * time.Second, end: 80 * time.Minute}
+}
+
+// The pager must receive one page per scope, and no more pages while the incident is ongoing. The page must arrive
+// within two minutes after a Service permanently lost its last address, even with a scrape interval of one minute.
 func TestALastAddressPagesOnce(t *testing.T) {
 	for _, x := range lastingIncidents() {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			lost, moments := x.happens(t)
+			lost, moments := x.happens(t, late())
 			for i, interval := range intervals {
 				t.Run(fmt.Sprintf("scraped every %s", interval), func(t *testing.T) {
-					x.check(t, lost, interval, moments[i])
+					x.check(t, lost, moments[i])
 				})
 			}
 		})
 	}
 }
 
-func (x *lasting) check(t *testing.T, lost, interval time.Duration, moments []moment) {
+// The page must arrive in time wherever the loss falls between two scrapes, and at each offset of the evaluations.
+func TestALastAddressPagesInTimeAlways(t *testing.T) {
+	x := lasting{fault: batchUpgrade, pages: [][]string{{"KubeflapServiceWithoutReadyAddresses"}}, soon: true}
+	for _, after := range []time.Duration{0, 25 * time.Second} {
+		for fault := time.Duration(0); fault < time.Minute; fault += 10 * time.Second {
+			t.Run(fmt.Sprintf("%s after a scrape, evaluated after %s", fault, after), func(t *testing.T) {
+				t.Parallel()
+				lost, moments := x.happens(t, timing{fault, after, 16 * time.Minute})
+				for i := range intervals {
+					x.check(t, lost, moments[i])
+				}
+			})
+		}
+	}
+}
+
+func (x *lasting) check(t *testing.T, lost time.Duration, moments []moment) {
 	var pages []message
 	for _, m := range notified(t, example(t), atWork, moments) {
 		if m.receiver == "pager" && len(m.firing) > 0 {
 			pages = append(pages, m)
 		}
 	}
-	within := 2 * time.Minute
-	if interval == time.Minute {
-		within += 30 * time.Second
-	}
-	if x.soon && (len(pages) == 0 || pages[0].at > lost+within) {
-		t.Errorf("the last address is lost at %s, and nobody is paged until %s", lost, lost+within)
+	if x.soon && (len(pages) == 0 || pages[0].at > lost+2*time.Minute) {
+		t.Errorf("no page within two minutes: the last address was lost at %s, and there was no page until %s", lost, lost+2*time.Minute)
 	}
 	for i, m := range pages {
 		if i >= len(x.pages) || !slices.Equal(names(m.firing), x.pages[i]) {
-			t.Errorf("%v are paged after %s, want the pages %v", names(m.firing), m.at, x.pages)
+			t.Errorf("got a page with %v after %s, want the pages %v", names(m.firing), m.at, x.pages)
 		}
 	}
 	if len(pages) != len(x.pages) {
-		t.Errorf("%d pages, want %v", len(pages), x.pages)
+		t.Errorf("got %d pages, want %v", len(pages), x.pages)
 	}
 }
 
-// happens are the alerts that fire at each of the intervals, and when a Service lost its last address first. The rules are evaluated 25 s
-// after a scrape, and the fault happens so that a scrape just misses what it takes: that is about as late as it gets.
-func (x *lasting) happens(t *testing.T) (lost time.Duration, all [3][]moment) {
+// happens returns the firing alerts by scrape interval, and the time at which a Service first lost its last address.
+func (x *lasting) happens(t *testing.T, when timing) (lost time.Duration, all [3][]moment) {
 	c := newCluster(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	for range 9 {
 		c.join()
@@ -121,9 +147,9 @@ func (x *lasting) happens(t *testing.T) (lost time.Duration, all [3][]moment) {
 	c.runUntil(c.now.Add(2 * time.Minute))
 	c.watch()
 	start := c.now
-	c.in(10*time.Minute+15*time.Second, func() { x.fault(c) })
+	c.in(10*time.Minute+when.fault, func() { x.fault(c) })
 	prometheuses := []*evaluator{newEvaluator(t), newEvaluator(t), newEvaluator(t)}
-	for since := time.Duration(0); since < 80*time.Minute; since += 5 * time.Second {
+	for since := time.Duration(0); since < when.end; since += 5 * time.Second {
 		at := start.Add(since)
 		c.runUntil(at)
 		if lost == 0 && since >= 10*time.Minute && total(t, c, "kubeflap_service_outages_total") > 0 {
@@ -133,7 +159,7 @@ func (x *lasting) happens(t *testing.T) (lost time.Duration, all [3][]moment) {
 			scrapeAll(c, prometheuses, at, since)
 		}
 		for i, e := range prometheuses {
-			if (since-25*time.Second)%evaluation(since > 40*time.Minute) == 0 {
+			if (since-when.evaluation)%evaluation(since > 40*time.Minute) == 0 {
 				all[i] = append(all[i], moment{since, e.firing(at)})
 			}
 		}

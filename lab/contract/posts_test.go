@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
 )
 
-// evaluation is how often the rules are evaluated; when nothing happens any more, most of them are left out.
+// evaluation returns the interval between evaluations of the rules. It is longer after the events, to save time.
 func evaluation(quiet bool) time.Duration {
 	if quiet {
 		return 2 * time.Minute
@@ -22,10 +22,10 @@ func evaluation(quiet bool) time.Duration {
 	return 30 * time.Second
 }
 
-// intervals are the usual ones between scrapes.
+// intervals lists the usual scrape intervals.
 var intervals = [3]time.Duration{15 * time.Second, 30 * time.Second, time.Minute}
 
-// post is a recorded incident: the alerts of its one page, if it has one, and of the messages in the chat.
+// post is a recorded incident. pages and chat list the alerts in its page, if any, and in its chat messages.
 type post struct {
 	file        string
 	pages, chat []string
@@ -33,19 +33,21 @@ type post struct {
 
 func posts() []post {
 	return []post{
-		// One node of two, and no Service without an address: nobody is paged.
+		// One of two nodes is lost, but every Service still has an address: no page.
 		{"1-heartbeat-loss", nil, []string{"KubeflapNodeHeartbeatLost"}},
-		// The Endpoints of the scheduler and the controller manager, and those of a database that has no selector.
+		// Endpoints of the scheduler, the controller manager and a database are reset. The database's Service has no
+		// selector.
 		{"2-endpoints-reset", []string{"KubeflapEndpointsReset"}, []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"}},
 		{"3-control-plane-stall", []string{"KubeflapHeartbeatsLateClusterWide"}, nil},
-		// Half of the addresses: nobody is paged.
+		// Half of the addresses are affected: no page.
 		{"4-batch-upgrade", nil, []string{"KubeflapStaleReadds"}},
 		{"5-tight-grace-period", []string{"KubeflapGracePeriodTooTight"}, []string{"KubeflapGracePeriodTooTight"}},
 	}
 }
 
-// Each recorded incident is replayed to a Prometheus with the shipped rules and an Alertmanager with the shipped example. Then nothing happens until all
-// alerts have ended. Whoever is paged gets one page, within two minutes after a Service has lost its last address, and the chat one message of each alert.
+// Each recorded incident is replayed with the shipped rules in a Prometheus and the shipped example in an Alertmanager,
+// until all alerts have ended. The pager must receive at most one page, within two minutes after a Service lost its
+// last address. The chat must receive one message for each alert.
 func TestEachPostPagesOnce(t *testing.T) {
 	for _, p := range posts() {
 		t.Run(p.file, func(t *testing.T) {
@@ -62,7 +64,7 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 	paged := 0
 	told := map[string]int{}
 	for _, m := range notified(t, example(t), atWork, moments) {
-		// A replay that stands still has watches that show nothing.
+		// After the end of the replay, the watches receive no more events.
 		found := slices.DeleteFunc(names(m.firing), func(name string) bool { return name == "KubeflapBlind" })
 		switch {
 		case len(found) == 0:
@@ -72,22 +74,22 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 			}
 		default:
 			if paged++; !slices.Equal(found, p.pages) || lost > 0 && m.at > lost+2*time.Minute {
-				t.Errorf("%v are paged after %s, want %v, and within 2m of %s", found, m.at, p.pages, lost)
+				t.Errorf("got a page with %v after %s, want %v, within 2m after %s", found, m.at, p.pages, lost)
 			}
 		}
 	}
 	if want := min(1, len(p.pages)); paged != want {
-		t.Errorf("%d pages, want %d", paged, want)
+		t.Errorf("got %d pages, want %d", paged, want)
 	}
 	for _, name := range p.chat {
 		if told[name] != 1 {
-			t.Errorf("the chat shows %s %d times", name, told[name])
+			t.Errorf("got %[2]d chat messages for %[1]s, want 1", name, told[name])
 		}
 	}
 }
 
-// replayed are the alerts that fire at each of the intervals, while the recording is replayed and for 65 minutes after it, and when a Service lost its last
-// address; 0 if none did.
+// replayed returns the firing alerts by scrape interval, during the replay and for 65 minutes after it. lost is the
+// time of the first outage or Endpoints reset; 0 means none.
 func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	t.Helper()
 	events := p.events(t)
@@ -117,7 +119,7 @@ func (p *post) replayed(t *testing.T) (lost time.Duration, all [3][]moment) {
 	return lost, all
 }
 
-// scrapeAll lets each Prometheus scrape at its interval.
+// scrapeAll scrapes with each Prometheus whose next scrape is due.
 func scrapeAll(c *cluster, all []*evaluator, at time.Time, since time.Duration) {
 	g := gathered(c)
 	for i, e := range all {
@@ -146,7 +148,7 @@ func (p *post) events(t *testing.T) (all []event.Event) {
 	return all
 }
 
-// firing are the labels of the alerts that fire.
+// firing returns the labels of the firing alerts.
 func (e *evaluator) firing(at time.Time) (all []labels.Labels) {
 	for _, a := range e.evaluate(at) {
 		all = append(all, a.Labels)

@@ -12,23 +12,23 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// RuleFiles are the rules that are shipped, in the order in which they are documented.
-var RuleFiles = []string{"nodes.yaml", "services.yaml", "pods.yaml", "kubeflap.yaml"}
+// RuleFiles lists the shipped rule files, in the order of the documentation.
+var RuleFiles = []string{"nodes.yaml", "services.yaml", "pods.yaml", "kubeflap.yaml", "fleet.yaml"}
 
-// Rule is a rule, and the labels that its series have.
+// Rule is a rule with the labels of its series.
 type Rule struct {
 	rulefmt.Rule
 	File, Group string
 	Labels      []string
 }
 
-// Name is the alert's or the record's.
+// Name returns the name of the alert or the recording rule.
 func (r *Rule) Name() string { return r.Alert + r.Record }
 
-// RulePath is where a file of the rules lies.
+// RulePath returns the path to a file in rules/.
 func RulePath(name string) string { return filepath.Join(Root, "rules", name) }
 
-// ReadRules reads all rules, each with the labels of what it gives.
+// ReadRules reads all rules, each with the labels of its results.
 func ReadRules() ([]*Rule, error) {
 	var all []*Rule
 	recorded := map[string][]string{}
@@ -50,7 +50,7 @@ func ReadRules() ([]*Rule, error) {
 	return all, nil
 }
 
-// derive finds out which labels the rule's series have, and notes those of a record for what comes after.
+// derive determines the labels of the rule's series, and stores those of a recording rule for later rules.
 func (r *Rule) derive(recorded map[string][]string) error {
 	expr, err := ParseExpr(r.Expr)
 	if err != nil {
@@ -61,7 +61,8 @@ func (r *Rule) derive(recorded map[string][]string) error {
 		return err
 	}
 	if r.Record != "" {
-		// A record may go on from what it was before. Then it has the labels of its other operands.
+		// A recording rule may refer to its own previous value. That operand adds no labels to those of the other
+		// operands.
 		delete(set, anyLabel)
 		recorded[r.Record] = slices.Sorted(maps.Keys(set))
 		if set, err = labelsOf(expr, recorded); err != nil {
@@ -83,10 +84,10 @@ func ParseExpr(s string) (parser.Expr, error) {
 	return parser.NewParser(parser.Options{}).ParseExpr(s)
 }
 
-// anyLabel stands for the labels of a target: what a series that was scraped has beyond its own.
+// anyLabel represents the target labels, which a scraped series has in addition to its own.
 const anyLabel = "*"
 
-// labelsOf are the labels that what an expression gives may have.
+// labelsOf returns the labels that the results of an expression may have.
 func labelsOf(expr parser.Expr, recorded map[string][]string) (map[string]bool, error) {
 	switch e := expr.(type) {
 	case *parser.VectorSelector:
@@ -111,7 +112,7 @@ func labelsOf(expr parser.Expr, recorded map[string][]string) (map[string]bool, 
 	case *parser.NumberLiteral, *parser.StringLiteral:
 		return setOf(), nil
 	}
-	return nil, fmt.Errorf("%T is not understood here", expr)
+	return nil, fmt.Errorf("unsupported expression of type %T", expr)
 }
 
 func labelsOfAggregation(e *parser.AggregateExpr, recorded map[string][]string) (map[string]bool, error) {
@@ -120,13 +121,13 @@ func labelsOfAggregation(e *parser.AggregateExpr, recorded map[string][]string) 
 	case err != nil:
 		return nil, err
 	case e.Without:
-		return nil, fmt.Errorf("%s keeps what the target has", e)
+		return nil, fmt.Errorf("%s keeps the target labels", e)
 	case e.Op == parser.TOPK:
 		return inner, nil
 	}
 	for _, l := range e.Grouping {
 		if !inner[l] && !inner[anyLabel] {
-			return nil, fmt.Errorf("%s: there is no label %s", e, l)
+			return nil, fmt.Errorf("%s: no operand has the label %s", e, l)
 		}
 	}
 	return setOf(e.Grouping...), nil
@@ -141,7 +142,7 @@ func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[str
 	switch {
 	case err != nil:
 		return nil, err
-	case e.VectorMatching == nil: // with a number
+	case e.VectorMatching == nil: // one operand is a scalar
 		maps.Copy(left, right)
 		return left, nil
 	case e.Op == parser.LOR:
@@ -150,14 +151,14 @@ func labelsOfBinary(e *parser.BinaryExpr, recorded map[string][]string) (map[str
 	case e.Op == parser.LAND, e.Op == parser.LUNLESS:
 		return left, nil
 	case !e.VectorMatching.On:
-		return nil, fmt.Errorf("%s has no on", e)
+		return nil, fmt.Errorf("%s has no \"on\" clause", e)
 	case e.VectorMatching.Card == parser.CardManyToOne:
 		maps.Copy(left, setOf(e.VectorMatching.Include...))
 		return left, nil
 	case e.VectorMatching.Card == parser.CardOneToOne:
 		return setOf(e.VectorMatching.MatchingLabels...), nil
 	}
-	return nil, fmt.Errorf("%s is not understood here", e)
+	return nil, fmt.Errorf("unsupported expression %s", e)
 }
 
 func labelsOfCall(e *parser.Call, recorded map[string][]string) (map[string]bool, error) {

@@ -27,18 +27,37 @@ func alerts(t testing.TB) []*Rule {
 	return slices.DeleteFunc(rules(t), func(r *Rule) bool { return r.Alert == "" })
 }
 
-// Of a target, only its job, namespace and instance may be spoken of, and none of them that tells replicas apart may be left in what
-// fires: two would page twice. The job is left in alerts on kubeflap itself: releases must not hide one another.
+// Results of rules must not keep target labels. These differ between replicas, so two replicas would page twice. Alerts
+// about kubeflap itself keep the job, so that one release cannot hide another.
 func TestNothingOfTheTargetSurvives(t *testing.T) {
-	allowed := []string{"cause", "cluster", "kind", "namespace", "node", "reason", "resource", "service", "severity"}
+	allowed := []string{"cause", "cluster", "kind", "namespace", "node", "reason", "resource", "scope", "service", "severity", "verdict"}
 	for _, r := range rules(t) {
 		for _, l := range r.Labels {
+			if r.Record == "service:kubeflap_service_endpoints_resets:new15m" && l == "selector" {
+				continue // The label belongs to the metric. Two alerts select by it, and drop it.
+			}
 			if itself := r.File == "kubeflap.yaml" && l == "job"; !itself && !slices.Contains(allowed, l) {
-				t.Errorf("%s, %s: the label %q is left", r.File, r.Name(), l)
+				t.Errorf("%s, %s: the results keep the label %q", r.File, r.Name(), l)
 			}
 		}
 		if !slices.Contains(r.Labels, "cluster") {
-			t.Errorf("%s, %s: the label cluster is lost", r.File, r.Name())
+			t.Errorf("%s, %s: the results have no label cluster", r.File, r.Name())
+		}
+	}
+}
+
+// Alert expressions must be short, so that they can be read at a glance. Recording rules contain the rest.
+func TestAlertsAreShort(t *testing.T) {
+	const lines, columns = 6, 110
+	for _, r := range alerts(t) {
+		all := strings.Split(strings.TrimSpace(r.Expr), "\n")
+		if len(all) > lines {
+			t.Errorf("%s, %s: %d lines of PromQL, want at most %d", r.Alert, r.Rule.Labels["severity"], len(all), lines)
+		}
+		for _, line := range all {
+			if len(line) > columns {
+				t.Errorf("%s, %s: line with %d columns, want at most %d: %s", r.Alert, r.Rule.Labels["severity"], len(line), columns, line)
+			}
 		}
 	}
 }
@@ -48,8 +67,8 @@ func TestLabelsOfExpressions(t *testing.T) {
 		{`up`, "[*]"},
 		{`increase(x[5m]) > 1`, "[*]"},
 		{`max by (a) (x)`, "[a]"},
-		{`sum by (a) (max by (b) (x))`, "there is no label a"},
-		{`max without (a) (x)`, "keeps what the target has"},
+		{`sum by (a) (max by (b) (x))`, "no operand has the label a"},
+		{`max without (a) (x)`, "keeps the target labels"},
 		{`max by (a, b) (x) > on (a) max by (a) (x)`, "[a]"},
 		{`max by (a, b) (x) > on (a) group_left () max by (a) (x)`, "[a b]"},
 		{`max by (a) (x) * on (a) group_left (c) max by (a, c) (x)`, "[a c]"},
@@ -57,7 +76,7 @@ func TestLabelsOfExpressions(t *testing.T) {
 		{`max by (a) (x) and on (a) x`, "[a]"},
 		{`topk by (a) (1, max by (a, b) (x))`, "[a b]"},
 		{`absent(x)`, "[]"},
-		{`max by (a) (x) / max by (a) (x)`, "has no on"},
+		{`max by (a) (x) / max by (a) (x)`, "has no \"on\" clause"},
 	} {
 		expr, want := x[0], x[1]
 		e, err := ParseExpr(expr)
@@ -75,7 +94,7 @@ func TestLabelsOfExpressions(t *testing.T) {
 	}
 }
 
-// Every metric, and every label that is matched or grouped by, is one that kubeflap, or another rule, gives it.
+// Rules must only use metrics and labels that kubeflap or another rule provides.
 func TestRulesUseWhatThereIs(t *testing.T) {
 	known, err := ReadDictionary()
 	if err != nil {
@@ -83,7 +102,7 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	}
 	known["up"] = Metric{"gauge", []string{"instance", "job", "namespace", "service"}}
 	known["process_start_time_seconds"] = Metric{"gauge", []string{"instance", "job"}}
-	// Those of kube-state-metrics, if there is one.
+	// Metrics of kube-state-metrics, which is optional.
 	known["kube_deployment_spec_replicas"] = Metric{"gauge", []string{"namespace", "deployment"}}
 	known["kube_statefulset_replicas"] = Metric{"gauge", []string{"namespace", "statefulset"}}
 	for _, r := range rules(t) {
@@ -97,7 +116,7 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 	}
 }
 
-// withBesides are metrics that an annotation may ask for: it says so if they are not scraped. An expression may not.
+// withBesides adds optional metrics that only annotations may query. The annotation says so if they are not scraped.
 func withBesides(known map[string]Metric) map[string]Metric {
 	all := maps.Clone(known)
 	for name, m := range besides {
@@ -120,11 +139,11 @@ func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
 		}
 		m, ok := known[v.Name]
 		if !ok {
-			t.Errorf("%s: there is no metric %q", r.Name(), v.Name)
+			t.Errorf("%s: unknown metric %q", r.Name(), v.Name)
 		}
 		own := setOf(append(m.Labels, "cluster", "__name__")...)
-		if v.Name == "kubeflap_build_info" || strings.HasPrefix(v.Name, "kubeflap_watch_") {
-			// They stand for their target.
+		if v.Name == "kubeflap_build_info" || strings.HasPrefix(v.Name, "kubeflap_watch_") || strings.HasPrefix(v.Name, "kubeflap_flight_recorder_") {
+			// These metrics describe the target itself, so they may use its labels.
 			own["instance"], own["job"], own["namespace"] = true, true, true
 		}
 		for _, match := range v.LabelMatchers {
@@ -147,7 +166,7 @@ func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
 		}
 		for _, l := range named {
 			if !has[l] {
-				t.Errorf("%s: no metric in it has the label %q", r.Name(), l)
+				t.Errorf("%s: none of its metrics has the label %q", r.Name(), l)
 			}
 		}
 		return nil
@@ -156,7 +175,7 @@ func checkNames(t *testing.T, r *Rule, expr string, known map[string]Metric) {
 
 var queryInText = regexp.MustCompile(`printf ("(?:[^"\\]|\\.)*") [^}|]*\| query`)
 
-// queries are what the annotations ask, with something in place of what they fill in.
+// queries returns the queries in the annotations of a rule, with placeholders filled in.
 func queries(t *testing.T, r *Rule) (all []string) {
 	asked := 0
 	for _, text := range r.Annotations {
@@ -170,7 +189,7 @@ func queries(t *testing.T, r *Rule) (all []string) {
 		}
 	}
 	if len(all) != asked {
-		t.Errorf("%s: %d queries in its annotations, %d of a form that is understood", r.Name(), asked, len(all))
+		t.Errorf("%s: %d queries in the annotations, but only %d could be parsed", r.Name(), asked, len(all))
 	}
 	return all
 }
@@ -180,15 +199,15 @@ var labelInText = regexp.MustCompile(`\$labels\.(\w+)`)
 func TestAnnotations(t *testing.T) {
 	for _, r := range alerts(t) {
 		if s := r.Rule.Labels["severity"]; s != "critical" && s != "warning" && s != "info" {
-			t.Errorf("%s: severity %q", r.Alert, s)
+			t.Errorf("%s: unexpected severity %q", r.Alert, s)
 		}
 		a := r.Annotations
 		if s := a["summary"]; strings.Contains(s, "{{") || !strings.HasSuffix(s, ".") {
-			t.Errorf("%s: the summary is no fixed sentence: %q", r.Alert, s)
+			t.Errorf("%s: the summary is not a fixed sentence: %q", r.Alert, s)
 		}
 		for _, part := range []string{"$externalLabels.cluster", "Cause: ", "Remedy: "} {
 			if !strings.Contains(a["description"], part) {
-				t.Errorf("%s: the description has no %q", r.Alert, part)
+				t.Errorf("%s: the description does not contain %q", r.Alert, part)
 			}
 		}
 		if want := "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" + r.Alert + ".md"; a["runbook_url"] != want {
@@ -200,7 +219,7 @@ func TestAnnotations(t *testing.T) {
 		for name, text := range a {
 			for _, m := range labelInText.FindAllStringSubmatch(text, -1) {
 				if !slices.Contains(r.Labels, m[1]) {
-					t.Errorf("%s: its %s shows the label %q, which it has not", r.Alert, name, m[1])
+					t.Errorf("%s: %s uses the label %q, which the alert does not have", r.Alert, name, m[1])
 				}
 			}
 		}
@@ -209,15 +228,16 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// checkPage: a link to /flaps narrows to the object, by parameters that the page knows: any other is answered with an error.
+// checkPage checks that a link to /flaps filters by the alert's object. The link must only use parameters that the page
+// accepts, because others cause an error.
 func checkPage(t *testing.T, r *Rule) {
 	u := parseURL(t, r, "page_url")
 	if u.Scheme+"://"+u.Host+u.Path != "https://kubeflap.example.com/flaps" {
-		t.Errorf("%s: page_url is %s", r.Alert, u)
+		t.Errorf("%s: unexpected page_url %s", r.Alert, u)
 	}
 	for _, l := range []string{"namespace", "service", "node"} {
 		if got := u.Query().Has(l); got != isOfTheObject(r, l) {
-			t.Errorf("%s: its page_url is filtered by %s: %t", r.Alert, l, got)
+			t.Errorf("%s: page_url filters by %s: %t", r.Alert, l, got)
 		}
 	}
 	api, err := os.ReadFile(Root + "/docs/api.md")
@@ -226,13 +246,13 @@ func checkPage(t *testing.T, r *Rule) {
 	}
 	for p := range u.Query() {
 		if !regexp.MustCompile("(?m)^\\|[^|]*`" + p + "`[^|]*\\|").Match(api) {
-			t.Errorf("%s: docs/api.md knows no parameter %q", r.Alert, p)
+			t.Errorf("%s: docs/api.md lists no parameter %q", r.Alert, p)
 		}
 	}
 }
 
-// isOfTheObject says whether an alert has a label, and it is of what the alert is about: an alert on kubeflap itself has the
-// namespace of kubeflap, by which nothing is filtered.
+// isOfTheObject reports whether the label identifies the alert's object. In alerts about kubeflap itself, the namespace
+// is kubeflap's own, and is not a filter.
 func isOfTheObject(r *Rule, label string) bool {
 	return slices.Contains(r.Labels, label) && (label != "namespace" || r.File != "kubeflap.yaml")
 }
@@ -241,14 +261,14 @@ func checkDashboard(t *testing.T, r *Rule) {
 	u := parseURL(t, r, "dashboard_url")
 	uids := []string{"/d/kubeflap-overview", "/d/kubeflap-service", "/d/kubeflap-node", "/d/kubeflap-self"}
 	if u.Host != "grafana.example.com" || !slices.Contains(uids, u.Path) {
-		t.Errorf("%s: dashboard_url is %s", r.Alert, u)
+		t.Errorf("%s: unexpected dashboard_url %s", r.Alert, u)
 	}
 	if u.Path == "/d/kubeflap-service" && !slices.Contains(r.Labels, "service") {
-		t.Errorf("%s: its dashboard_url leads to any Service of the namespace", r.Alert)
+		t.Errorf("%s: dashboard_url selects all Services of the namespace", r.Alert)
 	}
 	for _, l := range []string{"cluster", "namespace", "service", "node"} {
 		if got := u.Query().Has("var-" + l); got != isOfTheObject(r, l) {
-			t.Errorf("%s: its dashboard_url is filtered by %s: %t", r.Alert, l, got)
+			t.Errorf("%s: dashboard_url filters by %s: %t", r.Alert, l, got)
 		}
 	}
 }
@@ -260,4 +280,16 @@ func parseURL(t *testing.T, r *Rule, name string) *url.URL {
 		t.Fatalf("%s: %s: %v", r.Alert, name, err)
 	}
 	return u
+}
+
+// Two rules in different files must not record the same series: they would overwrite each other's samples. promtool
+// checks each file separately.
+func TestRecordsHaveOneRule(t *testing.T) {
+	files := map[string]string{}
+	for _, r := range rules(t) {
+		if other, found := files[r.Record]; found && r.Record != "" {
+			t.Errorf("%s is recorded in both %s and %s", r.Record, other, r.File)
+		}
+		files[r.Record] = r.File
+	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// besides are the metrics of the control plane, and labels of Prometheus' discovery, that runbooks ask for.
+// besides describes metrics that runbooks query but kubeflap does not export, and labels from Prometheus' service
+// discovery.
 var besides = map[string]Metric{
 	"up": {"gauge", []string{"namespace", "service"}},
 
@@ -32,12 +33,12 @@ var besides = map[string]Metric{
 	"workqueue_queue_duration_seconds_bucket":          {"histogram", []string{"le", "name"}},
 }
 
-// block is what stands between two fences.
+// block is a fenced code block.
 type block struct {
 	file, language, text string
 }
 
-// runbooks reads all of them: the text by file, and the fenced blocks.
+// runbooks reads all runbooks. It returns their texts by file, and their fenced code blocks.
 func runbooks(t *testing.T) (map[string]string, []block) {
 	t.Helper()
 	files, err := filepath.Glob(RulePath("runbooks/*.md"))
@@ -55,7 +56,7 @@ func runbooks(t *testing.T) (map[string]string, []block) {
 		texts[name] = string(b)
 		parts := regexp.MustCompile("(?m)^ *```").Split(string(b), -1)
 		if len(parts)%2 == 0 {
-			t.Errorf("%s: a fence is open", name)
+			t.Errorf("%s: unclosed code block", name)
 		}
 		for i := 1; i < len(parts); i += 2 {
 			language, text, _ := strings.Cut(parts[i], "\n")
@@ -65,7 +66,8 @@ func runbooks(t *testing.T) (map[string]string, []block) {
 	return texts, blocks
 }
 
-// What is asked of Prometheus exists, and of kubeflap's metrics it is merged over the replicas, except where these are looked at.
+// Runbooks must only query existing metrics. Queries of kubeflap's metrics must merge replicas, except in runbooks of
+// alerts about kubeflap itself.
 func TestRunbooksAskForWhatExists(t *testing.T) {
 	all := dictionary(t)
 	maps.Copy(all, besides)
@@ -93,17 +95,17 @@ func TestRunbooksAskForWhatExists(t *testing.T) {
 		parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
 			v, ok := node.(*parser.VectorSelector)
 			if ok && strings.HasPrefix(v.Name, "kubeflap_") && !replicas[b.file] && !merged(v, path, parser.MAX, parser.MIN) {
-				t.Errorf("%s: %s is not within a max or min of its own", b.file, v)
+				t.Errorf("%s: %s is not the operand of a max or min", b.file, v)
 			}
 			return nil
 		})
 	}
 	if queries < 50 {
-		t.Errorf("only %d queries", queries)
+		t.Errorf("found only %d queries", queries)
 	}
 }
 
-// Commands are what a shell understands, and kubeflap is asked by parameters and causes that it knows.
+// Commands must be valid shell syntax. Their parameters and causes must exist in kubeflap.
 func TestRunbooksCommands(t *testing.T) {
 	_, api, _ := strings.Cut(readFile(t, "docs/api.md"), "## Parameters")
 	api, _, _ = strings.Cut(api, "## Answer")
@@ -116,7 +118,7 @@ func TestRunbooksCommands(t *testing.T) {
 			continue
 		case "sh":
 		default:
-			t.Errorf("%s: a block is of the language %q", b.file, b.language)
+			t.Errorf("%s: unexpected language %q of a code block", b.file, b.language)
 			continue
 		}
 		check := exec.Command("bash", "-n")
@@ -132,20 +134,20 @@ func TestRunbooksCommands(t *testing.T) {
 			}
 			for name := range values {
 				if !slices.Contains(parameters, name) {
-					t.Errorf("%s: kubeflap has no parameter %s", b.file, name)
+					t.Errorf("%s: unknown kubeflap parameter %s", b.file, name)
 				}
 			}
 			if cause := values.Get("cause"); cause != "" && !slices.Contains(closedSet(), cause) {
-				t.Errorf("%s: there is no cause %s", b.file, cause)
+				t.Errorf("%s: unknown cause %s", b.file, cause)
 			}
 		}
 	}
 	if asked < 10 {
-		t.Errorf("kubeflap is asked only %d times", asked)
+		t.Errorf("found only %d requests to kubeflap", asked)
 	}
 }
 
-// Whatever is named exists: metrics, records, alerts, and the files that are linked.
+// All names in runbooks must exist: metrics, recording rules, alerts and linked files.
 func TestRunbooksNameWhatExists(t *testing.T) {
 	metrics := dictionary(t)
 	names := setOf()
@@ -156,12 +158,12 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 	for runbook, text := range texts {
 		for _, name := range regexp.MustCompile(`[a-z:]*\bkubeflap_[a-z_]+[a-z0-9:]*`).FindAllString(text, -1) {
 			if _, ok := metrics[name]; !ok && !names[name] {
-				t.Errorf("%s: there is no %s", runbook, name)
+				t.Errorf("%s: unknown name %s", runbook, name)
 			}
 		}
 		for _, m := range regexp.MustCompile(`\b(Kubeflap[A-Z]\w*)(\.\+)?`).FindAllStringSubmatch(text, -1) {
 			if m[2] == "" && !names[m[1]] {
-				t.Errorf("%s: there is no alert %s", runbook, m[1])
+				t.Errorf("%s: unknown alert %s", runbook, m[1])
 			}
 		}
 		for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
@@ -170,13 +172,13 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 			}
 			file, _, _ := strings.Cut(m[1], "#")
 			if _, err := os.Stat(filepath.Join(RulePath("runbooks"), filepath.FromSlash(file))); err != nil {
-				t.Errorf("%s: the link %s leads nowhere", runbook, m[1])
+				t.Errorf("%s: dead link %s", runbook, m[1])
 			}
 		}
 	}
 }
 
-// The page of a Service without addresses says of each cause where to look.
+// The runbook of Services without ready addresses must have a row for each cause.
 func TestRunbooksKnowTheCauses(t *testing.T) {
 	texts, _ := runbooks(t)
 	told := setOf()
@@ -187,11 +189,11 @@ func TestRunbooksKnowTheCauses(t *testing.T) {
 	}
 	for _, cause := range closedSet() {
 		if !told[cause] {
-			t.Errorf("nothing is said of %s", cause)
+			t.Errorf("no row for the cause %s", cause)
 		}
 		delete(told, cause)
 	}
 	for cause := range told {
-		t.Errorf("there is no cause %s", cause)
+		t.Errorf("unknown cause %s", cause)
 	}
 }

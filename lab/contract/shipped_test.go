@@ -18,7 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The object for the Operator holds the same rules, with the links that were asked for, and nothing that the Operator's types do not know.
+// The PrometheusRule must have the same rules with the configured links, and only fields that the Operator's types
+// define.
 func TestPrometheusRule(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "rule.yaml")
 	make := exec.Command("make", "-C", Root, "prometheusrule", "OUT="+out,
@@ -35,7 +36,7 @@ func TestPrometheusRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if object.Kind != monitoring.PrometheusRuleKind || object.Name == "" {
-		t.Errorf("it is a %s named %q", object.Kind, object.Name)
+		t.Errorf("unexpected %s named %q", object.Kind, object.Name)
 	}
 	links := strings.NewReplacer("https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/", "https://wiki.test/",
 		"https://kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.test", "https://grafana.example.com", "https://boards.test")
@@ -43,7 +44,7 @@ func TestPrometheusRule(t *testing.T) {
 	for _, g := range object.Spec.Groups {
 		for _, got := range g.Rules {
 			if len(want) == 0 {
-				t.Fatalf("%s%s is too many", got.Alert, got.Record)
+				t.Fatalf("unexpected rule %s%s", got.Alert, got.Record)
 			}
 			r := want[0]
 			want = want[1:]
@@ -56,10 +57,10 @@ func TestPrometheusRule(t *testing.T) {
 			}
 			if got.Alert != r.Alert || got.Record != r.Record || g.Name != r.Group || got.Expr.String() != r.Expr ||
 				!maps.Equal(got.Labels, r.Rule.Labels) || !reflect.DeepEqual(got.Annotations, annotations) {
-				t.Errorf("%s is not what the file has: %+v", r.Name(), got)
+				t.Errorf("%s differs from its file: %+v", r.Name(), got)
 			}
 			if (got.For != nil) != (r.For != 0) || (got.KeepFiringFor != nil) != (r.KeepFiringFor != 0) {
-				t.Errorf("%s has lost how long it waits", r.Name())
+				t.Errorf("%s: for or keep_firing_for differs from its file", r.Name())
 			}
 		}
 	}
@@ -68,7 +69,7 @@ func TestPrometheusRule(t *testing.T) {
 	}
 }
 
-// The example for Alertmanager speaks only of alerts, labels and causes that there are.
+// The Alertmanager example must only mention existing alerts, labels and causes.
 func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 	text := readFile(t, "rules/alertmanager.yaml")
 	labels := setOf("alertname", "severity")
@@ -79,11 +80,11 @@ func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 	}
 	mentioned := regexp.MustCompile(`\bKubeflap\w+`).FindAllString(text, -1)
 	if len(mentioned) < 20 {
-		t.Errorf("only %v are mentioned", mentioned)
+		t.Errorf("the example only mentions %v", mentioned)
 	}
 	for _, name := range mentioned {
 		if !slices.Contains(names, name) {
-			t.Errorf("there is no alert %s", name)
+			t.Errorf("unknown alert %s", name)
 		}
 	}
 	for _, m := range regexp.MustCompile(`'(\w+)=~?"([^"]*)"'`).FindAllStringSubmatch(text, -1) {
@@ -91,7 +92,7 @@ func TestAlertmanagerKnowsTheAlerts(t *testing.T) {
 			t.Errorf("no alert has the label %s", m[1])
 		}
 		if m[1] == "cause" && !slices.Contains(closedSet(), m[2]) {
-			t.Errorf("there is no cause %s", m[2])
+			t.Errorf("unknown cause %s", m[2])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?:equal|group_by): \[(.*)\]`).FindAllStringSubmatch(text, -1) {
@@ -124,13 +125,13 @@ func TestRoutes(t *testing.T) {
 		for _, cause := range causes {
 			b, err := exec.Command(amtool, append(args, fmt.Sprintf("cause=%q", cause))...).CombinedOutput()
 			if got := strings.TrimSpace(string(b)); err != nil || got != want {
-				t.Errorf("%s with cause %q goes to %s (%v), want %s", r.Alert, cause, got, err, want)
+				t.Errorf("%s with cause %q: got receiver %s (%v), want %s", r.Alert, cause, got, err, want)
 			}
 		}
 	}
 }
 
-// Who is paged at night reads this: what it means, whom it hurts, where to look, what to do, and when it is wrong.
+// Each runbook must say what the alert means, whom it affects, where to look, what to do, and when the alert is wrong.
 func TestRunbooks(t *testing.T) {
 	known := setOf()
 	for _, r := range alerts(t) {
@@ -162,7 +163,7 @@ func TestRunbooks(t *testing.T) {
 	}
 	for _, f := range files {
 		if !known[filepath.Base(f)] && filepath.Base(f) != "README.md" {
-			t.Errorf("%s is of no alert", f)
+			t.Errorf("%s belongs to no alert", f)
 		}
 	}
 }

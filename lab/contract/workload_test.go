@@ -37,7 +37,7 @@ func (c *cluster) remove(w *workload) {
 	w.pods = nil
 }
 
-// start starts a pod, and does what follows when it is Ready.
+// start starts a pod, and calls then when the pod is Ready.
 func (c *cluster) start(w *workload, then func()) { c.startOn(w, c.anyNode(""), then) }
 
 func (c *cluster) startOn(w *workload, n *node, then func()) {
@@ -69,7 +69,7 @@ func (c *cluster) startOn(w *workload, n *node, then func()) {
 	})
 }
 
-// setReady is the kubelet's write, and soon after it that of the endpointslice controller.
+// setReady updates the readiness of a pod as the kubelet does. The slice follows soon after.
 func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
 	p.Ready = &event.Condition{Status: to, Transition: c.now, Writer: "kubelet"}
 	p.ContainersReady, p.Containers[0].Ready = to, to == event.StatusTrue
@@ -77,7 +77,7 @@ func (c *cluster) setReady(w *workload, p *event.Pod, to event.Status) {
 	c.in(c.between(10*time.Millisecond, time.Second), func() { c.sync(w) })
 }
 
-// sync is the endpointslice controller's.
+// sync updates the slice as the endpointslice controller does.
 func (c *cluster) sync(w *workload) {
 	var all []event.Address
 	for _, p := range w.pods {
@@ -106,7 +106,8 @@ func (c *cluster) stop(w *workload, p *event.Pod, disruption string) {
 	})
 }
 
-// rollOut replaces the pods one by one, as a Deployment with maxUnavailable 0 does.
+// rollOut replaces the pods one by one, like a Deployment with maxUnavailable 0. If recreate is set, it stops each pod
+// first.
 func (c *cluster) rollOut(w *workload) {
 	old := slices.Clone(w.pods)
 	if w.recreate {
@@ -135,7 +136,7 @@ func (c *cluster) scale(w *workload, to int) {
 	}
 }
 
-// Objects that were told of are not written to any more.
+// clone copies a pod, because the tracker keeps the objects of events.
 func clone(p *event.Pod) *event.Pod {
 	o := *p
 	o.Containers = slices.Clone(p.Containers)

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// Query are the label sets that an instant query gives.
+// Query returns the label sets of the results of an instant query.
 func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, error) {
 	var answer struct {
 		Data struct {
@@ -30,8 +30,8 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Held are the alerts that Alertmanager has: those that it tells or is about to, and those
-// that it keeps quiet because another says it already.
+// Held returns the alerts in Alertmanager: told contains those that it sends or is about to send, and inhibited those
+// that another alert inhibits.
 func (p *Paging) Held(ctx context.Context) (told, inhibited []Page, err error) {
 	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &told, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert
@@ -45,7 +45,7 @@ func (p *Paging) Held(ctx context.Context) (told, inhibited []Page, err error) {
 	return told, inhibited, nil
 }
 
-// Scraped waits until the addresses of a Service have been scraped, and then kubeflap.
+// Scraped waits until Prometheus has scraped the addresses of a Service, and then kubeflap.
 func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
 	if err := p.some(ctx, fmt.Sprintf("up{namespace=%q,service=%q}", namespace, service)); err != nil {
 		return err
@@ -53,18 +53,18 @@ func (p *Paging) Scraped(ctx context.Context, namespace, service string) error {
 	return p.some(ctx, fmt.Sprintf(`timestamp(up{job="kubeflap"}) > %.3f`, float64(time.Now().UnixMilli())/1000))
 }
 
-// some waits until a query gives something.
+// some waits until a query returns a result.
 func (p *Paging) some(ctx context.Context, query string) error {
 	return poll.Until(ctx, startTimeout, query, func(ctx context.Context) error {
 		series, err := p.Query(ctx, query)
 		if err == nil && len(series) == 0 {
-			err = errors.New("there is nothing yet")
+			err = errors.New("no result yet")
 		}
 		return err
 	})
 }
 
-// get reads a JSON answer, or only asks if answer is nil.
+// get requests a URL and decodes the JSON response into answer. If answer is nil, it only checks the status.
 func get(ctx context.Context, url string, answer any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -80,12 +80,12 @@ func get(ctx context.Context, url string, answer any) error {
 	case err != nil:
 		return fmt.Errorf("ask %s: %w", url, err)
 	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("ask %s: %s: %s", url, response.Status, body)
+		return fmt.Errorf("query %s: %s: %s", url, response.Status, body)
 	case answer == nil:
 		return nil
 	}
 	if err := json.Unmarshal(body, answer); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", url, err)
+		return fmt.Errorf("decode the response of %s: %w", url, err)
 	}
 	return nil
 }

@@ -2,13 +2,13 @@ package paging
 
 import (
 	"context"
-	_ "embed" // the module files are part of the lab, so that it builds from any folder
+	_ "embed" // the module files are embedded, so that the lab builds from any folder
 	"log/slog"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Only what is read at build time is embedded; no variable here is ever written.
+// The compiler embeds these files; nothing writes these variables.
 var (
 	//go:embed prometheus.mod
 	prometheusMod string
@@ -20,17 +20,17 @@ var (
 	alertmanagerSum string
 )
 
-// noPage stands for Alertmanager's own pages, which its module embeds but is published without.
+// noPage replaces Alertmanager's web page. Alertmanager embeds that page, but its published module does not contain it.
 const noPage = `<!doctype html><title>Alertmanager</title>
 <p>This Alertmanager is built from its Go module, which has no pages: <a href="api/v2/alerts/groups">what it tells its API's users</a>.
 `
 
-// Build returns the programs of both, built once for each version and kept in the user's
-// cache, apart from those of the cluster.
+// Build returns the paths of Prometheus and Alertmanager. They are built once per version, and kept in the user's
+// cache, separate from the cluster's programs.
 func Build(ctx context.Context, log *slog.Logger) (prometheus, alertmanager string, err error) {
 	binaries, err := cluster.BuildModules(ctx, log, "prometheus", []cluster.Module{{
 		Mod: prometheusMod, Sum: prometheusSum, LDFlags: "-s -w",
-		// The clients of every cloud would take longer than all the rest.
+		// Service discovery clients of all clouds would take longer to build than everything else.
 		Tags:     "remove_all_sd,enable_kubernetes_sd",
 		Programs: map[string][]string{"prometheus": {"github.com/prometheus/prometheus/cmd/prometheus"}},
 	}})

@@ -13,19 +13,20 @@ import (
 const (
 	alertmanagerExample  = "alertmanager.yaml"
 	alertmanagerTemplate = "alertmanager.tmpl"
-	// examplePage is where the shipped rules say that kubeflap's page is. As the user
-	// does, the lab puts its own there.
+	// examplePage is the URL of kubeflap's page in the shipped rules. Like a user, the lab replaces it with its own
+	// URL.
 	examplePage = "https://kubeflap.example.com"
 )
 
 var (
 	receiverURL = regexp.MustCompile(`(?m)^(\s*(?:- )?(?:api_)?url:).*$`)
-	// timeIntervals are the lines of the routes that wait for somebody to work.
+	// timeIntervals matches lines that restrict a route to certain times.
 	timeIntervals = regexp.MustCompile(`(?m)^\s*(?:active|mute)_time_intervals:.*\n`)
 	groupWait     = regexp.MustCompile(`(?m)^\s*group_wait:\s*(\S+)`)
 )
 
-// writeAlertmanagerConfig is the shipped example with the lab's receiver in it. The lab runs at any time of day.
+// writeAlertmanagerConfig writes the shipped example with the lab's receiver. It removes time intervals, because the
+// lab runs at any time of day.
 func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	if _, err := p.ship(alertmanagerTemplate, func(text string) string { return text }); err != nil {
 		return "", err
@@ -50,8 +51,8 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 	return path, nil
 }
 
-// prometheusConfig gives targets the labels that the Operator would. Besides kubeflap it has
-// the hand-written addresses of the Services of kube-system, as of the scheduler's in the incident.
+// prometheusConfig sets the target labels that the Prometheus Operator would set. It scrapes kubeflap and the manually
+// managed addresses of Services in kube-system, such as the scheduler's in that incident.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]
@@ -90,11 +91,11 @@ func (p *Paging) writePrometheusConfig() (path string, err error) {
 		strings.TrimPrefix(p.Alertmanager, "http://"), p.options.Kubeflap, p.options.Kubeconfig))
 }
 
-// ship copies a shipped file with a change.
+// ship writes a modified copy of a shipped file.
 func (p *Paging) ship(name string, change func(string) string) (path string, err error) {
 	text, err := os.ReadFile(filepath.Join(p.options.Rules, name))
 	if err != nil {
-		return "", fmt.Errorf("read what is shipped: %w", err)
+		return "", fmt.Errorf("read a shipped file: %w", err)
 	}
 	return p.write(name, change(string(text)))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// histogramsConfig scrapes kubeflap with one of Prometheus' ways to store histograms.
+// histogramsConfig scrapes kubeflap, with a placeholder for the histogram settings.
 const histogramsConfig = `
 global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
 rule_files: ["%s"]
@@ -29,8 +29,8 @@ scrape_configs:
   static_configs: [{targets: ["%s"]}]
 `
 
-// A kubeflap replays the five incidents. Rules and dashboards read its histograms in each form in which a Prometheus may store them: classic, native, both, and
-// classic ones converted to native ones.
+// Rules and dashboards must support every form in which Prometheus can store histograms: classic, native, both, and
+// classic ones converted to native ones. kubeflap replays the five incidents.
 func TestHistogramsAreReadInEveryForm(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	program, _, err := Build(t.Context(), log)
@@ -67,7 +67,7 @@ func TestHistogramsAreReadInEveryForm(t *testing.T) {
 	replayIncidents(t, kubeflap)
 	panels := histogramPanels(t)
 	if len(panels) != 6 {
-		t.Errorf("the dashboards have %d panels of histograms, want 6", len(panels))
+		t.Errorf("found %d panels with histograms, want 6", len(panels))
 	}
 	for _, form := range forms {
 		form.hasSlowestTenth(t)
@@ -76,20 +76,20 @@ func TestHistogramsAreReadInEveryForm(t *testing.T) {
 		}
 		buckets, err := form.Query(t.Context(), "kubeflap_endpoints_propagation_seconds_bucket")
 		if err != nil || (len(buckets) > 0) != form.classic {
-			t.Errorf("%s: %d classic buckets, %v", form.settings, len(buckets), err)
+			t.Errorf("%s: unexpected number of classic buckets: %d, %v", form.settings, len(buckets), err)
 		}
 	}
 }
 
-// histogramForm is a Prometheus and how it stores histograms.
+// histogramForm is a Prometheus with its histogram settings.
 type histogramForm struct {
 	settings string
-	// classic: there are series _bucket.
+	// classic reports whether Prometheus stores _bucket series.
 	classic bool
 	*Paging
 }
 
-// replayIncidents lets a kubeflap replay them, while it is scraped.
+// replayIncidents starts a kubeflap that replays the incidents while Prometheus scrapes it.
 func replayIncidents(t *testing.T, address string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeflap")
@@ -106,7 +106,8 @@ func replayIncidents(t *testing.T, address string) {
 	t.Cleanup(process.Stop)
 }
 
-// hasSlowestTenth waits until the rules know how long the slowest changes of the batch upgrade took: 21 to 23 ms, by the buckets of each form.
+// hasSlowestTenth waits until the recording rules contain the 90th percentile of the batch upgrade's propagation times.
+// It is 21 to 23 ms, depending on the buckets of each form.
 func (f histogramForm) hasSlowestTenth(t *testing.T) {
 	t.Helper()
 	const of = `{cluster="4-batch-upgrade"}`
@@ -123,7 +124,7 @@ func (f histogramForm) hasSlowestTenth(t *testing.T) {
 	}
 }
 
-// histogramPanels are the queries of the panels that show histograms, by title, as they stand in PromQL.
+// histogramPanels returns the queries of the panels with histograms, by title. Grafana's variables are replaced.
 func histogramPanels(t *testing.T) map[string][]string {
 	t.Helper()
 	filled := strings.NewReplacer("$__rate_interval", "10m", "$__interval_ms", "600000", "$__interval", "10m", "$__range", "30m",
@@ -161,7 +162,7 @@ func histogramPanels(t *testing.T) map[string][]string {
 	return panels
 }
 
-// fills waits until one of a panel's queries answers.
+// fills waits until one of a panel's queries returns a result.
 func (f histogramForm) fills(t *testing.T, title string, queries []string) {
 	t.Helper()
 	err := poll.Until(t.Context(), time.Minute, f.settings+": "+title, func(ctx context.Context) error {

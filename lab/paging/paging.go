@@ -1,5 +1,5 @@
-// Package paging lets a real Prometheus evaluate the shipped rules over a running
-// kubeflap, and a real Alertmanager with the shipped example page a receiver.
+// Package paging runs a real Prometheus with the shipped rules against a running kubeflap, and a real Alertmanager with
+// the shipped example, which pages a receiver.
 package paging
 
 import (
@@ -13,20 +13,19 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Interval is between two scrapes, and between two evaluations: short, so that a person
-// need not wait long.
+// Interval is the scrape interval and the evaluation interval. It is short, so that a person does not wait long.
 const Interval = 5 * time.Second
 
-// startTimeout is generous: a machine that builds at the same time is slow.
+// startTimeout is long, because the machine may be building at the same time.
 const startTimeout = 3 * time.Minute
 
-// Options is what to page about.
+// Options configures Paging.
 type Options struct {
 	// Rules is the folder with the rules and Alertmanager's example.
 	Rules string
-	// Kubeflap is where kubeflap listens, host and port.
+	// Kubeflap is the host and port on which kubeflap listens.
 	Kubeflap string
-	// Kubeconfig is for Prometheus, to find the addresses of Services.
+	// Kubeconfig is the kubeconfig with which Prometheus discovers the addresses of Services.
 	Kubeconfig string
 	Log        *slog.Logger
 }
@@ -36,9 +35,9 @@ type Paging struct {
 	// Prometheus and Alertmanager are their URLs.
 	Prometheus, Alertmanager string
 	Receiver                 *Receiver
-	// Since is when Prometheus was ready.
+	// Since is the time at which Prometheus was ready.
 	Since time.Time
-	// GroupWait is how long Alertmanager holds the first message of a group back at most.
+	// GroupWait is the maximum group_wait of Alertmanager's routes.
 	GroupWait time.Duration
 
 	options   Options
@@ -46,9 +45,8 @@ type Paging struct {
 	processes []*cluster.Process
 }
 
-// Start builds both if needed, starts them and returns when Prometheus has scraped
-// kubeflap: a counter's first sample is what later ones are compared with. The caller
-// must call Stop.
+// Start builds Prometheus and Alertmanager if necessary, starts them, and returns when Prometheus has scraped kubeflap.
+// Increases of a counter are only visible after its first sample. The caller must call Stop.
 func Start(ctx context.Context, options Options) (*Paging, error) {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-paging-")
 	if err != nil {
@@ -84,8 +82,8 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
-		// A page is sent when group_wait is over, with the texts of the last resend. With the default of 1m that is the first text,
-		// which says less if the node is not back yet.
+		// Alertmanager sends a page after group_wait, with the texts of the last resend. With the default delay of 1m,
+		// that is the first text, which has fewer details if the node has not recovered yet.
 		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err
@@ -94,7 +92,7 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	return p.some(ctx, `up{job="kubeflap"} == 1`)
 }
 
-// run starts a program and waits until it says that it is ready.
+// run starts a program, and waits until it reports that it is ready.
 func (p *Paging) run(ctx context.Context, name, path string, args ...string) (url string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -112,7 +110,7 @@ func (p *Paging) run(ctx context.Context, name, path string, args ...string) (ur
 	})
 }
 
-// Alive is nil while both run.
+// Alive returns nil if Prometheus and Alertmanager are running.
 func (p *Paging) Alive() error {
 	for _, process := range p.processes {
 		if err := process.Alive(); err != nil {
@@ -122,7 +120,7 @@ func (p *Paging) Alive() error {
 	return nil
 }
 
-// Stop ends everything and removes its data.
+// Stop stops all programs and removes their data.
 func (p *Paging) Stop() {
 	for _, process := range p.processes {
 		process.Stop()

@@ -1,7 +1,7 @@
 package paging
 
 import (
-	_ "embed" // the page is part of the program
+	_ "embed" // embeds the page
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// Page is an alert as it arrived in a message.
+// Page is an alert that arrived in a message.
 type Page struct {
-	// Arrived is when the message did.
+	// Arrived is the time of the message.
 	Arrived time.Time
-	// Alert is its name.
+	// Alert is the name of the alert.
 	Alert    string
 	Resolved bool
-	// Text is what whoever is paged reads, and Link leads from there to kubeflap's page.
+	// Text is the text for the person on call. Link leads to kubeflap's page.
 	Text, Link string
 }
 
-// Receiver is what Alertmanager pages: it keeps every message, and shows them to a person.
+// Receiver receives Alertmanager's messages. It keeps all of them, and shows them on a page.
 type Receiver struct {
 	URL string
 
@@ -44,17 +44,17 @@ func startReceiver() (*Receiver, error) {
 	mux.HandleFunc("POST /", r.receive)
 	mux.HandleFunc("GET /", r.show)
 	r.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	go func() { _ = r.server.Serve(listener) }() // ends when it is stopped
+	go func() { _ = r.server.Serve(listener) }() // returns when the server is closed
 	return r, nil
 }
 
-// message is a webhook's or a chat's.
+// message is a message to a webhook or a chat.
 type message struct {
 	Alerts      []alert
 	Attachments []struct{ Text string }
 }
 
-// alert is one of a webhook's, or as Alertmanager's API tells it.
+// alert is an alert of a webhook message or of Alertmanager's API.
 type alert struct {
 	Labels, Annotations map[string]string
 	Status              any
@@ -68,12 +68,12 @@ func (a alert) page() Page {
 }
 
 var (
-	// chatAlert begins the part of a chat's message that is about one alert, by the shipped template.
+	// chatAlert matches the first line of each alert in a chat message of the shipped template.
 	chatAlert = regexp.MustCompile(`(?m)^(Kubeflap\w+) \(\w+(, resolved)?\) since `)
 	chatLink  = regexp.MustCompile(`(?m)^Incidents: (\S+)$`)
 )
 
-// chatPages are the alerts in the text of a chat's message.
+// chatPages returns the alerts in the text of a chat message.
 func chatPages(text string) []Page {
 	var pages []Page
 	parts := chatAlert.FindAllStringSubmatchIndex(text, -1)
@@ -111,13 +111,13 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 		page.Arrived = arrived
 		r.pages = append(r.pages, page)
 	}
-	fmt.Fprint(w, "ok") // as a chat answers
+	fmt.Fprint(w, "ok") // the response of a chat server
 }
 
 //go:embed receiver.html
 var shown string
 
-// show lists what arrived, the newest first.
+// show lists the received alerts, newest first.
 func (r *Receiver) show(w http.ResponseWriter, _ *http.Request) {
 	pages := r.Pages()
 	slices.Reverse(pages)
@@ -126,11 +126,11 @@ func (r *Receiver) show(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Pages are all alerts of all messages, in the order of their arrival.
+// Pages returns all alerts of all messages, in order of arrival.
 func (r *Receiver) Pages() []Page {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.pages)
 }
 
-func (r *Receiver) stop() { _ = r.server.Close() } // whoever still sends is gone already
+func (r *Receiver) stop() { _ = r.server.Close() } // Alertmanager has already stopped, so no message is lost.

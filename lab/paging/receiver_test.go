@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What Alertmanager sends to a webhook, and to a chat by the shipped template.
+// Messages of Alertmanager to a webhook, and to a chat with the shipped template.
 const (
 	toWebhook = `{"alerts": [{"status": "firing", "labels": {"alertname": "KubeflapEndpointsReset"},
 		"annotations": {"summary": "Wiped.", "description": "Remove the selector.", "page_url": "http://k/flaps?service=web"}}]}`
@@ -28,7 +28,7 @@ func TestMessagesArriveFromWebhookAndChat(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answer, _ := io.ReadAll(response.Body); string(answer) != "ok" {
-			t.Errorf("a chat answers ok, got %q", answer)
+			t.Errorf("got response %q, want ok", answer)
 		}
 		_ = response.Body.Close()
 	}
@@ -43,7 +43,7 @@ func TestMessagesArriveFromWebhookAndChat(t *testing.T) {
 	}
 	for i, page := range got {
 		if page.Alert != want[i].Alert || page.Resolved != want[i].Resolved || page.Link != want[i].Link || !strings.Contains(page.Text, want[i].Text) {
-			t.Errorf("want %+v, got %+v", want[i], page)
+			t.Errorf("got %+v, want %+v", page, want[i])
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stormed is an Alertmanager with the shipped example. It has many alerts at once: all pods of 200 Services fail their probes, while the other
-// incidents that kubeflap was made for happen to the same cluster.
+// stormed starts an Alertmanager with the shipped example and many alerts: all pods of 200 Services fail their probes,
+// while the other kinds of incidents occur in the same cluster.
 func stormed(t *testing.T) *Paging {
 	t.Helper()
 	p := &Paging{options: Options{Rules: "../../rules", Log: slog.New(slog.NewTextHandler(t.Output(), nil))}, dir: t.TempDir()}
@@ -73,11 +73,12 @@ func stormed(t *testing.T) *Paging {
 	return p
 }
 
-// A storm is one page for the control plane and one for all Services, and a message in the chat for what neither says.
+// A storm must cause one page for the control plane, one page for all Services, and one chat message for the other
+// alerts.
 func TestAStormIsAFewMessages(t *testing.T) {
 	p := stormed(t)
 	messages := map[time.Time]string{}
-	err := poll.Until(t.Context(), 2*time.Minute, "a page of 201 Services, and one message in the chat", func(context.Context) error {
+	err := poll.Until(t.Context(), 2*time.Minute, "a page with 201 Services, and one chat message", func(context.Context) error {
 		clear(messages)
 		alerts := map[string]int{}
 		for _, page := range p.Receiver.Pages() {
@@ -97,6 +98,6 @@ func TestAStormIsAFewMessages(t *testing.T) {
 		for at, of := range messages {
 			t.Logf("%v: %.200s", at, of)
 		}
-		t.Errorf("%d messages, want at most 3", len(messages))
+		t.Errorf("got %d messages, want at most 3", len(messages))
 	}
 }

@@ -1,4 +1,4 @@
-// Package poll waits for conditions, so that nothing in the lab sleeps and hopes.
+// Package poll waits for conditions, so that the lab does not rely on fixed delays.
 package poll
 
 import (
@@ -10,8 +10,8 @@ import (
 // interval is short enough to see a state that lasts a second.
 const interval = 50 * time.Millisecond
 
-// Until calls check until it returns nil. It gives up after the timeout and
-// returns what check said last, because that is what the reader has to know.
+// Until calls check until it returns nil. After the timeout, it returns the last error of check, which describes the
+// missing state.
 func Until(ctx context.Context, timeout time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -24,7 +24,7 @@ func Until(ctx context.Context, timeout time.Duration, what string, check func(c
 		if err == nil {
 			return nil
 		}
-		// An error of being cut off says nothing about what was waited for.
+		// The error of a canceled request does not describe the state.
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
@@ -36,8 +36,7 @@ func Until(ctx context.Context, timeout time.Duration, what string, check func(c
 	}
 }
 
-// Sleep waits for d, or until the context ends. It is for the length of a
-// fault; a state is waited for with Until.
+// Sleep waits for d, or until the context ends. Use it for the duration of a fault. To wait for a state, use Until.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

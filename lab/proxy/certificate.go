@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// lasts is longer than anybody looks at a cluster that was left standing.
+// lasts is the lifetime of the certificate. It is long enough for a cluster that is kept for manual use.
 const lasts = 7 * 24 * time.Hour
 
-// certificate is the proxy's own, signed by itself.
+// certificate is the proxy's self-signed certificate.
 type certificate struct {
 	pair tls.Certificate
-	// pem is what a client has to trust.
+	// pem is the certificate for clients to trust.
 	pem []byte
 }
 
@@ -29,7 +29,7 @@ func newCertificate() (certificate, error) {
 	if err != nil {
 		return certificate{}, fmt.Errorf("generate the proxy's key: %w", err)
 	}
-	// Clocks of one machine may still be read a moment apart.
+	// Tolerate small clock differences between processes.
 	from := time.Now().Add(-time.Minute)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubeflap-lab-proxy"},

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Extent is how much of a resource is frozen.
+// Extent selects the requests that a freeze of a resource affects.
 type Extent int
 
 const (
-	// OpenWatches is those that are open: a new one works.
+	// OpenWatches freezes the open watches. New watches still work.
 	OpenWatches Extent = iota
-	// AllWatches is the new ones too, which get no answer: lists and gets do.
+	// AllWatches also freezes new watches, which get no response. Lists and gets still work.
 	AllWatches
-	// AllRequests is everything that is asked.
+	// AllRequests freezes all requests.
 	AllRequests
 )
 
-// faults are what the proxy was told, for all its connections.
+// faults holds the current faults of the proxy, for all its connections.
 type faults struct {
 	mu     sync.Mutex
 	delays map[string]time.Duration
 	frozen map[string]freeze
-	// status is what every request is answered with, if not 0.
+	// status is the HTTP status of the proxy's response to every request, or 0 to forward requests.
 	status int
-	// ending: each watch ends right after it was opened.
+	// ending means that each new watch ends immediately.
 	ending bool
-	// opened counts the watches; those up to the number ended have to end.
+	// opened is the number of watches so far. Watches with numbers up to ended must end.
 	opened, ended int
-	// changed is closed with each change of the above.
+	// changed is closed on each change of the fields above.
 	changed chan struct{}
 }
 
-// freeze is of the watches up to a number, or of more.
+// freeze affects the watches with numbers up to upTo, or more requests if its extent is wider.
 type freeze struct {
 	extent Extent
 	upTo   int
@@ -51,7 +51,7 @@ func (f *faults) change(do func(*faults)) {
 	f.changed = make(chan struct{})
 }
 
-// answer is the status to answer everything with, 0 if the API server answers.
+// answer returns the HTTP status that the proxy sends for every request, or 0 if it forwards requests.
 func (f *faults) answer() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *faults) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// admit waits until a request is not frozen.
+// admit waits until a request is not frozen, or the context ends.
 func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
 	return f.until(ctx, func() bool {
 		freeze, frozen := f.frozen[resource]
@@ -83,7 +83,7 @@ func (f *faults) admit(ctx context.Context, resource string, watch bool) error {
 	})
 }
 
-// open counts a new watch.
+// open registers a new watch.
 func (f *faults) open(resource string) *opened {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,17 +91,17 @@ func (f *faults) open(resource string) *opened {
 	return &opened{faults: f, resource: resource, number: f.opened}
 }
 
-// opened is a watch.
+// opened is a watch that a client has opened.
 type opened struct {
 	*faults
 	resource string
 	number   int
 }
 
-// over reports whether it must end. The caller holds the lock.
+// over reports whether the watch must end. The caller must hold the lock.
 func (w *opened) over() bool { return w.ending || w.number <= w.ended }
 
-// pass waits until what has arrived then may go on to the client; over says that the watch must end.
+// pass waits until data that arrived at the given time may go to the client. over reports whether the watch must end.
 func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err error) {
 	w.mu.Lock()
 	late := w.delays[w.resource] - time.Since(arrived)
@@ -109,7 +109,7 @@ func (w *opened) pass(ctx context.Context, arrived time.Time) (over bool, err er
 	if late > 0 {
 		pause, cancel := context.WithTimeout(ctx, late)
 		defer cancel()
-		// It may have to end before its time.
+		// The watch may have to end during the delay.
 		if err := w.until(pause, w.over); ctx.Err() != nil {
 			return false, err
 		}

@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// Link is a piece of network: TCP connections to Address go on to a target, until it is cut. What goes through it is not looked at.
+// Link forwards TCP connections from Address to a target, like a network cable that can be cut. It does not inspect the
+// data.
 type Link struct {
-	// Address is where it listens.
+	// Address is the host and port on which the link listens.
 	Address string
 
 	target   string
@@ -19,15 +20,15 @@ type Link struct {
 	stop     context.CancelFunc
 
 	mu sync.Mutex
-	// whole is closed while the link is whole.
+	// whole is closed while the link is not cut.
 	whole chan struct{}
 }
 
-// StartLink leads to a target, from an address of its own, until Stop.
+// StartLink forwards connections to a target from a new address, until Stop.
 func StartLink(target string) (*Link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listen for what goes to %s: %w", target, err)
+		return nil, fmt.Errorf("listen for connections to %s: %w", target, err)
 	}
 	l := &Link{Address: listener.Addr().String(), target: target, listener: listener, whole: make(chan struct{})}
 	close(l.whole)
@@ -36,18 +37,19 @@ func StartLink(target string) (*Link, error) {
 	return l, nil
 }
 
-// Cut lets nothing through any more, as a network that drops all packets: connections stay open and silent, new ones get no answer.
+// Cut stops all traffic, like a network that drops all packets. Connections stay open and silent, and new ones get no
+// response.
 func (l *Link) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case <-l.whole:
 		l.whole = make(chan struct{})
-	default: // it is cut
+	default: // already cut
 	}
 }
 
-// Mend lets everything through again. What was sent in the meantime comes at once.
+// Mend restores all traffic. Data that was sent meanwhile arrives immediately.
 func (l *Link) Mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,23 +60,23 @@ func (l *Link) Mend() {
 	}
 }
 
-// Stop breaks all connections.
+// Stop closes all connections.
 func (l *Link) Stop() {
 	l.stop()
-	_ = l.listener.Close() // it is closed once only
+	_ = l.listener.Close() // an error would mean that it was already closed
 }
 
 func (l *Link) accept() {
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
-			return // it was stopped
+			return // the link was stopped
 		}
 		go l.serve(client)
 	}
 }
 
-// serve passes one connection through, both ways, until one end closes it.
+// serve forwards one connection in both directions, until one side closes it.
 func (l *Link) serve(client net.Conn) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -84,7 +86,7 @@ func (l *Link) serve(client net.Conn) {
 	}
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", l.target)
 	if err != nil {
-		return // as for the client
+		return // closes the client's connection, too
 	}
 	defer server.Close()
 	var ways sync.WaitGroup
@@ -95,16 +97,16 @@ func (l *Link) serve(client net.Conn) {
 		})
 	}
 	<-ctx.Done()
-	_, _ = client.Close(), server.Close() // so that both ways end
+	_, _ = client.Close(), server.Close() // ends both directions
 	ways.Wait()
 }
 
-// copy passes on what comes, when the link lets it.
+// copy forwards data while the link is not cut.
 func (l *Link) copy(ctx context.Context, to io.Writer, from io.Reader) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		// A connection that was closed is no packet either that a cut network lets through.
+		// A cut network does not deliver the close of a connection either.
 		if l.pass(ctx) != nil {
 			return
 		}
@@ -114,7 +116,7 @@ func (l *Link) copy(ctx context.Context, to io.Writer, from io.Reader) {
 	}
 }
 
-// pass waits until the link is whole, or the context ends.
+// pass waits until the link is not cut, or the context ends.
 func (l *Link) pass(ctx context.Context) error {
 	l.mu.Lock()
 	whole := l.whole

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// echo answers every line with itself.
+// echo starts a server that returns every line, and returns its address.
 func echo(t *testing.T) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func echo(t *testing.T) (address string) {
 	return listener.Addr().String()
 }
 
-// caller is a connection that says lines and hears them.
+// caller is a connection that sends and receives lines.
 type caller struct {
 	net.Conn
 	heard chan string
@@ -61,10 +61,10 @@ func (c caller) hears(t *testing.T, want string) {
 	select {
 	case got := <-c.heard:
 		if got != want {
-			t.Errorf("%q arrived, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	case <-time.After(patience):
-		t.Fatalf("%q never arrived", want)
+		t.Fatalf("%q did not arrive", want)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestALinkThatIsCutIsSilentAndLosesNothing(t *testing.T) {
 	fmt.Fprintln(before, "two")
 	during := call(t, link.Address)
 	fmt.Fprintln(during, "three")
-	// Another link to the same server would have answered by then.
+	// When another link to the same server has delivered a line, the cut link would have delivered its lines, too.
 	other, err := StartLink(link.target)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestALinkThatIsCutIsSilentAndLosesNothing(t *testing.T) {
 	fmt.Fprintln(beside, "four")
 	beside.hears(t, "four")
 	if len(before.heard)+len(during.heard) > 0 {
-		t.Error("something went through a link that is cut")
+		t.Error("data passed a link that was cut")
 	}
 
 	link.Mend()
@@ -114,9 +114,9 @@ func TestALinkPassesTheEndOfAConnectionOn(t *testing.T) {
 	select {
 	case _, open := <-c.heard:
 		if open {
-			t.Error("a stopped link still answers")
+			t.Error("a stopped link accepts connections")
 		}
 	case <-time.After(patience):
-		t.Fatal("the connection outlives the link")
+		t.Fatal("the connection is open although the link has stopped")
 	}
 }

@@ -1,5 +1,5 @@
-// Package proxy stands between kubeflap and the API server and lets what happens to watches on their way
-// happen: some are late, some are silent, some end at once. All else goes through as it is.
+// Package proxy is a proxy in front of the API server that injects watch faults: delays, silence and early ends. It
+// forwards everything else unchanged.
 package proxy
 
 import (
@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Proxy is an HTTPS server in front of the API server, with the faults it was told.
+// Proxy is an HTTPS server in front of the API server that injects faults.
 type Proxy struct {
-	// URL is where it listens.
+	// URL is the URL on which the proxy listens.
 	URL string
 
 	certificate certificate
@@ -29,7 +29,7 @@ type Proxy struct {
 	faults      faults
 }
 
-// Start serves what the API server of config would, at address, until Stop.
+// Start serves the API server of config at the given address, until Stop.
 func Start(config *rest.Config, address string) (*Proxy, error) {
 	target, err := url.Parse(config.Host)
 	if err != nil {
@@ -50,14 +50,14 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 		return nil, fmt.Errorf("listen for kubeflap: %w", err)
 	}
 	p := &Proxy{URL: "https://" + listener.Addr().String(), certificate: own, faults: newFaults()}
-	silent := log.New(io.Discard, "", 0) // connections that break are what it is for
+	silent := log.New(io.Discard, "", 0) // broken connections are expected
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		// Bytes go through as they come, compressed or not.
+		// Forward bytes unchanged, compressed or not.
 		Transport:      &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true, DisableCompression: true},
 		FlushInterval:  -1,
 		ModifyResponse: p.holdWatch,
-		// To the client it looks as if there were no proxy: the connection breaks.
+		// Break the client's connection, as the API server itself would.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     silent,
 	}
@@ -66,10 +66,10 @@ func Start(config *rest.Config, address string) (*Proxy, error) {
 	return p, nil
 }
 
-// Stop breaks all connections.
+// Stop closes all connections.
 func (p *Proxy) Stop() { _ = p.server.Close() }
 
-// Kubeconfig writes to the file a copy of a kubeconfig that leads through the proxy, with the same rights.
+// Kubeconfig writes a copy of a kubeconfig that uses the proxy, with the same credentials.
 func (p *Proxy) Kubeconfig(from, to string) error {
 	config, err := clientcmd.LoadFromFile(from)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Proxy) Kubeconfig(from, to string) error {
 	return nil
 }
 
-// ServeHTTP holds what is frozen, and answers in the API server's place if it was told to.
+// ServeHTTP holds frozen requests. If Answer has set a status, the proxy responds with it instead of the API server.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource, watch := parse(r.URL)
 	if err := p.faults.admit(r.Context(), resource, watch); err != nil {
@@ -97,7 +97,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// holdWatch puts the faults between the API server's watch and the client's.
+// holdWatch applies the faults to the response of a watch.
 func (p *Proxy) holdWatch(response *http.Response) error {
 	resource, watch := parse(response.Request.URL)
 	if watch && response.StatusCode == http.StatusOK {
@@ -106,7 +106,7 @@ func (p *Proxy) holdWatch(response *http.Response) error {
 	return nil
 }
 
-// parse finds the resource that a request is for, and whether it watches.
+// parse returns the resource of a request, and whether the request is a watch.
 func parse(u *url.URL) (resource string, watch bool) {
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch {
@@ -124,7 +124,7 @@ func parse(u *url.URL) (resource string, watch bool) {
 	return parts[0], watch
 }
 
-// Delay lets what the watches of the resources bring be late by so much, in its order.
+// Delay delays the events of watches of the given resources. Their order stays the same.
 func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
@@ -133,7 +133,7 @@ func (p *Proxy) Delay(by time.Duration, resources ...string) {
 	})
 }
 
-// Freeze silences the open watches of the resources, and what else the extent says, until Thaw.
+// Freeze silences the open watches of the given resources until Thaw. extent can include further requests.
 func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	p.faults.change(func(f *faults) {
 		for _, r := range resources {
@@ -142,10 +142,10 @@ func (p *Proxy) Freeze(extent Extent, resources ...string) {
 	})
 }
 
-// Thaw lets everything go on that is frozen. What the API server has sent in the meantime comes at once.
+// Thaw ends all freezes. Data that the API server sent meanwhile arrives immediately.
 func (p *Proxy) Thaw() { p.faults.change(func(f *faults) { clear(f.frozen) }) }
 
-// Answer ends all watches and gives every request this status in the API server's place; 0 lets the server answer again.
+// Answer ends all watches and responds to every request with the given status. With 0, the API server responds again.
 func (p *Proxy) Answer(status int) {
 	p.faults.change(func(f *faults) {
 		f.status = status
@@ -153,7 +153,7 @@ func (p *Proxy) Answer(status int) {
 	})
 }
 
-// EndWatches ends all watches, and each new one right after it was opened, until it is told not to.
+// EndWatches ends all watches. While ending is true, each new watch also ends immediately.
 func (p *Proxy) EndWatches(ending bool) {
 	p.faults.change(func(f *faults) {
 		f.ending = ending

@@ -26,10 +26,10 @@ const (
 	nodes    = "/api/v1/nodes?watch=true"
 )
 
-// server is an API server whose watches bring what the test says.
+// server is an API server whose watches send the test's events.
 type server struct {
 	*httptest.Server
-	// events are those to come, by resource.
+	// events holds the events to send, by resource.
 	events map[string]chan string
 }
 
@@ -61,7 +61,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// through is a server, a proxy in front of it, and a client with the kubeconfig that leads through it.
+// through starts a server and a proxy in front of it. It returns both, and a client whose kubeconfig uses the proxy.
 func through(t *testing.T) (*server, *Proxy, *http.Client) {
 	t.Helper()
 	s := newServer(t)
@@ -94,7 +94,7 @@ func through(t *testing.T) (*server, *Proxy, *http.Client) {
 	return s, p, client
 }
 
-// get reads a whole answer.
+// get returns the status and the whole body of a response.
 func get(t *testing.T, client *http.Client, url string) (int, string) {
 	t.Helper()
 	response := open(t, client, url)
@@ -119,7 +119,7 @@ func open(t *testing.T, client *http.Client, url string) *http.Response {
 	return response
 }
 
-// follow opens a watch and hands its lines on; the channel is closed with it.
+// follow opens a watch and sends its lines to a channel, which it closes when the watch ends.
 func follow(t *testing.T, client *http.Client, url string) <-chan string {
 	t.Helper()
 	response := open(t, client, url)
@@ -136,12 +136,12 @@ func follow(t *testing.T, client *http.Client, url string) <-chan string {
 func expect(t *testing.T, lines <-chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-lines: // empty when the watch has ended
+	case got := <-lines: // got is empty if the watch has ended
 		if got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	case <-time.After(patience):
-		t.Fatalf("waited in vain for %q", want)
+		t.Fatalf("timeout waiting for %q", want)
 	}
 }
 
@@ -149,7 +149,7 @@ func expectSilence(t *testing.T, lines <-chan string) {
 	t.Helper()
 	select {
 	case got, still := <-lines:
-		t.Fatalf("got %q from a silent watch, which is open: %t", got, still)
+		t.Fatalf("got %q from a silent watch (open: %t)", got, still)
 	default:
 	}
 }
@@ -176,7 +176,7 @@ func TestADelayedWatchIsLateAndInOrder(t *testing.T) {
 	for i := range 5 {
 		expect(t, slow, fmt.Sprint(i))
 		if early := late - time.Since(sent); early > 0 {
-			t.Errorf("event %d came %s too early", i, early)
+			t.Errorf("event %d arrived %s too early", i, early)
 		}
 	}
 }
@@ -185,13 +185,13 @@ func TestAFrozenWatchIsSilentUntilItThaws(t *testing.T) {
 	s, p, client := through(t)
 	frozen, other := follow(t, client, p.URL+pods), follow(t, client, p.URL+nodes)
 	s.events["pods"] <- "open"
-	expect(t, frozen, "open") // otherwise the new watch may take what was meant for this one
+	expect(t, frozen, "open") // otherwise the new watch could receive this watch's event
 	p.Freeze(OpenWatches, "pods")
 	s.events["pods"] <- "a"
 	s.events["nodes"] <- "b"
 	expect(t, other, "b")
 	expectSilence(t, frozen)
-	// A new one works, and its events are another matter: the first takes none away any more.
+	// A new watch works. Both watches receive from the same channel, so send until the new watch gets an event.
 	again := follow(t, client, p.URL+pods)
 	err := poll.Until(t.Context(), patience, "the new watch", func(context.Context) error {
 		s.events["pods"] <- "c"
@@ -199,7 +199,7 @@ func TestAFrozenWatchIsSilentUntilItThaws(t *testing.T) {
 		case <-again:
 			return nil
 		default:
-			return errors.New("the first had it")
+			return errors.New("the first watch received the event")
 		}
 	})
 	if err != nil {
@@ -232,10 +232,10 @@ func TestWhatIsFrozenBesidesTheOpenWatches(t *testing.T) {
 				open(t, client, p.URL+c.url)
 			}()
 			if c.hangs {
-				get(t, client, p.URL+"/api/v1/services") // by then it would have been answered, mostly
+				get(t, client, p.URL+"/api/v1/services") // by then, the request would usually have a response
 				select {
 				case <-answered:
-					t.Error("it was answered")
+					t.Error("a frozen request got a response")
 				default:
 				}
 				p.Thaw()
@@ -243,7 +243,7 @@ func TestWhatIsFrozenBesidesTheOpenWatches(t *testing.T) {
 			select {
 			case <-answered:
 			case <-time.After(patience):
-				t.Error("it was never answered")
+				t.Error("no response after the thaw")
 			}
 		})
 	}

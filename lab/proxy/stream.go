@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stream is the body of a watch. It reads everything that the API server sends immediately, so that the server sees a client that
-// keeps up. It passes the data on when the faults allow it.
+// stream is the body of a watch. It reads the API server's data immediately, so that the server sees a fast client. It
+// passes the data to the client when the faults allow it.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -18,13 +18,13 @@ type stream struct {
 
 	mu    sync.Mutex
 	queue []piece
-	// more has a token when there may be something in the queue.
+	// more contains a token if the queue may contain data.
 	more chan struct{}
-	// rest is what is left of the piece that is being given out.
+	// rest is the unread remainder of a piece.
 	rest piece
 }
 
-// piece is what one read from the server brought.
+// piece is the result of one read from the server.
 type piece struct {
 	arrived time.Time
 	data    []byte
@@ -35,7 +35,7 @@ func newStream(ctx context.Context, server io.ReadCloser, watch *opened) *stream
 	s := &stream{server: server, watch: watch, more: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	go s.takeIn()
-	// A watch that has to end does so at once, not with its next event.
+	// A watch that must end does so immediately, not with its next event.
 	go func() {
 		if watch.until(s.ctx, watch.over) == nil {
 			s.add(piece{err: io.EOF})
@@ -65,7 +65,7 @@ func (s *stream) add(p piece) {
 	}
 }
 
-// Read gives out what may go on.
+// Read returns data that the faults allow to pass.
 func (s *stream) Read(into []byte) (int, error) {
 	for len(s.rest.data) == 0 {
 		if s.rest.err != nil {
@@ -108,7 +108,7 @@ func (s *stream) next() (piece, error) {
 	}
 }
 
-// Close gives the server's watch up.
+// Close closes the watch to the API server.
 func (s *stream) Close() error {
 	s.cancel()
 	return s.server.Close()

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// away is how long the API server is down at least: longer than the grace period, so
-	// that every node would be late for somebody who does not know that he is blind.
+	// away is how long the API server is down. It is longer than the grace period, so every node would seem late to an
+	// observer that ignores its own blindness.
 	away      = 28 * time.Second
 	awayGrace = 24 * time.Second
-	// frozen is how long the API server stands still with all watches open. Longer than
-	// a renewal takes, shorter than a client takes to give up a silent connection (45 s).
+	// frozen is how long the API server is paused while all watches are open. It is longer than a renewal interval, but
+	// shorter than the 45 s after which a client closes a silent connection.
 	frozen = 20 * time.Second
 )
 
 func apiServerRestart() Scenario {
 	return Scenario{
 		Name:    "apiserver-restart",
-		Summary: "the API server dies and comes back half a minute later: kubeflap is blind, and must say so and invent nothing",
+		Summary: "the API server dies and returns after half a minute: kubeflap must report that it is blind, and no false transitions",
 		Options: cluster.Options{
 			Nodes: 2, ControllerManagerPod: true,
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=" + awayGrace.String()},
@@ -38,7 +38,7 @@ func apiServerRestart() Scenario {
 func apiServerStall() Scenario {
 	return Scenario{
 		Name:    "apiserver-stall",
-		Summary: "the API server stands still with all watches open, for less than the grace period",
+		Summary: "the API server is paused with all watches open, for less than the grace period",
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run: func(ctx context.Context, l *Lab) error {
@@ -48,9 +48,9 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Pause,
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
-				// An interval is as long as it was, whoever was to blame.
+				// Every interval is counted, whatever its cause.
 				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// A heartbeat from right before can have been seen right after.
+				// The last heartbeat before the pause may be seen just after it began.
 				func() error { return l.allWereLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },
@@ -59,8 +59,8 @@ func apiServerStall() Scenario {
 	}
 }
 
-// flapEverything takes all addresses out of the Service and puts them back, and lets a
-// node be NotReady for a moment. Every node beats before.
+// flapEverything makes all addresses of the Service not ready and ready again, and makes a node NotReady briefly. It
+// first waits for a heartbeat of every node.
 func (l *Lab) flapEverything(ctx context.Context) error {
 	const node, flips, turns = "node-1", "kubeflap_service_address_flips_total", "kubeflap_node_ready_transitions_total"
 	before, err := l.Truth.Counts()
@@ -85,9 +85,9 @@ func (l *Lab) flapEverything(ctx context.Context) error {
 	)
 }
 
-// restartAPIServer kills the API server and starts it again when every node would be
-// late. The controller manager dies with it, as on one machine, and comes last: so
-// nobody but the kubelets writes while nobody looks, and they only renew their Leases.
+// restartAPIServer kills the API server, and starts it again after every node would be late. It also stops the
+// controller manager, as if both ran on one machine, and starts it last. So while no watch works, only the kubelets
+// write, and they only renew their Leases.
 func (l *Lab) restartAPIServer(ctx context.Context) error {
 	c := l.Cluster
 	b, err := l.beforeBlindness(ctx)
@@ -108,8 +108,8 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 	)
 }
 
-// told waits until kubeflap too has counted what the truth has: what the API server has told one of them only, it tells
-// the other when it goes on.
+// told waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may have
+// sent an event to only one of them. The other one receives it after the pause.
 func (c *Checks) told(ctx context.Context, metric string) error {
 	if c.URL == "" {
 		return nil
@@ -118,19 +118,19 @@ func (c *Checks) told(ctx context.Context, metric string) error {
 	if err != nil {
 		return err
 	}
-	return poll.Until(ctx, patience, "kubeflap to count as much of "+metric, func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "kubeflap to reach the recorder's count of "+metric, func(ctx context.Context) error {
 		told, err := c.scrape(ctx)
 		if err != nil {
 			return err
 		}
 		if got, want := told.Sum(metric), seen.Sum(metric); got < want {
-			return fmt.Errorf("only %v of %v so far", got, want)
+			return fmt.Errorf("got %v, want at least %v", got, want)
 		}
 		return nil
 	})
 }
 
-// keptItsWatches checks that kubeflap did not take a silent watch for a broken one.
+// keptItsWatches checks that kubeflap did not treat a silent watch as broken.
 func (c *Checks) keptItsWatches(ctx context.Context) error {
 	if c.URL == "" {
 		return nil
@@ -141,7 +141,7 @@ func (c *Checks) keptItsWatches(ctx context.Context) error {
 	}
 	for _, metric := range []string{watchRelists, watchErrors} {
 		if n := told.Sum(metric); n > 0 {
-			return fmt.Errorf("kubeflap tells %v in %s", n, metric)
+			return fmt.Errorf("unexpected value %v of %s", n, metric)
 		}
 	}
 	return nil

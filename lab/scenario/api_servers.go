@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// apiServerUnreachable takes one of three API servers from the kubelets that use it. Everybody else uses another one.
+// apiServerUnreachable pauses one of three API servers, which a third of the kubelets use. All other clients use
+// another one.
 func apiServerUnreachable() Scenario {
 	const nodes, servers = 9, 3
 	var lost []string
@@ -19,7 +20,7 @@ func apiServerUnreachable() Scenario {
 	return Scenario{
 		Name:       "apiserver-unreachable",
 		Extra:      true,
-		Summary:    "one of three API servers stands still: the third of the kubelets that use it cannot renew their Leases",
+		Summary:    "one of three API servers is paused: a third of the kubelets use it, and cannot renew their Leases",
 		Incident:   Incident{"control_plane", "node_heartbeat_lost", "shared_path", ""},
 		Alone:      true,
 		Because:    fmt.Sprintf("%d of %d nodes fell silent within", len(lost), nodes),
@@ -49,7 +50,8 @@ func apiServerUnreachable() Scenario {
 				func() error {
 					return l.shows(ctx, float64(len(lost)), "kubeflap_service_addresses", "service", "web", "state", "not_ready")
 				},
-				// An API server is late after two renewals of its Lease, so that kubeflap can tell which one it is.
+				// kubeflap considers an API server late after two missed renewals of its Lease. It can then name the
+				// server.
 				func() error { return poll.Sleep(ctx, 20*time.Second) },
 				server.Resume,
 				func() error {
@@ -61,7 +63,7 @@ func apiServerUnreachable() Scenario {
 	}
 }
 
-// onlyLate checks that some nodes were late, and no other.
+// onlyLate checks that exactly the given nodes were late.
 func onlyLate(l *Lab, lost []string, least time.Duration) error {
 	late := map[string]bool{}
 	for _, node := range lost {
@@ -72,14 +74,14 @@ func onlyLate(l *Lab, lost []string, least time.Duration) error {
 	}
 	for node := range l.Cluster.Kubelets {
 		if !late[node] && l.wasLate(node, grace/2) == nil {
-			return fmt.Errorf("%s was late too", node)
+			return fmt.Errorf("%s was also late", node)
 		}
 	}
 	return nil
 }
 
-// etcdUnreachable cuts the API server that kubeflap uses off from etcd. All else uses another one, and works. That the nodes are well shows when kubeflap's watches
-// go on: until then it sees nothing.
+// etcdUnreachable disconnects the API server that kubeflap uses from etcd. All other clients use another, working API
+// server. Until its watches work again, kubeflap cannot see that the nodes are healthy.
 func etcdUnreachable() watchFault {
 	return watchFault{
 		name: "etcd-unreachable", summary: "the API server that kubeflap uses cannot reach etcd, while all others use another API server",

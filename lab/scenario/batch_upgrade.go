@@ -11,26 +11,27 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// takenOutFor is how long the upgrade waits after it took the batch out at the load balancer.
+// takenOutFor is the time between the removal of the batch from the load balancer and its upgrade.
 const takenOutFor = 7 * time.Second
 
-// replicas are the pods of the batch and those that are not upgraded.
+// replicas is the number of pods: the batch, and two that are not upgraded.
 const replicas = batch + 2
 
-// stops is how long the old container of each pod of the batch takes to stop. They are spread over more than windows of 2 s and 5 s, and
-// over less than one of 10 s.
+// stops returns how long the old container of each pod in the batch takes to stop. The times spread over more than a
+// batching window of 2 s or 5 s, but less than one of 10 s.
 func stops() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 5 * time.Second, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
 	}
 }
 
-// batchUpgrade is the incident of the clients: the batch is taken out at the load balancer first, its images change at once, and each container
-// stops in its own time. Each address leaves Endpoints once, and clients that batch updates put it back before.
+// batchUpgrade is the incident of clients that batch updates. First, the batch is removed from the load balancers. Then
+// all images change, and each container stops after its own delay. Each address leaves Endpoints once, but before that,
+// the clients put it back.
 func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",
-		Summary: "a batch of pods is taken out at the load balancer, then their images change in place; clients that batch updates put addresses back",
+		Summary: "a batch of pods is removed from the load balancers, and then their images change in place; clients that batch updates put addresses back",
 		Incident: Incident{
 			"workload", "inplace_update", "update_in_place",
 			"If you cannot add a gate, set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
@@ -42,7 +43,7 @@ func batchUpgrade() Scenario {
 				"would have put back 3,", "turn a readiness gate of the pod off before its image changes",
 				"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period",
 			},
-			Remedy: "a readiness gate turned off before the image changes",
+			Remedy: "turn a readiness gate off before the image changes",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
@@ -51,7 +52,7 @@ func batchUpgrade() Scenario {
 	}
 }
 
-// prepareBatchUpgrade makes a batch of pods whose readiness probe waits: a new container is not ready at once.
+// prepareBatchUpgrade creates pods whose readiness probes start late, so that a new container is not ready immediately.
 func prepareBatchUpgrade(ctx context.Context, l *Lab) error {
 	probes := newProbes()
 	return allOf(
@@ -88,19 +89,19 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 	)
 }
 
-// stopSlowly lets each container of the batch stop in its own time.
+// stopSlowly sets the delay with which each container of the batch stops.
 func (s *Steps) stopSlowly() {
 	for _, runtime := range s.Cluster.Runtimes {
 		runtime.StopSlowly(func(pod string) time.Duration { return stops()[pod] })
 	}
 }
 
-// eachLeftOnce: what bounces are the sets of the clients, not the Endpoints.
+// eachLeftOnce checks that Endpoints did not bounce. Only the clients' sets of addresses bounce.
 func (c *Checks) eachLeftOnce(ctx context.Context) error {
 	return c.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }
 
-// tellsReadds holds the stale re-adds that kubeflap counts against those that clients made.
+// tellsReadds compares the stale re-adds that kubeflap counts with those that the clients made.
 func (c *Checks) tellsReadds(ctx context.Context, clients *batchingClients) error {
 	for _, made := range clients.readds() {
 		window := fmt.Sprintf("%.0fs", made.window.Seconds())
@@ -109,7 +110,7 @@ func (c *Checks) tellsReadds(ctx context.Context, clients *batchingClients) erro
 		}
 	}
 	if made := clients.readds()[1]; made.stale == 0 {
-		return fmt.Errorf("the client that batches for %s put nothing back: there was nothing to count", made.window)
+		return fmt.Errorf("the client with the window %s put no address back, so there was nothing to count", made.window)
 	}
 	return nil
 }

@@ -15,23 +15,23 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// batchingClients are clients of a Service, each with a load balancer. A client collects the changes of a window and then makes the
-// addresses that the slices list as ready then those of its load balancer.
+// batchingClients are clients of a Service, each with a load balancer. A client batches the changes of a window, and
+// then sets its load balancer to the ready addresses in the slices.
 type batchingClients struct {
 	mu sync.Mutex
-	// listed are the addresses of each slice, and whether they are ready.
+	// listed holds the readiness of the addresses in each slice.
 	listed map[string]map[string]bool
-	// left are the addresses that were seen to leave since they were taken out.
+	// left holds the addresses that have left since they were removed from the load balancers.
 	left map[string]bool
 	all  []*batchingClient
 }
 
 type batchingClient struct {
 	window time.Duration
-	// open: a window is open. in are the addresses of the load balancer.
+	// open is true while a window is open. in holds the addresses of the load balancer.
 	open bool
 	in   map[string]bool
-	// stale counts the addresses that were put back although they had not left since they were taken out.
+	// stale counts the addresses that the client put back although they had not left since their removal.
 	stale int
 }
 
@@ -73,7 +73,7 @@ func (c *batchingClients) follow(ctx context.Context, client kubernetes.Interfac
 	return nil
 }
 
-// readinessOf is the readiness of the addresses of a slice, by the names of their pods.
+// readinessOf returns the readiness of the addresses of a slice, by pod name.
 func readinessOf(slice *discoveryv1.EndpointSlice) map[string]bool {
 	addresses := map[string]bool{}
 	for _, endpoint := range slice.Endpoints {
@@ -82,7 +82,7 @@ func readinessOf(slice *discoveryv1.EndpointSlice) map[string]bool {
 	return addresses
 }
 
-// ready are the addresses that are listed as ready.
+// ready returns the ready addresses.
 func (c *batchingClients) ready() map[string]bool {
 	ready := map[string]bool{}
 	for _, addresses := range c.listed {
@@ -95,7 +95,7 @@ func (c *batchingClients) ready() map[string]bool {
 	return ready
 }
 
-// take handles an event of a slice. The first change opens a window.
+// take handles an event of a slice. The first change opens a window for each client.
 func (c *batchingClients) take(slice *discoveryv1.EndpointSlice, is watch.EventType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *batchingClients) take(slice *discoveryv1.EndpointSlice, is watch.EventT
 	}
 }
 
-// apply makes the ready addresses those of a client's load balancer.
+// apply sets a client's load balancer to the ready addresses.
 func (c *batchingClients) apply(x *batchingClient) {
 	x.open = false
 	ready := c.ready()
@@ -138,13 +138,13 @@ func (c *batchingClients) apply(x *batchingClient) {
 	x.in = ready
 }
 
-// takeOut takes the batch out at the load balancers, as the upgrade does before it changes images.
+// takeOut removes the batch from the load balancers, as the upgrade does before it changes images.
 func (c *batchingClients) takeOut() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range c.all {
 		if x.open {
-			return fmt.Errorf("the client that batches for %s is at work already", x.window)
+			return fmt.Errorf("the client with the window %s is already batching", x.window)
 		}
 		for i := range batch {
 			delete(x.in, podName(i))
@@ -153,27 +153,27 @@ func (c *batchingClients) takeOut() error {
 	return nil
 }
 
-// settled waits until all clients have that many addresses in their load balancers, and no window is open.
+// settled waits until all load balancers have n addresses, and no window is open.
 func (c *batchingClients) settled(ctx context.Context, n int) error {
-	return poll.Until(ctx, patience, "all load balancers to have all addresses", func(context.Context) error {
+	return poll.Until(ctx, patience, "the expected addresses in all load balancers", func(context.Context) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, x := range c.all {
 			if x.open || len(x.in) != n {
-				return fmt.Errorf("that of the client that batches for %s has %d, open %v", x.window, len(x.in), x.open)
+				return fmt.Errorf("the load balancer of the client with the window %s has %d addresses; window open: %v", x.window, len(x.in), x.open)
 			}
 		}
 		return nil
 	})
 }
 
-// readdsBy are the stale re-adds of the client with a window.
+// readdsBy is the number of stale re-adds of the client with the given window.
 type readdsBy struct {
 	window time.Duration
 	stale  int
 }
 
-// readds are the stale re-adds that the clients made, by window.
+// readds returns the stale re-adds of all clients, by window.
 func (c *batchingClients) readds() (all []readdsBy) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// lookPeriod is how often it is looked what kubeflap tells while it is blind.
+	// lookPeriod is the interval at which kubeflap is checked during its blindness.
 	lookPeriod = time.Second
-	// slack is for how much longer than it has to a fault lasts if kubeflap does not say that it is blind: each lasts as long
-	// as it may take to say so, and a slow machine takes more.
+	// slack is the maximum extension of a fault if kubeflap has not yet reported that it is blind. Each fault normally
+	// lasts long enough, but a slow machine needs more time.
 	slack = time.Minute
 )
 
-// blinded is kubeflap while something on its way to the API server blinds it. The truth goes on.
+// blinded checks kubeflap while a fault between it and the API server blinds it. The recorder still sees everything.
 type blinded struct {
 	*blindness
 	fault watchFault
-	// from is when the fault began, incidents are those of which kubeflap told by then.
+	// from is the time at which the fault began. incidents holds the IDs of earlier incidents.
 	from      time.Time
 	incidents map[string]bool
-	// coverage is what kubeflap says that it does not see.
+	// coverage is the coverage that kubeflap last reported.
 	coverage []byte
 }
 
-// blindedBy lets a fault happen for its time, and returns when kubeflap tells the truth again.
+// blindedBy runs a fault for its duration, and returns when kubeflap reports the truth again.
 func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	if l.URL == "" {
-		return nil // nobody is there to be blinded
+		return nil // without kubeflap there is nothing to check
 	}
 	b, err := l.beforeFault(ctx, f)
 	if err != nil {
@@ -43,12 +43,12 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	}
 	f.begin(l)
 	b.from = time.Now()
-	// What was wrong during the fault does not keep from looking how it ends.
+	// Even if a check failed during the fault, also check how the fault ends.
 	during := b.lookOn(ctx)
 	f.end(l)
 	gone, ended := time.Since(b.from), time.Now()
 	back := b.tellsTruthAgain(ctx)
-	l.Log.Info("the fault is over", "fault", f.name, "lasted", gone.Round(time.Millisecond),
+	l.Log.Info("the fault has ended", "fault", f.name, "lasted", gone.Round(time.Millisecond),
 		"truth after", time.Since(ended).Round(time.Millisecond), "failed", back != nil)
 	if err := poll.Sleep(ctx, catchUp); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 	return b, nil
 }
 
-// lookOn looks at kubeflap as long as the fault lasts: longer if kubeflap does not say by then that it is blind.
+// lookOn checks kubeflap for the duration of the fault, and longer if kubeflap has not yet reported that it is blind.
 func (b *blinded) lookOn(ctx context.Context) error {
 	var said bool
 	var unsaid, invented error
@@ -92,19 +92,19 @@ func (b *blinded) lookOn(ctx context.Context) error {
 		}
 		if unsaid = b.unsaid(ctx); unsaid == nil && !said {
 			said = true
-			b.lab.Log.Info("kubeflap says that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
+			b.lab.Log.Info("kubeflap reports that it is blind", "fault", b.fault.name, "after", lasted.Round(time.Millisecond))
 		}
 		if err := poll.Sleep(ctx, lookPeriod); err != nil {
 			return err
 		}
 	}
 	if unsaid != nil {
-		unsaid = fmt.Errorf("when the fault had lasted %s: %w", time.Since(b.from).Round(time.Second), unsaid)
+		unsaid = fmt.Errorf("%s after the fault began: %w", time.Since(b.from).Round(time.Second), unsaid)
 	}
 	return errors.Join(unsaid, invented)
 }
 
-// unsaid checks that kubeflap says of each resource that it is blind, and that it is not ready.
+// unsaid returns an error if kubeflap does not report that it is blind to each resource, or reports that it is ready.
 func (b *blinded) unsaid(ctx context.Context) error {
 	if b.fault.blind == nil {
 		return nil
@@ -112,7 +112,7 @@ func (b *blinded) unsaid(ctx context.Context) error {
 	var errs []error
 	for _, resource := range b.fault.blind {
 		if grown := b.told.Sum(watchBlind, "resource", resource) - b.before.Sum(watchBlind, "resource", resource); !(grown > 0) {
-			errs = append(errs, fmt.Errorf("%s of %s has not grown", watchBlind, resource))
+			errs = append(errs, fmt.Errorf("%s of %s has not increased", watchBlind, resource))
 		}
 		if !bytes.Contains(b.coverage, fmt.Appendf(nil, "%q", resource)) {
 			errs = append(errs, fmt.Errorf("coverage.not_watched does not name %s: %s", resource, b.coverage))
@@ -120,14 +120,14 @@ func (b *blinded) unsaid(ctx context.Context) error {
 	}
 	switch err := compare.Ready(ctx, b.lab.URL); {
 	case err == nil:
-		errs = append(errs, errors.New("it says that it is ready"))
+		errs = append(errs, errors.New("kubeflap reports that it is ready"))
 	case !strings.Contains(err.Error(), "503"):
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// invents checks that kubeflap tells nothing that was not there before the fault.
+// invents returns an error if kubeflap reports an incident or a transition that it did not report before the fault.
 func (b *blinded) invents(ctx context.Context) error {
 	told, err := compare.Incidents(ctx, b.lab.URL)
 	if err != nil {
@@ -147,13 +147,13 @@ func (b *blinded) invents(ctx context.Context) error {
 	errs := []error{b.unmoved(), b.namesNobody(ctx)}
 	for _, x := range told.Incidents {
 		if !b.incidents[x.ID] {
-			errs = append(errs, fmt.Errorf("an incident that is none: %+v", x))
+			errs = append(errs, fmt.Errorf("false incident: %+v", x))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// namesNobody checks that kubeflap blames no node or Service that it did not blame before the fault.
+// namesNobody checks that since the fault began, kubeflap has not blamed another node or Service.
 func (b *blinded) namesNobody(ctx context.Context) error {
 	told, err := b.lab.scrape(ctx)
 	if err != nil {
@@ -163,19 +163,20 @@ func (b *blinded) namesNobody(ctx context.Context) error {
 	for _, metric := range []string{"kubeflap_incidents", "kubeflap_node_verdict", "kubeflap_service_verdict"} {
 		for series, is := range told {
 			if truth.Name(series) == metric && is > b.before[series] {
-				errs = append(errs, fmt.Errorf("%s was %v and is %v", series, b.before[series], is))
+				errs = append(errs, fmt.Errorf("%s changed from %v to %v", series, b.before[series], is))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// tellsTruthAgain waits until kubeflap sees, says so and shows what there is. How long that takes is in the log.
+// tellsTruthAgain waits until kubeflap is ready, no longer reports that it is blind, and shows the newest heartbeats.
+// It logs the duration.
 func (b *blinded) tellsTruthAgain(ctx context.Context) error {
 	if err := b.lab.sees(ctx); err != nil {
 		return err
 	}
-	return poll.Until(ctx, patience, "kubeflap to tell the truth again", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "kubeflap to report the truth again", func(ctx context.Context) error {
 		if err := compare.Ready(ctx, b.lab.URL); err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func (b *blinded) tellsTruthAgain(ctx context.Context) error {
 	})
 }
 
-// agesInTruth checks that kubeflap has the newest heartbeats.
+// agesInTruth checks that kubeflap has seen the newest heartbeats.
 func (b *blinded) agesInTruth(ctx context.Context) error {
 	const age = "kubeflap_node_heartbeat_age_seconds"
 	now, err := b.lab.Truth.Counts()
@@ -205,35 +206,37 @@ func (b *blinded) agesInTruth(ctx context.Context) error {
 	}
 	for node := range b.lab.Cluster.Kubelets {
 		if is, want := told.Sum(age, "node", node), now.Sum(age, "node", node); is-want > compare.Tolerance {
-			return fmt.Errorf("the heartbeat of %s is told to be %.1f s old, it is %.1f s", node, is, want)
+			return fmt.Errorf("kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
 		}
 	}
 	return nil
 }
 
-// beatsInTruth checks that kubeflap has counted no heartbeat that was none. The recorder may see one a moment later.
+// beatsInTruth checks that kubeflap has not counted more heartbeats than the recorder, which may see a heartbeat
+// slightly later.
 func (b *blinded) beatsInTruth(ctx context.Context) error {
 	const beats = "kubeflap_node_heartbeats_total"
-	return poll.Until(ctx, compare.Tolerance*time.Second, "the recorder to count as many heartbeats", func(context.Context) error {
+	return poll.Until(ctx, compare.Tolerance*time.Second, "the recorder to count the same heartbeats", func(context.Context) error {
 		now, err := b.lab.Truth.Counts()
 		if err != nil {
 			return err
 		}
 		for node := range b.lab.Cluster.Kubelets {
 			if told, were := b.told.Sum(beats, "node", node), now.Sum(beats, "node", node); told > were {
-				return fmt.Errorf("of %s kubeflap tells %v, there were %v", node, told, were)
+				return fmt.Errorf("heartbeats of %s: kubeflap counted %v, the recorder %v", node, told, were)
 			}
 		}
 		return nil
 	})
 }
 
-// noIntervalOf checks that kubeflap has measured none across its blindness: nobody could see a heartbeat in it.
+// noIntervalOf checks that kubeflap has measured no interval that includes its blindness, because it could not see
+// heartbeats then.
 func (b *blinded) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
 		if longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {
-			errs = append(errs, fmt.Errorf("%s: an interval of %.1f s was seen in a blindness of %s", node, longest, gone))
+			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although it was blind for %s", node, longest, gone))
 		}
 	}
 	return errors.Join(errs...)

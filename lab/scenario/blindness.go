@@ -20,28 +20,28 @@ const (
 	watchErrors  = "kubeflap_watch_errors_total"
 	watchBlind   = "kubeflap_watch_blind_seconds_total"
 
-	// afterglow is how long kubeflap may go on counting what has happened: its longest
-	// window in which a consumer would gather changes is 10 s.
+	// afterglow is how long kubeflap's counts may still change after the last event: its longest batching window is 10
+	// s.
 	afterglow = 11 * time.Second
-	// comeBack is how long kubeflap may take to see again when the server is back: its
-	// longest pause between two tries is 10 s, some tries may come too early, and a slow machine
-	// takes its time to list. How long it was is in the log.
+	// comeBack is the maximum time until kubeflap sees again after the API server is back. Its longest pause between
+	// retries is 10 s, some retries may be too early, and lists take time on a slow machine. The log contains the
+	// actual time.
 	comeBack = time.Minute
-	// catchUp is for how long after a break kubeflap measures no interval: what comes then
-	// may be what it had missed. It takes 2 s.
+	// catchUp is longer than the 2 s after a break in which kubeflap measures no interval. Events in that time may be
+	// older.
 	catchUp = 3 * time.Second
-	// noticed is how soon kubeflap should know that the server has died. It is told, but a slow
-	// machine takes its time.
+	// noticed is the maximum time until kubeflap knows that the API server has died. The connection breaks immediately,
+	// but a slow machine needs more time.
 	noticed = 5 * time.Second
 )
 
-// blindness is kubeflap's metrics around a time without a server.
+// blindness holds kubeflap's metrics before and after an outage of the API server.
 type blindness struct {
 	lab *Lab
-	// began is somewhat before the first of these.
+	// began is a time slightly before the first scrape.
 	began        time.Time
 	before, told truth.Counts
-	// excused: nodes were late in truth, so that kubeflap may say so.
+	// excused means that nodes were really late, so kubeflap may report them.
 	excused bool
 }
 
@@ -50,8 +50,7 @@ func (c *Checks) scrape(ctx context.Context) (truth.Counts, error) {
 	return compare.Scrape(ctx, c.URL+"/metrics")
 }
 
-// beforeBlindness is called while kubeflap sees everything. Without kubeflap there is
-// nothing to check.
+// beforeBlindness reads kubeflap's metrics while it sees everything. Without kubeflap, there is nothing to check.
 func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	b := &blindness{lab: l, began: time.Now()}
 	if l.URL == "" {
@@ -65,7 +64,7 @@ func (l *Lab) beforeBlindness(ctx context.Context) (*blindness, error) {
 	return b, err
 }
 
-// during checks that kubeflap goes on telling what it knew, and nothing more.
+// during checks that kubeflap still reports its last state, and nothing new.
 func (b *blindness) during(ctx context.Context) (err error) {
 	if b.before == nil {
 		return nil
@@ -76,8 +75,7 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
 }
 
-// after waits until kubeflap sees again and checks what it then tells. The server
-// was away for that long.
+// after waits until kubeflap sees again, and checks its metrics. gone is how long the API server was away.
 func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if b.before == nil {
 		return nil
@@ -92,8 +90,7 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	return errors.Join(err, poll.Sleep(ctx, catchUp))
 }
 
-// sees waits until all of kubeflap's watches work: its blindness grows as long as one
-// does not.
+// sees waits until all of kubeflap's watches work. The blind time grows while one of them does not.
 func (c *Checks) sees(ctx context.Context) error {
 	return poll.Until(ctx, patience, "kubeflap to see again", func(ctx context.Context) error {
 		first, err := c.scrape(ctx)
@@ -108,14 +105,14 @@ func (c *Checks) sees(ctx context.Context) error {
 			return err
 		}
 		if grown := second.Sum(watchBlind) - first.Sum(watchBlind); grown > 0 {
-			return fmt.Errorf("its blindness has grown by %.3f s", grown)
+			return fmt.Errorf("the blind time has increased by %.3f s", grown)
 		}
 		return nil
 	})
 }
 
-// unmoved checks what nobody touched: nothing may go back, double or be invented. Heartbeats
-// are another matter, because the kubelets are back before kubeflap is.
+// unmoved checks the series of unchanged objects: they must not decrease, double or appear. It skips heartbeats,
+// because the kubelets reconnect before kubeflap does.
 func (b *blindness) unmoved() error {
 	moves := func(series string) bool {
 		name := truth.Name(series)
@@ -135,13 +132,13 @@ func (b *blindness) unmoved() error {
 		was, known := b.before[series]
 		is, still := b.told[series]
 		if !moves(series) && (was != is || known != still) {
-			errs = append(errs, fmt.Errorf("%s was %v and is %v", series, was, is))
+			errs = append(errs, fmt.Errorf("%s changed from %v to %v", series, was, is))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// saidSo checks that kubeflap tells of its blindness, for each watch.
+// saidSo checks that kubeflap reports its blindness for each watch.
 func (b *blindness) saidSo(gone time.Duration) error {
 	grown := truth.Counts{}
 	for series, is := range b.told {
@@ -149,22 +146,22 @@ func (b *blindness) saidSo(gone time.Duration) error {
 	}
 	var errs []error
 	if grown.Sum(watchRelists) == 0 {
-		errs = append(errs, fmt.Errorf("no resource was listed again"))
+		errs = append(errs, fmt.Errorf("kubeflap has relisted no resource"))
 	}
 	for _, resource := range watched() {
 		blind := time.Duration(grown.Sum(watchBlind, "resource", resource) * float64(time.Second))
 		b.lab.Log.Info("blind", "resource", resource, "server away", gone.Round(time.Millisecond), "blind", blind.Round(time.Millisecond),
 			"relists", grown.Sum(watchRelists, "resource", resource), "errors", grown.Sum(watchErrors, "resource", resource))
 		if blind < gone-noticed || blind > gone+comeBack {
-			errs = append(errs, fmt.Errorf("blind to %s for %s, the server was away for %s", resource, blind, gone))
+			errs = append(errs, fmt.Errorf("kubeflap reports that it was blind to %s for %s, but the server was down for %s", resource, blind, gone))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// beats checks that no heartbeat was forgotten or counted twice, as far as one can tell: a
-// node renews every 10 s while there is a server, once more when it is back, and posts its status now and then.
-// And no interval may be as long as the blindness: in it nobody could see a heartbeat.
+// beats checks that no heartbeat was lost or counted twice, as far as this can be determined. While the API server is
+// up, a node renews every 10 s. It also renews once when the server is back, and sometimes posts its status. No
+// interval may be as long as the outage, because no heartbeat was visible then.
 func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error
@@ -172,10 +169,10 @@ func (b *blindness) beats(gone time.Duration) error {
 		grown := b.told.Sum("kubeflap_node_heartbeats_total", "node", node) - b.before.Sum("kubeflap_node_heartbeats_total", "node", node)
 		longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
 		if grown < 0 || grown > most {
-			errs = append(errs, fmt.Errorf("%s: %v heartbeats more", node, grown))
+			errs = append(errs, fmt.Errorf("%s: unexpected increase of heartbeats: %v", node, grown))
 		}
 		if longest >= gone.Seconds() {
-			errs = append(errs, fmt.Errorf("%s: an interval of %.1f s was seen while the server was away for %s", node, longest, gone))
+			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although the server was down for %s", node, longest, gone))
 		}
 	}
 	return errors.Join(errs...)

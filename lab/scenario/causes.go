@@ -16,31 +16,32 @@ import (
 
 const causesNamespace = "causes"
 
-// taint drives the pods that do not tolerate it from a node.
+// taint is a NoExecute taint that evicts pods without a toleration.
 const taint = "example.com/broken"
 
-// causeCase is one way to lose an address, or not to, with a Service of its own.
+// causeCase is one way in which a Service loses an address, or must not lose one. Each case has its own Service.
 type causeCase struct {
 	Loss
-	// pod, if any, alters each of the two pods before it is created, spec the Service.
+	// pod changes each of the two pods before it is created, and spec changes the Service. Both may be nil.
 	pod  func(*corev1.Pod)
 	spec func(*corev1.ServiceSpec)
-	// prepare, if any, creates Service and addresses instead.
+	// prepare replaces the creation of the Service and its pods, if it is not nil.
 	prepare func(ctx context.Context, l *Lab, service string) error
-	// lose makes the Service lose an address, and sees to what can come back.
+	// lose makes the Service lose an address. It restores the address if that is possible.
 	lose func(ctx context.Context, l *Lab, service string) error
 }
 
 func causeCases(release cluster.Release, p *probes) []causeCase {
 	all := slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
 	if release == cluster.Oldest {
-		// There it costs addresses, those of other cases too: the scenario kubelet-restart.
+		// On this release, a kubelet restart also costs addresses of other cases. The scenario kubelet-restart covers
+		// it.
 		all = slices.DeleteFunc(all, func(c causeCase) bool { return c.Service == restarted })
 	}
 	return all
 }
 
-// apiCases are what somebody does through the API.
+// apiCases returns the cases of changes through the API.
 func apiCases() []causeCase {
 	return []causeCase{
 		{Loss: Loss{"deleted", "pod_deleted", 1, "a pod is deleted"}, lose: loseByDeletion},
@@ -54,8 +55,8 @@ func apiCases() []causeCase {
 			pod:  intolerant, lose: loseByTaint,
 		},
 		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: loseByGate},
-		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector matches nothing for a moment"}, lose: loseBySelector},
-		{Loss: Loss{"edited", "manual_write", 1, "someone takes an endpoint out of the controller's EndpointSlice"}, lose: loseByEdit},
+		{Loss: Loss{"reselected", "service_changed", 2, "the Service's selector briefly matches no pod"}, lose: loseBySelector},
+		{Loss: Loss{"edited", "manual_write", 1, "someone removes an endpoint from the controller's EndpointSlice"}, lose: loseByEdit},
 		{
 			Loss: Loss{"stranger", "unknown", 1, "someone sets Ready to False in a pod's status, with a custom reason"},
 			lose: loseByStranger,
@@ -74,7 +75,7 @@ func causes(release cluster.Release) Scenario {
 	}
 	return Scenario{
 		Name:    "causes",
-		Summary: "addresses leave in each way that there is, with a Service for each, and stay where they should",
+		Summary: "a Service for each cause loses addresses, and other Services keep theirs",
 		Causes:  want, LastLosses: last,
 		Options: cluster.Options{Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return prepareCauses(ctx, l, p, cases) },
@@ -89,7 +90,7 @@ func causes(release cluster.Release) Scenario {
 	}
 }
 
-// prepareCauses gives each Service two addresses.
+// prepareCauses creates a Service with two addresses for each case.
 func prepareCauses(ctx context.Context, l *Lab, p *probes, cases []causeCase) error {
 	if err := p.serve(ctx); err != nil {
 		return err
@@ -115,7 +116,7 @@ func prepareCauses(ctx context.Context, l *Lab, p *probes, cases []causeCase) er
 	return nil
 }
 
-// prepareCase gives a Service a pod on either node.
+// prepareCase creates a Service with one pod on each node.
 func prepareCase(ctx context.Context, l *Lab, c causeCase) error {
 	if c.prepare != nil {
 		return c.prepare(ctx, l, c.Service)
@@ -138,7 +139,7 @@ func prepareCase(ctx context.Context, l *Lab, c causeCase) error {
 
 func causePod(service string, i int) string { return fmt.Sprintf("%s-%d", service, i+1) }
 
-// tolerant pods stay on the tainted node.
+// tolerant lets a pod stay on the tainted node.
 func tolerant(pod *corev1.Pod) {
 	pod.Spec.Tolerations = []corev1.Toleration{{Key: taint, Operator: corev1.TolerationOpExists}}
 }
@@ -153,7 +154,7 @@ func (c *Checks) ready(ctx context.Context, service string, n float64) error {
 	return c.shows(ctx, n, "kubeflap_service_addresses", "namespace", causesNamespace, "service", service, "state", "ready")
 }
 
-// goes waits until one of two pods is gone for good, not only on its way.
+// goes waits until one of two pods has been deleted completely; a terminating pod is not enough.
 func (c *Checks) goes(ctx context.Context, service, pod string) error {
 	return allOf(
 		func() error { return c.ready(ctx, service, 1) },
@@ -169,7 +170,7 @@ func loseByDeletion(ctx context.Context, l *Lab, service string) error {
 	return l.goes(ctx, service, pod)
 }
 
-// loseByEviction evicts a pod as kubectl drain does.
+// loseByEviction evicts a pod like kubectl drain.
 func loseByEviction(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: causesNamespace, Name: pod}}
@@ -179,7 +180,7 @@ func loseByEviction(ctx context.Context, l *Lab, service string) error {
 	return l.goes(ctx, service, pod)
 }
 
-// loseByTaint lets the taint eviction controller evict a pod.
+// loseByTaint taints a node, so that the taint eviction controller evicts a pod.
 func loseByTaint(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		func() error {
@@ -199,7 +200,7 @@ func (s *Steps) setTaints(ctx context.Context, node, taints string) error {
 	return nil
 }
 
-// deployCase creates a Deployment of two pods on the first node.
+// deployCase creates a Deployment with two pods on the first node.
 func deployCase(ctx context.Context, l *Lab, service string) error {
 	if _, err := l.serviceWith(ctx, causesNamespace, service, nil); err != nil {
 		return err
@@ -217,7 +218,7 @@ func loseByScale(ctx context.Context, l *Lab, service string) error {
 	return l.ready(ctx, service, 0)
 }
 
-// loseByStranger writes what no component of Kubernetes does; the kubelet puts it right.
+// loseByStranger writes a status that no Kubernetes component writes. The kubelet corrects it.
 func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Suspended","lastTransitionTime":%s}]}}`, now())
 	return allOf(
@@ -226,7 +227,7 @@ func loseByStranger(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// leaves waits until an address was seen to leave rotation, be it back already or not.
+// leaves waits until the recorder has counted a not-ready address, even if the address is already ready again.
 func (c *Checks) leaves(ctx context.Context, service string) error {
 	return c.counted(ctx, 1, "kubeflap_service_address_flips_total", "namespace", causesNamespace, "service", service, "to", "not_ready")
 }
@@ -250,7 +251,7 @@ func loseByGate(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// loseBySelector lets the Service choose no pod, and then the same ones again.
+// loseBySelector makes the Service select no pod, and then the same pods again.
 func loseBySelector(ctx context.Context, l *Lab, service string) error {
 	choose := func(app string) error {
 		return l.patchService(ctx, causesNamespace, service, fmt.Sprintf(`{"spec":{"selector":{"app":%q}}}`, app))
@@ -263,8 +264,7 @@ func loseBySelector(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// loseByEdit takes an endpoint out of the controller's slice, as kubectl edit
-// does; the controller puts it back.
+// loseByEdit removes an endpoint from the controller's slice, like kubectl edit. The controller puts it back.
 func loseByEdit(ctx context.Context, l *Lab, service string) error {
 	client := l.Client.DiscoveryV1().EndpointSlices(causesNamespace)
 	all, err := client.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
@@ -272,14 +272,14 @@ func loseByEdit(ctx context.Context, l *Lab, service string) error {
 		return fmt.Errorf("list slices: %w", err)
 	}
 	if len(all.Items) != 1 || len(all.Items[0].Endpoints) != 2 {
-		return fmt.Errorf("want one slice with two endpoints, got %v", all.Items)
+		return fmt.Errorf("got slices %v, want one slice with two endpoints", all.Items)
 	}
 	slice := &all.Items[0]
 	slice.Endpoints = slice.Endpoints[:1]
 	if _, err := client.Update(ctx, slice, metav1.UpdateOptions{FieldManager: "kubectl-edit"}); err != nil {
 		return fmt.Errorf("edit slice: %w", err)
 	}
-	// The controller may put it back sooner than a state can be seen, so count.
+	// The controller may restore the endpoint before a poll sees the change, so wait for the count.
 	const churn = "kubeflap_service_address_churn_total"
 	return allOf(
 		func() error {

@@ -13,18 +13,18 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// settleKubelet is longer than a started kubelet takes to probe each pod and to report it.
+// settleKubelet is longer than a new kubelet takes to probe each pod and to report the results.
 const settleKubelet = 3 * time.Second
 
-// restarted is the Service of the case that is another on the oldest release.
+// restarted is the Service of the kubelet restart, which is a separate scenario on the oldest release.
 const restarted = "restarted"
 
-// kubeletCases are what happens to pods on their nodes.
+// kubeletCases returns the cases of events on nodes.
 func kubeletCases(p *probes) []causeCase {
 	return []causeCase{
 		{Loss: Loss{"probed", "probe_failed", 1, "a readiness probe fails once"}, pod: p.ready, lose: p.loseByProbe},
 		{Loss: Loss{"crashed", "container_exit", 1, "a container exits with code 1 and is restarted"}, lose: exiting(1, "Error")},
-		{Loss: Loss{"oom", "container_exit", 1, "a container is killed for its memory (137, OOMKilled) and is restarted"}, lose: exiting(137, "OOMKilled")},
+		{Loss: Loss{"oom", "container_exit", 1, "a container exceeds its memory limit (137, OOMKilled) and is restarted"}, lose: exiting(137, "OOMKilled")},
 		{
 			Loss: Loss{"unalive", "container_exit", 1, "a liveness probe fails, and the kubelet restarts the container"},
 			pod:  p.readyAndLive, lose: p.loseByLiveness,
@@ -48,7 +48,7 @@ func kubeletCases(p *probes) []causeCase {
 	}
 }
 
-// loseByProbe lets a readiness probe fail until that was seen.
+// loseByProbe makes a readiness probe fail until the address is lost.
 func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
@@ -57,11 +57,11 @@ func (p *probes) loseByProbe(ctx context.Context, l *Lab, service string) error 
 	)
 }
 
-// loseByLiveness lets a liveness probe fail until the kubelet has killed the container.
+// loseByLiveness makes a liveness probe fail until the kubelet has killed the container.
 func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	p.set(liveness, pod, true)
-	err := l.leaves(ctx, service) // for some milliseconds
+	err := l.leaves(ctx, service) // the address is only lost for some milliseconds
 	p.set(liveness, pod, false)
 	if err != nil {
 		return err
@@ -69,11 +69,11 @@ func (p *probes) loseByLiveness(ctx context.Context, l *Lab, service string) err
 	return l.ready(ctx, service, 2)
 }
 
-// exitShows is how long at most a kubelet needs to say that a container has exited, if it says it at all.
+// exitShows is the maximum time until a kubelet reports a container's exit, if it reports the exit at all.
 const exitShows = 30 * time.Second
 
-// exiting ends a container; the kubelet restarts it. A kubelet that is short of time may have restarted it before it says
-// anything, and then nothing was lost: so it is ended again.
+// exiting returns a function that ends a container, which the kubelet restarts. A slow kubelet may restart it before it
+// reports the exit, so that no address is lost. The function then ends the container again.
 func exiting(code int32, reason string) func(context.Context, *Lab, string) error {
 	return func(ctx context.Context, l *Lab, service string) error {
 		for {
@@ -89,12 +89,12 @@ func exiting(code int32, reason string) func(context.Context, *Lab, string) erro
 			case ctx.Err() != nil:
 				return err
 			}
-			l.Log.Info("the kubelet restarted a container before it said that it had exited: once more", "service", service)
+			l.Log.Info("the kubelet restarted a container before it reported the exit; trying again", "service", service)
 		}
 	}
 }
 
-// exit ends a pod's container on the node of that number.
+// exit ends the container of a pod on the node with the given number.
 func (s *Steps) exit(pod string, node int, code int32, reason string) error {
 	return s.Cluster.Runtimes[cluster.NodeName(node)].Exit(causesNamespace, pod, code, reason)
 }
@@ -106,12 +106,12 @@ func loseByCompletion(ctx context.Context, l *Lab, service string) error {
 	return l.ready(ctx, service, 1)
 }
 
-// greedy pods ask for more than half of a hollow node, which has one CPU.
+// greedy makes a pod request more than half of the one CPU of a hollow node.
 func greedy(pod *corev1.Pod) {
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("600m")}
 }
 
-// loseByPreemption puts a critical pod on a node that is full.
+// loseByPreemption creates a critical pod on a full node.
 func loseByPreemption(ctx context.Context, l *Lab, service string) error {
 	critical := newPod(metav1.NamespaceSystem, "critical", cluster.NodeName(0), "critical")
 	critical.Spec.PriorityClassName = "system-node-critical"
@@ -122,7 +122,7 @@ func loseByPreemption(ctx context.Context, l *Lab, service string) error {
 	)
 }
 
-// restartKubelet restarts the first node's kubelet; its pods' containers run on.
+// restartKubelet restarts the first node's kubelet. The containers continue to run.
 func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	node := cluster.NodeName(0)
 	counts, err := l.Truth.Counts()
@@ -134,13 +134,13 @@ func restartKubelet(ctx context.Context, l *Lab, service string) error {
 	return allOf(
 		l.Cluster.Kubelets[node].Restart,
 		func() error { return l.counted(ctx, before+1, heartbeats, "node", node) },
-		// What it makes of its pods comes with the next sync.
+		// The kubelet updates the pods' statuses with its next sync.
 		func() error { return poll.Sleep(ctx, settleKubelet) },
 		func() error { return l.ready(ctx, service, 2) },
 	)
 }
 
-// loseByNetwork takes the second node's network away: the kubelet says so, and what it probes does not answer.
+// loseByNetwork disables the network of the second node: the kubelet reports it, and the pod's probe fails.
 func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) error {
 	node, pod := cluster.NodeName(1), causePod(service, 1)
 	network := l.Cluster.Runtimes[node].Network
@@ -157,7 +157,7 @@ func (p *probes) loseByNetwork(ctx context.Context, l *Lab, service string) erro
 	)
 }
 
-// podReady waits until a pod's Ready has the status.
+// podReady waits until the Ready condition of a pod has the given status.
 func (c *Checks) podReady(ctx context.Context, namespace, name string, status corev1.ConditionStatus) error {
 	return poll.Until(ctx, patience, fmt.Sprintf("Ready %s of pod %s", status, name), func(ctx context.Context) error {
 		pod, err := c.cluster.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -169,6 +169,6 @@ func (c *Checks) podReady(ctx context.Context, namespace, name string, status co
 				return nil
 			}
 		}
-		return fmt.Errorf("its conditions are %v", pod.Status.Conditions)
+		return fmt.Errorf("got conditions %v", pod.Status.Conditions)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// serviceCases are kinds of Services that count otherwise than others.
+// serviceCases returns the cases of Services whose addresses are counted differently.
 func serviceCases(p *probes) []causeCase {
 	dual := corev1.IPFamilyPolicyRequireDualStack
 	return []causeCase{
@@ -29,18 +29,18 @@ func serviceCases(p *probes) []causeCase {
 			pod:  p.ready, spec: func(spec *corev1.ServiceSpec) { spec.PublishNotReadyAddresses = true }, lose: p.failPublished,
 		},
 		{
-			Loss:    Loss{"mirrored", "manual_write", 1, "someone takes an address out of the Endpoints of a Service without a selector; its slices mirror them"},
+			Loss:    Loss{"mirrored", "manual_write", 1, "someone removes an address from the Endpoints of a Service without a selector; its slices mirror these Endpoints"},
 			prepare: writeCase, lose: loseByEndpoints,
 		},
 	}
 }
 
-// onHostNetwork puts both pods on one node, whose IP they then have.
+// onHostNetwork puts a pod on the first node's network, so that both pods have this node's IP.
 func onHostNetwork(pod *corev1.Pod) {
 	pod.Spec.NodeName, pod.Spec.HostNetwork = cluster.NodeName(0), true
 }
 
-// failPublished lets a probe fail that must not cost an address.
+// failPublished makes a probe fail. No address may be lost.
 func (p *probes) failPublished(ctx context.Context, l *Lab, service string) error {
 	pod := causePod(service, 0)
 	return allOf(
@@ -55,7 +55,7 @@ func (p *probes) failPublished(ctx context.Context, l *Lab, service string) erro
 	)
 }
 
-// writeCase creates a Service without a selector, and its Endpoints by hand.
+// writeCase creates a Service without a selector, and manually managed Endpoints.
 func writeCase(ctx context.Context, l *Lab, service string) error {
 	if _, err := l.service(ctx, causesNamespace, service, nil); err != nil {
 		return err

@@ -10,34 +10,32 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Checks are what a scenario waits for and looks at: what the cluster is like, what the recorder counted, and what kubeflap tells.
-// They change nothing.
+// Checks has the methods that wait for or check a state of the cluster, the recorder or kubeflap. They change nothing.
 type Checks struct {
 	// Truth is nil during Prepare.
 	Truth *truth.Recorder
-	// URL is where kubeflap listens; empty without kubeflap.
+	// URL is kubeflap's URL. It is empty without kubeflap.
 	URL string
 
 	cluster *cluster.Cluster
 }
 
-// counted waits until the recorder has counted at least n in the series of a
-// metric that carry the labels, and fails if that does not happen.
+// counted waits until the sum of the recorder's series of a metric with the given labels is at least n.
 func (c *Checks) counted(ctx context.Context, n float64, metric string, labels ...string) error {
-	what := fmt.Sprintf("%v or more of %s%v", n, metric, labels)
+	what := fmt.Sprintf("at least %v of %s%v", n, metric, labels)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
 		counts, err := c.Truth.Counts()
 		if err != nil {
 			return err
 		}
 		if sum := counts.Sum(metric, labels...); sum < n {
-			return fmt.Errorf("only %v so far", sum)
+			return fmt.Errorf("got %v", sum)
 		}
 		return nil
 	})
 }
 
-// shows waits until a gauge has exactly this value.
+// shows waits until the sum of the recorder's series with the given labels has exactly this value.
 func (c *Checks) shows(ctx context.Context, value float64, metric string, labels ...string) error {
 	what := fmt.Sprintf("%s%v to be %v", metric, labels, value)
 	return poll.Until(ctx, patience, what, func(context.Context) error {
@@ -46,25 +44,25 @@ func (c *Checks) shows(ctx context.Context, value float64, metric string, labels
 			return err
 		}
 		if sum := counts.Sum(metric, labels...); sum != value {
-			return fmt.Errorf("it is %v", sum)
+			return fmt.Errorf("got %v", sum)
 		}
 		return nil
 	})
 }
 
-// tells waits until kubeflap shows exactly this value, if there is a kubeflap.
+// tells waits until kubeflap shows exactly this value. Without kubeflap, it returns immediately.
 func (c *Checks) tells(ctx context.Context, value float64, metric string, labels ...string) error {
 	if c.URL == "" {
 		return nil
 	}
-	what := fmt.Sprintf("kubeflap to show %v as %s%v", value, metric, labels)
+	what := fmt.Sprintf("kubeflap to show the value %v of %s%v", value, metric, labels)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
 		counts, err := compare.Scrape(ctx, c.URL+"/metrics")
 		if err != nil {
 			return err
 		}
 		if sum := counts.Sum(metric, labels...); sum != value {
-			return fmt.Errorf("it shows %v", sum)
+			return fmt.Errorf("got %v", sum)
 		}
 		return nil
 	})

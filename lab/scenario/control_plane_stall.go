@@ -11,14 +11,22 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stall is the grace period and time for the node controller's next look.
-// What it then writes waits in the API server and goes through as soon as etcd
-// answers, before the kubelets' next try. When it waits for longer it may be told that the write failed although it went through, finds the
-// node Unknown already, and marks no pods.
+// stall is the grace period plus time for the node controller's next pass. The node controller's writes then wait in
+// the API server. They succeed as soon as etcd answers, before the kubelets retry. After a longer wait, the node
+// controller may get an error for a write that succeeded. It then finds the node already Unknown, and does not mark the
+// node's pods.
 const stall = grace + 8*time.Second
 
-func controlPlaneStall() Scenario {
+// controlPlaneStall runs without the circuit breaker. With it, the node controller only marks a node whose Lease it
+// reads after the stall and before the kubelet renews it, which may be none. Scenario etcd-stall has the breaker.
+func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
+	// The node controller is blocked in the first pass that finds a late node. It only checks the other nodes after the
+	// stall, when they renew again. With the default period, one pass almost always finds all nodes late.
+	flags := []string{graceFlag(), "--node-monitor-period=5s"}
+	if breaks(release) {
+		flags = append(flags, breakerOff)
+	}
 	return Scenario{
 		Name:       "control-plane-stall",
 		Summary:    "etcd stops for longer than the grace period: every node is late at the same time and turns Unknown",
@@ -33,11 +41,7 @@ func controlPlaneStall() Scenario {
 		Quiet:     []string{"KubeflapNodeHeartbeatLost"},
 		ByRelease: true,
 		Options: cluster.Options{
-			Nodes: nodes, ControllerManagerPod: true,
-			// The node controller is stuck in its first look that finds a node late: a
-			// node that is not late by then is judged after the stall, when it renews
-			// again. With the default period one look finds nearly always all.
-			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=5s"},
+			Nodes: nodes, ControllerManagerPod: true, ControllerManagerFlags: flags,
 		},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
@@ -59,8 +63,8 @@ func controlPlaneStall() Scenario {
 	}
 }
 
-// stallUntilNoticed stops etcd until the node controller has lost a node for it, and its pods. How many it loses is its luck, and on a busy
-// machine it may be none; that all are late is not.
+// stallUntilNoticed pauses etcd, up to three times, until the node controller has marked at least one node and its
+// pods. In each pause, all nodes are late, but the number of marked nodes is random, and on a busy machine it may be 0.
 func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 	const attempts = 3
 	var err error
@@ -69,12 +73,12 @@ func (l *Lab) stallUntilNoticed(ctx context.Context) error {
 			l.Cluster.Etcd.Pause,
 			func() error { return poll.Sleep(ctx, stall) },
 			l.Cluster.Etcd.Resume,
-			func() error { return poll.Until(ctx, grace, "the node controller to lose a node", l.lostANode) },
+			func() error { return poll.Until(ctx, grace, "the node controller to mark a node", l.lostANode) },
 		)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		l.Log.Info("the node controller did not notice, once more", "err", err)
+		l.Log.Info("the node controller marked no node; trying again", "err", err)
 	}
 	return err
 }
@@ -92,8 +96,8 @@ func (c *Checks) lostANode(context.Context) error {
 	return nil
 }
 
-// EveryNodeBeats waits for a heartbeat of each hollow node: the length of an
-// interval is known only when its beginning was seen.
+// EveryNodeBeats waits for a heartbeat of each hollow node. An interval is only measured if its first heartbeat was
+// seen.
 func (c *Checks) EveryNodeBeats(ctx context.Context) error {
 	for node := range c.cluster.Kubelets {
 		if err := c.counted(ctx, 1, "kubeflap_node_heartbeats_total", "node", node); err != nil {
@@ -113,10 +117,10 @@ func (c *Checks) beatsAgain(ctx context.Context, node string) error {
 	return c.counted(ctx, counts.Sum(heartbeats, "node", node)+1, heartbeats, "node", node)
 }
 
-// untainted waits until the node controller has taken the taints off the new
-// nodes. Stopped in the middle of that it would judge nobody during the stall.
+// untainted waits until the node controller has removed the taints of new nodes. If etcd stalled while the node
+// controller did this, it would check no node during the stall.
 func (c *Checks) untainted(ctx context.Context) error {
-	return poll.Until(ctx, patience, "nodes without taints", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "nodes to have no taints", func(ctx context.Context) error {
 		nodes, err := c.cluster.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list nodes: %w", err)
@@ -130,7 +134,7 @@ func (c *Checks) untainted(ctx context.Context) error {
 	})
 }
 
-// allWereLate checks what points at the control plane: no node was in time.
+// allWereLate checks that every node was late, which points to the control plane.
 func (c *Checks) allWereLate(least time.Duration) error {
 	for node := range c.cluster.Kubelets {
 		if err := c.wasLate(node, least); err != nil {
@@ -140,7 +144,7 @@ func (c *Checks) allWereLate(least time.Duration) error {
 	return nil
 }
 
-// wasLate checks that a node let that much time pass without a heartbeat.
+// wasLate checks that a node sent no heartbeat for at least the given time.
 func (c *Checks) wasLate(node string, least time.Duration) error {
 	counts, err := c.Truth.Counts()
 	if err != nil {

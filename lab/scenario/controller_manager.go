@@ -3,32 +3,34 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 	"github.com/kubeflap/kubeflap/lab/poll"
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// breaks is from when on a node controller reads a Lease from the API server before it marks the node: v1.37. Until it agrees with
-// its watch of Leases nobody is marked (NodeControllerLeaseCircuitBreaker).
+// breaks reports whether the release has the circuit breaker (NodeControllerLeaseCircuitBreaker, v1.37 and later):
+// before it marks a node, the node controller reads the node's Lease from the API server. While that Lease differs from
+// its watch, it marks no node.
 func breaks(release cluster.Release) bool { return release != cluster.Oldest }
 
-// behindTheTimes is a scenario in which the controller manager is behind, while every Lease is in time. The node controller of old releases marks
-// nodes for it; the circuit breaker of the newer ones keeps it from that, and then nothing is wrong.
-func behindTheTimes(release cluster.Release, s Scenario) Scenario {
+// behindTheTimes completes a scenario in which the controller manager is behind, although every Lease is renewed in
+// time. Without the circuit breaker, the node controller then marks nodes. With the breaker, it does not, and there is
+// no incident.
+func behindTheTimes(breaker bool, s Scenario) Scenario {
 	const nodes = 4
-	s.ByRelease = true
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
-	s.Options.ControllerManagerFlags = append([]string{graceFlag(), "--node-monitor-period=1s"}, patientLeader()...)
-	if breaks(release) {
+	s.Options.ControllerManagerFlags = slices.Concat(
+		[]string{graceFlag(), "--node-monitor-period=1s"}, patientLeader(), s.Options.ControllerManagerFlags)
+	if breaker {
 		s.NoIncident = true
 	} else {
 		s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "neither the nodes nor etcd are at fault"}
 		s.Alone, s.Advice = true, "controller_manager_slow"
 		s.Pages = []Page{{
 			Alert:  "KubeflapControllerManagerSlow",
-			Says:   []string{"the kube-controller-manager is behind", "Nodes, kubelets and etcd are not at fault"},
+			Says:   []string{"the kube-controller-manager is slow", "Nodes, kubelets and etcd are not at fault"},
 			Remedy: "Check the kube-controller-manager",
 		}}
 	}
@@ -42,20 +44,24 @@ func behindTheTimes(release cluster.Release, s Scenario) Scenario {
 	return s
 }
 
-// patientLeader are the flags of a leader that does not end itself while it cannot renew its Lease, which it would by default after 10 s.
+// patientLeader returns flags with which a leader keeps running while it cannot renew its Lease. By default, it exits
+// after 10 s.
 func patientLeader() []string {
 	return []string{"--leader-elect", "--leader-elect-lease-duration=5m", "--leader-elect-renew-deadline=4m"}
 }
 
-// controllerManagerStopped does not tell which of its parts is first when it goes on: its view of the Leases, or the look at it.
+// controllerManagerStopped pauses the controller manager. When it continues, either its watch of Leases or its node
+// monitor may run first.
 func controllerManagerStopped(release cluster.Release) Scenario {
-	return behindTheTimes(release, Scenario{
-		Name: "controller-manager-stopped",
-		// On the oldest release it is a race between its monitor and its watch, which goes on at the same moment.
+	return behindTheTimes(breaks(release), Scenario{
+		Name:      "controller-manager-stopped",
+		ByRelease: true,
+		// On the oldest release, the result is a race between the monitor and the watch, which continue at the same
+		// time.
 		Extra:   release != cluster.Newest,
-		Summary: "the controller manager stands still longer than the grace period, and goes on; all Leases are in time",
+		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed in time",
 		Run: func(ctx context.Context, l *Lab) error {
-			return marked(ctx, l, release, func() error {
+			return marked(ctx, l, breaks(release), func() error {
 				return allOf(
 					l.Cluster.ControllerManager.Pause,
 					func() error { return poll.Sleep(ctx, stall) },
@@ -67,13 +73,14 @@ func controllerManagerStopped(release cluster.Release) Scenario {
 }
 
 func controllerManagerCutOff(release cluster.Release) Scenario {
-	return behindTheTimes(release, Scenario{
-		Name:    "controller-manager-cut-off",
-		Extra:   true,
-		Summary: "the controller manager's connection to the API server is cut longer than the grace period; all Leases are in time",
-		Options: cluster.Options{ControllerManagerProxied: true},
+	return behindTheTimes(breaks(release), Scenario{
+		Name:      "controller-manager-cut-off",
+		ByRelease: true,
+		Extra:     true,
+		Summary:   "the controller manager's connection to the API server is cut for longer than the grace period; all Leases are renewed in time",
+		Options:   cluster.Options{ControllerManagerProxied: true},
 		Run: func(ctx context.Context, l *Lab) error {
-			return marked(ctx, l, release, func() error {
+			return marked(ctx, l, breaks(release), func() error {
 				l.Cluster.ControllerManagerLink.Cut()
 				defer l.Cluster.ControllerManagerLink.Mend()
 				return poll.Sleep(ctx, stall)
@@ -83,37 +90,44 @@ func controllerManagerCutOff(release cluster.Release) Scenario {
 }
 
 func controllerManagerStale(release cluster.Release) Scenario {
-	return behindTheTimes(release, Scenario{
-		Name:    "controller-manager-stale",
-		Extra:   release == cluster.Newest,
-		Summary: "the controller manager's watch of Leases is silent longer than the grace period; all Leases are in time",
-		Options: cluster.Options{ControllerManagerProxied: true},
-		Run: func(ctx context.Context, l *Lab) error {
-			return marked(ctx, l, release, func() error {
-				l.Cluster.ControllerManagerProxy.Freeze(proxy.AllWatches, "leases")
-				defer l.Cluster.ControllerManagerProxy.Thaw()
-				return poll.Sleep(ctx, stall)
-			})
-		},
+	breaker := breaks(release)
+	return behindTheTimes(breaker, Scenario{
+		Name:      "controller-manager-stale",
+		ByRelease: true,
+		Extra:     release == cluster.Newest,
+		Summary:   "the controller manager's watch of Leases is silent for longer than the grace period; all Leases are renewed in time",
+		Options:   cluster.Options{ControllerManagerProxied: true},
+		Run:       func(ctx context.Context, l *Lab) error { return marked(ctx, l, breaker, staleLeases(ctx, l)) },
 	})
 }
 
-// marked lets a fault of the controller manager happen, and checks that it then marks nodes whose Leases are in time, or that it marks nobody.
-func marked(ctx context.Context, l *Lab, release cluster.Release, fault func() error) error {
+// staleLeases returns a fault in which the controller manager's watch of Leases is silent for longer than the grace
+// period.
+func staleLeases(ctx context.Context, l *Lab) func() error {
+	return func() error {
+		l.Cluster.ControllerManagerProxy.Freeze(proxy.AllWatches, "leases")
+		defer l.Cluster.ControllerManagerProxy.Thaw()
+		return poll.Sleep(ctx, stall)
+	}
+}
+
+// marked causes a fault of the controller manager. Without the circuit breaker, it checks that nodes with renewed
+// Leases are marked; with the breaker, that no node is marked.
+func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error {
 	if err := l.EveryNodeBeats(ctx); err != nil {
 		return err
 	}
-	if breaks(release) {
+	if breaker {
 		return allOf(fault, func() error { return nobodyMarked(ctx, l) })
 	}
 	const attempts = 3
 	var err error
 	for range attempts {
-		err = allOf(fault, func() error { return poll.Until(ctx, grace, "the node controller to lose a node", l.lostANode) })
+		err = allOf(fault, func() error { return poll.Until(ctx, grace, "the node controller to mark a node", l.lostANode) })
 		if err == nil || ctx.Err() != nil {
 			break
 		}
-		l.Log.Info("the node controller noticed in time, once more", "err", err)
+		l.Log.Info("the node controller saw the Leases in time; trying again", "err", err)
 	}
 	return allOf(
 		func() error { return err },
@@ -124,7 +138,7 @@ func marked(ctx context.Context, l *Lab, release cluster.Release, fault func() e
 	)
 }
 
-// nobodyMarked checks that the node controller works, and that no node was Unknown by the next heartbeat of each.
+// nobodyMarked checks that the controller manager is healthy, and that no node was Unknown before its next heartbeat.
 func nobodyMarked(ctx context.Context, l *Lab) error {
 	if err := poll.Until(ctx, patience, "the controller manager", l.Cluster.HealthyControllerManager); err != nil {
 		return err
@@ -144,7 +158,7 @@ func nobodyMarked(ctx context.Context, l *Lab) error {
 	return allInTime(l)
 }
 
-// allInTime checks that no node is to blame: each has renewed its Lease.
+// allInTime checks that no node is at fault: each has renewed its Lease in time.
 func allInTime(l *Lab) error {
 	counts, err := l.Truth.Counts()
 	if err != nil {
@@ -152,75 +166,8 @@ func allInTime(l *Lab) error {
 	}
 	for node := range l.Cluster.Kubelets {
 		if longest := counts.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= grace.Seconds() {
-			return fmt.Errorf("%s was late by itself: %.1f s", node, longest)
+			return fmt.Errorf("the heartbeat of %s was really late: %.1f s", node, longest)
 		}
 	}
 	return nil
-}
-
-const (
-	breakerNodes, breakerVictim = 3, "node-2"
-	// breakerHolds is how long the node stays Ready at least after the grace period was over: the alert waits for 2 minutes.
-	breakerHolds = 160 * time.Second
-)
-
-// circuitBreakerOpen lets a node die while the node controller cannot see any Lease: it stays Ready, and its pods in Services. Who leads is known, so
-// that no change of the leader explains it.
-func circuitBreakerOpen() Scenario {
-	return Scenario{
-		Name:       "circuit-breaker-open",
-		Summary:    "the controller manager's watch of Leases is silent: a failed node stays Ready, and its pods stay in their Service",
-		Incident:   Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"},
-		Alone:      true,
-		Because:    "and still Ready, while the API server answered",
-		Advice:     "controller_manager_slow",
-		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
-		Pages: []Page{{
-			Alert:  "KubeflapSilentNodesReady",
-			Says:   []string{breakerVictim, "their addresses", "it holds back"},
-			Remedy: "errors of its watch of Leases",
-		}, {
-			// As soon as the grace period is over, and nobody can know yet that the node stays Ready.
-			Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + breakerVictim,
-		}},
-		Options: cluster.Options{
-			Release: cluster.Newest,
-			Nodes:   breakerNodes, ControllerManagerPod: true, ControllerManagerProxied: true,
-			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s", "--leader-elect"},
-		},
-		Prepare: func(ctx context.Context, l *Lab) error {
-			return allOf(
-				func() error { return l.spread(ctx, breakerNodes, nil) },
-				func() error { return l.inRotation(ctx, "shop", "web", breakerNodes) },
-			)
-		},
-		Run: openBreaker,
-	}
-}
-
-func openBreaker(ctx context.Context, l *Lab) error {
-	manager, kubelet := l.Cluster.ControllerManagerProxy, l.Cluster.Kubelets[breakerVictim]
-	unknown := func(n float64) error {
-		return l.shows(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
-	}
-	ready := func() error {
-		return l.shows(ctx, breakerNodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
-	}
-	return allOf(
-		func() error { return l.EveryNodeBeats(ctx) },
-		func() error { manager.Freeze(proxy.AllWatches, "leases"); return nil },
-		// From now on its cache is old, so that the node's Lease is never the one that it has.
-		func() error { return l.beatsAgain(ctx, breakerVictim) },
-		kubelet.Pause,
-		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
-		func() error { return unknown(0) },
-		ready,
-		func() error { manager.Thaw(); return nil },
-		func() error { return unknown(1) },
-		kubelet.Resume,
-		func() error {
-			return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", breakerVictim, "status", "true")
-		},
-		ready,
-	)
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// removalTaint is how the Cluster Autoscaler announces that it will delete a node.
+// removalTaint is the taint with which the Cluster Autoscaler announces that it will delete a node.
 const removalTaint = `[{"key":"ToBeDeletedByClusterAutoscaler","value":"1","effect":"NoSchedule"}]`
 
-// unhurried is a grace period that no kubelet has missed half of by the time kubeflap has started, while it was paused: a cordon announces nothing if the
-// node was late before.
+// unhurried is a grace period so long that no heartbeat is late while the kubelets are paused for kubeflap's start.
+// After a late heartbeat, a cordon does not count as an announcement.
 const unhurried = "--node-monitor-grace-period=40s"
 
-// alertSent is until when the alert of a node has been sent: a scrape, an evaluation, and Alertmanager's wait of 30 s.
+// alertSent is the time until a node's alert has been sent: a scrape, an evaluation, and Alertmanager's group_wait of
+// 30 s.
 const alertSent = time.Minute
 
-// departures has nodes that leave in every way. Each is silent longer than the grace period, so that the node controller sets it to Unknown: what
-// becomes of it later tells them apart, or what was announced before.
+// departures removes nodes in different ways. Each node is silent for longer than the grace period, so the node
+// controller marks it Unknown. Only the earlier announcements and the later events differ.
 func departures() Scenario {
 	const nodes = 8
 	cordoned, scaled := "node-2", []string{"node-3", "node-4", "node-5", "node-6"}
@@ -39,8 +40,8 @@ func departures() Scenario {
 	}
 	return Scenario{
 		Name: "departures",
-		Summary: "nodes leave: one is cordoned and drained, half of all are removed by the Cluster Autoscaler; " +
-			"meanwhile one reboots, and then one is gone without notice",
+		Summary: "nodes leave: one is cordoned and drained, and the Cluster Autoscaler removes half of all nodes; " +
+			"meanwhile one reboots, and then one disappears without notice",
 		Told:    told,
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
 		Pages: []Page{
@@ -64,7 +65,7 @@ func departures() Scenario {
 				func() error { return l.taintAll(ctx, scaled, removalTaint) },
 				func() error { return departBeside(ctx, l, append(scaled, cordoned), rebooted) },
 				func() error { return l.leaveUnannounced(ctx, reclaimed) },
-				// The garbage collector deletes the pod of the node that is gone, and nobody replaces it.
+				// The garbage collector deletes the removed node's pod, and nothing replaces it.
 				func() error {
 					return l.shows(ctx, nodes-1, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
@@ -73,7 +74,7 @@ func departures() Scenario {
 	}
 }
 
-// departBeside removes nodes as announced. While they are silent, another one reboots without an announcement.
+// departBeside removes nodes as announced. While they are silent, another node reboots without an announcement.
 func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string) error {
 	return allOf(
 		func() error { return l.drainAll(ctx, leaving) },
@@ -86,22 +87,23 @@ func departBeside(ctx context.Context, l *Lab, leaving []string, rebooted string
 	)
 }
 
-// leaveUnannounced takes a machine away as a cloud that reclaims it without notice.
+// leaveUnannounced removes a machine, like a cloud that reclaims it without notice.
 func (l *Lab) leaveUnannounced(ctx context.Context, node string) error {
 	return allOf(
 		func() error { l.shutDown(node); return nil },
 		func() error { return l.turned(ctx, "unknown", node) },
-		func() error { return poll.Sleep(ctx, alertSent) }, // as long as a cloud takes to notice
+		func() error { return poll.Sleep(ctx, alertSent) }, // the time that a cloud takes to notice
 		func() error { return l.deleteNodes(ctx, node) },
 	)
 }
 
-// lostPage is of a node whose departure nobody announced.
+// lostPage returns the page for a node that left without an announcement.
 func lostPage(node, remedy string) Page {
 	return Page{Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + node, Remedy: remedy}
 }
 
-// drainAll replaces the pods of nodes by pods of the first node: pod web-3 of node-3 by web-3-new.
+// drainAll replaces the pods of the given nodes with pods on the first node: for example, pod web-3 of node-3 with
+// web-3-new.
 func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 	pods := len(l.Cluster.Kubelets)
 	for i := range pods {
@@ -129,7 +131,7 @@ func (l *Lab) drainAll(ctx context.Context, nodes []string) error {
 	return l.inRotation(ctx, "shop", "web", pods)
 }
 
-// shutDown takes the machines of nodes away. Their Nodes stay.
+// shutDown removes the machines of nodes. Their Node objects stay.
 func (s *Steps) shutDown(nodes ...string) {
 	for _, node := range nodes {
 		s.Cluster.Remove(node)

@@ -14,7 +14,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// The two Services of the incident run outside of pods, yet have a selector.
+// outside returns the two Services of the incident. They have a selector, although their components do not run in pods.
 func outside() []string { return []string{"kube-scheduler", "kube-controller-manager"} }
 
 func endpointsReset() Scenario {
@@ -22,7 +22,8 @@ func endpointsReset() Scenario {
 		Name:     "endpoints-reset",
 		Summary:  "manually managed Endpoints are overwritten: by a controller because the Service has a selector, and by a user without one",
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
-		// Endpoints of a Service with a selector are not mirrored: what is wiped there no slice ever held.
+		// Endpoints of a Service with a selector are not mirrored, so no slice ever contained the overwritten
+		// addresses.
 		LastLosses: map[string]string{"kube-scheduler": "", "kube-controller-manager": "", "database": "manual_write"},
 		Pages:      endpointsResetPages(),
 		Quiet:      []string{"KubeflapScrapeTargetsLost"},
@@ -38,13 +39,13 @@ func endpointsReset() Scenario {
 	}
 }
 
-// endpointsResetPages are one for each Service with a selector, and what the other shows besides.
+// endpointsResetPages returns the pages: one for each Service with a selector, and two for the other Service.
 func endpointsResetPages() []Page {
 	var pages []Page
 	for _, alert := range []string{"KubeflapEndpointsReset", "KubeflapServiceFlapping"} {
 		pages = append(pages, Page{
 			Alert: alert, Object: "Service shop/database",
-			Says:   []string{"someone wrote the addresses", "Let one writer replace them"},
+			Says:   []string{"someone wrote the addresses", "Let one writer replace the addresses"},
 			Remedy: "Find out who writes the addresses of Service shop/database",
 		})
 	}
@@ -61,12 +62,12 @@ func endpointsResetPages() []Page {
 
 func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	for _, name := range outside() {
-		selector := map[string]string{"k8s-app": name} // as in the incident: no pod has it
+		selector := map[string]string{"k8s-app": name} // no pod has this label, as in the incident
 		if _, err := l.service(ctx, metav1.NamespaceSystem, name, selector); err != nil {
 			return err
 		}
-		// The controller answers the new Service with Endpoints of its own; written
-		// before that, ours would be wiped at once.
+		// The controller creates Endpoints for the new Service. It would immediately overwrite addresses that were
+		// written earlier.
 		err := poll.Until(ctx, patience, "Endpoints of "+name, func(ctx context.Context) error {
 			_, err := l.Client.CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 			return err
@@ -83,8 +84,8 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	)
 }
 
-// wipeBySelector lets the endpoints controller wipe what was written by hand:
-// first by its restart, then by a change of the Service.
+// wipeBySelector makes the endpoints controller overwrite manually managed addresses: first by restarting it, then by
+// changing the Service.
 func (l *Lab) wipeBySelector(ctx context.Context) error {
 	const resets = "kubeflap_service_endpoints_resets_total"
 	return allOf(
@@ -106,7 +107,7 @@ func (l *Lab) wipeBySelector(ctx context.Context) error {
 	)
 }
 
-// applyByHand is the operator's kubectl apply.
+// applyByHand writes the addresses, like an operator with kubectl apply.
 func (l *Lab) applyByHand(ctx context.Context) error {
 	for _, name := range outside() {
 		if err := l.writeEndpoints(ctx, metav1.NamespaceSystem, name, "192.0.2.11", "192.0.2.12", "192.0.2.13"); err != nil {
@@ -116,7 +117,7 @@ func (l *Lab) applyByHand(ctx context.Context) error {
 	return nil
 }
 
-// scraped lets Prometheus find the hand-written addresses, as it did long before the incident.
+// scraped waits until Prometheus has scraped the manually managed addresses, as it had done long before the incident.
 func (l *Lab) scraped(ctx context.Context) error {
 	if l.Scraped == nil {
 		return nil
@@ -129,8 +130,8 @@ func (l *Lab) scraped(ctx context.Context) error {
 	return nil
 }
 
-// wipeByHand empties, rewrites, deletes and recreates the Endpoints of a Service
-// that rightly has no selector. Its slices are mirrored from them.
+// wipeByHand empties, rewrites, deletes and recreates the Endpoints of a Service that correctly has no selector. The
+// Service's slices are mirrored from these Endpoints.
 func (l *Lab) wipeByHand(ctx context.Context) error {
 	const namespace, name = "shop", "database"
 	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
@@ -150,7 +151,7 @@ func (l *Lab) wipeByHand(ctx context.Context) error {
 	)
 }
 
-// writeEndpoints replaces the addresses of an Endpoints object, or creates it.
+// writeEndpoints replaces the addresses of an Endpoints object, or creates the object.
 func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips ...string) error {
 	var subsets []corev1.EndpointSubset
 	if len(ips) > 0 {
@@ -175,7 +176,7 @@ func (s *Steps) writeEndpoints(ctx context.Context, namespace, name string, ips 
 	return nil
 }
 
-// annotateEndpoints changes the metadata of an Endpoints object.
+// annotateEndpoints patches the metadata of an Endpoints object.
 func (s *Steps) annotateEndpoints(ctx context.Context, namespace, name, patch string) error {
 	if _, err := s.Client.CoreV1().Endpoints(namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("annotate Endpoints: %w", err)

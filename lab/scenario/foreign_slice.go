@@ -10,12 +10,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// foreignSlice has a tool that adds addresses of its own to a Service with a selector, and forgets them when they die.
+// foreignSlice simulates a tool that adds its own addresses to a Service with a selector, and does not remove dead
+// ones.
 func foreignSlice() Scenario {
 	const foreign, manager = 2, "mesh.example.com"
 	return Scenario{
 		Name:    "foreign-slice",
-		Summary: "somebody else's EndpointSlice adds dead addresses to a Service with a selector",
+		Summary: "a foreign EndpointSlice adds dead addresses to a Service with a selector",
 		Told: []Told{{
 			"foreign_writer", "service", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
 		}},
@@ -45,7 +46,8 @@ func foreignSlice() Scenario {
 	}
 }
 
-// writeSlice creates an EndpointSlice of a Service as another than the controllers of Kubernetes. Nobody is at its addresses.
+// writeSlice creates an EndpointSlice of a Service, as a writer other than the Kubernetes controllers. Nothing listens
+// on its addresses.
 func (s *Steps) writeSlice(ctx context.Context, namespace, service, manager string, addresses int) error {
 	ready, port := true, int32(80)
 	slice := &discoveryv1.EndpointSlice{

@@ -8,11 +8,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// grace is short, so that a lost heartbeat is known soon, but not too tight for kubelets
-// that renew every 10.0 to 10.4 s: half of it is a late heartbeat, and below 20 s is an incident of its own.
+// grace is short, so that a lost heartbeat is detected soon, but long enough for kubelets that renew every 10.0 to 10.4
+// s. After half of it, a heartbeat is late. A grace period below 20 s would cause an incident of its own.
 const grace = 24 * time.Second
 
-// heartbeatLoss lets the oldest release take its default, which is another than the newest's.
+// heartbeatLoss uses the default grace period on the oldest release, because that default differs from the newest
+// release's.
 func heartbeatLoss(release cluster.Release) Scenario {
 	lost, flags := grace, []string{graceFlag(), "--node-monitor-period=1s"}
 	if release == cluster.Oldest {
@@ -24,7 +25,7 @@ func heartbeatLoss(release cluster.Release) Scenario {
 		Summary:   "one kubelet stops for longer than the grace period: its node turns Unknown, and its pods leave the Service",
 		Incident:  Incident{"node", "node_heartbeat_lost", "node", "--node-monitor-grace-period to "},
 		Alone:     true,
-		// The kubelet's node alone has lost addresses.
+		// Only addresses on the kubelet's node are lost.
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
 			Alert: "KubeflapNodeHeartbeatLost", Object: "Node node-2",

@@ -11,11 +11,11 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// gate is a readiness gate. It is how pods get slow at exact times: the kubelet turns the
-// gate into Ready at once.
+// gate is a readiness gate. The lab uses it to change the readiness of pods at exact times: the kubelet updates Ready
+// immediately.
 const gate corev1.PodConditionType = "example.com/in-rotation"
 
-// stagger spreads a batch of four over more than a consumer's window of 2 s.
+// stagger spreads a batch of four over more than a client's batching window of 2 s.
 const stagger = 700 * time.Millisecond
 
 const batch = 4
@@ -23,20 +23,20 @@ const batch = 4
 func inPlaceUpgrade() Scenario {
 	return Scenario{
 		Name:     "in-place-upgrade",
-		Summary:  "images change in place: first restarts that Endpoints do not show, then addresses that leave, return and leave again",
+		Summary:  "images change in place: first, containers restart without a change in Endpoints; then addresses leave, return and leave again",
 		Incident: Incident{"workload", "inplace_update", "update_in_place", "readiness gate"},
-		// The second time, too, they go because of the image that was changed before.
+		// The earlier image change also causes the second loss.
 		LastLosses: map[string]string{"web": "inplace_update"},
 		Pages: []Page{
 			{
 				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",
-				Says:   []string{"with an image changed in place a pod stays Ready", "take an address out first, by a readiness gate"},
-				Remedy: "a readiness gate turned off before the image changes",
+				Remedy: "turn a readiness gate off before the image changes",
+				Says:   []string{"with an image changed in place a pod stays Ready", "take addresses out of rotation first: turn a readiness gate off"},
 			},
 			{
 				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
 				Says:   []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
-				Remedy: "a readiness gate turned off before the image changes",
+				Remedy: "turn a readiness gate off before the image changes",
 			},
 		},
 		Quiet:     []string{"KubeflapServiceFlapping"},
@@ -52,7 +52,7 @@ func inPlaceUpgrade() Scenario {
 	}
 }
 
-// spreadGated puts a batch of pods that the lab can turn into the Service "web".
+// spreadGated creates a batch of pods with a readiness gate in the Service "web".
 func (l *Lab) spreadGated(ctx context.Context) error {
 	return allOf(
 		func() error {
@@ -65,7 +65,7 @@ func (l *Lab) spreadGated(ctx context.Context) error {
 	)
 }
 
-// restartSilently changes images; the containers restart with Ready True throughout.
+// restartSilently changes images. The containers restart, and Ready stays True.
 func (l *Lab) restartSilently(ctx context.Context) error {
 	return allOf(
 		func() error { return l.upgrade(ctx, "example.com/app:2") },
@@ -74,8 +74,8 @@ func (l *Lab) restartSilently(ctx context.Context) error {
 	)
 }
 
-// upgradeSlowly is the incident: the image is new while the address is still in;
-// it goes out late, comes back too early, goes out and comes back.
+// upgradeSlowly is the incident: the image changes while the address is still in the Service. The address leaves late,
+// returns too early, leaves again and returns.
 func (l *Lab) upgradeSlowly(ctx context.Context) error {
 	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Steps) turnGate(ctx context.Context, pod string, up bool) error {
 	return s.setCondition(ctx, "shop", pod, string(gate), status)
 }
 
-// eachPod does something to each pod of the batch, with a pause after each.
+// eachPod calls do with each pod of the batch, with a pause after each.
 func (s *Steps) eachPod(ctx context.Context, pause time.Duration, do func(pod string) error) error {
 	for i := range batch {
 		if err := do(podName(i)); err != nil {

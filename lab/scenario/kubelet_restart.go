@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// renewal is between two renewals of a Lease.
+	// renewal is the interval between two renewals of a Lease.
 	renewal = 10 * time.Second
-	// offBeat is how long after a renewal the kubelet restarts: soon, because only a renewal that is early tells of it,
-	// and a slow machine takes seconds to start a kubelet.
+	// offBeat is the time from a renewal to the kubelet restart. It is short, because only an early renewal shows the
+	// restart, and a slow machine takes seconds to start a kubelet.
 	offBeat = time.Second
 )
 
-// probed is enough pods that one of the node's is not probed again before its status is written.
+// probed is the number of pods. With so many, at least one is not probed again before its status is written.
 const probed = 12
 
 func kubeletRestart() Scenario {
@@ -26,7 +26,7 @@ func kubeletRestart() Scenario {
 	node := cluster.NodeName(0)
 	return Scenario{
 		Name:     "kubelet-restart",
-		Summary:  "on the oldest release a kubelet restarts: its pods are not ready until they are probed again",
+		Summary:  "a kubelet restarts on the oldest release: its pods are not ready until they are probed again",
 		Incident: Incident{"node", "kubelet_restart", "node", "v1.35"},
 		Causes:   []Loss{{"web", "kubelet_restart", 1, "a kubelet restarts (before v1.35)"}},
 		Options:  cluster.Options{Release: cluster.Oldest, Nodes: 2, ControllerManagerPod: true},
@@ -36,7 +36,7 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.spread(ctx, probed, func(pod *corev1.Pod) {
 						p.ready(pod)
-						// A started kubelet begins to probe at some time within the period (prober, worker run).
+						// A new kubelet starts each probe after a random part of the period (prober, worker.run).
 						pod.Spec.Containers[0].ReadinessProbe.PeriodSeconds = 10
 					})
 				},
@@ -45,7 +45,7 @@ func kubeletRestart() Scenario {
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
-				// A restart on the very beat of the Lease could not be told from it.
+				// Restart between two renewals, so that the renewal after the restart is not a regular one.
 				func() error { return l.EveryNodeBeats(ctx) },
 				func() error { return l.beatsAgain(ctx, node) },
 				func() error { return poll.Sleep(ctx, offBeat) },
@@ -53,7 +53,8 @@ func kubeletRestart() Scenario {
 				func() error {
 					return l.counted(ctx, 1, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 				},
-				// Others follow, one by one: it ends when all have been probed and that is reported.
+				// Other pods also lose their readiness, one by one. The restart has ended when all pods have been
+				// probed again and reported.
 				func() error { return p.askedAgain(ctx, readiness, podsOnFirst()...) },
 				func() error { return poll.Sleep(ctx, settleKubelet) },
 				func() error {
@@ -64,7 +65,7 @@ func kubeletRestart() Scenario {
 	}
 }
 
-// podsOnFirst are those of the first of two nodes.
+// podsOnFirst returns the pods on the first of two nodes.
 func podsOnFirst() []string {
 	var names []string
 	for i := 0; i < probed; i += 2 {

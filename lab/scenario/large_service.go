@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// large is more than an Endpoints object holds (1,000): the endpoints controller
-	// truncates it, and which addresses are left out changes as pods go.
+	// large is more than the 1,000 addresses that fit into an Endpoints object. The endpoints controller truncates it,
+	// and the omitted addresses change when pods are deleted.
 	large = 1005
-	// crowd is a node without a kubelet: no hollow one holds so many pods.
+	// crowd is a node without a kubelet, because a hollow kubelet does not support so many pods.
 	crowd = "crowd"
 )
 
@@ -24,23 +24,23 @@ func largeService() Scenario {
 		Name:    "large-service",
 		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
 		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: truncated Endpoints"}},
-		// The oldest release lists in pages, which so many pods fill.
+		// On the oldest release, kubeflap lists in pages, and these pods need several pages.
 		ByRelease: true,
-		// Nobody sends heartbeats for the crowd.
+		// The node crowd sends no heartbeats.
 		Options: cluster.Options{Nodes: 1, ControllerManagerFlags: []string{"--node-monitor-grace-period=10m"}},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.createNode(ctx, crowd) },
 				func() error { return l.namespace(ctx, "shop") },
 				func() error { return l.gather(ctx, large) },
-				// Afterwards, so that the controllers write it at once.
+				// The Service comes last, so that the controllers write all addresses at once.
 				func() error { _, err := l.serviceWith(ctx, "shop", "web", nil); return err },
 				func() error { return l.inRotation(ctx, "shop", "web", large) },
 			)
 		},
 		Run: func(ctx context.Context, l *Lab) error {
 			for _, i := range []int{0, large / 2, large - 1} {
-				now := int64(0) // there is no kubelet that would end them
+				now := int64(0) // no kubelet would complete the deletion
 				err := l.Client.CoreV1().Pods("shop").Delete(ctx, podName(i), metav1.DeleteOptions{GracePeriodSeconds: &now})
 				if err != nil {
 					return fmt.Errorf("delete pod: %w", err)
@@ -51,7 +51,7 @@ func largeService() Scenario {
 	}
 }
 
-// gather creates n pods of the Service "web" that are Ready because the lab says so.
+// gather creates n pods of the Service "web" and sets them Ready.
 func (l *Lab) gather(ctx context.Context, n int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)

@@ -22,8 +22,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("create node: %w", err)
 	}
-	// Whether a first Lease is a heartbeat depends on whether the node was there
-	// already, and the two come by two watches.
+	// A first Lease is a heartbeat only if the node is already known. Node and Lease arrive on different watches.
 	if err := l.settles(ctx); err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (l *Lab) createNode(ctx context.Context, name string) error {
 	return nil
 }
 
-// renewLease sets a Lease's renewTime, as the node's clock shows it.
+// renewLease sets the renewTime of a Lease to the time on the node's clock.
 func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) error {
 	patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, clock.UTC().Format(metav1.RFC3339Micro))
 	_, err := s.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -50,12 +49,12 @@ func (s *Steps) renewLease(ctx context.Context, name string, clock time.Time) er
 	return nil
 }
 
-// setNodeReady posts a status as a kubelet would when it changes.
+// setNodeReady sets the Ready condition of a node, as a kubelet does when it changes.
 func (s *Steps) setNodeReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
 	return s.patchNode(ctx, name, readyAs(status))
 }
 
-// readyAs is the Ready condition, written now.
+// readyAs returns a Ready condition with the current time.
 func readyAs(status corev1.ConditionStatus) string {
 	reason := map[corev1.ConditionStatus]string{
 		corev1.ConditionTrue: "KubeletReady", corev1.ConditionFalse: "KubeletNotReady", corev1.ConditionUnknown: "NodeStatusUnknown",
@@ -64,7 +63,7 @@ func readyAs(status corev1.ConditionStatus) string {
 		status, reason, now())
 }
 
-// patchNode writes one condition into a node's status.
+// patchNode sets one condition in a node's status.
 func (s *Steps) patchNode(ctx context.Context, name, condition string) error {
 	patch := `{"status":{"conditions":[` + condition + `]}}`
 	_, err := s.Client.CoreV1().Nodes().Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")

@@ -11,20 +11,21 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// inTurnApart is how far apart nodes send their last heartbeats at least, for that not to be together: more than 11.5 s.
+// inTurnApart is the minimum time between the last heartbeats of two nodes. If it were at most 11.5 s, the two nodes
+// would count as silent together.
 const inTurnApart = 12500 * time.Millisecond
 
-// nodeAfterNode is as what nodes share fails for one after the other: 8 of 9, no two together.
+// nodeAfterNode silences 8 of 9 nodes one after another, no two of them together, as if a shared component failed.
 func nodeAfterNode() Scenario {
 	const nodes, victims = 9, 8
 	return Scenario{
 		Name:    "node-after-node",
-		Summary: "8 of 9 nodes fall silent one after the other, none together with another",
+		Summary: "8 of 9 nodes fall silent one after the other, no two at the same time",
 		Extra:   true,
 		Told: []Told{
-			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after the other within an hour", "etcd"},
+			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
-		// The first ones are not yet more than chance allows.
+		// The first silent nodes may still be a coincidence, so their own alerts are sent.
 		Pages: []Page{
 			lostPage("", "etcd"),
 			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after the other", "not the kubelets"}, Remedy: "etcd"},
@@ -43,7 +44,8 @@ func nodeAfterNode() Scenario {
 	}
 }
 
-// silenceInTurn pauses so many kubelets, each right after a heartbeat and until its node is Unknown.
+// silenceInTurn pauses the given number of kubelets one after another. Each is paused right after a heartbeat, until
+// its node is Unknown.
 func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
 	left := map[string]bool{}
 	for node := range l.Cluster.Kubelets {
@@ -74,7 +76,7 @@ func silenceInTurn(ctx context.Context, l *Lab, victims int) error {
 	return group.Wait()
 }
 
-// beatsFirst waits for the next heartbeat of any of the nodes, and returns that node.
+// beatsFirst waits for the next heartbeat of any of the nodes, and returns the name of that node.
 func (c *Checks) beatsFirst(ctx context.Context, nodes map[string]bool) (first string, err error) {
 	const heartbeats = "kubeflap_node_heartbeats_total"
 	before, err := c.Truth.Counts()
@@ -92,7 +94,7 @@ func (c *Checks) beatsFirst(ctx context.Context, nodes map[string]bool) (first s
 				return nil
 			}
 		}
-		return fmt.Errorf("none of %d nodes sent one", len(nodes))
+		return fmt.Errorf("no heartbeat from any of %d nodes", len(nodes))
 	})
 	return first, err
 }

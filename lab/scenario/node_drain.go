@@ -13,13 +13,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// drained is how many pods of the Service run on the node that is replaced.
+// drained is the number of the Service's pods on the drained node.
 const drained = 3
 
 func nodeDrain() Scenario {
 	return Scenario{
 		Name:       "node-drain",
-		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: nothing is wrong",
+		Summary:    "a node is cordoned, drained pod by pod, shut down and deleted: no incident",
 		NoIncident: true,
 		Causes:     []Loss{{"web", "pod_evicted", drained, "a node is drained, with a new pod ready before each eviction"}},
 		Options:    cluster.Options{Nodes: 2, ControllerManagerPod: true},
@@ -51,7 +51,7 @@ func (l *Lab) replaceNode(ctx context.Context, node string) error {
 		}
 	}
 	return allOf(
-		// A kubelet that is still there would register its node again.
+		// A running kubelet would register its node again.
 		func() error { l.Cluster.Remove(node); return nil },
 		func() error { return l.Client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}) },
 		func() error {
@@ -68,7 +68,7 @@ func (s *Steps) cordon(ctx context.Context, node string) error {
 	return nil
 }
 
-// moveAway starts a new pod on the first node, and evicts the old one when that is in rotation.
+// moveAway starts a new pod on the first node. It evicts the old pod when the new one is ready.
 func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
 	return allOf(
@@ -80,27 +80,28 @@ func (l *Lab) moveAway(ctx context.Context, from, to string) error {
 	)
 }
 
-// gone waits until a pod is deleted for good.
+// gone waits until a pod has been deleted completely.
 func (c *Checks) gone(ctx context.Context, namespace, pod string) error {
-	return poll.Until(ctx, patience, "pod "+pod+" to go", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "pod "+pod+"to be deleted", func(ctx context.Context) error {
 		pods, err := c.cluster.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + pod})
 		if err != nil {
 			return fmt.Errorf("list pods: %w", err)
 		}
 		if len(pods.Items) > 0 {
-			return fmt.Errorf("it is still there")
+			return fmt.Errorf("the pod still exists")
 		}
 		return nil
 	})
 }
 
-// singleReplicaDrain has the only pod of a Service on the node that is drained: without an address for longer than an unplanned outage may take, twice.
+// singleReplicaDrain drains two nodes in turn, each with the only pod of a Service. The Service has no address for
+// longer than an unplanned outage may last without a page.
 func singleReplicaDrain() Scenario {
 	drained := []string{cluster.NodeName(1), cluster.NodeName(2)}
 	return Scenario{
 		Name:    "single-replica-drain",
 		Extra:   true,
-		Summary: "two nodes are drained one after the other, both times with the only pod of a Service: nobody is paged",
+		Summary: "two nodes are drained one after the other, each with the only pod of a Service: no page",
 		Told: []Told{
 			{"planned", "workload", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
 		},
@@ -131,7 +132,7 @@ func singleReplicaDrain() Scenario {
 	}
 }
 
-// drainOnly evicts the only pod of the Service from a node. The next one starts elsewhere as late as if its image had to be fetched.
+// drainOnly evicts the only pod of the Service. The next pod starts on another node after the time of an image pull.
 func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) error {
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: from}}
 	return allOf(
@@ -144,5 +145,5 @@ func (l *Lab) drainOnly(ctx context.Context, node, from, to, elsewhere string) e
 	)
 }
 
-// imagePull is longer than the minute after which an unplanned outage pages.
+// imagePull is longer than one minute, after which an unplanned outage pages.
 const imagePull = 80 * time.Second

@@ -13,7 +13,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// container is the one container of each pod.
+// container is the name of each pod's only container.
 const container = "app"
 
 // namespace creates a namespace.
@@ -25,7 +25,7 @@ func (s *Steps) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// newPod is a pod bound to a node; there is no scheduler.
+// newPod returns a pod that is bound to a node, because there is no scheduler.
 func newPod(namespace, name, node, app string) *corev1.Pod {
 	no, grace := false, int64(1)
 	return &corev1.Pod{
@@ -46,12 +46,13 @@ func (s *Steps) create(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// service creates a Service, without a selector if that is nil.
+// service creates a Service with the given selector, or without one if it is nil.
 func (s *Steps) service(ctx context.Context, namespace, name string, selector map[string]string) (*corev1.Service, error) {
 	return s.serviceWith(ctx, namespace, name, func(spec *corev1.ServiceSpec) { spec.Selector = selector })
 }
 
-// serviceWith creates a Service that selects the pods of its name, unless change, if any, alters that.
+// serviceWith creates a Service that selects the pods with its name as label app. If change is not nil, it changes the
+// spec first.
 func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change func(*corev1.ServiceSpec)) (*corev1.Service, error) {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -70,9 +71,8 @@ func (s *Steps) serviceWith(ctx context.Context, namespace, name string, change 
 	return created, nil
 }
 
-// spread creates the namespace "shop" with the Service "web" and its pods
-// web-1, web-2 and so on, spread over the hollow nodes. change, if any, may alter
-// each pod before it is created.
+// spread creates the namespace "shop" with the Service "web", and its pods web-1, web-2 and so on, distributed over the
+// hollow nodes. If change is not nil, it changes each pod before the pod is created.
 func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) error {
 	if err := s.namespace(ctx, "shop"); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Steps) spread(ctx context.Context, pods int, change func(*corev1.Pod)) 
 
 func podName(i int) string { return fmt.Sprintf("web-%d", i+1) }
 
-// inRotation waits until a Service has that many ready addresses.
+// inRotation waits until a Service has exactly n ready addresses.
 func (c *Checks) inRotation(ctx context.Context, namespace, service string, n int) error {
 	what := fmt.Sprintf("%d ready addresses of %s/%s", n, namespace, service)
 	return poll.Until(ctx, patience, what, func(ctx context.Context) error {
@@ -113,13 +113,13 @@ func (c *Checks) inRotation(ctx context.Context, namespace, service string, n in
 			}
 		}
 		if len(ready) != n {
-			return fmt.Errorf("there are %d", len(ready))
+			return fmt.Errorf("got %d", len(ready))
 		}
 		return nil
 	})
 }
 
-// identity is the pod behind an endpoint, or its address if it has none.
+// identity returns the UID of the endpoint's pod, or its IP address if it has no pod.
 func identity(endpoint discoveryv1.Endpoint) string {
 	if endpoint.TargetRef != nil {
 		return string(endpoint.TargetRef.UID)
@@ -127,13 +127,13 @@ func identity(endpoint discoveryv1.Endpoint) string {
 	return endpoint.Addresses[0]
 }
 
-// setImage changes a pod's image in place.
+// setImage changes the image of a pod in place.
 func (s *Steps) setImage(ctx context.Context, namespace, name, image string) error {
 	patch := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, container, image)
 	return s.patchPod(ctx, namespace, name, patch)
 }
 
-// setCondition writes one condition into a pod's status.
+// setCondition sets one condition in a pod's status.
 func (s *Steps) setCondition(ctx context.Context, namespace, name, kind string, status corev1.ConditionStatus) error {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q,"lastTransitionTime":%s}]}}`, kind, status, now())
 	return s.patchPod(ctx, namespace, name, patch, "status")
@@ -155,8 +155,8 @@ func (s *Steps) patchService(ctx context.Context, namespace, name, patch string)
 	return nil
 }
 
-// now is the time as the API writes it, quoted.
+// now returns the current time in the API's format, quoted.
 func now() string {
-	text, _ := metav1.Now().MarshalJSON() // a time always has a text
+	text, _ := metav1.Now().MarshalJSON() // an error is impossible for the current time
 	return string(text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// overwrittenBefore is the incident of the Endpoints, but kubeflap starts when it is too late to see them overwritten.
+// overwrittenBefore is the incident of overwritten Endpoints, but kubeflap starts after they were overwritten.
 func overwrittenBefore() Scenario {
 	return Scenario{
 		Name:     "overwritten-before",
@@ -32,7 +32,7 @@ func overwrittenBefore() Scenario {
 	}
 }
 
-// prepareOverwrittenBefore applies the Endpoints as kubectl apply does, and lets the endpoints controller overwrite them.
+// prepareOverwrittenBefore applies Endpoints like kubectl apply, and makes the endpoints controller overwrite them.
 func prepareOverwrittenBefore(ctx context.Context, l *Lab) error {
 	const namespace, name = metav1.NamespaceSystem, "kube-scheduler"
 	const applied = `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":` +
@@ -55,7 +55,7 @@ func prepareOverwrittenBefore(ctx context.Context, l *Lab) error {
 	)
 }
 
-// emptied waits until Endpoints have no addresses.
+// emptied waits until an Endpoints object has no addresses.
 func (s *Steps) emptied(ctx context.Context, namespace, name string) error {
 	return poll.Until(ctx, patience, "empty Endpoints of "+name, func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints(namespace).Get(ctx, name, metav1.GetOptions{})
@@ -63,7 +63,7 @@ func (s *Steps) emptied(ctx context.Context, namespace, name string) error {
 			return fmt.Errorf("get Endpoints: %w", err)
 		}
 		if len(o.Subsets) > 0 {
-			return fmt.Errorf("they have %v", addressesOf(o))
+			return fmt.Errorf("got addresses %v", addressesOf(o))
 		}
 		return nil
 	})

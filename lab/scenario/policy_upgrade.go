@@ -17,17 +17,17 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// recipes is the folder of the recipes, seen from the lab's folder.
+// recipes is the folder of the recipes, relative to the lab's folder.
 const recipes = "../docs/recipes"
 
-// policyUpgrade is the same upgrade with the policies of docs/recipes: the first update of the slices and of Endpoints takes the whole
-// batch out, so no client puts anything back.
+// policyUpgrade is the batch upgrade with the policies of docs/recipes. The first update of slices and Endpoints
+// removes the whole batch, so that no client puts an address back.
 func policyUpgrade() Scenario {
 	return Scenario{
 		Name:       "policy-upgrade",
-		Summary:    "the same upgrade, with policies that edit slices and Endpoints as they are written: nothing is put back",
+		Summary:    "the same upgrade, with policies that edit slices and Endpoints as they are written: no address is put back",
 		NoIncident: true,
-		// Before v1.36, the API has no such policies.
+		// The API does not support these policies before v1.36.
 		Options: cluster.Options{Release: cluster.Newest, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error {
 			return allOf(
@@ -62,7 +62,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 		func() error {
 			for _, made := range clients.readds() {
 				if made.stale > 0 {
-					return fmt.Errorf("the client that batches for %s put %d addresses back", made.window, made.stale)
+					return fmt.Errorf("the client with the window %s put %d addresses back", made.window, made.stale)
 				}
 			}
 			return l.tells(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
@@ -70,7 +70,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 	)
 }
 
-// applyRecipes applies files of docs/recipes as they are.
+// applyRecipes applies files of docs/recipes unchanged.
 func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(recipes, file))
@@ -88,7 +88,7 @@ func (s *Steps) applyRecipes(ctx context.Context, files ...string) error {
 	return nil
 }
 
-// drainPods lists the batch as drained, and waits until the policies act on that.
+// drainPods lists the batch as drained, and waits until the policies apply to it.
 func (s *Steps) drainPods(ctx context.Context) error {
 	drained := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "drained"}, Data: map[string]string{}}
 	for i := range batch {
@@ -99,7 +99,7 @@ func (s *Steps) drainPods(ctx context.Context) error {
 	}
 	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	touch := []byte(`{"metadata":{"annotations":{"touched":"x"}}}`)
-	return poll.Until(ctx, patience, "the policies to act", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the policies to take effect", func(ctx context.Context) error {
 		list, err := s.Client.DiscoveryV1().EndpointSlices("shop").List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=web"})
 		if err != nil {
 			return fmt.Errorf("list slices: %w", err)
@@ -127,7 +127,7 @@ func batchIsOut(o *corev1.Endpoints) error {
 		ready, notReady = ready+len(subset.Addresses), notReady+len(subset.NotReadyAddresses)
 	}
 	if ready != replicas-batch || notReady != batch {
-		return fmt.Errorf("there are %d ready addresses and %d others in Endpoints", ready, notReady)
+		return fmt.Errorf("got %d ready addresses and %d others in Endpoints", ready, notReady)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func countReady(addresses map[string]bool) (n int) {
 	return n
 }
 
-// endpointsFollow waits until the batch is out of Endpoints, too.
+// endpointsFollow waits until the Endpoints object does not contain the batch anymore.
 func (s *Steps) endpointsFollow(ctx context.Context) error {
 	return poll.Until(ctx, patience, "Endpoints without the batch", func(ctx context.Context) error {
 		o, err := s.Client.CoreV1().Endpoints("shop").Get(ctx, "web", metav1.GetOptions{})
@@ -152,9 +152,9 @@ func (s *Steps) endpointsFollow(ctx context.Context) error {
 	})
 }
 
-// replaced waits until each pod of the batch is Ready with a container of an image.
+// replaced waits until each pod of the batch is Ready with a new container.
 func (s *Steps) replaced(ctx context.Context, image string) error {
-	return poll.Until(ctx, patience, "containers of "+image, func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "containers with the image "+image, func(ctx context.Context) error {
 		for i := range batch {
 			pod, err := s.Client.CoreV1().Pods("shop").Get(ctx, podName(i), metav1.GetOptions{})
 			if err != nil {
@@ -168,7 +168,8 @@ func (s *Steps) replaced(ctx context.Context, image string) error {
 	})
 }
 
-// undrainPods ends the draining. No controller watches the ConfigMap: changes of the Service let them write again.
+// undrainPods deletes the list of drained pods. No controller watches this ConfigMap, so it also changes the Service,
+// which makes the controllers write again.
 func (s *Steps) undrainPods(ctx context.Context) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the list of drained pods: %w", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// probes is what the kubelets' HTTP probes ask about all pods: a container that is only remembered
-// cannot answer itself. Everything is well until it is told to fail.
+// probes is the server for the kubelets' HTTP probes of all pods, because the lab's containers run no process. Probes
+// succeed unless set makes them fail.
 type probes struct {
 	port int
 
@@ -26,7 +26,7 @@ type probes struct {
 
 func newProbes() *probes { return &probes{failing: map[string]bool{}, asked: map[string]int{}} }
 
-// serve answers until the context ends.
+// serve answers probes until the context is done.
 func (p *probes) serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,20 +47,20 @@ func (p *probes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// set lets a pod's probe of that kind fail or succeed from now on.
+// set makes a pod's probe of the given kind fail or succeed.
 func (p *probes) set(kind, pod string, failing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failing[probePath(kind, pod)] = failing
 }
 
-// askedAgain waits until the probe of that kind was asked about each pod once more.
+// askedAgain waits until each pod has been probed again.
 func (p *probes) askedAgain(ctx context.Context, kind string, pods ...string) error {
 	before := p.counts(kind, pods)
 	return poll.Until(ctx, patience, "probes of "+kind, func(context.Context) error {
 		for i, now := range p.counts(kind, pods) {
 			if now == before[i] {
-				return fmt.Errorf("%s was not asked", pods[i])
+				return fmt.Errorf("%s was not probed", pods[i])
 			}
 		}
 		return nil
@@ -85,12 +85,12 @@ const (
 	liveness  = "liveness"
 )
 
-// ready gives a pod a readiness probe that one failure fails.
+// ready adds a readiness probe with failureThreshold 1.
 func (p *probes) ready(pod *corev1.Pod) {
 	pod.Spec.Containers[0].ReadinessProbe = p.probe(readiness, pod.Name)
 }
 
-// readyAndLive gives a pod both probes.
+// readyAndLive adds a readiness probe and a liveness probe.
 func (p *probes) readyAndLive(pod *corev1.Pod) {
 	p.ready(pod)
 	pod.Spec.Containers[0].LivenessProbe = p.probe(liveness, pod.Name)
@@ -101,7 +101,7 @@ func (p *probes) probe(kind, pod string) *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Host: "127.0.0.1", Port: intstr.FromInt(p.port), Path: probePath(kind, pod),
 		}},
-		// On a slow machine no answer is late: one would fail the probe.
+		// The timeout is long: on a slow machine, a late response would otherwise fail the probe.
 		PeriodSeconds: 1, FailureThreshold: 1, TimeoutSeconds: 60,
 	}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// steps is how many things the random scenario does.
+	// steps is the number of random changes.
 	steps = 2000
-	// between is how many steps are done before everything must agree, losses by cause too.
+	// between is the number of steps after which all counts must agree, including losses by cause.
 	between = 250
-	// enough is how many transitions must be seen, or the scenario tested nothing.
+	// enough is the minimum number of transitions for a meaningful test.
 	enough = 2000
 )
 
@@ -25,7 +25,7 @@ func random() Scenario {
 		Name:    "random",
 		Summary: "thousands of random changes to nodes, pods, Services, Endpoints and slices",
 		Options: cluster.Options{ControllerManagerFlags: []string{
-			// Nothing here has a kubelet: the node controller must not interfere.
+			// The nodes have no kubelets, so the node controller must not interfere.
 			"--node-monitor-grace-period=1h", "--node-startup-grace-period=1h",
 			"--kube-api-qps=1000", "--kube-api-burst=2000",
 			"--concurrent-endpoint-syncs=10", "--concurrent-service-endpoint-syncs=10",
@@ -54,17 +54,17 @@ func random() Scenario {
 	}
 }
 
-// chaosNamespace holds everything the random scenario creates.
+// chaosNamespace is the namespace of all objects of the random scenario.
 const chaosNamespace = "chaos"
 
-// chaos is what the random scenario knows of what it has made.
+// chaos holds the objects that the random scenario has created.
 type chaos struct {
 	*Lab
 	random   *rand.Rand
 	nodes    []*chaosNode
 	pods     []*chaosPod
 	services []*chaosService
-	// serial makes names and addresses that are never used twice.
+	// serial makes names and addresses unique.
 	serial int
 }
 
@@ -73,7 +73,7 @@ func newChaos(l *Lab) *chaos {
 	return &chaos{Lab: l, random: rand.New(rand.NewPCG(l.Seed, 0))}
 }
 
-// populate makes something to work on.
+// populate creates the first objects.
 func (c *chaos) populate(ctx context.Context) error {
 	const nodes, pods, services = 8, 40, 10
 	for i := range nodes {
@@ -98,8 +98,7 @@ func (c *chaos) populate(ctx context.Context) error {
 	return nil
 }
 
-// step does one thing. The weights make readiness flip often and Services come
-// and go seldom.
+// step makes one random change. It often changes readiness, and rarely recreates Services.
 func (c *chaos) step(ctx context.Context) error {
 	actions := []struct {
 		weight int
@@ -130,14 +129,14 @@ func (c *chaos) step(ctx context.Context) error {
 		}
 		err := a.do(ctx)
 		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			return nil // a controller was faster
+			return nil // a controller changed the object first
 		}
 		return err
 	}
 	return nil
 }
 
-// chance is true once in n times.
+// chance returns true with a probability of 1/n.
 func (c *chaos) chance(n int) bool { return c.random.IntN(n) == 0 }
 
 func (c *chaos) next() int {
@@ -145,13 +144,13 @@ func (c *chaos) next() int {
 	return c.serial
 }
 
-// address is an IP that nothing else has.
+// address returns an unused IP address.
 func (c *chaos) address() string {
 	n := c.next()
 	return fmt.Sprintf("10.%d.%d.%d", 100+n/65536, n/256%256, n%256)
 }
 
-// enoughHappened fails if the scenario has become harmless.
+// enoughHappened returns an error if the scenario caused too few transitions.
 func (c *Checks) enoughHappened() error {
 	counts, err := c.Truth.Counts()
 	if err != nil {
@@ -163,18 +162,18 @@ func (c *Checks) enoughHappened() error {
 		"kubeflap_pod_silent_restarts_total",
 	} {
 		if counts.Sum(metric) == 0 {
-			return fmt.Errorf("nothing was counted in %s", metric)
+			return fmt.Errorf("no counts in %s", metric)
 		}
 	}
-	// The counters of deleted objects are gone, the lines about them are not.
+	// The counters of deleted objects no longer exist, but the recorder still counts their transitions.
 	if n := c.Truth.Transitions(); n < enough {
-		return fmt.Errorf("only %d transitions were seen, %d are wanted", n, enough)
+		return fmt.Errorf("got %d transitions, want at least %d", n, enough)
 	}
 	return nil
 }
 
-// pick is a random element.
+// pick returns a random element.
 func pick[T any](c *chaos, of []T) T { return of[c.random.IntN(len(of))] }
 
-// clock is the time on a node, whose clock may step back.
+// clock returns the time on a node's clock, which may step back.
 func (n *chaosNode) clock() time.Time { return time.Now().Add(-n.behind) }

@@ -13,9 +13,9 @@ import (
 type chaosNode struct {
 	name  string
 	ready corev1.ConditionStatus
-	// behind is how far the node's clock is back.
+	// behind is the lag of the node's clock.
 	behind time.Duration
-	// posted and renewed are when its status and its Lease were last written.
+	// posted and renewed are the times of the last writes of its status and its Lease.
 	posted, renewed time.Time
 }
 
@@ -26,7 +26,7 @@ func (c *chaos) makeNode(ctx context.Context, node *chaosNode) error {
 	return err
 }
 
-// post writes a node's status, renew its Lease; each waits for the other to arrive.
+// post writes a node's status and renews its Lease. Each write waits until the other's last write has been seen.
 func (c *chaos) post(ctx context.Context, node *chaosNode, condition string) error {
 	if err := c.settled(ctx, node.renewed); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *chaos) renew(ctx context.Context, node *chaosNode) error {
 	return c.renewLease(ctx, node.name, node.clock())
 }
 
-// flipNode gives a node another status, or takes its Ready condition away.
+// flipNode changes the status of a node's Ready condition, or removes the condition.
 func (c *chaos) flipNode(ctx context.Context) error {
 	node := pick(c, c.nodes)
 	others := []corev1.ConditionStatus{}
@@ -59,8 +59,8 @@ func (c *chaos) flipNode(ctx context.Context) error {
 	return c.post(ctx, node, readyAs(node.ready))
 }
 
-// heartbeat renews a lease or reports a status, sometimes with a clock that has
-// stepped back: such a renewal is none for the node controller.
+// heartbeat renews a Lease or reports a status. Sometimes the node's clock has stepped back; the node controller does
+// not count such a renewal.
 func (c *chaos) heartbeat(ctx context.Context) error {
 	node := pick(c, c.nodes)
 	if c.chance(10) {
@@ -73,8 +73,7 @@ func (c *chaos) heartbeat(ctx context.Context) error {
 	return c.renew(ctx, node)
 }
 
-// recreateNode deletes a node and makes it anew, when every watcher has seen
-// that its Lease is gone too.
+// recreateNode deletes a node and its Lease. It recreates the node when every watcher has seen both deletions.
 func (c *chaos) recreateNode(ctx context.Context) error {
 	node := pick(c, c.nodes)
 	if err := c.settled(ctx, node.renewed); err != nil {
@@ -84,7 +83,7 @@ func (c *chaos) recreateNode(ctx context.Context) error {
 	if err := c.Client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete node: %w", err)
 	}
-	// The garbage collector may be faster.
+	// The garbage collector may have deleted it already.
 	if err := leases.Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete lease: %w", err)
 	}

@@ -13,14 +13,14 @@ type chaosPod struct {
 	ready    bool
 	restarts int
 	images   int
-	// dying says that it was deleted and a kubelet would be ending it.
+	// dying means that the pod has been deleted with a grace period.
 	dying bool
 }
 
-// apps are the values of the label that Services select by.
+// apps returns the values of the label by which Services select pods.
 func apps() []string { return []string{"red", "green", "blue", "white"} }
 
-// addPod creates a pod and makes it run, as its kubelet would.
+// addPod creates a pod, and sets its status to running, as its kubelet would.
 func (c *chaos) addPod(ctx context.Context) error {
 	pod := &chaosPod{name: fmt.Sprintf("pod-%d", c.next()), ready: !c.chance(4)}
 	if err := c.create(ctx, newPod(chaosNamespace, pod.name, pick(c, c.nodes).name, pick(c, apps()))); err != nil {
@@ -46,15 +46,15 @@ func (p *chaosPod) container() string {
 		container, p.ready, p.restarts)
 }
 
-// flipPod changes a pod's readiness.
+// flipPod changes the readiness of a pod.
 func (c *chaos) flipPod(ctx context.Context) error {
 	pod := pick(c, c.pods)
 	pod.ready = !pod.ready
 	return c.patchPod(ctx, chaosNamespace, pod.name, fmt.Sprintf(`{"status":{"conditions":[%s]}}`, pod.condition()), "status")
 }
 
-// restartContainer restarts a pod's container; sometimes readiness changes with
-// it, so that the restart is not silent.
+// restartContainer restarts the container of a pod. Sometimes it also changes the readiness, so that the restart is not
+// silent.
 func (c *chaos) restartContainer(ctx context.Context) error {
 	pod := pick(c, c.pods)
 	pod.restarts++
@@ -71,14 +71,14 @@ func (c *chaos) changeImage(ctx context.Context) error {
 	return c.setImage(ctx, chaosNamespace, pod.name, fmt.Sprintf("example.com/app:%d", pod.images+1))
 }
 
-// relabelPod moves a pod to another Service.
+// relabelPod changes the label by which Services select a pod.
 func (c *chaos) relabelPod(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"metadata":{"labels":{"app":%q}}}`, pick(c, apps()))
 	return c.patchPod(ctx, chaosNamespace, pick(c, c.pods).name, patch)
 }
 
-// removePod deletes a pod, half of the time as a kubelet sees it: it is
-// terminating first and gone with a later step.
+// removePod deletes a pod. In half of the cases, the pod terminates first, as with a kubelet, and a later step removes
+// it.
 func (c *chaos) removePod(ctx context.Context) error {
 	const least = 20
 	if len(c.pods) < least {

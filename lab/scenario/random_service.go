@@ -14,18 +14,18 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// settle is left between changes that reach a watcher by two watches and whose
-// order matters: no watcher can know the order across watches.
+// settle is the pause between changes whose order matters, but which arrive on two watches. A watcher cannot know the
+// order of events on different watches.
 const settle = 100 * time.Millisecond
 
-// longAgo is enough for every watcher, on a slow machine too.
+// longAgo is enough time for every watcher to see a change, even on a slow machine.
 const longAgo = 2 * time.Second
 
-// settles waits until every watcher has seen what is written by now.
+// settles waits until every watcher has seen all changes so far.
 func (c *Checks) settles(ctx context.Context) error { return c.settled(ctx, time.Now()) }
 
-// settled waits until every watcher has seen what was written at that time. On a slow machine that takes until
-// kubeflap has seen what the recorder has.
+// settled waits until every watcher has seen a change that was written at the given time. On a slow machine, it waits
+// until kubeflap has seen the same changes as the recorder.
 func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	if time.Since(written) > longAgo {
 		return nil
@@ -39,7 +39,7 @@ func (c *Checks) settled(ctx context.Context, written time.Time) error {
 	return compare.Comparison{Truth: c.Truth, URL: c.URL + "/metrics"}.Seen(ctx, patience)
 }
 
-// agrees waits until kubeflap tells what the recorder does.
+// agrees waits until kubeflap reports the same counts as the recorder.
 func (c *Checks) agrees(ctx context.Context) error {
 	if c.URL == "" {
 		return nil
@@ -52,9 +52,9 @@ type chaosService struct {
 	uid      types.UID
 	selector bool
 	publish  bool
-	// slices are the names of those made by hand.
+	// slices holds the names of the manually managed slices.
 	slices []string
-	// written is when something was last written by hand for it.
+	// written is the time of the last manual write of its endpoints.
 	written time.Time
 }
 
@@ -72,8 +72,7 @@ func (c *chaos) makeService(ctx context.Context, service *chaosService) error {
 	return c.settles(ctx)
 }
 
-// changeService changes the selector, adds or removes it, or publishes addresses
-// that are not ready.
+// changeService changes, adds or removes the selector, or toggles publishNotReadyAddresses.
 func (c *chaos) changeService(ctx context.Context) error {
 	service := pick(c, c.services)
 	if err := c.settled(ctx, service.written); err != nil {
@@ -98,9 +97,9 @@ func (c *chaos) changeService(ctx context.Context) error {
 	return c.settles(ctx)
 }
 
-// takeSelector prepares a Service for a selector. With it the controller would
-// wipe hand-written Endpoints at once, and by two watches nobody could tell which
-// selector they went with.
+// takeSelector empties manually managed Endpoints before a Service gets a selector. Otherwise the controller would
+// overwrite them immediately. The Service and the Endpoints arrive on two watches, so it would be unknown whether the
+// Service had a selector at that time.
 func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	if service.selector {
 		return nil
@@ -112,9 +111,9 @@ func (c *chaos) takeSelector(ctx context.Context, service *chaosService) error {
 	return c.settles(ctx)
 }
 
-// recreateService deletes a Service and makes it anew under the same name, some
-// with the old slices still about. Endpoints carry no UID, so that nobody can tell
-// the old ones from the new: they have to be gone first.
+// recreateService deletes a Service and recreates it with the same name, sometimes before its old slices are gone. It
+// waits until the old Endpoints are gone: these contain no UID of their Service, so they could not be distinguished
+// from the new ones.
 func (c *chaos) recreateService(ctx context.Context) error {
 	service := pick(c, c.services)
 	if err := c.settled(ctx, service.written); err != nil {
@@ -123,7 +122,7 @@ func (c *chaos) recreateService(ctx context.Context) error {
 	if err := c.Client.CoreV1().Services(chaosNamespace).Delete(ctx, service.name, metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete service: %w", err)
 	}
-	err := poll.Until(ctx, patience, "the Endpoints to go with their Service", func(ctx context.Context) error {
+	err := poll.Until(ctx, patience, "the Endpoints of the Service to be deleted", func(ctx context.Context) error {
 		list, err := c.Client.CoreV1().Endpoints(chaosNamespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + service.name})
 		if err != nil {
 			return fmt.Errorf("list Endpoints: %w", err)
@@ -133,7 +132,7 @@ func (c *chaos) recreateService(ctx context.Context) error {
 			return err
 		}
 		if n := len(list.Items) + mirrored; n > 0 {
-			return fmt.Errorf("%d objects are left", n)
+			return fmt.Errorf("%d objects still exist", n)
 		}
 		return nil
 	})
@@ -146,7 +145,7 @@ func (c *chaos) recreateService(ctx context.Context) error {
 	return c.makeService(ctx, service)
 }
 
-// mirrored is the number of slices that a controller made from Endpoints.
+// mirrored returns the number of slices that the mirroring controller created from Endpoints.
 func (c *chaos) mirrored(ctx context.Context, service string) (int, error) {
 	list, err := c.Client.DiscoveryV1().EndpointSlices(chaosNamespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + service + "," +
@@ -158,8 +157,7 @@ func (c *chaos) mirrored(ctx context.Context, service string) (int, error) {
 	return len(list.Items), nil
 }
 
-// writeByHand writes Endpoints by hand, also where a selector makes that a
-// mistake, empties them or deletes them.
+// writeByHand writes, empties or deletes Endpoints manually, even if the Service has a selector.
 func (c *chaos) writeByHand(ctx context.Context) error {
 	service := pick(c, c.services)
 	service.written = time.Now()
@@ -172,13 +170,13 @@ func (c *chaos) writeByHand(ctx context.Context) error {
 	}
 	var ips []string
 	for range c.random.IntN(4) {
-		// From a small set, so that addresses leave and come back.
+		// The set is small, so that addresses leave and return.
 		ips = append(ips, fmt.Sprintf("192.0.2.%d", 10*len(ips)+1+c.random.IntN(3)))
 	}
 	return c.writeEndpoints(ctx, chaosNamespace, service.name, ips...)
 }
 
-// writeSlice creates, rewrites or deletes a slice that no controller owns.
+// writeSlice creates, rewrites or deletes a slice that no controller manages.
 func (c *chaos) writeSlice(ctx context.Context) error {
 	service := pick(c, c.services)
 	service.written = time.Now()
@@ -206,7 +204,7 @@ func (c *chaos) writeSlice(ctx context.Context) error {
 	return nil
 }
 
-// newSlice is owned by its Service: it goes with it.
+// newSlice returns a slice that is owned by its Service, and so is deleted with it.
 func (c *chaos) newSlice(service *chaosService) *discoveryv1.EndpointSlice {
 	name, port := "http", int32(80)
 	slice := &discoveryv1.EndpointSlice{
@@ -226,8 +224,8 @@ func (c *chaos) newSlice(service *chaosService) *discoveryv1.EndpointSlice {
 	return slice
 }
 
-// newEndpoint has conditions of every kind, missing ones too. Half of them stand
-// for a pod; two slices may then hold the same.
+// newEndpoint returns an endpoint with random conditions; some are missing. Half of the endpoints refer to a pod, and
+// two slices may refer to the same pod.
 func (c *chaos) newEndpoint(i int) discoveryv1.Endpoint {
 	endpoint := discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("198.51.100.%d", 10*i+1+c.random.IntN(3))}}
 	if c.chance(2) {

@@ -22,7 +22,7 @@ const (
 func healthyRollout() Scenario {
 	return Scenario{
 		Name:       "healthy-rollout",
-		Summary:    "a Deployment rolls out a new image and scales up and down: addresses go, and nothing is wrong",
+		Summary:    "a Deployment rolls out a new image and scales up and down: addresses leave, but there is no incident",
 		NoIncident: true,
 		Causes:     []Loss{{"web", "pod_deleted", rolloutReplicas + 3, "a Deployment rolls out a new image, scales up and scales down"}},
 		ByRelease:  true,
@@ -47,7 +47,7 @@ func healthyRollout() Scenario {
 				func() error { return l.changeDeployment(ctx, image, rolloutReplicas) },
 				func() error { return l.changeDeployment(ctx, `{"replicas":6}`, 6) },
 				func() error { return l.changeDeployment(ctx, `{"replicas":3}`, 3) },
-				// Each of the first pods was replaced, and three of the six went.
+				// All of the first pods have been replaced, and three of the six have been removed.
 				func() error {
 					return l.counted(ctx, rolloutReplicas+3, "kubeflap_service_address_churn_total", "service", "web", "change", "removed")
 				},
@@ -56,7 +56,7 @@ func healthyRollout() Scenario {
 	}
 }
 
-// deploy creates a Deployment of such pods that never has less than its replicas.
+// deploy creates a Deployment of the given pod with maxUnavailable 0.
 func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *corev1.Pod) error {
 	surge, unavailable := intstr.FromInt32(1), intstr.FromInt32(0)
 	deployment := &appsv1.Deployment{
@@ -77,7 +77,7 @@ func (s *Steps) deploy(ctx context.Context, name string, replicas int32, pod *co
 	return nil
 }
 
-// changeDeployment changes the spec and waits until that is done.
+// changeDeployment changes the spec, and waits for the rollout.
 func (l *Lab) changeDeployment(ctx context.Context, spec string, replicas int) error {
 	patch := []byte(`{"spec":` + spec + `}`)
 	_, err := l.Client.AppsV1().Deployments(rolloutNamespace).Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
@@ -102,14 +102,14 @@ func (c *Checks) rolledOut(ctx context.Context, replicas int) error {
 		status, want := deployment.Status, int32(replicas)
 		if status.ObservedGeneration < deployment.Generation || status.Replicas != want ||
 			status.UpdatedReplicas != want || status.AvailableReplicas != want {
-			return fmt.Errorf("the deployment is at %+v", status)
+			return fmt.Errorf("deployment status %+v", status)
 		}
 		pods, err := c.cluster.Client.CoreV1().Pods(rolloutNamespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list pods: %w", err)
 		}
 		if len(pods.Items) != replicas {
-			return fmt.Errorf("there are %d pods", len(pods.Items))
+			return fmt.Errorf("got %d pods", len(pods.Items))
 		}
 		return nil
 	})

@@ -1,5 +1,4 @@
-// Package scenario makes the five incidents happen, and a few things more, with
-// real components.
+// Package scenario reproduces the five incidents and other faults with real components.
 package scenario
 
 import (
@@ -12,122 +11,121 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// patience is how long a scenario waits for what it expects to happen, on a slow machine too.
+// patience is the timeout for an expected state, even on a slow machine.
 const patience = 3 * time.Minute
 
-// Scenario is one fault and the way back.
+// Scenario is a fault and its recovery.
 type Scenario struct {
 	Name    string
 	Summary string
-	// Options is the cluster it needs. A scenario that names a release exists on that one alone.
+	// Options configures the cluster. A scenario with a release only exists on that release.
 	Options cluster.Options
-	// Extra says that there is no time for it in each run of all tests: make lab-verdicts runs it.
+	// Extra excludes the scenario from normal test runs, because it takes too long. make lab-verdicts runs it.
 	Extra bool
-	// ByRelease says that what happens depends on the release.
+	// ByRelease means that the result depends on the release.
 	ByRelease bool
-	// Prepare creates the objects it needs, before anything is counted.
+	// Prepare creates objects before anything is counted.
 	Prepare func(context.Context, *Lab) error
-	// Run makes the fault happen, sees to the recovery and returns an error if
-	// the cluster did not do what it should. Who counts what is not its business,
-	// but it fails when nothing was there to count.
+	// Run causes the fault and the recovery. It returns an error if the cluster did not react as expected, or if
+	// nothing happened that could be counted. It does not check kubeflap's counts.
 	Run func(context.Context, *Lab) error
-	// Blind breaks the watches of everybody who looks, kubeflap's too, and returns when
-	// kubeflap sees again. What happened meanwhile can be lost to all, so Run is
-	// run before it and once more after it, and both times all counts must be equal.
+	// Blind breaks the watches of kubeflap and all other observers, and returns when kubeflap sees again. Observers may
+	// miss events during this time. So Run runs once before and once after Blind, and all counts must be equal both
+	// times.
 	Blind func(context.Context, *Lab) error
-	// Proxied leads kubeflap's way to the API server through Lab.Proxy, for faults that nobody else has.
+	// Proxied connects kubeflap to the API server through Lab.Proxy, for faults that only affect kubeflap.
 	Proxied bool
-	// KubeflapOn is the API server that kubeflap uses, counted from 0, the first, which all others use.
+	// KubeflapOn is the index of the API server that kubeflap uses. All other clients use index 0.
 	KubeflapOn int
-	// NextScrape demands that the first scrape afterwards tells everything.
+	// NextScrape requires that the first scrape after Run contains all counts.
 	NextScrape bool
-	// Incident is what kubeflap must make of it; empty if that is not looked at.
+	// Incident is the incident that kubeflap must report. If it is empty, incidents are not checked.
 	Incident Incident
-	// Alone says that no other incident may name another verdict than it.
+	// Alone requires that every other incident has the same verdict.
 	Alone bool
-	// Because is what the fact that decides for the incident's verdict must say.
+	// Because is a substring of the fact that decides the incident's verdict.
 	Because string
-	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other may be about them; empty if that is not looked at.
+	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other. If it is empty,
+	// advice is not checked.
 	Advice string
-	// Told are all incidents that kubeflap must make of it. It may make no other.
+	// Told lists all incidents that kubeflap must report.
 	Told []Told
-	// Advised is what `kubeflap advise` must say of it, NotAdvised is what it must not.
+	// Advised lists texts that `kubeflap advise` must print. NotAdvised lists texts that it must not print.
 	Advised, NotAdvised []string
-	// NoIncident demands that kubeflap makes no incident of it at all.
+	// NoIncident requires that kubeflap reports no incident.
 	NoIncident bool
-	// Pages are the alerts that must reach whoever is paged, and no others may.
+	// Pages lists the alerts that must reach the pager. No other alert may.
 	Pages []Page
-	// Quiet are the alerts that must fire and be kept back, because one of Pages says it already.
+	// Quiet lists the alerts that must fire and be inhibited, because one of Pages explains them.
 	Quiet []string
-	// Causes is what each Service lost; with it no other Service may lose any.
+	// Causes lists the losses of each Service. If it is set, no other Service may lose an address.
 	Causes []Loss
-	// LastLosses are the causes of what each Service lost last, where what was done tells.
+	// LastLosses maps Services to the cause of their last loss, if the scenario determines it.
 	LastLosses map[string]string
 }
 
-// Pageable reports whether it is looked at who is paged.
+// Pageable reports whether the scenario defines which alerts must reach the pager.
 func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Told != nil || s.NoIncident }
 
-// Loss is what a Service loses.
+// Loss is the expected loss of a Service.
 type Loss struct {
 	Service string
-	// Cause is the one cause of all its losses; empty if no address may be lost.
+	// Cause is the only cause of its losses. If it is empty, the Service must not lose an address.
 	Cause string
-	// Addresses is how many go at least: what it was exactly the truth tells.
+	// Addresses is the minimum number of lost addresses. The recorder knows the exact number.
 	Addresses float64
-	// What is done, as docs/causes.md tells it.
+	// What describes the fault in docs/causes.md.
 	What string
 }
 
-// Incident is the answer to why: its scope and cause, and what its remedy must name.
+// Incident is an expected incident: its scope, cause and verdict, and a substring of its remedy.
 type Incident struct {
 	Scope, Cause, Verdict, Remedy string
 }
 
-// Told is an incident as kubeflap's API must tell it: its verdict, whom it is about, and what Because must say: why that verdict holds or, of
-// an undecided one, why the others may. The remedy must name Remedy.
+// Told is an incident that kubeflap's API must report. Because is a substring of the facts for the verdict or, if the
+// verdict is undecided, for a hypothesis that may hold. Remedy is a substring of the remedy.
 type Told struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }
 
-// Page is an alert: the object that its text must name, and what else it must say. Remedy
-// must be on kubeflap's page that it links to.
+// Page is an expected alert. Its text must name Object and contain Says. The page behind its link must contain Remedy.
 type Page struct {
 	Alert, Object string
 	Says          []string
 	Remedy        string
 }
 
-// Lab is what a scenario works on: the steps that change the cluster, and the checks of what was counted and told.
+// Lab is the environment of a scenario: steps that change the cluster, and checks of the counts and reports.
 type Lab struct {
 	*Steps
 	*Checks
-	// Proxy is on kubeflap's way to the API server; nil unless the scenario wants it.
+	// Proxy connects kubeflap to the API server. It is nil unless the scenario is Proxied.
 	Proxy *proxy.Proxy
 	Log   *slog.Logger
-	// Scraped waits until Prometheus has scraped the addresses of a Service, and then
-	// kubeflap, so that it can see what comes next change; nil without Prometheus.
+	// Scraped waits until Prometheus has scraped the addresses of a Service, and then kubeflap. Prometheus can then see
+	// later changes. It is nil without Prometheus.
 	Scraped func(ctx context.Context, namespace, service string) error
 	// Seed makes the random scenario repeatable.
 	Seed uint64
 }
 
-// NewLab is a lab on a running cluster.
+// NewLab returns a lab for a running cluster.
 func NewLab(c *cluster.Cluster, log *slog.Logger, seed uint64) *Lab {
 	return &Lab{Steps: &Steps{Cluster: c, Client: c.Client}, Checks: &Checks{cluster: c}, Log: log, Seed: seed}
 }
 
-// All lists the scenarios as they are on a release, in the order of the incidents.
+// All returns the scenarios for a release, in the order of the incidents.
 func All(release cluster.Release) []Scenario {
 	all := []Scenario{
 		heartbeatLoss(release),
 		endpointsReset(),
 		overwrittenBefore(),
-		controlPlaneStall(),
+		controlPlaneStall(release),
 		inPlaceUpgrade(),
 		batchUpgrade(),
 		policyUpgrade(),
-		tightGracePeriod(),
+		tightGracePeriod(release),
 		causes(release),
 		kubeletRestart(),
 		largeService(),
@@ -135,6 +133,7 @@ func All(release cluster.Release) []Scenario {
 		nodeDrain(),
 		singleReplicaDrain(),
 		departures(),
+		maintenance(),
 		zoneCut(),
 		nodeAfterNode(),
 		foreignSlice(),
@@ -145,6 +144,9 @@ func All(release cluster.Release) []Scenario {
 		controllerManagerCutOff(release),
 		controllerManagerStale(release),
 		circuitBreakerOpen(),
+		circuitBreakerForbidden(),
+		circuitBreakerOff(),
+		etcdStall(),
 		apiServerUnreachable(),
 		random(),
 	}
@@ -156,7 +158,8 @@ func All(release cluster.Release) []Scenario {
 	return all
 }
 
-// Find returns the scenario of that name as it is on a release; without one on the newest on which it exists.
+// Find returns the scenario with the given name for a release. If release is empty, it is the newest release that has
+// the scenario.
 func Find(name string, release cluster.Release) (Scenario, error) {
 	anyRelease := release == ""
 	if anyRelease {
@@ -167,14 +170,14 @@ func Find(name string, release cluster.Release) (Scenario, error) {
 			continue
 		}
 		if !anyRelease && s.Options.Release != release {
-			return s, fmt.Errorf("%s can be seen on %s only, not on %s", name, s.Options.Release, release)
+			return s, fmt.Errorf("scenario %s only exists on %s, not on %s", name, s.Options.Release, release)
 		}
 		return s, nil
 	}
 	return Scenario{}, fmt.Errorf("no scenario %q", name)
 }
 
-// allOf runs steps in order up to the first that fails.
+// allOf runs steps in order, until one fails.
 func allOf(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {

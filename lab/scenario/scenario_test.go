@@ -19,13 +19,13 @@ func TestAScenarioIsFoundAsItIsOnARelease(t *testing.T) {
 	} {
 		s, err := Find(c.name, c.release)
 		if err != nil || s.Name != c.name || s.Options.Release != c.want {
-			t.Errorf("%s on %q is of %q, want %q (%v)", c.name, c.release, s.Options.Release, c.want, err)
+			t.Errorf("%s on %q: got release %q, want %q (error %v)", c.name, c.release, s.Options.Release, c.want, err)
 		}
 	}
 	if _, err := Find("kubelet-restart", cluster.Newest); err == nil {
-		t.Error("a kubelet's restart costs nothing on the newest release, and yet the scenario is found")
+		t.Error("no error for kubelet-restart on the newest release, where the restart has no effect")
 	}
 	if _, err := Find("no-such", ""); err == nil {
-		t.Error("a scenario is found that does not exist")
+		t.Error("no error for an unknown scenario")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-// Steps change the cluster: its objects, as somebody does through the API, and its processes.
+// Steps has the methods that change the cluster: objects through the API, and processes.
 type Steps struct {
 	Cluster *cluster.Cluster
 	Client  kubernetes.Interface

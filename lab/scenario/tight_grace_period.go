@@ -2,25 +2,27 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-func tightGracePeriod() Scenario {
+// tightGracePeriod expects that the page recommends the release's default.
+func tightGracePeriod(release cluster.Release) Scenario {
 	return Scenario{
 		Name:     "tight-grace-period",
-		Summary:  "the grace period is as short as the heartbeat interval: nodes turn Unknown although nothing is wrong",
+		Summary:  "the grace period is as short as the heartbeat interval: healthy nodes turn Unknown",
 		Incident: Incident{"control_plane", "node_heartbeat_lost", "grace_period", "less than 20s is always unsafe"},
 		Alone:    true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
-			Says:   []string{"is 10s;", "less than twice that is always unsafe", "set --node-monitor-grace-period=50s"},
+			Says:   []string{"is 10s;", "less than twice that is always unsafe", fmt.Sprintf("set --node-monitor-grace-period=%.0fs", release.DefaultGrace().Seconds())},
 			Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,
-			// A kubelet renews every 10.0 to 10.4 s. The less time passes between two
-			// looks of the node controller, the more often it notices these tenths.
+			// A kubelet renews every 10.0 to 10.4 s. The more often the node controller checks, the more often it
+			// notices these tenths.
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=200ms"},
 		},
 		Run: func(ctx context.Context, l *Lab) error {

@@ -9,15 +9,15 @@ import (
 	"github.com/kubeflap/kubeflap/lab/proxy"
 )
 
-// watched are the resources that kubeflap watches.
+// watched returns the resources that kubeflap watches.
 func watched() []string {
 	return []string{"nodes", "leases", "pods", "services", "endpointslices", "endpoints"}
 }
 
-// watchFault is something between kubeflap and an API server with which nothing is wrong.
+// watchFault is a fault between kubeflap and a healthy API server.
 type watchFault struct {
 	name, summary string
-	// blind are the resources of which kubeflap can know nothing while it lasts, and has to say so.
+	// blind lists the resources that kubeflap cannot see during the fault. kubeflap must report this.
 	blind []string
 	lasts time.Duration
 	begin func(*Lab)
@@ -28,29 +28,30 @@ func watchFaults() []watchFault {
 	thaw := func(l *Lab) { l.Proxy.Thaw() }
 	return []watchFault{
 		{
-			name: "watches-silent", summary: "all of kubeflap's watches are open and silent, and new ones get no answer",
+			name: "watches-silent", summary: "all of kubeflap's watches are open but silent, and new ones get no response",
 			blind: watched(), lasts: 3 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.Freeze(proxy.AllWatches, watched()...) }, end: thaw,
 		},
 		{
-			name: "leases-silent", summary: "kubeflap's watch of Leases is open and silent, and a new one gets no answer",
+			name: "leases-silent", summary: "kubeflap's watch of Leases is open but silent, and a new one gets no response",
 			blind: []string{"leases"}, lasts: 2 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.Freeze(proxy.AllWatches, "leases") }, end: thaw,
 		},
 		{
-			name: "not-found", summary: "something on the way to the API server ends all watches and answers 404 to everything",
+			name: "not-found", summary: "a proxy in front of the API server ends all watches and responds to every request with 404",
 			blind: watched(), lasts: 3 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.Answer(http.StatusNotFound) }, end: func(l *Lab) { l.Proxy.Answer(0) },
 		},
 		{
-			name: "watches-short", summary: "each watch ends right after it was opened",
+			name: "watches-short", summary: "each watch ends immediately after it is opened",
 			blind: watched(), lasts: 2 * time.Minute,
 			begin: func(l *Lab) { l.Proxy.EndWatches(true) }, end: func(l *Lab) { l.Proxy.EndWatches(false) },
 		},
 	}
 }
 
-// Faults lists what can happen to kubeflap's watches alone, the last of them beyond the API server. Each takes minutes, and says nothing of the release.
+// Faults returns the scenarios in which only kubeflap's watches fail. In the last one, the fault is behind the API
+// server. Each takes minutes, and is independent of the release.
 func Faults(release cluster.Release) []Scenario {
 	var all []Scenario
 	for _, f := range watchFaults() {
@@ -63,12 +64,12 @@ func Faults(release cluster.Release) []Scenario {
 	return append(all, s)
 }
 
-// ofFault is the scenario of a fault.
+// ofFault returns the scenario of a fault.
 func ofFault(release cluster.Release, f watchFault) Scenario {
 	return Scenario{
 		Name:    f.name,
-		Summary: f.summary + ": kubeflap must say that it is blind, and invent nothing",
-		// With the default of the grace period, which each of them outlasts.
+		Summary: f.summary + ": kubeflap must report that it is blind, and no false transitions",
+		// The grace period is the default, and each fault lasts longer than that.
 		Options: cluster.Options{Release: release, Nodes: 2, ControllerManagerPod: true},
 		Prepare: func(ctx context.Context, l *Lab) error { return l.spreadGated(ctx) },
 		Run:     func(ctx context.Context, l *Lab) error { return l.flapEverything(ctx) },

@@ -13,14 +13,15 @@ import (
 
 const zoneLabel = "topology.kubernetes.io/zone"
 
-// zoneCut has three faults on one day, which must not be taken for one: each of the slow kubelets is its own, and the network of the zone is another.
+// zoneCut causes three separate faults that kubeflap must not combine: two slow kubelets, and then a network failure of
+// a zone.
 func zoneCut() Scenario {
 	const nodes, zones = 9, 3
 	slow, cut := []string{"node-2", "node-4"}, []string{"node-3", "node-6", "node-9"}
 	return Scenario{
 		Name:    "zone-cut",
 		Extra:   true,
-		Summary: "two kubelets are slow one after the other; then the network between a zone, a third of the nodes, and the API server is cut",
+		Summary: "two kubelets are slow one after the other; then the network between a zone with a third of the nodes and the API server is cut",
 		Told: []Told{
 			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
 			{"node", "node", slow[1], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
@@ -35,7 +36,7 @@ func zoneCut() Scenario {
 				Remedy: "what only these nodes share",
 			},
 		},
-		// Those of the three nodes.
+		// These are the alerts for the three nodes in the zone.
 		Quiet:      []string{"KubeflapNodeHeartbeatLost"},
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Options: cluster.Options{
@@ -59,7 +60,7 @@ func zoneCut() Scenario {
 					return err
 				}
 			}
-			// The alert of the zone keeps back those of single nodes that were not sent yet.
+			// The zone's alert would inhibit alerts for the slow nodes that have not been sent yet.
 			if err := poll.Sleep(ctx, alertSent); err != nil {
 				return err
 			}
@@ -68,7 +69,8 @@ func zoneCut() Scenario {
 	}
 }
 
-// silenced lets a fault silence nodes for longer than the grace period, and sees that all of them come back.
+// silenced causes a fault that silences nodes for longer than the grace period, and waits until all of them have
+// recovered.
 func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...string) error {
 	return allOf(
 		begin,
@@ -81,7 +83,7 @@ func (l *Lab) silenced(ctx context.Context, begin, end func() error, nodes ...st
 	)
 }
 
-// turned waits until Ready of each node was seen to turn to a status.
+// turned waits until the Ready condition of each node has changed to the given status.
 func (c *Checks) turned(ctx context.Context, status string, nodes ...string) error {
 	for _, node := range nodes {
 		if err := c.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", node, "status", status); err != nil {
@@ -91,7 +93,7 @@ func (c *Checks) turned(ctx context.Context, status string, nodes ...string) err
 	return nil
 }
 
-// cut lets nothing pass between nodes and the API server any more.
+// cut stops all traffic between nodes and the API server.
 func (s *Steps) cut(nodes []string) {
 	for _, node := range nodes {
 		s.Cluster.KubeletLinks[node].Cut()
@@ -104,7 +106,7 @@ func (s *Steps) mend(nodes []string) {
 	}
 }
 
-// labelZones spreads the nodes over so many zones.
+// labelZones distributes the nodes over the given number of zones.
 func (s *Steps) labelZones(ctx context.Context, zones int) error {
 	for i := range len(s.Cluster.Kubelets) {
 		if err := s.labelNode(ctx, cluster.NodeName(i), zoneLabel, fmt.Sprintf("zone-%d", 1+i%zones)); err != nil {

@@ -11,33 +11,33 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// blames are the kinds of advice that name who is at fault for silent nodes, or that it is not known.
+// blames returns the kinds of advice that name the component at fault for silent nodes, or say that it is unknown.
 func blames() []string {
 	return []string{"nodes_slow", "nodes_silent", "control_plane_late", "controller_manager_slow", "nodes_rebooted", "kubelets_upgraded", "clocks_set_back", "undecided"}
 }
 
-// advises waits until `kubeflap advise` names who is at fault, and nobody else.
+// advises waits until `kubeflap advise` gives the wanted kind of advice, and none that blames another component.
 func advises(ctx context.Context, kubeflap, url, want string) error {
-	return poll.Until(ctx, patience, "the right advice", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the expected advice", func(ctx context.Context) error {
 		kinds, text, err := advice(ctx, kubeflap, url)
 		if err != nil {
 			return err
 		}
 		if !slices.Contains(kinds, want) {
-			return fmt.Errorf("want advice of kind %s, got %s", want, text)
+			return fmt.Errorf("got advice %s, want kind %s", text, want)
 		}
 		for _, kind := range blames() {
 			if kind != want && slices.Contains(kinds, kind) {
-				return fmt.Errorf("want no advice of kind %s, got %s", kind, text)
+				return fmt.Errorf("got advice %s, want no kind %s", text, kind)
 			}
 		}
 		return nil
 	})
 }
 
-// advice is what `kubeflap advise` finds in a running kubeflap.
+// advice runs `kubeflap advise` against a running kubeflap. It returns the kinds of its findings, and its output.
 func advice(ctx context.Context, kubeflap, url string) (kinds []string, text []byte, err error) {
-	const given = 3 // its exit status with advice
+	const given = 3 // exit status of advise if it has findings
 	text, err = exec.CommandContext(ctx, kubeflap, "advise", "--url", url, "--output", "json").Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == given {
 		err = nil

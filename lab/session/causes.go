@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// evidenceWithin is how long kubeflap may wait for the evidence of a loss.
+	// evidenceWithin is the maximum time that kubeflap may wait for evidence about a loss.
 	evidenceWithin = 1500 * time.Millisecond
-	// lagPeriod is how often it is looked whether losses have their causes.
+	// lagPeriod is the interval at which lag compares losses with their causes.
 	lagPeriod = 100 * time.Millisecond
 
 	lossesMetric   = "kubeflap_service_address_losses_total"
@@ -26,13 +26,13 @@ const (
 	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
-// tellsCauses waits until each Service has its losses by its one cause, and no loss has another.
+// tellsCauses waits until each Service has its losses with the expected cause, and no loss has another cause.
 func (s *Session) tellsCauses(ctx context.Context) error {
-	// A loss that still waits for its evidence could be told wrong after the check.
+	// A loss that is still waiting for evidence could get a wrong cause after the check.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
 	}
-	return poll.Until(ctx, patience, "the right causes", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the expected causes", func(ctx context.Context) error {
 		counts, err := compare.Scrape(ctx, s.MetricsURL())
 		if err != nil {
 			return err
@@ -43,29 +43,29 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 			s.ToldCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
 			n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause)
 			if n < want.Addresses {
-				return fmt.Errorf("%s lost %v by %q, want %v or more: %v", want.Service, n, want.Cause, want.Addresses, lossesIn(counts))
+				return fmt.Errorf("%s: %v losses by %q, want at least %v: %v", want.Service, n, want.Cause, want.Addresses, lossesIn(counts))
 			}
 			right += n
 		}
 		if all := counts.Sum(lossesMetric); all != right {
-			return fmt.Errorf("%v losses have a wrong cause: %v", all-right, lossesIn(counts))
+			return fmt.Errorf("%v losses have an unexpected cause: %v", all-right, lossesIn(counts))
 		}
 		return tellsLastLosses(counts, s.scenario.LastLosses)
 	})
 }
 
-// tellsLastLosses checks that the last loss of each Service has the cause that the scenario knows.
+// tellsLastLosses checks that the last loss of each Service has the cause that the scenario expects.
 func tellsLastLosses(counts truth.Counts, want map[string]string) error {
 	var errs []error
 	for _, service := range slices.Sorted(maps.Keys(want)) {
 		if told := causesIn(counts, lastLossMetric, service); told != want[service] {
-			errs = append(errs, fmt.Errorf("the last loss of %s is told to be by %q, want %q", service, told, want[service]))
+			errs = append(errs, fmt.Errorf("last loss of %s: got cause %q, want %q", service, told, want[service]))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// causesIn is the causes by which a metric tells something of a Service.
+// causesIn returns the causes in the series of a metric for a Service, as a list for a table.
 func causesIn(counts truth.Counts, metric, service string) string {
 	causes := map[string]bool{}
 	for series, n := range counts {
@@ -78,7 +78,7 @@ func causesIn(counts truth.Counts, metric, service string) string {
 	return strings.Join(slices.Sorted(maps.Keys(causes)), ", ")
 }
 
-// lossesIn is for a person who has to see what went wrong.
+// lossesIn returns the series of losses, for error messages.
 func lossesIn(counts truth.Counts) truth.Counts {
 	losses := truth.Counts{}
 	for series, n := range counts {
@@ -89,8 +89,8 @@ func lossesIn(counts truth.Counts) truth.Counts {
 	return losses
 }
 
-// lag watches /metrics until the returned function is called: for how long addresses were shown as
-// gone while the causes of less of them were.
+// lag scrapes /metrics until the returned function is called. It measures how long addresses were shown as lost without
+// a cause, and keeps the longest time.
 func (s *Session) lag(ctx context.Context) (stop func()) {
 	if s.URL == "" || s.scenario.Causes == nil {
 		return func() {}
@@ -103,7 +103,7 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		for poll.Sleep(ctx, lagPeriod) == nil {
 			counts, err := compare.Scrape(ctx, s.MetricsURL())
 			if err != nil {
-				continue // the scenario itself takes the server away
+				continue // the scenario stops the API server
 			}
 			now := time.Now()
 			for _, loss := range s.scenario.Causes {
@@ -119,15 +119,15 @@ func (s *Session) lag(ctx context.Context) (stop func()) {
 		result <- longest
 	}()
 	return func() {
-		// What was lost at the very end has its cause a moment later.
+		// The last losses get their causes a moment later.
 		_ = poll.Sleep(ctx, evidenceWithin)
 		cancel()
 		s.Lag = <-result
 	}
 }
 
-// lost is how many addresses of a Service are shown as lost, whatever the cause. In scenarios that
-// look at causes all of them were ready.
+// lost returns a Service's number of lost addresses, whatever the cause. In scenarios with causes, all of these
+// addresses were ready.
 func lost(counts truth.Counts, service string) float64 {
 	return counts.Sum(churnMetric, "service", service, "change", "removed") + counts.Sum(flipsMetric, "service", service, "to", "not_ready")
 }

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// calmFor is longer than kubeflap waits for lost addresses to be replaced
-	// before it makes an incident of them.
+	// calmFor is longer than the time for which kubeflap waits for replacements of lost addresses before it opens an
+	// incident.
 	calmFor = 12 * time.Second
 )
 
-// tellsWhy checks what kubeflap makes of the scenario, as far as that is looked at.
+// tellsWhy checks the causes, advice and incidents that the scenario expects from kubeflap.
 func (s *Session) tellsWhy(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
@@ -47,23 +47,22 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
-// tellsIncident waits until kubeflap tells the incident that the scenario is, and
-// checks that no lost address is left without a cause.
+// tellsIncident waits until kubeflap reports the scenario's incident. It checks that every lost address has a cause.
 func (s *Session) tellsIncident(ctx context.Context) error {
-	return poll.Until(ctx, patience, "the right incident", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the expected incident", func(ctx context.Context) error {
 		if err := s.lossesHaveCauses(ctx); err != nil {
 			return err
 		}
 		x, err := s.incident(ctx)
 		if err == nil {
-			s.options.Log.Info("kubeflap says why", "summary", x.Summary, "verdict", x.Verdict, "because", x.Because(), "remedy", x.Remedy)
+			s.options.Log.Info("kubeflap reports the incident", "summary", x.Summary, "verdict", x.Verdict, "because", x.Because(), "remedy", x.Remedy)
 			s.ToldIncident = x.Cause
 		}
 		return err
 	})
 }
 
-// incident is the one that the scenario is, once kubeflap tells it.
+// incident returns the scenario's incident if kubeflap reports it. Otherwise, it returns an error.
 func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
 	told, err := compare.Incidents(ctx, s.URL)
@@ -79,21 +78,21 @@ func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 			return x, err
 		}
 	}
-	return compare.Incident{}, fmt.Errorf("want %+v among %+v", want, told.Incidents)
+	return compare.Incident{}, fmt.Errorf("no incident %+v among %+v", want, told.Incidents)
 }
 
-// namesNoOther checks that no incident names another party than the one that is at fault.
+// namesNoOther checks that no incident has a verdict that blames another component.
 func namesNoOther(told compare.Told, verdict string) error {
 	var errs []error
 	for _, x := range told.Incidents {
 		if x.State != "pending" && x.Verdict != verdict {
-			errs = append(errs, fmt.Errorf("only %s is at fault, want no incident %+v", verdict, x))
+			errs = append(errs, fmt.Errorf("only the verdict %s is expected, got %+v", verdict, x))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// staysCalm checks that kubeflap tells no incident, now and while one may still come.
+// staysCalm checks that kubeflap reports no incident, now and after calmFor.
 func staysCalm(ctx context.Context, url string) error {
 	check := func() error {
 		told, err := compare.Incidents(ctx, url)
@@ -111,7 +110,8 @@ func staysCalm(ctx context.Context, url string) error {
 	return check()
 }
 
-// lossesHaveCauses checks that none is unknown, and that the last ones have those that the scenario knows.
+// lossesHaveCauses checks that no loss has the cause unknown, and that the last losses have the causes that the
+// scenario expects.
 func (s *Session) lossesHaveCauses(ctx context.Context) error {
 	counts, err := compare.Scrape(ctx, s.comparison().URL)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Session) lossesHaveCauses(ctx context.Context) error {
 	}
 	for series, n := range counts {
 		if n > 0 && truth.Name(series) == lossesMetric && strings.Contains(series, `cause="unknown"`) {
-			return fmt.Errorf("%s is %v", series, n)
+			return fmt.Errorf("unexpected value of %s: %v", series, n)
 		}
 	}
 	return tellsLastLosses(counts, s.scenario.LastLosses)

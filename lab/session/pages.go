@@ -16,20 +16,20 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// Paged is how long after kubeflap could tell the incident its page arrived, and how long
-// that may take.
+// Paged holds the delay between an incident and its page, and the maximum delay. The delay starts when kubeflap first
+// reports the incident.
 type Paged struct {
 	Alert         string
 	After, Within time.Duration
 }
 
-// startPaging starts what pages, when kubeflap is there to be scraped.
+// startPaging starts Prometheus and Alertmanager if there are rules. kubeflap must already run.
 func (s *Session) startPaging(ctx context.Context) (err error) {
 	if s.options.Rules == "" {
 		return nil
 	}
 	if s.URL == "" {
-		return errors.New("rules need a kubeflap to be scraped")
+		return errors.New("rules need a kubeflap to scrape")
 	}
 	s.Paging, err = paging.Start(ctx, paging.Options{
 		Rules: s.options.Rules, Kubeflap: strings.TrimPrefix(s.URL, "http://"),
@@ -41,8 +41,7 @@ func (s *Session) startPaging(ctx context.Context) (err error) {
 	return err
 }
 
-// watchForIncident notes when kubeflap tells the scenario's incident first, until the
-// returned function is called.
+// watchForIncident records when kubeflap first reports the scenario's incident, until the returned function is called.
 func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 	if s.Paging == nil || s.scenario.Incident == (scenario.Incident{}) {
 		return func() {}
@@ -56,26 +55,25 @@ func (s *Session) watchForIncident(ctx context.Context) (stop func()) {
 				s.visible = time.Now()
 				return
 			}
-			_ = poll.Sleep(ctx, 100*time.Millisecond) // ends with the context
+			_ = poll.Sleep(ctx, 100*time.Millisecond) // the context ends the loop
 		}
 	}()
 	return func() {
 		select {
 		case <-done:
-		case <-time.After(time.Second): // there is none
+		case <-time.After(time.Second): // the incident did not appear
 		}
 		cancel()
 		<-done
 	}
 }
 
-// pageWithin is how soon a page must come: scrape, evaluation, Alertmanager's wait, and 5 s.
+// pageWithin returns the limit for a page to arrive: a scrape, an evaluation, Alertmanager's group_wait, and 5 s.
 func (s *Session) pageWithin() time.Duration {
 	return 2*paging.Interval + s.Paging.GroupWait + 5*time.Second
 }
 
-// pages checks what arrives at the receiver: every page that the scenario wants, and
-// none but those.
+// pages checks the pages that arrive at the receiver: all pages that the scenario expects, and no others.
 func (s *Session) pages(ctx context.Context) error {
 	if s.Paging == nil || !s.scenario.Pageable() {
 		return nil
@@ -85,7 +83,7 @@ func (s *Session) pages(ctx context.Context) error {
 			return errors.Join(err, s.Paging.Alive())
 		}
 	}
-	// One that should not come must have had as much time as those that should.
+	// Wait for unexpected pages as long as for the expected ones.
 	if err := poll.Sleep(ctx, time.Until(s.over.Add(s.pageWithin()))); err != nil {
 		return err
 	}
@@ -96,10 +94,10 @@ func (s *Session) pages(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	// What is on its way, because Alertmanager sends a group's next message later, is no better.
+	// Alertmanager may send the next message of a group later, so also check the alerts that it holds.
 	for _, page := range append(s.Paging.Receiver.Pages(), told...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
-			return fmt.Errorf("nobody should be paged with %+v", page)
+			return fmt.Errorf("unexpected page %+v", page)
 		}
 	}
 	if s.scenario.NoIncident {
@@ -108,35 +106,36 @@ func (s *Session) pages(ctx context.Context) error {
 	return nil
 }
 
-// keepsQuiet waits until the alerts fire that another says already, and are kept back.
+// keepsQuiet waits until the alerts in scenario.Quiet fire and are inhibited.
 func (s *Session) keepsQuiet(ctx context.Context) error {
-	return poll.Until(ctx, patience, "the alerts that are kept back", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "the inhibited alerts", func(ctx context.Context) error {
 		_, inhibited, err := s.Paging.Held(ctx)
 		if err != nil {
 			return err
 		}
 		for _, quiet := range s.scenario.Quiet {
 			if !slices.ContainsFunc(inhibited, func(page paging.Page) bool { return page.Alert == quiet }) {
-				return fmt.Errorf("%s should fire and be kept back, which only %+v are", quiet, inhibited)
+				return fmt.Errorf("no inhibited alert %s among %+v", quiet, inhibited)
 			}
 		}
 		return nil
 	})
 }
 
-// nothingPends checks that no alert waits for its time either.
+// nothingPends checks that no alert is pending or firing.
 func nothingPends(ctx context.Context, p *paging.Paging) error {
 	alerts, err := p.Query(ctx, "ALERTS")
 	if err == nil && len(alerts) > 0 {
-		err = fmt.Errorf("no alert should wait to fire: %v", alerts)
+		err = fmt.Errorf("unexpected pending or firing alerts: %v", alerts)
 	}
 	return err
 }
 
-// page waits for one page and follows its link.
+// page waits for one page, and checks the page behind its link.
 func (s *Session) page(ctx context.Context, want scenario.Page) error {
 	var got paging.Page
-	// Its time is looked at by people: a machine that builds at the same time is slow.
+	// Wait longer than the limit, because the machine may be building at the same time. A person checks the delay in
+	// the log.
 	err := poll.Until(ctx, s.pageWithin()+patience, "the page "+want.Alert, func(context.Context) error {
 		all := s.Paging.Receiver.Pages()
 		for _, got = range all {
@@ -144,13 +143,13 @@ func (s *Session) page(ctx context.Context, want scenario.Page) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("want %+v among %+v", want, all)
+		return fmt.Errorf("no page %+v among %+v", want, all)
 	})
 	if err != nil {
 		return err
 	}
 	visible := s.visible
-	// Of what was there before, when Prometheus came; a page may also warn of the incident.
+	// The incident was visible before Prometheus started, or a warning was sent before the incident was visible.
 	if visible.Before(s.Paging.Since) || got.Arrived.Before(visible) {
 		visible = s.Paging.Since
 	}
@@ -174,23 +173,23 @@ func says(page paging.Page, want scenario.Page) bool {
 	return !page.Resolved
 }
 
-// showsWhy follows the link to kubeflap's page, which must show the incident with its remedy.
+// showsWhy opens the link to kubeflap's page, which must show the remedy.
 func showsWhy(ctx context.Context, url, remedy string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return fmt.Errorf("open the page of the alert: %w", err)
+		return fmt.Errorf("open the alert's page: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("open the page of the alert: %w", err)
+		return fmt.Errorf("open the alert's page: %w", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Errorf("read the page of the alert: %w", err)
+		return fmt.Errorf("read the alert's page: %w", err)
 	}
 	if !strings.Contains(html.UnescapeString(string(text)), remedy) {
-		return fmt.Errorf("the page of the alert, %s (%s), has no %q", url, response.Status, remedy)
+		return fmt.Errorf("the alert's page %s (%s) does not contain %q", url, response.Status, remedy)
 	}
 	return nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// resources is how many lists a recording begins with.
+// resources is the number of lists at the beginning of a recording.
 const resources = 6
 
-// speed is how many times as fast as it was recorded the paced replay is.
+// speed is the speed of the paced replay, as a multiple of the recording's.
 const speed = "30"
 
-// startRecording starts a recording and waits until it holds everything there is.
+// startRecording starts a recording, and waits until it contains all lists.
 func (s *Session) startRecording(ctx context.Context) (err error) {
 	s.record, err = s.start("kubeflap-record", "record", s.options.Save,
 		"--title="+s.scenario.Summary, "--kubeconfig="+s.account)
@@ -32,13 +32,13 @@ func (s *Session) startRecording(ctx context.Context) (err error) {
 	return s.record.Until(ctx, patience, "the recording to begin", func(context.Context) error {
 		text, err := readRecording(s.options.Save)
 		if n := bytes.Count(text, []byte(`"type":"synced"`)); err == nil && n < resources {
-			return fmt.Errorf("it holds %d of %d lists", n, resources)
+			return fmt.Errorf("the recording contains %d of %d lists", n, resources)
 		}
 		return err
 	})
 }
 
-// readRecording reads a recording that is being written.
+// readRecording reads a recording while it is being written.
 func readRecording(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.HasSuffix(path, ".gz") {
@@ -49,14 +49,13 @@ func readRecording(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the recording: %w", err)
 	}
 	text, err := io.ReadAll(unzip)
-	if errors.Is(err, io.ErrUnexpectedEOF) { // it goes on
+	if errors.Is(err, io.ErrUnexpectedEOF) { // it is still being written
 		err = nil
 	}
 	return text, err
 }
 
-// replay ends the recording and compares what its replay tells: the same events
-// must give the same answers at any speed.
+// replay ends the recording and checks its replay: at any speed, the same events must produce the same metrics.
 func (s *Session) replay(ctx context.Context) error {
 	if s.record == nil {
 		return nil
@@ -70,14 +69,14 @@ func (s *Session) replay(ctx context.Context) error {
 		return err
 	}
 	if rest := span.Rest(told); len(rest) > 0 {
-		s.options.Log.Info("the live kubeflap and the replay differ in what may depend on the order across watches",
+		s.options.Log.Info("the live kubeflap and the replay differ in values that may depend on the order across watches",
 			"series", compare.Table(rest))
 	}
 	return errors.Join(span.Replayed(told), s.replayPaced(ctx, told))
 }
 
-// replayOnce is what the replay tells in the end. It is given no grace period: the
-// recording must tell.
+// replayOnce returns the final metrics of the replay. It does not set kubeflap's grace period, because the recording
+// must contain it.
 func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, o.Kubeflap, "replay", o.Save, "--once")
@@ -88,7 +87,7 @@ func replayOnce(ctx context.Context, o Options) (truth.Counts, error) {
 	return compare.Text(&out)
 }
 
-// replayPaced replays at a pace and asks all the time, until it tells the same.
+// replayPaced replays at a fixed speed, and scrapes until the metrics equal those of the immediate replay.
 func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Session) replayPaced(ctx context.Context, atOnce truth.Counts) error {
 	})
 }
 
-// finish ends a recording in order, so that it is complete.
+// finish stops the recording gracefully, so that it is complete.
 func finish(ctx context.Context, record *cluster.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -15,15 +15,15 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// grantRights gives kubeflap the account and the rights of the manifest, and nothing else: every metric that the scenario
-// compares is then one that kubeflap has with these rights.
+// grantRights creates kubeflap's account with exactly the permissions in the manifest. This proves that they suffice
+// for all metrics that the scenario compares.
 func (s *Session) grantRights(ctx context.Context) error {
 	if s.options.Kubeflap == "" {
 		return nil
 	}
 	text, err := os.ReadFile(s.options.Manifest)
 	if err != nil {
-		return fmt.Errorf("read kubeflap's rights: %w", err)
+		return fmt.Errorf("read kubeflap's permissions: %w", err)
 	}
 	manifests, err := cluster.Manifests(text)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Session) grantRights(ctx context.Context) error {
 	return hasRights(ctx, s.account)
 }
 
-// hasRights waits until the API server knows of the last of the rights: it authorises from caches.
+// hasRights waits until the API server's authorization caches contain the last of the permissions.
 func hasRights(ctx context.Context, account string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", account)
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Delays are by how much the watches of a second kubeflap are late, by resource.
+// Delays holds the delays of a second kubeflap's watches, by resource.
 type Delays map[string]time.Duration
 
-// ParseDelays reads what String writes.
+// ParseDelays parses the format of String.
 func ParseDelays(text string) (Delays, error) {
 	delays := Delays{}
 	for _, one := range strings.Split(text, ",") {
 		resource, late, ok := strings.Cut(one, "=")
 		by, err := time.ParseDuration(late)
 		if !ok || err != nil || resource == "" {
-			return nil, fmt.Errorf("%q is not as pods=1.5s,endpoints=1.5s", text)
+			return nil, fmt.Errorf("%q does not have the format pods=1.5s,endpoints=1.5s", text)
 		}
 		delays[resource] = by
 	}
 	return delays, nil
 }
 
-// String is as pods=1.5s,endpoints=1.5s.
+// String formats the delays like pods=1.5s,endpoints=1.5s.
 func (d Delays) String() string {
 	var all []string
 	for _, resource := range slices.Sorted(maps.Keys(d)) {
@@ -43,19 +43,19 @@ func (d Delays) String() string {
 	return strings.Join(all, ",")
 }
 
-// liveAfter is for how long kubeflap takes what a new watch brings for what it may have missed: what begins then it does
-// not measure, and the last to be started would measure less than the first. It is 2 s.
+// liveAfter is longer than the 2 s for which kubeflap treats events of a new watch as possibly old. kubeflap measures
+// no interval that begins in that time, so an instance that started later would measure fewer intervals than the first.
 const liveAfter = 3 * time.Second
 
-// second is a kubeflap whose watches are late.
+// second is a kubeflap instance with delayed watches.
 type second struct {
 	delays Delays
 	url    string
 }
 
-// lateBeforeStart are the metrics of each kubeflap when the scenario starts, by its URL, for their late heartbeats. The kubelets are paused until all
-// kubeflaps have started. On a busy machine that takes longer than half of the grace period: those that started first see a late heartbeat, the
-// last does not.
+// lateBeforeStart returns the metrics of each kubeflap at the start of the scenario by URL, so that scrape can subtract
+// late heartbeats. The kubelets are paused until all instances have started. On a busy machine, this takes longer than
+// half of the grace period. Then the first instances count a late heartbeat, but the last one does not.
 func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts, error) {
 	late := map[string]truth.Counts{}
 	if s.seconds == nil {
@@ -78,7 +78,7 @@ func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts,
 	return late, nil
 }
 
-// scrape reads a kubeflap's metrics, without the late heartbeats from before the scenario.
+// scrape reads kubeflap's metrics, excluding late heartbeats from before the scenario.
 func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) {
 	told, err := compare.Scrape(ctx, url+"/metrics")
 	for series := range told {
@@ -90,7 +90,7 @@ func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) 
 	return told, err
 }
 
-// startProxy starts a proxy, and writes a kubeconfig with kubeflap's rights that leads through it.
+// startProxy starts a proxy, and writes a kubeconfig that uses it with kubeflap's permissions.
 func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, err error) {
 	address, err := cluster.FreePort()
 	if err != nil {
@@ -104,7 +104,8 @@ func (s *Session) startProxy(name string) (p *proxy.Proxy, kubeconfig string, er
 	return p, kubeconfig, p.Kubeconfig(s.account, kubeconfig)
 }
 
-// startSeconds starts a kubeflap for each of the delays, while nothing moves: then all have the same baseline.
+// startSeconds starts one kubeflap for each of the delays. The kubelets are paused, so that all instances have the same
+// baseline.
 func (s *Session) startSeconds(ctx context.Context) error {
 	for i, delays := range s.options.Seconds {
 		name := fmt.Sprintf("kubeflap-%d", i+2)
@@ -127,14 +128,14 @@ func (s *Session) startSeconds(ctx context.Context) error {
 	return poll.Sleep(ctx, liveAfter)
 }
 
-// tellTheSame waits until all of them tell the same as the first.
+// tellTheSame waits until all additional instances report the same as the first one.
 func (s *Session) tellTheSame(ctx context.Context) error {
 	if s.seconds == nil {
 		return nil
 	}
 	begin := time.Now()
 	agreed := map[string]bool{}
-	return poll.Until(ctx, patience, "kubeflaps with late watches to tell the same", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "all kubeflap instances to report the same", func(ctx context.Context) error {
 		var errs []error
 		for _, other := range s.seconds {
 			late := other.delays.String()
@@ -142,7 +143,7 @@ func (s *Session) tellTheSame(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
 			} else if !agreed[late] {
 				agreed[late] = true
-				s.options.Log.Info("both tell the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
+				s.options.Log.Info("both instances report the same", "late", late, "after", time.Since(begin).Round(time.Millisecond))
 			}
 		}
 		return errors.Join(errs...)
@@ -165,7 +166,8 @@ func (s *Session) tellsTheSame(ctx context.Context, url string) error {
 	return errors.Join(append(errs, tellTheSameIncidents(ctx, s.URL, url))...)
 }
 
-// tellTheSameIncidents compares what an incident is; when it began and what belongs to it each tells as it saw it.
+// tellTheSameIncidents compares the identities of incidents. The start time and the details may differ, because each
+// instance saw events at other times.
 func tellTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	first, err := identities(ctx, url)
 	if err != nil {
@@ -178,10 +180,10 @@ func tellTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	if slices.Equal(first, late) {
 		return nil
 	}
-	return fmt.Errorf("the incidents differ, first:\n%s\nlate:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
+	return fmt.Errorf("the incidents differ; first instance:\n%s\ndelayed instance:\n%s", strings.Join(first, "\n"), strings.Join(late, "\n"))
 }
 
-// identities are what must be the same of each incident.
+// identities returns the fields of each incident that must be equal.
 func identities(ctx context.Context, url string) ([]string, error) {
 	told, err := compare.Incidents(ctx, url)
 	var lines []string

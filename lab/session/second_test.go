@@ -9,7 +9,7 @@ func TestDelaysAreReadAsTheyAreWritten(t *testing.T) {
 	} {
 		delays, err := ParseDelays(text)
 		if (err == nil) != (want != "") || err == nil && delays.String() != want {
-			t.Errorf("%q is read as %v (%v), want %q", text, delays, err, want)
+			t.Errorf("%q: got %v (error %v), want %q", text, delays, err, want)
 		}
 	}
 }

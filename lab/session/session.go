@@ -1,5 +1,4 @@
-// Package session runs a scenario with everything around it: a cluster, the
-// recorder of the truth, and kubeflap if there is one to be tested.
+// Package session runs a scenario with a cluster, the recorder and, if one is under test, a kubeflap.
 package session
 
 import (
@@ -19,32 +18,32 @@ import (
 )
 
 const (
-	// patience is for all that must come, and mostly comes at once: a machine that builds at the same time is
-	// slow, which says nothing about kubeflap.
+	// patience is the timeout for all expected states. Most appear immediately, unless the machine is also building.
 	patience = 2 * time.Minute
-	// nextScrape is when the next scrape comes.
+	// nextScrape is the time until the next scrape.
 	nextScrape = paging.Interval
-	// measurePeriod is how often times are compared during the scenario.
+	// measurePeriod is the interval at which times are compared during the scenario.
 	measurePeriod = time.Second
 )
 
-// Options is what a session may be told.
+// Options configures a session.
 type Options struct {
-	// Kubeflap is the binary to test; without one only the truth is recorded.
+	// Kubeflap is the path of the binary to test. If it is empty, only the recorder runs.
 	Kubeflap string
-	// Manifest is the file with kubeflap's ServiceAccount and rights, with which it runs.
+	// Manifest is the path of the manifest with kubeflap's ServiceAccount and permissions.
 	Manifest string
-	// Save is a file for a recording by kubeflap, if any. Its replay must then agree
-	// with the truth too.
+	// Save is the path of a recording by kubeflap. If it is not empty, the replay must also agree with the truth.
 	Save string
-	// Rules is the folder of the alert rules; with it Prometheus and Alertmanager run too.
+	// Rules is the folder of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
 	Rules string
-	// Seconds are kubeflaps beside the first whose watches are late: all must tell the same in the end.
+	// Seconds starts additional kubeflap instances with delayed watches. At the end, all instances must report the
+	// same.
 	Seconds []Delays
-	// Seed is for the random scenario.
+	// Seed is the seed of the random scenario.
 	Seed uint64
-	// Turns has room for the sessions that may start at the same time; nil is no limit. To start takes all the CPU there is,
-	// while a scenario mostly waits. And no kubelet may be paused for so long that its heartbeat is late.
+	// Turns limits how many sessions start at the same time. Its capacity is the limit; nil means no limit. A start
+	// uses all CPUs, while a scenario mostly waits. Also, no kubelet may be paused for so long that its heartbeat is
+	// late.
 	Turns chan struct{}
 	Log   *slog.Logger
 }
@@ -52,18 +51,18 @@ type Options struct {
 // Session is a running scenario.
 type Session struct {
 	Cluster *cluster.Cluster
-	// Truth is what is counted; it starts together with kubeflap.
+	// Truth is the recorder. It starts at the same time as kubeflap.
 	Truth *truth.Recorder
-	// URL is where kubeflap listens; empty without kubeflap.
+	// URL is kubeflap's URL. It is empty if kubeflap is not running.
 	URL string
-	// Apart is how far kubeflap and the truth were apart on times.
+	// Apart holds the largest differences between the times of kubeflap and the recorder.
 	Apart compare.Apart
-	// Paging is what pages, and Paged is what it was compared with; nil without rules.
+	// Paging is the running Prometheus and Alertmanager. Paged holds the delays of pages. Both are nil without rules.
 	Paging *paging.Paging
 	Paged  []Paged
 
-	// ToldIncident is the cause of the incident that kubeflap told; ToldCauses those of what each
-	// Service lost, and Lag for how long at most a loss was shown without its cause.
+	// ToldIncident is the cause of the reported incident. ToldCauses holds the causes of the losses by Service. Lag is
+	// the longest time for which a loss was shown without its cause.
 	ToldIncident string
 	ToldCauses   map[string]string
 	Lag          time.Duration
@@ -74,22 +73,22 @@ type Session struct {
 	base     compare.Base
 	kubeflap []*cluster.Process
 	proxies  []*proxy.Proxy
-	// late are the metrics of each kubeflap when the scenario started.
+	// late holds the metrics of each kubeflap at the start of the scenario, by URL.
 	late    map[string]truth.Counts
 	seconds []second
-	// account is a kubeconfig with kubeflap's rights.
+	// account is the path of a kubeconfig with kubeflap's permissions.
 	account string
-	// record is the one of them that records.
+	// record is the kubeflap process that writes the recording.
 	record *cluster.Process
-	// visible is when kubeflap told the scenario's incident first.
+	// visible is the time at which kubeflap first reported the scenario's incident.
 	visible time.Time
-	// over is when the scenario was.
+	// over is the time at which the scenario ended.
 	over   time.Time
 	cancel context.CancelFunc
 }
 
-// Run starts everything, lets the scenario happen and compares what was counted.
-// The caller must call Stop, even after an error: what is still there may tell why.
+// Run starts everything, runs the scenario and compares the counts. The caller must call Stop, even after an error:
+// until then, the session can be inspected.
 func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	session := &Session{options: options, scenario: s, cancel: cancel}
@@ -113,7 +112,7 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	return session, session.tellTheSame(ctx)
 }
 
-// begin starts everything, when it is its turn.
+// begin waits for its turn, and then starts everything.
 func (s *Session) begin(ctx context.Context) (err error) {
 	if s.options.Turns != nil {
 		select {
@@ -143,7 +142,7 @@ func (s *Session) begin(ctx context.Context) (err error) {
 	return s.startPaging(ctx)
 }
 
-// play lets the scenario happen once and compares what was counted.
+// play runs the scenario once, and compares the counts.
 func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
 	var err error
@@ -160,12 +159,12 @@ func (s *Session) play(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("run %s: %w", s.scenario.Name, err), stop())
 	}
 	s.over = time.Now()
-	s.options.Log.Info("scenario is over", "scenario", s.scenario.Name)
-	// What is told late, because it waited for evidence, may not go back in time either.
+	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
+	// Late reports of losses must not go back in time either, so call stop after judge.
 	return errors.Join(s.judge(ctx), stop())
 }
 
-// judge compares what kubeflap makes of the scenario with what it was.
+// judge compares kubeflap's metrics and conclusions with the scenario.
 func (s *Session) judge(ctx context.Context) error {
 	if err := s.compare(ctx); err != nil {
 		return err
@@ -176,8 +175,8 @@ func (s *Session) judge(ctx context.Context) error {
 	return s.tellsWhy(ctx)
 }
 
-// playAfterBlindness breaks the watches and lets the scenario happen again, with a new
-// recorder: the old one may have missed something, and nobody could tell what.
+// playAfterBlindness breaks the watches and runs the scenario again. It uses a new recorder, because the old one may
+// have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	if err := s.scenario.Blind(ctx, s.lab); err != nil {
 		return fmt.Errorf("blind %s: %w", s.scenario.Name, err)
@@ -186,7 +185,7 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 		return fmt.Errorf("start a new recorder: %w", err)
 	}
 	s.lab.Truth = s.Truth
-	// The recorder counts an interval when it has seen both of its ends.
+	// The recorder only counts an interval if it has seen both heartbeats.
 	if err := s.lab.EveryNodeBeats(ctx); err != nil {
 		return err
 	}
@@ -202,7 +201,8 @@ func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	return s.play(ctx)
 }
 
-// measure compares times until the returned function is called, which says what went back in time.
+// measure compares times until the returned function is called. That function returns an error if a last loss went back
+// in time.
 func (s *Session) measure(ctx context.Context) (stop func() error) {
 	if s.URL == "" {
 		return func() error { return nil }
@@ -223,8 +223,8 @@ func (s *Session) measure(ctx context.Context) (stop func() error) {
 	}
 }
 
-// startWatchers starts the recorder and kubeflap while no kubelet can move, so
-// that both have the same baseline and their counts can be equal to the last one.
+// startWatchers starts the recorder and kubeflap while all kubelets are paused. Both then have the same baseline, and
+// their counts can be exactly equal.
 func (s *Session) startWatchers(ctx context.Context) error {
 	return s.whileNothingMoves(ctx, func() (err error) {
 		s.Truth, err = truth.Start(ctx, s.Cluster.Client)
@@ -252,7 +252,7 @@ func (s *Session) compare(ctx context.Context) error {
 	return s.comparison().Agree(ctx, patience)
 }
 
-// knowsGracePeriod checks that kubeflap knows it: by the controller manager's flag, or the release's default.
+// knowsGracePeriod checks that kubeflap knows the grace period, from a flag or the release's default.
 func (s *Session) knowsGracePeriod(ctx context.Context) error {
 	is, shown := s.Cluster.GracePeriod()
 	if s.URL == "" || !shown {
@@ -263,7 +263,7 @@ func (s *Session) knowsGracePeriod(ctx context.Context) error {
 		return err
 	}
 	if known := told.Sum("kubeflap_node_monitor_grace_period_seconds"); known != is.Seconds() {
-		return fmt.Errorf("kubeflap takes the grace period for %v s, it is %s", known, is)
+		return fmt.Errorf("kubeflap's grace period: got %v s, want %s", known, is)
 	}
 	return nil
 }
@@ -272,10 +272,10 @@ func (s *Session) comparison() compare.Comparison {
 	return compare.Comparison{Truth: s.Truth, URL: s.MetricsURL(), Base: s.base}
 }
 
-// MetricsURL is where to scrape kubeflap.
+// MetricsURL returns the URL of kubeflap's metrics.
 func (s *Session) MetricsURL() string { return s.URL + "/metrics" }
 
-// Stop ends kubeflap in order, so that a recording is complete, and then the rest.
+// Stop stops kubeflap gracefully, so that a recording is complete, and then everything else.
 func (s *Session) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -17,12 +17,12 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// stillFor is for how long nothing may have been written before everything stands still: what a
-// component had just sent when it was paused still has to arrive.
+// stillFor is the time without writes after which the cluster counts as still. Requests that a component sent just
+// before its pause must still arrive.
 const stillFor = 500 * time.Millisecond
 
-// whileNothingMoves pauses whoever writes: the kubelets, and the controller manager, which would otherwise
-// call nodes Unknown that send no heartbeats.
+// whileNothingMoves calls do while all writers are paused: the kubelets, and the controller manager, which would
+// otherwise mark nodes Unknown.
 func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err error) {
 	writers := []*cluster.Process{s.Cluster.ControllerManager}
 	for _, kubelet := range s.Cluster.Kubelets {
@@ -40,13 +40,13 @@ func (s *Session) whileNothingMoves(ctx context.Context, do func() error) (err e
 	return do()
 }
 
-// standsStill waits until nothing was written for a while.
+// standsStill waits until nothing has been written for stillFor.
 func standsStill(ctx context.Context, config *rest.Config) error {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	return poll.Until(ctx, patience, "the cluster to stand still", func(ctx context.Context) error {
+	return poll.Until(ctx, patience, "all writes to the cluster to end", func(ctx context.Context) error {
 		before, err := versions(ctx, client)
 		if err != nil {
 			return err
@@ -56,13 +56,13 @@ func standsStill(ctx context.Context, config *rest.Config) error {
 		}
 		after, err := versions(ctx, client)
 		if err == nil && !maps.Equal(before, after) {
-			err = errors.New("something was written")
+			err = errors.New("an object was written")
 		}
 		return err
 	})
 }
 
-// versions are those of all objects that kubeflap watches.
+// versions returns the resource versions, by UID, of all objects that kubeflap watches.
 func versions(ctx context.Context, client metadata.Interface) (map[string]string, error) {
 	all := map[string]string{}
 	for resource, namespace := range map[schema.GroupVersionResource]string{

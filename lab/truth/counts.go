@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Counts are values by series, written as Prometheus writes them, with the
-// labels sorted: `name{a="1",b="2"}`.
+// Counts maps series to values. A series has Prometheus' notation, with sorted labels: `name{a="1",b="2"}`.
 type Counts map[string]float64
 
-// Series is the key of one series. Labels are pairs of name and value.
+// Series returns the key of a series. labels contains pairs of name and value.
 func Series(name string, labels ...string) string {
 	if len(labels) == 0 {
 		return name
@@ -23,13 +22,13 @@ func Series(name string, labels ...string) string {
 	return name + "{" + strings.Join(pairs, ",") + "}"
 }
 
-// Name is the metric's name in a series' key.
+// Name returns the metric name of a series.
 func Name(series string) string {
 	name, _, _ := strings.Cut(series, "{")
 	return name
 }
 
-// Sum adds up all series of a metric that carry every one of the label pairs.
+// Sum returns the sum of all series of a metric that have all of the given label pairs.
 func (c Counts) Sum(name string, labels ...string) float64 {
 	var sum float64
 	for series, value := range c {

@@ -24,12 +24,13 @@ func (s *state) applyEndpoints(object *corev1.Endpoints, gone bool, seen time.Ti
 	}
 	if besidePods := s.besidePods(key); before > 0 && after == 0 && !besidePods && !s.quiet {
 		svc.resets[svc.selector]++
-		s.note(seen, "service %s: hand-written addresses reset", key)
+		s.note(seen, "service %s: manually managed addresses reset", key)
 	}
 }
 
-// besidePods reports whether pods match the selector of a Service, or did until now. Then addresses without a pod are foreign, and who removes
-// them mends the Service.
+// besidePods updates the number of addresses that refer to pods. It reports whether the Service has a selector, and has
+// such addresses now or had them before this change. In that case, addresses without a pod are foreign, and their
+// removal repairs the Service.
 func (s *state) besidePods(key types.NamespacedName) bool {
 	svc := s.services[key]
 	before := svc.derived
@@ -37,7 +38,8 @@ func (s *state) besidePods(key types.NamespacedName) bool {
 	return svc.selector && before+svc.derived > 0
 }
 
-// foreign are the addresses in slices that no controller of Kubernetes keeps, beside a selector.
+// foreign returns the addresses in slices that are not managed by the endpointslice controller, if the Service has a
+// selector.
 func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool {
 	all := map[string]bool{}
 	for _, slice := range s.slices {
@@ -51,7 +53,7 @@ func (s *state) foreign(key types.NamespacedName, svc *service) map[string]bool 
 	return all
 }
 
-// derived is the number of addresses that stand for pods, in the Endpoints and in the slices.
+// derived returns the number of addresses that refer to pods, in the Endpoints and in the slices.
 func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 	n := 0
 	if object := s.endpoints[key]; object != nil {
@@ -75,7 +77,8 @@ func (s *state) derived(key types.NamespacedName, uid types.UID) int {
 
 const sliceController = "endpointslice-controller.k8s.io"
 
-// removable is how many addresses of hand-made slices a controller may remove: beside a selector it leaves slices alone that are not its own.
+// removable returns the number of addresses in manually managed slices that a controller may remove. If the Service has
+// a selector, the controller only changes its own slices.
 func (svc *service) removable() int {
 	if svc.selector {
 		return svc.ownMade
@@ -83,8 +86,9 @@ func (svc *service) removable() int {
 	return svc.handMade
 }
 
-// handMade is the number of such addresses in slices that someone made by hand, own the number in slices that a controller takes for its own.
-// Mirrored slices only repeat the Endpoints object.
+// handMade returns the number of addresses without a pod in manually managed slices (n), and how many of these are in
+// slices labeled as the endpointslice controller's (own). It skips mirrored slices, because they only repeat the
+// Endpoints object.
 func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	for _, slice := range s.slices {
 		if serviceOf(slice) != key || ownedByAnother(slice, uid) ||
@@ -103,14 +107,14 @@ func (s *state) handMade(key types.NamespacedName, uid types.UID) (n, own int) {
 	return n, own
 }
 
-// noticeHandWritten makes the counter of resets exist before the first reset.
+// noticeHandWritten creates the counter of resets with the value 0 before the first reset.
 func (s *state) noticeHandWritten(key types.NamespacedName) {
 	if svc := s.services[key]; svc != nil && handWritten(s.endpoints[key])+svc.handMade > 0 {
 		svc.resets[svc.selector] += 0
 	}
 }
 
-// handWritten is the number of addresses that no controller derived from a pod.
+// handWritten returns the number of addresses that do not refer to a pod.
 func handWritten(object *corev1.Endpoints) int {
 	n := 0
 	if object == nil {

@@ -2,8 +2,8 @@ package truth
 
 import "k8s.io/apimachinery/pkg/types"
 
-// What kubeflap tells by cause, without it: the recorder knows that an address was lost and when, not why. The names
-// are what PromQL would make of kubeflap's, by namespace and service.
+// These are aggregates over kubeflap's metrics by cause. The recorder knows when an address was lost, but not why. The
+// names are the PromQL aggregations by namespace and service.
 const (
 	LossesOfAnyCause = "sum(kubeflap_service_address_losses_total)"
 	LastLoss         = "max(kubeflap_service_last_loss_timestamp_seconds)"

@@ -11,27 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// intervalWindow is how far back the longest interval looks.
+// intervalWindow is the period over which the longest interval is computed.
 const intervalWindow = 10 * time.Minute
 
-// heartbeatLine begins the lines that are about no transition.
+// heartbeatLine is the prefix of lines about heartbeats, which are not transitions.
 const heartbeatLine = "heartbeat of "
 
 type node struct {
 	uid types.UID
 	// ready is Unknown while the node has no Ready condition.
 	ready corev1.ConditionStatus
-	// present says that there is a Ready condition.
+	// present reports whether the node has a Ready condition.
 	present bool
-	// reported is the last lastHeartbeatTime that a kubelet gave.
+	// reported is the last lastHeartbeatTime of the kubelet.
 	reported metav1.Time
-	// savedLease is what the node controller would compare the next renewal with.
+	// savedLease is the Lease with which the node controller would compare the next renewal.
 	savedLease *coordinationv1.Lease
 
 	transitions map[corev1.ConditionStatus]int
 	heartbeats  int
-	// last is when the last heartbeat was seen, or where its age starts before
-	// the first one was.
+	// last is the time at which the last heartbeat was seen. Before the first heartbeat, it is the baseline from which
+	// the age is measured.
 	last     time.Time
 	finished []interval
 
@@ -44,7 +44,7 @@ type interval struct {
 	length time.Duration
 }
 
-// intervals of all nodes ever seen.
+// intervals holds the number and the sum of the intervals of all nodes so far.
 type intervals struct {
 	count int
 	sum   time.Duration
@@ -62,8 +62,8 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	ready, reported := readyCondition(object)
 	present := hasReady(object)
-	// The node controller saves the present lease together with its own write, and
-	// begins anew when the condition appears or disappears (tryUpdateNodeHealth).
+	// The node controller saves the current Lease when it writes the condition. It starts again when the condition
+	// appears or disappears (tryUpdateNodeHealth).
 	if present != old.present || ready != old.ready && ready == corev1.ConditionUnknown {
 		old.savedLease = s.leases[object.Name]
 	}
@@ -74,7 +74,7 @@ func (s *state) applyNode(object *corev1.Node, gone bool, seen time.Time) {
 	}
 	if !reported.IsZero() && !reported.Equal(&old.reported) {
 		old.reported = reported
-		// It forgets the saved lease then, and takes the present one in its next pass.
+		// The node controller then forgets the saved Lease, and saves the current one in its next pass.
 		old.savedLease = s.leases[object.Name]
 		s.beat(old, object.Name, seen)
 	}
@@ -95,8 +95,8 @@ func (s *state) firstSight(object *corev1.Node, seen time.Time) *node {
 	return n
 }
 
-// lastBeforeBaseline is what the node's own clock says of a time when nobody was
-// watching. A clock that is ahead must not give a negative age.
+// lastBeforeBaseline returns the time of the last heartbeat before the recorder started, according to the node's clock.
+// If that clock is ahead, it returns seen, so that the age is not negative.
 func lastBeforeBaseline(n *node, seen time.Time) time.Time {
 	last := n.reported.Time
 	if n.savedLease != nil && renewed(n.savedLease).After(last) {
@@ -127,7 +127,7 @@ func (s *state) applyLease(lease *coordinationv1.Lease, gone bool, seen time.Tim
 func (s *state) beat(n *node, name string, seen time.Time) {
 	length := seen.Sub(n.last)
 	s.note(seen, heartbeatLine+"%s after %s", name, length.Round(time.Millisecond))
-	// An interval lies between two heartbeats that were both seen.
+	// An interval is only counted if both of its heartbeats were seen.
 	if n.heartbeats > 0 {
 		n.finished = append(n.finished, interval{seen, length})
 		s.intervals.count++
@@ -154,7 +154,7 @@ func (n *node) counts(c Counts, name string, now time.Time) {
 			"node", name, "status", strings.ToLower(string(status)))
 	}
 	age := now.Sub(n.last)
-	longest := age // the open interval counts too
+	longest := age // includes the current interval
 	for _, i := range n.finished {
 		if now.Sub(i.end) <= intervalWindow {
 			longest = max(longest, i.length)
@@ -170,14 +170,14 @@ func (n *node) counts(c Counts, name string, now time.Time) {
 	c.set(unready.Seconds(), "kubeflap_node_unready_seconds_total", "node", name)
 }
 
-// readyCondition is the node's status and the time its kubelet reported it.
+// readyCondition returns the status of the Ready condition, and the time at which the kubelet reported it.
 func readyCondition(object *corev1.Node) (corev1.ConditionStatus, metav1.Time) {
 	for _, condition := range object.Status.Conditions {
 		if condition.Type != corev1.NodeReady {
 			continue
 		}
 		if condition.Reason == "NodeStatusNeverUpdated" {
-			// Written by the node controller in the kubelet's place: no report.
+			// The node controller wrote this condition, so it is not a kubelet report.
 			return condition.Status, metav1.Time{}
 		}
 		return condition.Status, condition.LastHeartbeatTime

@@ -41,7 +41,7 @@ func (s *state) applyPod(object *corev1.Pod, gone bool, seen time.Time) {
 	}
 }
 
-// forgetEmptyNamespace drops the counts of a namespace with its last pod.
+// forgetEmptyNamespace removes the counts of a namespace that has no more pods.
 func (s *state) forgetEmptyNamespace(namespace string) {
 	for key := range s.pods {
 		if key.Namespace == namespace {
@@ -64,7 +64,7 @@ func imagesChanged(before, after *corev1.Pod) bool {
 	return false
 }
 
-// restarts is the number of containers that restarted between two versions.
+// restarts returns the number of containers that restarted between two versions of a pod.
 func restarts(before, after *corev1.Pod) int {
 	counts := map[string]int32{}
 	for _, status := range before.Status.ContainerStatuses {

@@ -1,8 +1,7 @@
 // Package truth counts what happens in a cluster, independently of kubeflap.
 //
-// It is written from the metric contract alone and shares no code with the
-// exporter. Whole sets are computed anew from the raw objects and compared with
-// the sets before; nothing is clever here, that is its authority.
+// It implements only the metric contract, and shares no code with the exporter. It recomputes whole sets from the raw
+// objects and compares them with the previous sets. This simplicity makes it trustworthy.
 package truth
 
 import (
@@ -21,16 +20,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Recorder watches a cluster and keeps the counts.
+// Recorder watches a cluster and counts events.
 type Recorder struct {
 	mu    sync.Mutex
 	state state
 	err   error
 }
 
-// state is everything known, changed by one goroutine only.
+// state holds the recorder's state. Only one goroutine changes it.
 type state struct {
-	// quiet is set while the baseline is taken: it is remembered, not counted.
+	// quiet is true while the baseline is read: objects are stored, but not counted.
 	quiet bool
 	lines []line
 
@@ -41,11 +40,11 @@ type state struct {
 	slices    map[types.NamespacedName]*discoveryv1.EndpointSlice
 	endpoints map[types.NamespacedName]*corev1.Endpoints
 	pods      map[types.NamespacedName]*corev1.Pod
-	// podCounts are by namespace, for those that have pods.
+	// podCounts holds the counts by namespace, for namespaces with pods.
 	podCounts map[string]*podCounts
 }
 
-// line is one thing that was counted, for reading.
+// line describes one counted event, for Dump.
 type line struct {
 	seen time.Time
 	text string
@@ -63,8 +62,7 @@ func newState() state {
 	}
 }
 
-// Start takes the baseline and returns; from then on every event is counted
-// until the context ends.
+// Start reads the baseline and returns. After that, the recorder counts every event until the context ends.
 func Start(ctx context.Context, client kubernetes.Interface) (*Recorder, error) {
 	r := &Recorder{state: newState()}
 	all := sources(client)
@@ -111,15 +109,14 @@ func (r *Recorder) fail(err error) {
 	r.err = err
 }
 
-// Counts are the values as of now. The error says that events were missed, so
-// that the counts are no truth any more.
+// Counts returns the current values. If events were missed, it returns an error, and the counts are not reliable.
 func (r *Recorder) Counts() (Counts, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.counts(time.Now()), r.err
 }
 
-// Dump writes what was counted, a line each.
+// Dump writes one line for each counted event.
 func (r *Recorder) Dump(w io.Writer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,8 +128,8 @@ func (r *Recorder) Dump(w io.Writer) error {
 	return nil
 }
 
-// Transitions is how many have been counted, those of deleted objects included
-// and heartbeats not.
+// Transitions returns the number of counted transitions. It includes transitions of deleted objects, but not
+// heartbeats.
 func (r *Recorder) Transitions() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bounceWindow is how soon an address must be back to count as bounced.
+// bounceWindow is the maximum absence of an address that counts as a bounce.
 const bounceWindow = 2 * time.Minute
 
-// standing is what an address is to its Service; a higher one wins when
-// several slices hold the address.
+// standing is the state of an address in its Service. If an address is in several slices, the highest standing applies.
 type standing int
 
 const (
@@ -22,7 +21,7 @@ const (
 	ready
 )
 
-// member says whether the address is in the Service; a terminating one has left.
+// member reports whether the address is in the Service. A terminating address is not.
 func (s standing) member() bool { return s == notReady || s == ready }
 
 func (s standing) String() string {
@@ -34,21 +33,22 @@ type service struct {
 	selector bool
 
 	addresses map[string]standing
-	// left is when an address lost its readiness or its place.
+	// left holds the time at which each address stopped being ready.
 	left map[string]time.Time
-	// handMade is how many addresses without a pod hand-made slices hold, ownMade how many of those a controller may remove beside a selector.
-	// derived is how many addresses stand for pods.
+	// handMade is the number of addresses without a pod in manually managed slices. ownMade is the number of these in
+	// slices of the endpointslice controller. derived is the number of addresses that refer to pods.
 	handMade, ownMade, derived int
-	// foreign are the addresses in the slices of others than the controllers, if the Service has a selector.
+	// foreign holds the addresses in slices that no Kubernetes controller manages, if the Service has a selector.
 	foreign map[string]bool
 
 	flips                            map[standing]int
 	added, removed, outages, bounces int
-	// lost counts the ready addresses that became anything else, lastLost is when the newest of them did, foreign ones that were removed aside.
+	// lost counts ready addresses that stopped being ready. lastLost is the time of the last such loss, excluding
+	// foreign addresses that were removed while ready addresses were left.
 	lost     int
 	lastLost time.Time
-	// resets are by whether the Service had a selector, and nil until it has
-	// hand-written addresses.
+	// resets holds the number of resets, by whether the Service had a selector. A key exists once the Service has had a
+	// manually managed address.
 	resets map[bool]int
 }
 
@@ -88,7 +88,7 @@ func serviceOf(slice *discoveryv1.EndpointSlice) types.NamespacedName {
 	return types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
 }
 
-// recompute builds the Service's addresses anew and counts the differences.
+// recompute rebuilds the addresses of a Service and counts the differences.
 func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	svc := s.services[key]
 	if svc == nil {
@@ -106,7 +106,7 @@ func (s *state) recompute(key types.NamespacedName, seen time.Time) {
 	}
 	if made > 0 && svc.removable() == 0 && !besidePods {
 		svc.resets[svc.selector]++
-		s.note(seen, "service %s: hand-made slices emptied", key)
+		s.note(seen, "service %s: manually managed slices emptied", key)
 	}
 	for id := range union(before, after) {
 		svc.count(id, before[id], after[id], seen)
@@ -147,8 +147,7 @@ func (svc *service) count(id string, before, after standing, seen time.Time) {
 	}
 }
 
-// addressesOf merges all slices of a Service. A slice that belongs to an
-// earlier Service of the same name is not this one's.
+// addressesOf merges all slices of a Service. It skips slices that belong to an earlier Service of the same name.
 func (s *state) addressesOf(key types.NamespacedName, uid types.UID) map[string]standing {
 	addresses := map[string]standing{}
 	for _, slice := range s.slices {
@@ -179,7 +178,7 @@ func identity(endpoint discoveryv1.Endpoint) string {
 	return endpoint.Addresses[0]
 }
 
-// standingOf reads missing conditions as the API says: ready, not terminating.
+// standingOf applies the API's defaults for missing conditions: ready, and not terminating.
 func standingOf(c discoveryv1.EndpointConditions) standing {
 	switch {
 	case c.Ready == nil || *c.Ready:

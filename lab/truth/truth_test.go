@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// at is a moment of the test's time.
+// at returns a time in the test.
 func at(seconds int) time.Time { return time.Unix(1_000_000+int64(seconds), 0) }
 
-// world folds objects by hand, in place of the watches.
+// world applies objects directly, without watches.
 type world struct {
 	state
 	now int
@@ -39,7 +39,7 @@ func (w *world) expect(t *testing.T, want float64, name string, labels ...string
 	t.Helper()
 	series := Series(name, labels...)
 	if got, ok := w.counts(at(w.now))[series]; !ok || got != want {
-		t.Errorf("%s is %v (there: %t), want %v", series, got, ok, want)
+		t.Errorf("%s: got %v (exists: %t), want %v", series, got, ok, want)
 	}
 }
 
@@ -64,7 +64,7 @@ func aService(uid types.UID) *corev1.Service {
 	}
 }
 
-// aSlice has the given conditions for its only address.
+// aSlice returns a slice with one address that has the given conditions.
 func aSlice(name string, ready, terminating bool) *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
@@ -88,7 +88,7 @@ func TestClockThatStepsBackRenewsInVain(t *testing.T) {
 	w.see(aLease(5))
 	w.see(aLease(10))
 	w.expect(t, 1, heartbeats, "node", "n")
-	w.see(aNode(corev1.ConditionTrue, 1)) // any report counts, and the old clock is forgotten
+	w.see(aNode(corev1.ConditionTrue, 1)) // each status report is a heartbeat, and resets the saved Lease
 	w.see(aLease(11))
 	w.expect(t, 3, heartbeats, "node", "n")
 }
@@ -146,12 +146,12 @@ func TestLossIsOfAReadyAddressAlone(t *testing.T) {
 	w := newWorld(aService("1"), aSlice("x", true, false))
 	w.expect(t, 0, "kubeflap_service_addresses_lost_total", of...)
 	if last, there := w.counts(at(0))[Series(LastLoss, of...)]; there {
-		t.Errorf("nothing was lost, and yet it was at %v", last)
+		t.Errorf("unexpected time of the last loss, without any loss: %v", last)
 	}
 	w.now = 5
 	w.see(aSlice("x", false, false))
 	w.now = 7
-	w.lose(aSlice("x", false, false)) // it was not ready any more
+	w.lose(aSlice("x", false, false)) // it was already not ready
 	w.expect(t, 1, "kubeflap_service_addresses_lost_total", of...)
 	w.expect(t, 1, LossesOfAnyCause, of...)
 	w.expect(t, 1, LastLossSeries, of...)
@@ -222,6 +222,6 @@ func TestAForeignSliceThatIsDeleted(t *testing.T) {
 	w.expect(t, 0, "kubeflap_service_endpoints_resets_total", "namespace", "a", "service", "s", "selector", "true")
 	w.expect(t, 1, "kubeflap_service_addresses_lost_total", "namespace", "a", "service", "s")
 	if _, last := w.counts(at(w.now))[Series(LastLoss, "namespace", "a", "service", "s")]; last {
-		t.Error("the foreign address is the last loss")
+		t.Error("the removal of the foreign address changed the last loss")
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// change is one event of one watch, with the moment it was seen.
+// change is an event of a watch, with the time at which it was seen.
 type change struct {
 	seen   time.Time
 	kind   watch.EventType
 	object runtime.Object
 }
 
-// source is one resource to list once and watch from then on.
+// source is a resource that is listed once, and then watched.
 type source struct {
 	name    string
 	list    func(context.Context, metav1.ListOptions) (runtime.Object, error)
@@ -30,7 +30,7 @@ type source struct {
 	version string
 }
 
-// lister and of save writing the same two closures six times.
+// lister has the methods of client-go's typed clients that a source needs.
 type lister[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -55,7 +55,7 @@ func sources(client kubernetes.Interface) []*source {
 	}
 }
 
-// baseline lists everything that is there and remembers where to go on.
+// baseline lists all objects, and saves the resource version from which to watch.
 func (s *source) baseline(ctx context.Context) ([]change, error) {
 	list, err := s.list(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -78,16 +78,15 @@ func (s *source) baseline(ctx context.Context) ([]change, error) {
 	return changes, nil
 }
 
-// follow sends every event after the baseline, in order and without a gap: a
-// broken watch goes on after the last event seen. It returns only when the
-// context ends, or with the reason why it may have missed something.
+// follow sends every event after the baseline, in order and without gaps. A broken watch continues after the last event
+// that was seen. follow returns when the context ends. It returns an error if it may have missed events.
 func (s *source) follow(ctx context.Context, to chan<- change) error {
 	for ctx.Err() == nil {
 		err := s.followOnce(ctx, to)
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			return fmt.Errorf("the recorder missed events of %s: %w", s.name, err)
 		}
-		time.Sleep(20 * time.Millisecond) // no busy loop while the server is away
+		time.Sleep(20 * time.Millisecond) // avoids a busy loop while the API server is down
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
-// Scraper asks for metrics as Prometheus does: over one connection, without unpacking what it gets, and in a process of its
-// own, so that it waits for what is measured and not for those who measure. For each line on its input, a URL and behind a space gzip if that
-// is wanted, it prints how many nanoseconds passed from the request to the last byte and how many bytes there were.
+// Scraper scrapes metrics as Prometheus does: over one connection, without decompressing responses. It is a separate
+// process, so that the load of the bench does not delay it. Each line of input is a URL, followed by a space and an
+// encoding, which is empty or gzip. For each line, it prints the nanoseconds from the request to the last byte, and the
+// number of bytes.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package image looks into the image that make image built.
+// Package image tests the image that make image builds.
 package image
 
 import (
@@ -19,12 +19,12 @@ import (
 	"testing"
 )
 
-const archive = "../../../bin/kubeflap-image.tar"
+const archive = root + "/bin/kubeflap-image.tar"
 
-// machines are the architectures, as Go and as the linker names them.
+// machines maps Go's names of the architectures to ELF machine types.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// pointer names a blob.
+// pointer refers to a blob.
 type pointer struct {
 	Digest   string `json:"digest"`
 	Platform struct {
@@ -33,14 +33,14 @@ type pointer struct {
 	} `json:"platform"`
 }
 
-// manifest is an index of images, or an image.
+// manifest is an image index or an image manifest.
 type manifest struct {
 	Manifests []pointer `json:"manifests"`
 	Config    pointer   `json:"config"`
 	Layers    []pointer `json:"layers"`
 }
 
-// config is what an image says of itself.
+// config has the fields of an image configuration that the tests use.
 type config struct {
 	Created string `json:"created"`
 	Config  struct {
@@ -84,17 +84,17 @@ func blob(p pointer) string { return "blobs/" + strings.Replace(p.Digest, ":", "
 func TestImage(t *testing.T) {
 	file, err := os.Open(archive)
 	if err != nil {
-		t.Fatalf("%v: make image builds it", err)
+		t.Fatalf("%v: run make image", err)
 	}
 	defer file.Close()
 	blobs, _ := entries(t, file)
 	index := parse[manifest](t, blobs["index.json"])
-	// buildah puts the index of the architectures into one of its own.
+	// buildah wraps the index of the architectures in another index.
 	if len(index.Manifests) == 1 && index.Manifests[0].Platform.OS == "" {
 		index = parse[manifest](t, blobs[blob(index.Manifests[0])])
 	}
 	if len(index.Manifests) != len(machines) {
-		t.Fatalf("%d architectures, want %d", len(index.Manifests), len(machines))
+		t.Fatalf("got %d architectures, want %d", len(index.Manifests), len(machines))
 	}
 	for _, p := range index.Manifests {
 		t.Run(p.Platform.Architecture, func(t *testing.T) {
@@ -102,13 +102,15 @@ func TestImage(t *testing.T) {
 			about := parse[config](t, blobs[blob(one.Config)])
 			checkConfig(t, about)
 			if len(one.Layers) != 1 {
-				t.Fatalf("%d layers, want the only one that there is to have", len(one.Layers))
+				t.Fatalf("got %d layers, want 1", len(one.Layers))
 			}
 			unpacked, err := gzip.NewReader(bytes.NewReader(blobs[blob(one.Layers[0])]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkLayer(t, unpacked, p.Platform.Architecture, about)
+			labels := about.Config.Labels
+			checkLayer(t, unpacked, p.Platform.Architecture, fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)",
+				labels["org.opencontainers.image.version"], labels["org.opencontainers.image.revision"]))
 		})
 	}
 }
@@ -117,30 +119,31 @@ func checkConfig(t *testing.T, about *config) {
 	t.Helper()
 	c := about.Config
 	if c.User != "65534:65534" || !slices.Equal(c.Entrypoint, []string{"/kubeflap"}) || !slices.Equal(c.Cmd, []string{"run"}) {
-		t.Errorf("it runs %q %q as %q", c.Entrypoint, c.Cmd, c.User)
+		t.Errorf("unexpected entrypoint %q, arguments %q or user %q", c.Entrypoint, c.Cmd, c.User)
 	}
 	for _, name := range []string{"title", "description", "authors", "licenses", "url", "source", "documentation", "version", "revision", "created"} {
 		if c.Labels["org.opencontainers.image."+name] == "" {
-			t.Errorf("it has no label %s", name)
+			t.Errorf("the image has no label %s", name)
 		}
 	}
 	if created := c.Labels["org.opencontainers.image.created"]; created != about.Created {
-		t.Errorf("made %s, labelled %s: both are the commit's", about.Created, created)
+		t.Errorf("created is %s, and its label %s; want the commit's time for both", about.Created, created)
 	}
 	if made := c.Labels["io.buildah.version"]; made != "" {
-		t.Errorf("its digest depends on buildah's version, %s", made)
+		t.Errorf("the digest depends on buildah's version, because of the label io.buildah.version: %s", made)
 	}
 }
 
-func checkLayer(t *testing.T, layer io.Reader, arch string, about *config) {
+// checkLayer checks the files of an image. If the binary is for this machine's architecture, it must print the version.
+func checkLayer(t *testing.T, layer io.Reader, arch, version string) {
 	t.Helper()
 	files, heads := entries(t, layer)
 	if len(files) != 2 || heads["kubeflap"] == nil || heads["LICENSE"] == nil {
-		t.Fatalf("it holds %v", heads)
+		t.Fatalf("unexpected files %v", heads)
 	}
 	for name, mode := range map[string]int64{"kubeflap": 0o755, "LICENSE": 0o644} {
 		if h := heads[name]; h.Mode&0o777 != mode || h.Uid != 0 || h.Gid != 0 {
-			t.Errorf("%s has mode %o and belongs to %d:%d", name, h.Mode, h.Uid, h.Gid)
+			t.Errorf("unexpected mode %[2]o or owner %[3]d:%[4]d of %[1]s", name, h.Mode, h.Uid, h.Gid)
 		}
 	}
 	binary, err := elf.NewFile(bytes.NewReader(files["kubeflap"]))
@@ -148,7 +151,7 @@ func checkLayer(t *testing.T, layer io.Reader, arch string, about *config) {
 		t.Fatal(err)
 	}
 	if libraries, err := binary.ImportedLibraries(); binary.Machine != machines[arch] || len(libraries) > 0 || err != nil {
-		t.Errorf("the binary is for %v and needs %v, %v", binary.Machine, libraries, err)
+		t.Errorf("the binary is for %v, and needs the libraries %v: %v", binary.Machine, libraries, err)
 	}
 	if arch != runtime.GOARCH || runtime.GOOS != "linux" {
 		return
@@ -158,9 +161,7 @@ func checkLayer(t *testing.T, layer io.Reader, arch string, about *config) {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput()
-	labels := about.Config.Labels
-	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", labels["org.opencontainers.image.version"], labels["org.opencontainers.image.revision"])
-	if err != nil || !strings.HasPrefix(string(out), want) {
-		t.Errorf("it says %s, %v, want %s", out, err, want)
+	if err != nil || !strings.HasPrefix(string(out), version) {
+		t.Errorf("got version %s (%v), want %s", out, err, version)
 	}
 }

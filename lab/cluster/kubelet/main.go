@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Command kubelet is the real kubelet without a machine below it: its container runtime is the
-// lab's, over a socket, so that containers outlive it and can be made to crash. Unlike kubemark's it probes.
-// The lab builds it within the module of each release.
+// Command kubelet is the real kubelet without a machine. It uses the lab's container runtime over a socket, so that
+// containers outlive the kubelet and can crash. Unlike kubemark's kubelet, it runs probes. The lab builds it in the
+// module of each release.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-	_ "k8s.io/kubernetes/pkg/apis/core/install" // the kubelet decodes its pods with it
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // registers the types with which the kubelet decodes pods
 	cadvisor "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubemark"
@@ -33,7 +33,7 @@ func main() {
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the API server")
 	flag.StringVar(&o.runtime, "runtime", "", "the container runtime's endpoint")
 	flag.StringVar(&o.root, "root-dir", "", "the kubelet's folder")
-	flag.StringVar(&o.bootID, "boot-id-file", "", "where the kernel of the machine says when it was booted")
+	flag.StringVar(&o.bootID, "boot-id-file", "", "file with the machine's boot ID")
 	flag.IntVar(&o.port, "port", 0, "the kubelet's port")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -46,16 +46,16 @@ func run(ctx context.Context, o options) error {
 	flags, config := kubemark.GetHollowKubeletConfig(&kubemark.HollowKubeletOptions{
 		NodeName: o.name, KubeletPort: o.port, MaxPods: 110,
 	})
-	// It has made folders of its own in the meantime.
+	// GetHollowKubeletConfig has created an unused folder.
 	if err := os.RemoveAll(flags.RootDirectory); err != nil {
-		return fmt.Errorf("remove the folder that was made: %w", err)
+		return fmt.Errorf("remove the unused folder: %w", err)
 	}
 	flags.RootDirectory = o.root
 	config.StaticPodPath, config.PodLogsDir = o.root+"/static-pods", o.root+"/pod-logs"
 	config.ImageServiceEndpoint = o.runtime
 	for _, dir := range []string{config.StaticPodPath, config.PodLogsDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make the kubelet's folders: %w", err)
+			return fmt.Errorf("create the kubelet's folders: %w", err)
 		}
 	}
 
@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	// As in a real node: cmd/kubelet/app/server.go, heartbeatClientConfig.
+	// Use a separate client for heartbeats, as heartbeatClientConfig in cmd/kubelet/app/server.go does.
 	heartbeat, err := connect(o.kubeconfig, config.NodeStatusUpdateFrequency.Duration)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func run(ctx context.Context, o options) error {
 	}
 	kubelet := kubemark.NewHollowKubelet(flags, config, client, heartbeat,
 		&machine{cadvisor.Fake{NodeName: o.name}, string(bootID)}, images, runtime, cm.NewStubContainerManager())
-	// Kubemark's does not probe; without one the kubelet takes its own.
+	// Kubemark's probe manager does nothing. With nil, the kubelet creates its own.
 	kubelet.KubeletDeps.ProbeManager = nil
 	kubelet.Run(ctx)
 	return nil

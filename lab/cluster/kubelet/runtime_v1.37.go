@@ -29,13 +29,13 @@ func reachRuntime(ctx context.Context, endpoint string) (cri.RuntimeService, cri
 	return runtime, images, nil
 }
 
-// machine is kubemark's, with a boot ID as every real one has.
+// machine is kubemark's fake machine with a boot ID, as every real machine has.
 type machine struct {
 	cadvisor.Fake
 	bootID string
 }
 
-// MachineInfo is what the kubelet reports in the status of its node.
+// MachineInfo returns the machine's data, which the kubelet reports in its Node status.
 func (m *machine) MachineInfo(logger klog.Logger) (*model.MachineInfo, error) {
 	info, err := m.Fake.MachineInfo(logger)
 	if err == nil {

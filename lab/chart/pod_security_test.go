@@ -1,0 +1,65 @@
+package chart
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// violations returns the violations of a Pod Security Standard, such as restricted, as the API server's own code finds
+// them.
+func violations(t *testing.T, level, input string) []string {
+	t.Helper()
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := api.ParseLevel(level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := the[appsv1.Deployment](t, render(t, input)).Spec.Template
+	result := policy.AggregateCheckResults(evaluator.EvaluatePod(api.LevelVersion{Level: parsed, Version: api.LatestVersion()}, &template.ObjectMeta, &template.Spec))
+	return result.ForbiddenReasons
+}
+
+// The pods of every values file must comply with the restricted standard, except the file with hostNetwork and the one
+// that changes every value.
+func TestPodSecurity(t *testing.T) {
+	t.Parallel()
+
+	namespace := decode(t, []byte(blocks(t, "pod-security.md", "yaml", 1)[0])).(*corev1.Namespace)
+	level := namespace.Labels[api.EnforceLevelLabel]
+	files, err := filepath.Glob(chart + "/ci/*-values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		found := violations(t, level, values(t, file))
+		if excepted := slices.Contains([]string{"host-network-values.yaml", "everything-values.yaml"}, filepath.Base(file)); (len(found) > 0) != excepted {
+			t.Errorf("%s: %q", filepath.Base(file), found)
+		}
+	}
+	for input, want := range map[string]string{
+		"podSecurityContext: {runAsNonRoot: false}":                "runAsNonRoot != true",
+		"podSecurityContext: {runAsUser: 0}":                       "runAsUser=0",
+		"podSecurityContext: {seccompProfile: {type: Unconfined}}": "seccompProfile",
+		"securityContext: {allowPrivilegeEscalation: true}":        "allowPrivilegeEscalation != false",
+		"securityContext: {capabilities: {drop: []}}":              "unrestricted capabilities",
+		"volumes: [{name: h, hostPath: {path: /}}]":                "restricted volume types",
+		"hostNetwork: true":                                        "host namespaces",
+	} {
+		if found := violations(t, level, input); !slices.ContainsFunc(found, func(reason string) bool { return strings.Contains(reason, want) }) {
+			t.Errorf("%s: %q, want %q", input, found, want)
+		}
+	}
+	if found := violations(t, string(api.LevelBaseline), "hostNetwork: true"); len(found) == 0 {
+		t.Error("the pod complies with baseline in spite of hostNetwork")
+	}
+}

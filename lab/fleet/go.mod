@@ -1,0 +1,3 @@
+module github.com/kubeflap/kubeflap/lab/fleet
+
+go 1.26.0

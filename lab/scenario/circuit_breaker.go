@@ -1,0 +1,160 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+	"github.com/kubeflap/kubeflap/lab/proxy"
+)
+
+// These scenarios test the circuit breaker of the node controller (NodeControllerLeaseCircuitBreaker, v1.37). Before it
+// marks a node, the node controller reads the node's Lease from the API server. If that Lease differs from the watch's,
+// or if the read fails, the breaker is open, and no node is marked.
+
+const (
+	breakerNodes, breakerVictim = 3, "node-2"
+	// breakerHolds is the minimum time for which the node stays Ready after the grace period. The alert waits for 2
+	// minutes.
+	breakerHolds = 160 * time.Second
+	breakerOff   = "--feature-gates=NodeControllerLeaseCircuitBreaker=false"
+)
+
+// openBreaker completes a scenario in which a node stops while the breaker is open. The node stays Ready, and its pods
+// stay in Services. The leader is known, so a change of the leader cannot explain it. open opens the breaker, and shut
+// closes it.
+func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
+	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
+	s.Alone = true
+	s.Because = "and still Ready, while the API server answered"
+	s.Advice = "controller_manager_slow"
+	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
+	s.Pages = []Page{{
+		Alert:  "KubeflapSilentNodesReady",
+		Says:   []string{breakerVictim, "their addresses", "or it waits"},
+		Remedy: "permission to get Leases",
+	}, {
+		// This page is sent right after the grace period, before it is known that the node stays Ready.
+		Alert: "KubeflapNodeHeartbeatLost", Object: "Node " + breakerVictim,
+	}}
+	s.Options.Release, s.Options.Nodes, s.Options.ControllerManagerPod = cluster.Newest, breakerNodes, true
+	s.Options.ControllerManagerFlags = append([]string{graceFlag(), "--node-monitor-period=1s", "--leader-elect"}, s.Options.ControllerManagerFlags...)
+	s.Prepare = func(ctx context.Context, l *Lab) error {
+		return allOf(
+			func() error { return l.spread(ctx, breakerNodes, nil) },
+			func() error { return l.inRotation(ctx, "shop", "web", breakerNodes) },
+		)
+	}
+	s.Run = func(ctx context.Context, l *Lab) error { return dieUnseen(ctx, l, open, shut) }
+	return s
+}
+
+// circuitBreakerOpen opens the breaker with a silent watch of Leases. Reads of Leases work.
+func circuitBreakerOpen() Scenario {
+	return openBreaker(
+		Scenario{
+			Name:    "circuit-breaker-open",
+			Summary: "the controller manager's watch of Leases is silent: a failed node stays Ready, and its pods stay in their Service",
+			Options: cluster.Options{ControllerManagerProxied: true},
+		},
+		func(_ context.Context, l *Lab) error {
+			l.Cluster.ControllerManagerProxy.Freeze(proxy.AllWatches, "leases")
+			return nil
+		},
+		func(_ context.Context, l *Lab) error {
+			l.Cluster.ControllerManagerProxy.Thaw()
+			return nil
+		},
+	)
+}
+
+// circuitBreakerForbidden opens the breaker with a ClusterRole from before v1.37, as in a cluster whose administrators
+// manage the roles of the control plane. The watch of Leases works.
+func circuitBreakerForbidden() Scenario {
+	return openBreaker(
+		Scenario{
+			Name:    "circuit-breaker-forbidden",
+			Extra:   true,
+			Summary: "the node controller has no permission to get Leases: a failed node stays Ready, and its pods stay in their Service",
+			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
+		},
+		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
+		// If a silent watch continues, it shows the old heartbeat as new, so the node gets another grace period.
+		// Without a silent watch, the node is marked at once. Wait for the same time here, so that the alert can be
+		// sent first.
+		func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return poll.Sleep(ctx, grace) },
+				func() error { return l.allowLeases(ctx, "get", "list", "watch") },
+			)
+		},
+	)
+}
+
+// allowLeases sets the verbs that the node controller may use on Leases.
+func (s *Steps) allowLeases(ctx context.Context, verbs ...string) error {
+	const name = "system:controller:node-controller"
+	roles := s.Client.RbacV1().ClusterRoles()
+	role, err := roles.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the role of the node controller: %w", err)
+	}
+	for i := range role.Rules {
+		if slices.Contains(role.Rules[i].Resources, "leases") {
+			role.Rules[i].Verbs = verbs
+		}
+	}
+	if _, err := roles.Update(ctx, role, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("change the role of the node controller: %w", err)
+	}
+	return nil
+}
+
+// dieUnseen stops a node while the breaker is open. The node is marked as soon as the breaker is closed.
+func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *Lab) error) error {
+	kubelet := l.Cluster.Kubelets[breakerVictim]
+	unknown := func(n float64) error {
+		return l.shows(ctx, n, "kubeflap_node_ready_transitions_total", "status", "unknown")
+	}
+	ready := func() error {
+		return l.shows(ctx, breakerNodes, "kubeflap_service_addresses", "service", "web", "state", "ready")
+	}
+	return allOf(
+		func() error { return l.EveryNodeBeats(ctx) },
+		func() error { return open(ctx, l) },
+		// If the watch is silent, the cached Lease of the node is out of date from this heartbeat on, so it always
+		// differs from the API server's.
+		func() error { return l.beatsAgain(ctx, breakerVictim) },
+		kubelet.Pause,
+		func() error { return poll.Sleep(ctx, grace+breakerHolds) },
+		func() error { return unknown(0) },
+		ready,
+		func() error { return shut(ctx, l) },
+		func() error { return unknown(1) },
+		kubelet.Resume,
+		func() error {
+			return l.counted(ctx, 1, "kubeflap_node_ready_transitions_total", "node", breakerVictim, "status", "true")
+		},
+		ready,
+	)
+}
+
+// circuitBreakerOff disables the breaker. The node controller then marks nodes whose Leases were renewed in time, as
+// before v1.37.
+func circuitBreakerOff() Scenario {
+	return behindTheTimes(false, Scenario{
+		Name:    "circuit-breaker-off",
+		Extra:   true,
+		Summary: "the circuit breaker is off, and the controller manager's watch of Leases is silent: nodes turn Unknown although all Leases are renewed in time",
+		Options: cluster.Options{
+			Release: cluster.Newest, ControllerManagerProxied: true,
+			ControllerManagerFlags: []string{breakerOff},
+		},
+		Run: func(ctx context.Context, l *Lab) error { return marked(ctx, l, false, staleLeases(ctx, l)) },
+	})
+}

@@ -1,0 +1,138 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/compare"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+// etcdGone is longer than the API server's request timeout (60 s), the grace period and the 2 minutes after which nodes
+// that are silent and Ready are alerted. So the live reads of Leases fail, and the circuit breaker marks no node.
+const etcdGone = time.Minute + grace + 130*time.Second
+
+// etcdStall stops etcd for so long that the API server drops its connections, watches and requests. Observers may miss
+// events then, so it is a Blind.
+func etcdStall() Scenario {
+	return Scenario{
+		Name:    "etcd-stall",
+		Extra:   true,
+		Summary: "etcd stops for longer than the request timeout: the node controller cannot read a Lease, and all nodes are silent and stay Ready",
+		Pages: []Page{{
+			Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"not the kubelets", "etcd's disk and load first"},
+			Remedy: "etcd's disk and load first",
+		}, {
+			// The watches are silent for so long that kubeflap may have missed events.
+			Alert: "KubeflapBlind", Says: []string{"the API server itself is down or cannot reach etcd"},
+		}},
+		Options: cluster.Options{
+			Release: cluster.Newest, Nodes: breakerNodes, ControllerManagerPod: true,
+			ControllerManagerFlags: slices.Concat([]string{graceFlag(), "--node-monitor-period=1s"}, patientLeader()),
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, breakerNodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", breakerNodes) },
+				func() error { return l.untainted(ctx) },
+			)
+		},
+		Run:   func(ctx context.Context, l *Lab) error { return l.EveryNodeBeats(ctx) },
+		Blind: func(ctx context.Context, l *Lab) error { return l.stallEtcd(ctx) },
+	}
+}
+
+// stallEtcd pauses etcd until the live reads of Leases have failed, and checks what kubeflap says until all nodes are back.
+func (l *Lab) stallEtcd(ctx context.Context) error {
+	b, err := l.beforeBlindness(ctx)
+	if err != nil {
+		return err
+	}
+	return allOf(
+		l.Cluster.Etcd.Pause,
+		func() error { return b.blamesEtcd(ctx, etcdGone) },
+		l.Cluster.Etcd.Resume,
+		func() error { return poll.Until(ctx, patience, "the API server", l.Cluster.ReadyAPIServer) },
+		// In this time, a node controller without the circuit breaker would mark nodes.
+		func() error { return b.blamesEtcd(ctx, 2*grace) },
+		func() error { return b.staysReady(ctx) },
+	)
+}
+
+// blamesEtcd checks for some time that kubeflap blames what the nodes share, and nobody else. In the end, it must.
+func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
+	l, verdict := b.lab, ""
+	if l.URL == "" {
+		return poll.Sleep(ctx, lasts)
+	}
+	for begin := time.Now(); time.Since(begin) < lasts; {
+		told, err := compare.Incidents(ctx, l.URL)
+		if err != nil {
+			return err
+		}
+		for _, x := range told.Incidents {
+			if x.State == "pending" || x.Verdict == "undecided" {
+				continue
+			}
+			if x.Verdict != "shared_path" || !strings.Contains(x.Because(), "the API server could not read Leases") {
+				return fmt.Errorf("%s after: only etcd is at fault, want no incident %+v", time.Since(begin).Round(time.Second), x)
+			}
+			if verdict == "" {
+				verdict = x.Verdict
+				l.Log.Info("kubeflap blames what the nodes share", "after", time.Since(begin).Round(time.Second), "because", x.Because())
+			}
+		}
+		if b.told, err = l.scrape(ctx); err != nil {
+			return err
+		}
+		if n := b.told.Sum("kubeflap_node_silent_ready"); n > 0 {
+			return fmt.Errorf("%s after: the node controller is said to hold back for %v nodes", time.Since(begin).Round(time.Second), n)
+		}
+		if err := poll.Sleep(ctx, lookPeriod); err != nil {
+			return err
+		}
+	}
+	if verdict == "" {
+		return errors.New("kubeflap blames nobody")
+	}
+	return nil
+}
+
+// staysReady checks that the circuit breaker held: the Ready condition of each node is older than the stall, and
+// kubeflap counted no transition of a node and no lost address.
+func (b *blindness) staysReady(ctx context.Context) error {
+	nodes, err := b.lab.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		for _, c := range nodes.Items[i].Status.Conditions {
+			if c.Type == corev1.NodeReady && c.LastTransitionTime.After(b.began) {
+				return fmt.Errorf("the node controller marked %s at %s", nodes.Items[i].Name, c.LastTransitionTime)
+			}
+		}
+	}
+	if b.lab.URL == "" {
+		return nil
+	}
+	if err := b.lab.sees(ctx); err != nil {
+		return err
+	}
+	if b.told, err = b.lab.scrape(ctx); err != nil {
+		return err
+	}
+	for _, metric := range []string{"kubeflap_node_ready_transitions_total", "kubeflap_service_address_flips_total", "kubeflap_service_address_losses_total"} {
+		if was, is := b.before.Sum(metric), b.told.Sum(metric); was != is {
+			return fmt.Errorf("%s was %v and is %v", metric, was, is)
+		}
+	}
+	return errors.Join(compare.Ready(ctx, b.lab.URL), poll.Sleep(ctx, catchUp))
+}

@@ -1,0 +1,100 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+)
+
+// maintenance cordons a node and announces its maintenance with the conditions of v1.37, as a node maintenance controller
+// does. No component of Kubernetes sets them yet. The kubelet and the node controller must keep them while they write
+// their own conditions. The node reboots and returns.
+func maintenance() Scenario {
+	const nodes, kept = 3, "node-2"
+	return Scenario{
+		Name:    "maintenance",
+		Summary: "a node's conditions announce its maintenance: it is drained, reboots and returns, and nobody is paged",
+		Told: []Told{
+			{"planned", "node", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
+		},
+		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
+		Pages:      []Page{},
+		Options: cluster.Options{
+			Release: cluster.Newest, Nodes: nodes, ControllerManagerPod: true,
+			ControllerManagerFlags: []string{graceFlag(), "--node-monitor-period=1s"},
+		},
+		Prepare: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.spread(ctx, nodes, nil) },
+				func() error { return l.inRotation(ctx, "shop", "web", nodes) },
+				func() error { return l.untainted(ctx) },
+			)
+		},
+		Run: func(ctx context.Context, l *Lab) error {
+			return allOf(
+				func() error { return l.EveryNodeBeats(ctx) },
+				func() error { return l.drainForMaintenance(ctx, kept) },
+				func() error { return l.maintain(ctx, kept) },
+			)
+		},
+	}
+}
+
+// drainForMaintenance announces the maintenance of a node, and drains it. Each condition alone must announce it.
+func (l *Lab) drainForMaintenance(ctx context.Context, node string) error {
+	return allOf(
+		func() error { return l.announce(ctx, node, "MaintenancePlanned", "") },
+		func() error { return l.cordon(ctx, node) },
+		func() error { return l.announce(ctx, node, "DrainInProgress", "MaintenancePlanned") },
+		func() error { return l.drainAll(ctx, []string{node}) },
+		func() error { return l.announce(ctx, node, "Drained", "DrainInProgress") },
+		func() error { return l.announce(ctx, node, "MaintenanceInProgress", "Drained") },
+	)
+}
+
+// maintain reboots an announced node, and takes the announcement back.
+func (l *Lab) maintain(ctx context.Context, node string) error {
+	const uncordon = `{"spec":{"unschedulable":null}}`
+	return allOf(
+		func() error { l.Cluster.Kubelets[node].Stop(); return nil },
+		func() error { return l.turned(ctx, "unknown", node) },
+		func() error { return l.departsBy(ctx, node, 1) },
+		func() error { return l.Cluster.Boot(node) },
+		func() error { return l.turned(ctx, "true", node) },
+		func() error { return l.departsBy(ctx, node, 1) },
+		func() error { return l.patchNode(ctx, node, lifecycle("MaintenanceInProgress", "False")) },
+		func() error {
+			_, err := l.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(uncordon), metav1.PatchOptions{})
+			return err
+		},
+		func() error { return l.departsBy(ctx, node, 0) },
+	)
+}
+
+// announce sets a condition of a node to True, and the previous one to False in the same write. kubeflap must then
+// report that the node is departing because of a condition.
+func (l *Lab) announce(ctx context.Context, node, condition, previous string) error {
+	conditions := []string{lifecycle(condition, "True")}
+	if previous != "" {
+		conditions = append(conditions, lifecycle(previous, "False"))
+	}
+	return allOf(
+		func() error { return l.patchNode(ctx, node, strings.Join(conditions, ",")) },
+		func() error { return l.departsBy(ctx, node, 1) },
+	)
+}
+
+// lifecycle returns a condition of a node maintenance controller, with the current time.
+func lifecycle(condition, status string) string {
+	return fmt.Sprintf(`{"type":%q,"status":%q,"reason":"Maintenance","lastTransitionTime":%s}`, condition, status, now())
+}
+
+// departsBy waits until kubeflap shows whether conditions announce that the node departs: 1 if they do, 0 if not.
+func (c *Checks) departsBy(ctx context.Context, node string, is float64) error {
+	return c.tells(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
+}
