@@ -1,4 +1,19 @@
-# Around the static binary of make image: there is nothing else in it, so nothing else to patch.
+# Builds kubeflap from source: docker build --build-arg VERSION=$(git describe --tags --always) .
+# For a release, make image builds a reproducible image from tools/image.Dockerfile.
+ARG GO_IMAGE=docker.io/library/golang:1.26
+FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY cmd cmd
+COPY exporter exporter
+ARG TARGETARCH
+ARG VERSION
+ARG REVISION
+RUN CGO_ENABLED=0 GOOS=linux GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -o /kubeflap -ldflags "-s -w \
+    -X github.com/prometheus/common/version.Version=${VERSION#v} -X github.com/prometheus/common/version.Branch=HEAD \
+    -X github.com/prometheus/common/version.Revision=$REVISION" ./cmd/kubeflap
+
 FROM scratch
 ARG TARGETARCH
 ARG VERSION
@@ -14,10 +29,10 @@ LABEL org.opencontainers.image.title="kubeflap" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
-# The modes are said, since those of a checkout depend on its umask.
-COPY --chmod=0755 bin/linux-${TARGETARCH}/kubeflap /kubeflap
+# Set the modes explicitly, because the modes of a checkout depend on the umask.
+COPY --from=build --chmod=0755 /kubeflap /kubeflap
 COPY --chmod=0644 LICENSE /LICENSE
-# Nobody. A number, so that the kubelet sees that it is not root.
+# The user nobody. The ID is numeric, so that the kubelet can verify that it is not root.
 USER 65534:65534
 EXPOSE 9969
 ENTRYPOINT ["/kubeflap"]

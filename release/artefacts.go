@@ -22,12 +22,13 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// recording is replayed to see what the binary exposes of itself.
+// recording is replayed to read kubeflap_build_info from the binary's metrics.
 const recording = "exporter/recording/incidents/1-heartbeat-loss.jsonl.gz"
 
 var listens = regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 
-// checkArtefacts says where the artefacts in the directory do not have the version or do not agree with each other.
+// checkArtefacts returns the problems of the artifacts in the directory: wrong versions, and contradictions between
+// them.
 func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	var err error
 	if b.revision, err = head(ctx); err != nil {
@@ -54,7 +55,7 @@ func checkArtefacts(ctx context.Context, dir string, b build) []string {
 	return append(problems, checkProvenance(dir, b)...)
 }
 
-// checkBinary asks the binary, by its flag and by its metric.
+// checkBinary compares the output of --version and the metric kubeflap_build_info with the version and the revision.
 func checkBinary(ctx context.Context, binary, version, revision string) (problems []string) {
 	said, err := output(exec.CommandContext(ctx, binary, "--version"))
 	want := fmt.Sprintf("kubeflap, version %s (branch: HEAD, revision: %s)", version, revision)
@@ -73,7 +74,7 @@ func checkBinary(ctx context.Context, binary, version, revision string) (problem
 	return problems
 }
 
-// buildInfo runs the binary on a recording and reads the metric from where it says that it listens.
+// buildInfo replays a recording with the binary, and reads the metric from the address that it logs.
 func buildInfo(ctx context.Context, binary string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -85,14 +86,14 @@ func buildInfo(ctx context.Context, binary string) (string, error) {
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	// It ends by being killed.
+	// Canceling the context kills the binary.
 	defer func() { cancel(); _ = cmd.Wait() }()
 	for lines := bufio.NewScanner(log); lines.Scan(); {
 		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
 			return scrape(ctx, "http://"+m[1]+"/metrics")
 		}
 	}
-	return "", errors.New("it does not listen")
+	return "", errors.New("it has exited without logging its address")
 }
 
 func scrape(ctx context.Context, url string) (string, error) {
@@ -110,7 +111,7 @@ func scrape(ctx context.Context, url string) (string, error) {
 			return lines.Text(), nil
 		}
 	}
-	return "", fmt.Errorf("%s does not have it", url)
+	return "", fmt.Errorf("%s does not expose it", url)
 }
 
 func checkSBOM(binary, version string) []string {
@@ -130,15 +131,15 @@ func checkSBOM(binary, version string) []string {
 	}
 	var problems []string
 	if got := list.Metadata.Component.Version; got != "v"+version {
-		problems = append(problems, fmt.Sprintf("%s is of version %s, not v%s", sbomOf(binary), got, version))
+		problems = append(problems, fmt.Sprintf("%s has version %s, not v%s", sbomOf(binary), got, version))
 	}
 	if sum := sha256.Sum256(content); !bytes.Contains(text, []byte(hex.EncodeToString(sum[:]))) {
-		problems = append(problems, fmt.Sprintf("%s is of another binary: it lacks the digest %x", sbomOf(binary), sum))
+		problems = append(problems, fmt.Sprintf("%s describes another binary: it does not contain the digest %x", sbomOf(binary), sum))
 	}
 	return problems
 }
 
-// checkPackage looks into the packaged chart.
+// checkPackage checks the version of the packaged chart.
 func checkPackage(dir, version string) []string {
 	file := chartIn(dir, version)
 	text, err := output(exec.Command(filepath.Join(dir, "helm"), "show", "chart", file))
@@ -148,7 +149,7 @@ func checkPackage(dir, version string) []string {
 	return checkChart(file, []byte(text), version)
 }
 
-// checkProvenance makes the subjects again from the artefacts and compares.
+// checkProvenance compares the subjects of the provenance with the artifacts.
 func checkProvenance(dir string, b build) (problems []string) {
 	file := provenanceIn(dir)
 	text, err := os.ReadFile(file)
@@ -160,7 +161,7 @@ func checkProvenance(dir string, b build) (problems []string) {
 		return []string{fmt.Sprintf("%s: %v", file, err)}
 	}
 	if !bytes.Contains(text, []byte(`"gitCommit": "`+b.revision+`"`)) {
-		problems = append(problems, fmt.Sprintf("%s is of another commit than %s", file, b.revision))
+		problems = append(problems, fmt.Sprintf("%s names another commit than %s", file, b.revision))
 	}
 	attested := map[string]string{}
 	for _, s := range statement.GetSubject() {
@@ -172,7 +173,7 @@ func checkProvenance(dir string, b build) (problems []string) {
 	}
 	for _, a := range artefacts {
 		if attested[a.GetName()] != a.GetDigest()["sha256"] {
-			problems = append(problems, fmt.Sprintf("%s has the digest %q for %s, whose digest is %s",
+			problems = append(problems, fmt.Sprintf("%s contains the digest %q for %s, whose digest is %s",
 				file, attested[a.GetName()], a.GetName(), a.GetDigest()["sha256"]))
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// image is what an archive holds: its digest in a registry, and the labels for each architecture.
+// image is the content of an archive: its registry digest, and its labels by architecture.
 type image struct {
 	digest string
 	labels map[string]map[string]string
 }
 
-// pointer names a blob, manifest is an index of images or one image.
+// pointer refers to a blob. manifest is an image index or an image manifest.
 type (
 	pointer struct {
 		Digest   string `json:"digest"`
@@ -30,7 +30,8 @@ type (
 	}
 )
 
-// readImage reads an OCI archive as buildah pushes it: an index with one entry, the list of architectures.
+// readImage reads an OCI archive as buildah writes it: an index with one entry, which is the index of the
+// architectures.
 func readImage(file string) (image, error) {
 	blobs, err := documents(file)
 	if err != nil {
@@ -66,7 +67,7 @@ func follow(blobs map[string][]byte, p pointer, to any) error {
 	return nil
 }
 
-// documents are the archive's files, but for those that are too large to be JSON.
+// documents returns the files of the archive, except files that are too large to be JSON documents.
 func documents(file string) (map[string][]byte, error) {
 	archive, err := os.Open(file)
 	if err != nil {

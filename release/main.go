@@ -1,4 +1,5 @@
-// Command release makes what a release ships beside its binaries, and checks a release before it is published.
+// Command release packs the kubectl plugin and writes the provenance of a release. It also checks a release before it
+// is published.
 package main
 
 import (
@@ -22,27 +23,27 @@ func main() {
 	}
 }
 
-// run parses the arguments and runs the command that they name, in the repository's root.
+// run parses the arguments, and runs the command in the repository's root.
 func run(ctx context.Context, args []string, out io.Writer) error {
-	app := kingpin.New("release", "Makes what a release ships beside its binaries, and checks a release.")
-	// Not --version, which kingpin takes for a question that ends the program.
-	version := app.Flag("release", "Version of the release, with or without its v.").String()
+	app := kingpin.New("release", "Packs the kubectl plugin, writes the provenance, and checks a release.")
+	// The name version is reserved: with it, kingpin prints a version and exits.
+	version := app.Flag("release", "Version of the release, with or without the leading v.").String()
 
 	b := build{}
-	app.Flag("platforms", "Platforms of the kubectl plugin, as make has them in PLATFORMS.").StringVar(&b.platforms)
+	app.Flag("platforms", "Platforms of the kubectl plugin, in the format of make's PLATFORMS.").StringVar(&b.platforms)
 	plugin := app.Command("plugin", "Pack the kubectl plugin, and write its manifest for krew.")
 
 	provenance := app.Command("provenance", "Write the SLSA provenance of the binaries and the image.")
-	provenance.Flag("arches", "Architectures, as make has them in ARCHES.").Required().StringVar(&b.arches)
-	provenance.Flag("builder", "URI of who builds.").Required().StringVar(&b.builder)
-	dir := app.Flag("dir", "Where make puts what it builds.").Default("bin").String()
+	provenance.Flag("arches", "Architectures, in the format of make's ARCHES.").Required().StringVar(&b.arches)
+	provenance.Flag("builder", "URI of the builder.").Required().StringVar(&b.builder)
+	dir := app.Flag("dir", "Directory with make's output.").Default("bin").String()
 
-	tag := app.Command("check-tag", "Is the commit fit to be released: its tag, the work tree, CHANGELOG.md, the chart?")
-	artefacts := app.Command("check-artefacts", "Do the artefacts agree with the version and with each other?")
+	tag := app.Command("check-tag", "Check the commit before a release: its tag, the work tree, CHANGELOG.md and the chart.")
+	artefacts := app.Command("check-artefacts", "Check that the artifacts have the version, and match each other.")
 
 	command, err := app.Parse(args)
 	if err != nil {
-		return fmt.Errorf("%w; see release --help", err)
+		return fmt.Errorf("%w; run release --help", err)
 	}
 	number := strings.TrimPrefix(*version, "v")
 	switch command {
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return report(out, checkArtefacts(ctx, *dir, build{version: number, platforms: b.platforms}))
 	}
 	if b.version = number; number == "" {
-		return errors.New("--release is needed")
+		return errors.New("--release is required")
 	}
 	if command == plugin.FullCommand() {
 		return writePlugin(*dir, b)
@@ -63,19 +64,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return writeProvenance(ctx, *dir, b)
 }
 
-// build is what was built, and from which revision.
+// build describes the build that is released.
 type build struct {
 	version, arches, platforms, builder, revision string
 }
 
-// head is the revision of the commit.
+// head returns the revision of the current commit.
 func head(ctx context.Context) (string, error) { return git(ctx, "rev-parse", "HEAD") }
 
 func git(ctx context.Context, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, "git", args...))
 }
 
-// output runs a command and returns what it prints; its complaint is part of the error.
+// output runs a command and returns its output. Errors include the command's error output.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -88,13 +89,13 @@ func output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimRight(string(out), "\n"), nil
 }
 
-// report prints each problem; none is fit for release.
+// report prints the problems. It returns an error if there are any.
 func report(out io.Writer, problems []string) error {
 	for _, p := range problems {
 		fmt.Fprintln(out, "release:", p)
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%d problem(s), not fit for release", len(problems))
+		return fmt.Errorf("%d problem(s) prevent the release", len(problems))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	_ "embed" // the template of the manifest
+	_ "embed" // embeds the template of the manifest
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -22,19 +22,19 @@ import (
 //go:embed flap.yaml.tmpl
 var manifestTemplate string
 
-// manifestIn is the manifest of the plugin for krew. krew wants the file to have the plugin's name.
+// manifestIn returns the path of the plugin's krew manifest. krew requires that the file has the plugin's name.
 func manifestIn(dir string) string { return filepath.Join(dir, "flap.yaml") }
 
-// archive is the plugin for a platform, as it is published.
+// archive is the published archive of the plugin for a platform.
 type archive struct {
 	OS, Arch string
-	// Program is the file in the archive that kubectl runs.
+	// Program is the name of the executable in the archive.
 	Program string
-	// Name is the archive's file, URI where a release has it.
+	// Name is the file name of the archive. URI is its address in a release.
 	Name, URI, SHA256 string
 }
 
-// archivesOf are those of a version for platforms such as linux/amd64, without their digests.
+// archivesOf returns the archives of a version for platforms such as linux/amd64, without their digests.
 func archivesOf(version, platforms string) []archive {
 	var all []archive
 	for platform := range strings.FieldsSeq(platforms) {
@@ -49,7 +49,7 @@ func archivesOf(version, platforms string) []archive {
 	return all
 }
 
-// binary is where make puts the program.
+// binary returns the path of the program that make builds.
 func (a archive) binary(dir string) string {
 	return filepath.Join(dir, "plugin", a.OS, a.Arch, "kubectl-flap")
 }
@@ -72,7 +72,7 @@ func writePlugin(dir string, b build) error {
 	var text bytes.Buffer
 	parsed, err := template.New("manifest").Parse(manifestTemplate)
 	if err != nil {
-		return fmt.Errorf("read the template of the manifest: %w", err)
+		return fmt.Errorf("read the manifest template: %w", err)
 	}
 	if err := parsed.Execute(&text, map[string]any{"Version": b.version, "Repository": repository, "Archives": archives}); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
@@ -83,7 +83,8 @@ func writePlugin(dir string, b build) error {
 	return nil
 }
 
-// pack makes an archive of the program and the licence. It has no times, so the same program gives the same archive.
+// pack returns an archive of the program and the license. It contains no times, so the same program always gives the
+// same archive.
 func (a archive) pack(dir string) ([]byte, error) {
 	var content bytes.Buffer
 	compressed := gzip.NewWriter(&content)
@@ -112,7 +113,7 @@ func (a archive) pack(dir string) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// pluginManifest is what a manifest of krew says that is checked here. krew's own program checks the rest.
+// pluginManifest has the fields of a krew manifest that are checked here. krew's own validator checks the rest.
 type pluginManifest struct {
 	Spec struct {
 		Version   string
@@ -120,7 +121,7 @@ type pluginManifest struct {
 	}
 }
 
-// checkPlugin says where the manifest of the plugin does not have the version, or does not agree with the archives.
+// checkPlugin returns the problems of the plugin's manifest: a wrong version, and contradictions to the archives.
 func checkPlugin(ctx context.Context, dir, version string) []string {
 	file := manifestIn(dir)
 	text, err := os.ReadFile(file)
@@ -133,7 +134,7 @@ func checkPlugin(ctx context.Context, dir, version string) []string {
 	}
 	var problems []string
 	if m.Spec.Version != "v"+version {
-		problems = append(problems, fmt.Sprintf("%s is of version %s, not v%s", file, m.Spec.Version, version))
+		problems = append(problems, fmt.Sprintf("%s has version %s, not v%s", file, m.Spec.Version, version))
 	}
 	for _, p := range m.Spec.Platforms {
 		content, err := os.ReadFile(filepath.Join(dir, path.Base(p.URI)))
@@ -142,12 +143,12 @@ func checkPlugin(ctx context.Context, dir, version string) []string {
 			continue
 		}
 		if sum := sha256.Sum256(content); p.SHA256 != hex.EncodeToString(sum[:]) {
-			problems = append(problems, fmt.Sprintf("%s has the digest %s for %s, whose digest is %x", file, p.SHA256, path.Base(p.URI), sum))
+			problems = append(problems, fmt.Sprintf("%s contains the digest %s for %s, whose digest is %x", file, p.SHA256, path.Base(p.URI), sum))
 		}
 	}
 	check := exec.CommandContext(ctx, filepath.Join(dir, "validate-krew-manifest"), "-skip-install", "-manifest", file)
 	if said, err := check.CombinedOutput(); err != nil {
-		problems = append(problems, fmt.Sprintf("%s is no manifest for krew: %v: %s", file, err, said))
+		problems = append(problems, fmt.Sprintf("%s is not a valid krew manifest: %v: %s", file, err, said))
 	}
 	return problems
 }

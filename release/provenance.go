@@ -28,7 +28,7 @@ import (
 
 const (
 	slsaV1 = "https://slsa.dev/provenance/v1"
-	// What the parameters mean is said there.
+	// This page describes the parameters.
 	buildType = repository + "/blob/main/docs/supply-chain.md#provenance"
 )
 
@@ -38,11 +38,11 @@ func binaryIn(dir, arch string) string   { return filepath.Join(dir, "linux-"+ar
 func imageIn(dir string) string          { return filepath.Join(dir, "kubeflap-image.tar") }
 func chartIn(dir, version string) string { return filepath.Join(dir, "kubeflap-"+version+".tgz") }
 
-// writeProvenance says from what and how the binaries, their SBOMs, the chart and the image in the directory were built.
+// writeProvenance writes the provenance of the binaries, their SBOMs, the chart and the image in the directory.
 func writeProvenance(ctx context.Context, dir string, b build) error {
-	// Of a changed work tree the commit tells nothing.
+	// If the work tree has changes, the commit does not identify the source.
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil || changed != "" {
-		return errors.Join(err, fmt.Errorf("no provenance: the work tree is not the commit's:\n%s", changed))
+		return errors.Join(err, fmt.Errorf("no provenance: the work tree differs from the commit:\n%s", changed))
 	}
 	subjects, err := made(dir, b)
 	if err != nil {
@@ -54,14 +54,14 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 	}
 	statement := &intoto.Statement{Type: intoto.StatementTypeUri, Subject: subjects, PredicateType: slsaV1, Predicate: predicate}
 	if err := statement.Validate(); err != nil {
-		return fmt.Errorf("make the statement: %w", err)
+		return fmt.Errorf("create the statement: %w", err)
 	}
 	text, err := protojson.Marshal(statement)
 	if err != nil {
 		return fmt.Errorf("encode the statement: %w", err)
 	}
 	var pretty bytes.Buffer
-	// protojson varies its spaces on purpose; the same build is to give the same file.
+	// protojson varies its whitespace on purpose, but the same build must give the same file.
 	if err := json.Indent(&pretty, text, "", "  "); err != nil {
 		return fmt.Errorf("encode the statement: %w", err)
 	}
@@ -72,7 +72,7 @@ func writeProvenance(ctx context.Context, dir string, b build) error {
 	return nil
 }
 
-// made are the artefacts with their digests.
+// made returns the artifacts with their digests.
 func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	files := []string{chartIn(dir, b.version), manifestIn(dir)}
 	for arch := range strings.FieldsSeq(b.arches) {
@@ -85,7 +85,7 @@ func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("read an artefact: %w", err)
+			return nil, fmt.Errorf("read an artifact: %w", err)
 		}
 		name, err := filepath.Rel(dir, file)
 		if err != nil {
@@ -98,7 +98,7 @@ func made(dir string, b build) ([]*intoto.ResourceDescriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The digest in a registry; the archive around it is not the same twice.
+	// This is the image's digest in a registry. The archive differs between builds.
 	return append(subjects, subject("kubeflap", strings.TrimPrefix(image.digest, "sha256:"))), nil
 }
 
@@ -106,7 +106,7 @@ func subject(name, sum string) *intoto.ResourceDescriptor {
 	return &intoto.ResourceDescriptor{Name: name, Digest: map[string]string{"sha256": sum}}
 }
 
-// predicate is the SLSA provenance.
+// predicate returns the SLSA provenance.
 func predicate(dir string, b build) (*structpb.Struct, error) {
 	source := &intoto.ResourceDescriptor{Uri: "git+" + repository, Digest: map[string]string{"gitCommit": b.revision}}
 	materials, goVersion, err := modules(binariesOf(dir, b))
@@ -119,11 +119,11 @@ func predicate(dir string, b build) (*structpb.Struct, error) {
 		"parameters": map[string]any{"VERSION": "v" + b.version, "ARCHES": b.arches, "PLATFORMS": b.platforms},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("note the parameters: %w", err)
+		return nil, fmt.Errorf("encode the parameters: %w", err)
 	}
 	inside, err := structpb.NewStruct(map[string]any{"go": goVersion, "CGO_ENABLED": "0"})
 	if err != nil {
-		return nil, fmt.Errorf("note the parameters: %w", err)
+		return nil, fmt.Errorf("encode the parameters: %w", err)
 	}
 	p := &slsa.Provenance{
 		BuildDefinition: &slsa.BuildDefinition{
@@ -133,7 +133,7 @@ func predicate(dir string, b build) (*structpb.Struct, error) {
 		RunDetails: &slsa.RunDetails{Builder: &slsa.Builder{Id: b.builder}},
 	}
 	if err := p.Validate(); err != nil {
-		return nil, fmt.Errorf("make the provenance: %w", err)
+		return nil, fmt.Errorf("create the provenance: %w", err)
 	}
 	return asStruct(p)
 }
@@ -150,7 +150,7 @@ func asStruct(m proto.Message) (*structpb.Struct, error) {
 	return s, nil
 }
 
-// binariesOf are those of the image and of the plugin.
+// binariesOf returns the paths of the binaries in the image and in the plugin.
 func binariesOf(dir string, b build) []string {
 	var all []string
 	for arch := range strings.FieldsSeq(b.arches) {
@@ -162,7 +162,8 @@ func binariesOf(dir string, b build) []string {
 	return all
 }
 
-// modules are those linked into any of the binaries, with their sums, and the Go that linked them.
+// modules returns the modules that are linked into any of the binaries, with their checksums, and the Go version of the
+// build.
 func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion string, err error) {
 	found := map[string]*debug.Module{}
 	for _, binary := range binaries {
@@ -182,11 +183,11 @@ func modules(binaries []string) (all []*intoto.ResourceDescriptor, goVersion str
 		m := found[key]
 		sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:"))
 		if err != nil {
-			return nil, "", fmt.Errorf("read the sum of %s: %w", key, err)
+			return nil, "", fmt.Errorf("decode the checksum of %s: %w", key, err)
 		}
 		namespace, name := path.Split(m.Path)
 		url := packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, m.Version, nil, "")
-		// dirHash is in-toto's name for the h1 of go.sum. It is hexadecimal there.
+		// dirHash is in-toto's name for the h1 hash of go.sum, but hexadecimal.
 		all = append(all, &intoto.ResourceDescriptor{
 			Uri: url.ToString(), Digest: map[string]string{"dirHash": hex.EncodeToString(sum)},
 		})

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Each module is there with the sum that go.sum has for it.
+// Each module must have the checksum from go.sum.
 func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
 	}
 	all, goVersion, err := modules([]string{binaryIn(dir, "amd64")})
 	if err != nil || len(all) < 20 || !strings.HasPrefix(goVersion, "go1.") {
-		t.Fatalf("%d modules, built by %q, %v", len(all), goVersion, err)
+		t.Fatalf("got %d modules and Go version %q, error %v", len(all), goVersion, err)
 	}
 	text, err := os.ReadFile("../go.sum")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
 	for _, m := range all {
 		sum, err := hex.DecodeString(m.GetDigest()["dirHash"])
 		if got := base64.StdEncoding.EncodeToString(sum); err != nil || got != sums[strings.ToLower(m.GetUri())] {
-			t.Errorf("%s has the sum %s, %v; go.sum has %q", m.GetUri(), got, err, sums[m.GetUri()])
+			t.Errorf("%s has the checksum %s (%v), but go.sum has %q", m.GetUri(), got, err, sums[m.GetUri()])
 		}
 	}
 }
@@ -44,6 +44,6 @@ func TestModulesHaveTheSumsOfGoSum(t *testing.T) {
 func TestProvenanceNeedsItsArtefacts(t *testing.T) {
 	t.Parallel()
 	if _, err := made(t.TempDir(), build{version: "1.2.3", arches: "amd64"}); err == nil || !strings.Contains(err.Error(), "kubeflap-1.2.3.tgz") {
-		t.Errorf("of nothing at all: %v", err)
+		t.Errorf("unexpected error for an empty build: %v", err)
 	}
 }

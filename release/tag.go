@@ -19,7 +19,7 @@ const (
 	chartYAML = "charts/kubeflap/Chart.yaml"
 )
 
-// checkTag says what keeps the commit from being released. Version is what make would build.
+// checkTag returns the reasons why the commit cannot be released. version is the version that make would build.
 func checkTag(ctx context.Context, version string) []string {
 	var problems []string
 	if changed, err := git(ctx, "status", "--porcelain"); err != nil {
@@ -43,6 +43,7 @@ func checkTag(ctx context.Context, version string) []string {
 		problems = append(problems, fmt.Sprintf("the tag is %s, but make builds %q", tag, version))
 	}
 	problems = append(problems, checkChangelog(strings.TrimPrefix(tag, "v"))...)
+	problems = append(problems, checkPublished(ctx)...)
 	text, err := os.ReadFile(chartYAML)
 	if err != nil {
 		return append(problems, err.Error())
@@ -50,13 +51,13 @@ func checkTag(ctx context.Context, version string) []string {
 	return append(problems, checkChart(chartYAML, text, strings.TrimPrefix(tag, "v"))...)
 }
 
-// section is what the changelog says of a version.
+// section is a version's section in the changelog.
 type section struct {
 	version, date string
 	entries       int
 }
 
-// sections are those of CHANGELOG.md, from the top.
+// sections returns the sections of CHANGELOG.md, from the top.
 func sections() ([]section, error) {
 	text, err := os.ReadFile(changelog)
 	if err != nil {
@@ -74,7 +75,8 @@ func sections() ([]section, error) {
 	return found, nil
 }
 
-// checkChangelog says what is wrong with CHANGELOG.md for the version: Unreleased is on top and empty, the version follows.
+// checkChangelog returns the problems of CHANGELOG.md: Unreleased must be the first section and empty, and the version
+// must follow.
 func checkChangelog(version string) (problems []string) {
 	found, err := sections()
 	if err != nil {
@@ -84,10 +86,10 @@ func checkChangelog(version string) (problems []string) {
 		problems = append(problems, changelog+": "+fmt.Sprintf(format, args...))
 	}
 	if len(found) == 0 || found[0].version != "Unreleased" {
-		wrong("its first section is not ## Unreleased")
+		wrong("the first section is not ## Unreleased")
 	} else {
 		if n := found[0].entries; n > 0 {
-			wrong("%d entries are still under ## Unreleased", n)
+			wrong("## Unreleased still has %d entries", n)
 		}
 		found = found[1:]
 	}
@@ -97,7 +99,7 @@ func checkChangelog(version string) (problems []string) {
 		return problems
 	}
 	if i > 0 {
-		wrong("## %s is above ## %s, which is released now", found[0].version, version)
+		wrong("## %s is above ## %s, the version to release", found[0].version, version)
 	}
 	if _, err := time.Parse(time.DateOnly, found[i].date); err != nil {
 		wrong("the date of ## %s is %q, not YYYY-MM-DD", version, found[i].date)
@@ -108,23 +110,36 @@ func checkChangelog(version string) (problems []string) {
 	return problems
 }
 
-// about is what a chart says of itself.
+// checkPublished returns a problem for each document that says that no release has been published.
+func checkPublished(ctx context.Context) (problems []string) {
+	// git grep fails if nothing matches.
+	files, err := git(ctx, "grep", "--name-only", "--ignore-case", "no release is published yet", "--", "*.md", "*.txt")
+	if err != nil {
+		return nil
+	}
+	for file := range strings.SplitSeq(files, "\n") {
+		problems = append(problems, file+" says that no release is published yet")
+	}
+	return problems
+}
+
+// about holds the versions in a Chart.yaml.
 type about struct {
 	Version    string `json:"version"`
 	AppVersion string `json:"appVersion"`
 }
 
-// checkChart says what is wrong with a Chart.yaml for the version. Name is where it was found.
+// checkChart returns the problems of a Chart.yaml. name is its origin, for messages.
 func checkChart(name string, text []byte, version string) (problems []string) {
 	var chart about
 	if err := yaml.Unmarshal(text, &chart); err != nil {
 		return []string{fmt.Sprintf("%s: %v", name, err)}
 	}
 	if chart.Version != version {
-		problems = append(problems, fmt.Sprintf("%s: version is %s, not %s", name, chart.Version, version))
+		problems = append(problems, fmt.Sprintf("%s: version is %s, want %s", name, chart.Version, version))
 	}
 	if chart.AppVersion != version {
-		problems = append(problems, fmt.Sprintf("%s: appVersion is %s, not %s", name, chart.AppVersion, version))
+		problems = append(problems, fmt.Sprintf("%s: appVersion is %s, want %s", name, chart.AppVersion, version))
 	}
 	return problems
 }

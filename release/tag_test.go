@@ -29,7 +29,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// Each thing that is wrong is named, and nothing else.
+// checkTag must report exactly the problems of each case.
 func TestCheckTag(t *testing.T) {
 	for name, c := range map[string]struct {
 		log, chart, version string
@@ -64,21 +64,25 @@ func TestCheckTag(t *testing.T) {
 		},
 		"not Unreleased": {
 			log:  strings.Replace(goodLog, "## Unreleased\n", "", 1),
-			want: []string{"CHANGELOG.md: its first section is not ## Unreleased"},
+			want: []string{"CHANGELOG.md: the first section is not ## Unreleased"},
 		},
 		"left behind": {
 			log:  strings.Replace(goodLog, "## Unreleased\n", "## Unreleased\n\n- [BUGFIX] run: less.\n", 1),
-			want: []string{"CHANGELOG.md: 1 entries are still under ## Unreleased"},
+			want: []string{"CHANGELOG.md: ## Unreleased still has 1 entries"},
 		},
 		"not the newest": {
 			log:  strings.Replace(goodLog, "## Unreleased\n", "## Unreleased\n\n## 1.3.0 - 2026-01-03\n\n- [FEATURE] run: more.\n", 1),
-			want: []string{"CHANGELOG.md: ## 1.3.0 is above ## 1.2.3, which is released now"},
+			want: []string{"CHANGELOG.md: ## 1.3.0 is above ## 1.2.3, the version to release"},
+		},
+		"not published": {
+			log:  goodLog + "\nNo release is published yet.\n",
+			want: []string{"CHANGELOG.md says that no release is published yet"},
 		},
 		"chart": {
 			chart: strings.ReplaceAll(goodChart, "1.2.3", "1.2.2"),
 			want: []string{
-				"charts/kubeflap/Chart.yaml: version is 1.2.2, not 1.2.3",
-				"charts/kubeflap/Chart.yaml: appVersion is 1.2.2, not 1.2.3",
+				"charts/kubeflap/Chart.yaml: version is 1.2.2, want 1.2.3",
+				"charts/kubeflap/Chart.yaml: appVersion is 1.2.2, want 1.2.3",
 			},
 		},
 	} {
@@ -106,7 +110,7 @@ func TestCheckTag(t *testing.T) {
 				got[i], _, _ = strings.Cut(problem, ": git tag")
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("it says %q, want %q", got, c.want)
+				t.Errorf("got problems %q, want %q", got, c.want)
 			}
 		})
 	}

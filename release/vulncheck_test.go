@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// entry reports a symbol of kingpin, which kubeflap's commands are made of, as vulnerable in every version.
+// entry reports a kingpin symbol, which kubeflap uses, as vulnerable in every version.
 const entry = `{"schema_version": "1.3.1", "id": "GO-0000-0001", "modified": "2026-01-01T00:00:00Z", "published": "2026-01-01T00:00:00Z",
 	"summary": "Made up for a test", "details": "Made up for a test.",
 	"affected": [{"package": {"name": "github.com/alecthomas/kingpin/v2", "ecosystem": "Go"},
@@ -20,7 +20,7 @@ const entry = `{"schema_version": "1.3.1", "id": "GO-0000-0001", "modified": "20
 		"ecosystem_specific": {"imports": [{"path": "github.com/alecthomas/kingpin/v2", "symbols": ["%s"]}]}}],
 	"database_specific": {"url": "https://pkg.go.dev/vuln/GO-0000-0001"}}`
 
-// database writes one that holds the entry alone.
+// database writes a vulnerability database that only contains this entry, and returns its URL.
 func database(t *testing.T, symbol string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,13 +41,13 @@ func database(t *testing.T, symbol string) string {
 	return "file://" + dir
 }
 
-// makeVulncheck runs make vulncheck, which is what make test and make release-check run.
+// makeVulncheck runs make vulncheck, which make test and make release-check also run.
 func makeVulncheck(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	// Later arguments overrule earlier ones.
+	// The last of several values of a variable applies.
 	cmd := exec.CommandContext(t.Context(), "make", append([]string{"vulncheck", "VULNCHECK="}, args...)...)
 	cmd.Dir = ".."
-	// What the make that runs this test was told is not for this one.
+	// Drop the flags of the make process that runs this test.
 	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -57,7 +57,7 @@ func TestVulncheckFindsWhatIsCalled(t *testing.T) {
 	out, err := makeVulncheck(t, "VULNDB="+database(t, "New"))
 	for _, want := range []string{"GO-0000-0001", "github.com/alecthomas/kingpin/v2", "kingpin.New"} {
 		if err == nil || !strings.Contains(out, want) {
-			t.Errorf("%v, and it does not name %s:\n%s", err, want, out)
+			t.Errorf("%v, or the output does not contain %s:\n%s", err, want, out)
 		}
 	}
 }
@@ -68,7 +68,8 @@ func TestVulncheckPassesWhatIsNotCalled(t *testing.T) {
 	}
 }
 
-// A check that was left out is said so, and is an error if the check is required. A directory that does not exist is an error, too.
+// A skipped check must be reported. If the check is required, a skipped check is an error. A missing directory is
+// always an error.
 func TestVulncheckWithoutDatabase(t *testing.T) {
 	refuses := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(refuses.Close)
@@ -81,13 +82,13 @@ func TestVulncheckWithoutDatabase(t *testing.T) {
 	for _, url := range []string{refuses.URL, closed} {
 		out, err := makeVulncheck(t, "VULNDB="+url)
 		if want := "vulncheck: NOT CHECKED: database " + url + " cannot be reached"; err != nil || strings.Count(out, want) != 1 {
-			t.Errorf("%v, want one line %q:\n%s", err, want, out)
+			t.Errorf("%v, or the output does not contain the line %q once:\n%s", err, want, out)
 		}
 		if out, err := makeVulncheck(t, "VULNDB="+url, "VULNCHECK=required"); err == nil || strings.Contains(out, "NOT CHECKED") {
-			t.Errorf("it was required, %v:\n%s", err, out)
+			t.Errorf("no error for a skipped check that is required: %v:\n%s", err, out)
 		}
 	}
 	if out, err := makeVulncheck(t, "VULNDB=file:///nowhere"); err == nil {
-		t.Errorf("no such directory, yet it passes:\n%s", out)
+		t.Errorf("no error for a missing directory:\n%s", out)
 	}
 }

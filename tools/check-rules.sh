@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the rule files given, what kubeflap exposes, and the messages of Alertmanager.
+# Checks the given rule files, kubeflap's metrics and Alertmanager's messages.
 set -euo pipefail
 
 for recording in exporter/recording/incidents/*.jsonl.gz cmd/kubeflap/testdata/hostile/*.jsonl.gz; do

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds the image for all ARCHES into the OCI archive IMAGE, and writes its digest beside it. make image sets the variables.
+# Builds the image for all ARCHES as the OCI archive IMAGE, and writes its digest to IMAGE.digest. make image sets the
+# variables.
 set -euo pipefail
 
 store=$(mktemp -d)
 trap 'rm -rf "$store"' EXIT
 b=(buildah --root "$store/root" --runroot "$store/run" --storage-driver vfs)
-# One after the other, because their order is part of the digest.
+# In sequence, because the order is part of the digest.
 for arch in $ARCHES; do
-  "${b[@]}" build --quiet --isolation chroot --platform "linux/$arch" --manifest kubeflap --identity-label=false \
+  "${b[@]}" build --quiet --file tools/image.Dockerfile --isolation chroot --platform "linux/$arch" --manifest kubeflap --identity-label=false \
     --timestamp "$STAMP" --build-arg VERSION="$NUMBER" --build-arg REVISION="$REVISION" \
     --build-arg CREATED="$(date -u -d "@$STAMP" +%Y-%m-%dT%H:%M:%SZ)" .
 done

@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# Installs what make test needs beside Go: on Debian as root. Elsewhere it names what is missing.
+# Installs the tools that make test needs besides Go. This requires Debian and root. Otherwise, it lists the missing
+# tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-command -v go >/dev/null || { echo "Go $(sed -n 's/^go //p' go.mod) or newer is needed" >&2; exit 1; }
+command -v go >/dev/null || { echo "Go $(sed -n 's/^go //p' go.mod) or newer is required" >&2; exit 1; }
 
 missing=()
 for tool in make git buildah; do
   command -v "$tool" >/dev/null || missing+=("$tool")
 done
-# The race detector links against C.
+# The race detector needs a C compiler and linker.
 command -v "$(go env CC)" >/dev/null || missing+=(gcc libc6-dev)
-# Modules come over HTTPS.
+# Go downloads modules over HTTPS.
 [[ ! -e /etc/debian_version || -e /etc/ssl/certs/ca-certificates.crt ]] || missing+=(ca-certificates)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
   command -v google-chrome-stable >/dev/null || missing+=(chromium)
 
 ((${#missing[@]})) || exit 0
 if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
-  echo "the checks need ${missing[*]}: install them and run it again" >&2
+  echo "the checks need ${missing[*]}: install them and try again" >&2
   exit 1
 fi
 apt-get update -q

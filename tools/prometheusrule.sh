@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the file $1, a PrometheusRule with the groups of all rule files that follow.
-# RUNBOOKS, PAGE and GRAFANA are the beginnings of the links in the alerts, if they are not empty.
+# Writes a PrometheusRule with the groups of all given rule files to the file $1. RUNBOOKS, PAGE and GRAFANA replace the
+# URL prefixes of the alerts' links if they are not empty.
 set -euo pipefail
 
 out=$1

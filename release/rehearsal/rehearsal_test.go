@@ -1,4 +1,4 @@
-// Package rehearsal makes a release of a copy of the work tree, and spoils it.
+// Package rehearsal makes a release from a copy of the work tree, and then corrupts its artifacts.
 package rehearsal
 
 import (
@@ -21,7 +21,7 @@ const (
 var (
 	binary = "bin/linux-" + runtime.GOARCH + "/kubeflap"
 	tgz    = "bin/kubeflap-" + version + ".tgz"
-	// plugin is the archive of the kubectl plugin for the machine's platform.
+	// plugin is the archive of the kubectl plugin for this machine's platform.
 	platform = "linux/" + runtime.GOARCH
 	plugin   = "bin/kubectl-flap-v" + version + "-linux-" + runtime.GOARCH + ".tar.gz"
 )
@@ -30,7 +30,7 @@ func try(t *testing.T, dir, name string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	// What the make that runs this test was told is not for this one.
+	// Drop the variables and flags of the make process that runs this test.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VERSION=") })
 	cmd.Env = append(cmd.Env, "MAKEFLAGS=", "MAKELEVEL=", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com",
 		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
@@ -63,7 +63,7 @@ func put(t *testing.T, file string, text []byte, mode os.FileMode) {
 	}
 }
 
-// tagged is a copy of the work tree, committed and tagged as the version.
+// tagged returns a copy of the work tree, committed and tagged with the version.
 func tagged(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,6 +72,7 @@ func tagged(t *testing.T) string {
 	put(t, chart, regexp.MustCompile(`(?m)^(version|appVersion): .*$`).ReplaceAll(read(t, chart), []byte("$1: "+version)), 0o600)
 	log := filepath.Join(dir, "CHANGELOG.md")
 	put(t, log, bytes.Replace(read(t, log), []byte("## Unreleased\n"), []byte("## Unreleased\n\n## "+version+" - 2026-01-02\n"), 1), 0o600)
+	must(t, dir, "bash", "-c", `sed -i 's/[Nn]o release is published yet/This is a release/' README.md docs/*.md charts/kubeflap/templates/NOTES.txt`)
 	must(t, dir, "git", "init", "--quiet")
 	must(t, dir, "git", "add", ".")
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", "release")
@@ -79,13 +80,13 @@ func tagged(t *testing.T) string {
 	return dir
 }
 
-// makeAll builds for the machine's architecture only, and from the tag unless told otherwise.
+// makeAll builds for this machine's architecture only. The version comes from the tag, unless args override it.
 func makeAll(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	must(t, dir, "make", append([]string{"provenance", "ARCHES=" + runtime.GOARCH, "PLATFORMS=" + platform, "IMAGE=bin/kubeflap-image.tar"}, args...)...)
 }
 
-// wants holds check-artefacts to name each of the problems.
+// wants checks that check-artefacts reports each of the problems. Without problems, it must succeed.
 func wants(t *testing.T, dir, what string, problems ...string) {
 	t.Helper()
 	out, err := try(t, dir, "bin/release", "check-artefacts", "--release", "v"+version, "--platforms", platform)
@@ -94,12 +95,13 @@ func wants(t *testing.T, dir, what string, problems ...string) {
 	}
 	for _, p := range problems {
 		if !strings.Contains(out, p) {
-			t.Errorf("%s: it does not name %q: %s", what, p, out)
+			t.Errorf("%s: the output does not contain %q: %s", what, p, out)
 		}
 	}
 }
 
-// spoiled is another file: krew knows no such kind of manifest, and other files get a byte more.
+// spoiled returns a corrupted file: a manifest gets a kind that krew does not know, and other files get an additional
+// byte.
 func spoiled(text []byte) []byte {
 	if changed := bytes.Replace(text, []byte("kind: Plugin"), []byte("kind: Pluggin"), 1); bytes.HasPrefix(text, []byte("apiVersion:")) {
 		return changed
@@ -107,7 +109,7 @@ func spoiled(text []byte) []byte {
 	return append(bytes.Clone(text), 0)
 }
 
-// installs has krew install the plugin from its archive, and runs it.
+// installs installs the plugin from its archive with krew, and runs it.
 func installs(t *testing.T, dir string) {
 	t.Helper()
 	root := t.TempDir()
@@ -115,42 +117,42 @@ func installs(t *testing.T, dir string) {
 	must(t, dir, "bin/krew", "install", "--manifest=bin/flap.yaml", "--archive="+plugin)
 	said := must(t, dir, filepath.Join(root, "bin/kubectl-flap"), "--version")
 	if !strings.HasPrefix(said, "kubeflap, version "+version+" (") {
-		t.Errorf("the plugin that krew installs says that it is %s", said)
+		t.Errorf("unexpected version of the plugin that krew installed: %s", said)
 	}
 	if help := must(t, dir, filepath.Join(root, "bin/kubectl-flap"), "--help"); !strings.HasPrefix(help, "usage: kubectl flap ") {
-		t.Errorf("krew installs it as something else than kubectl flap: %s", help)
+		t.Errorf("krew did not install the plugin as kubectl flap: %s", help)
 	}
 	if licence := must(t, dir, "find", root, "-name", "LICENSE"); licence == "" {
-		t.Error("the plugin comes without its licence")
+		t.Error("the plugin's archive contains no license")
 	}
 }
 
 func TestRelease(t *testing.T) {
 	dir := tagged(t)
-	// Newer than their modules, so they are not built again.
+	// The copied programs are newer than their modules, so make does not rebuild them.
 	must(t, root, "bash", "-c", `mkdir "$0/bin" && cp bin/helm bin/cyclonedx-gomod bin/validate-krew-manifest bin/krew "$0/bin"`, dir)
 	must(t, dir, "bash", "-c", "make bin/release && bin/release check-tag --release v"+version)
 	makeAll(t, dir)
-	wants(t, dir, "as it should be")
+	wants(t, dir, "unchanged")
 
 	installs(t, dir)
 
 	statement := read(t, filepath.Join(dir, "bin/kubeflap.provenance.json"))
 	makeAll(t, dir)
 	if again := read(t, filepath.Join(dir, "bin/kubeflap.provenance.json")); !bytes.Equal(statement, again) {
-		t.Errorf("made again the provenance is another one:\n%s\n%s", statement, again)
+		t.Errorf("a second run wrote another provenance:\n%s\n%s", statement, again)
 	}
 
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", "more")
-	wants(t, dir, "another commit", "--version says", "label revision is", "is of another commit than")
+	wants(t, dir, "another commit", "--version says", "label revision is", "names another commit than")
 	must(t, dir, "git", "reset", "--quiet", "--hard", "HEAD~1")
 
 	for file, problems := range map[string][]string{
-		binary: {"cdx.json is of another binary", "for linux-" + runtime.GOARCH + "/kubeflap, whose digest is"},
+		binary: {"cdx.json describes another binary", "for linux-" + runtime.GOARCH + "/kubeflap, whose digest is"},
 		tgz:    {"for kubeflap-" + version + ".tgz, whose digest is"},
-		plugin: {"flap.yaml has the digest", "kubeflap.provenance.json has the digest"},
-		// krew's own check
-		"bin/flap.yaml": {"is no manifest for krew"},
+		plugin: {"flap.yaml contains the digest", "kubeflap.provenance.json contains the digest"},
+		// this message comes from krew's own validator
+		"bin/flap.yaml": {"is not a valid krew manifest"},
 	} {
 		path := filepath.Join(dir, file)
 		before := read(t, path)
@@ -161,7 +163,7 @@ func TestRelease(t *testing.T) {
 
 	put(t, filepath.Join(dir, "new"), nil, 0o600)
 	if out, err := try(t, dir, "bin/release", "provenance", "--release", version, "--arches", runtime.GOARCH, "--builder", "https://example.com"); err == nil {
-		t.Errorf("provenance of a work tree that is not the commit's: %s", out)
+		t.Errorf("no error for the provenance of a modified work tree: %s", out)
 	}
 	if err := os.Remove(filepath.Join(dir, "new")); err != nil {
 		t.Fatal(err)
@@ -171,10 +173,10 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeAll(t, dir, "VERSION=v99.88.76")
-	wants(t, dir, "another version", "--version says", "exposes kubeflap_build_info", "label version is", "cdx.json is of version v99.88.76", tgz)
+	wants(t, dir, "another version", "--version says", "exposes kubeflap_build_info", "label version is", "cdx.json has version v99.88.76", tgz)
 }
 
-// Nobody tells a build from source its version, but the Go toolchain notes the commit.
+// A build from source has no version flag, but the Go toolchain records the commit.
 func TestBuildFromSourceSaysItsCommit(t *testing.T) {
 	dir := tagged(t)
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", "more")
@@ -187,7 +189,7 @@ func TestBuildFromSourceSaysItsCommit(t *testing.T) {
 		}
 		said := must(t, dir, "bin/kubeflap", "--version")
 		if !strings.Contains(said, "-"+revision[:12]+" (") || !strings.Contains(said, "revision: "+revision+")") {
-			t.Errorf("after go %s, it does not say that it is of %s: %s", args[0], revision, said)
+			t.Errorf("the binary from go %s does not report the commit %s: %s", args[0], revision, said)
 		}
 		if err := os.Remove(filepath.Join(dir, "bin/kubeflap")); err != nil {
 			t.Fatal(err)
