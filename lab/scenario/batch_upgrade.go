@@ -18,10 +18,11 @@ const takenOutFor = 7 * time.Second
 const replicas = batch + 2
 
 // stops returns how long the old container of each pod in the batch takes to stop. The times spread over more than a
-// batching window of 2 s or 5 s, but less than one of 10 s.
+// batching window of 2 s or 5 s, but less than one of 10 s. The kubelet notices a stop at its next relist, up to 1 s later:
+// the first two stops must be less than 4 s apart, so that they are never noticed exactly 5 s apart.
 func stops() map[string]time.Duration {
 	return map[string]time.Duration{
-		podName(0): time.Second, podName(1): 5 * time.Second, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
+		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
 	}
 }
 
