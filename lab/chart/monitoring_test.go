@@ -394,7 +394,7 @@ func TestScrapeConfigFindsKubeflap(t *testing.T) {
 // The notes must warn if nothing scrapes kubeflap or if honorLabels is off, for each of the three monitors.
 func TestNotesTellWhetherItIsScraped(t *testing.T) {
 	t.Parallel()
-	const none, off = "Prometheus does not scrape it by this release", "honorLabels is off"
+	const none, off = "This release does not configure Prometheus", "honorLabels is off"
 	for input, want := range map[string]string{
 		"{}": none, "{serviceMonitor: {enabled: true}}": "", "{podMonitor: {enabled: true}}": "", "{scrapeConfig: {enabled: true}}": "",
 		"{podMonitor: {enabled: true, endpoint: {honorLabels: false}}}": off, "{scrapeConfig: {enabled: true, spec: {honorLabels: false}}}": off,
@@ -413,7 +413,7 @@ func TestNotesTellWhetherItIsScraped(t *testing.T) {
 // The notes must say which credentials or TLS settings a monitor needs because of webConfig.
 func TestNotesTellWhatTheScrapeLacks(t *testing.T) {
 	t.Parallel()
-	const password, tls, perhaps = "asks for a password, and serviceMonitor has none", "sets TLS, and serviceMonitor says nothing", "serviceMonitor shows no password"
+	const password, tls, perhaps = "requires a password, but serviceMonitor has none", "enables TLS, but serviceMonitor has no TLS settings", "serviceMonitor has no password"
 	const users, cert = "basic_auth_users: {p: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi}", "tls_server_config: {cert_file: /c, key_file: /k}"
 	const shown, trusted = ", endpoint: {basicAuth: {username: {name: s, key: u}}}", ", endpoint: {tlsConfig: {insecureSkipVerify: true}}"
 	const classed = ", scrapeClass: mtls"

@@ -147,16 +147,16 @@ func TestRulesDoNotDependOnTheScope(t *testing.T) {
 func TestNotesTellTheScope(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
-		"{scope: {namespace: shop}}":                        "It sees the namespace shop only, and no nodes: no heartbeats",
-		"{scope: {namespace: shop, nodes: true}}":           "It sees the namespace shop only, and the nodes.\n",
+		"{scope: {namespace: shop}}":                        "kubeflap only sees the namespace shop, and no nodes. It does not know heartbeats",
+		"{scope: {namespace: shop, nodes: true}}":           "kubeflap only sees the namespace shop and the nodes.\n",
 		"{scope: {namespace: shop}, rbac: {create: false}}": "on pods, services, endpoints and endpointslices of shop.\n",
-		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system is optional",
+		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system are optional",
 	} {
 		if notes := notes(t, input); !strings.Contains(notes, want) {
 			t.Errorf("%s: the notes do not contain %q:\n%s", input, want, notes)
 		}
 	}
-	if notes := notes(t, "{}"); strings.Contains(notes, "It sees") {
+	if notes := notes(t, "{}"); strings.Contains(notes, "only sees") {
 		t.Errorf("unexpected notes for the whole cluster:\n%s", notes)
 	}
 }
