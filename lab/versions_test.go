@@ -17,13 +17,13 @@ func TestDocumentsNameTheReleases(t *testing.T) {
 	for path, say := range map[string][]string{
 		"README.md": {fmt.Sprintf("It runs %s and %s,", newest, oldest), "--release " + oldest, "-release " + oldest},
 		"../README.md": {
-			fmt.Sprintf("Kubernetes %s to %s;", minor(oldest), minor(newest)), fmt.Sprintf("tested with %s and %s", oldest, newest),
+			fmt.Sprintf("Kubernetes %s to %s,", minor(oldest), minor(newest)), fmt.Sprintf("tested with %s and %s", oldest, newest),
 		},
 		"../docs/install.md": {
-			fmt.Sprintf("%s and later, to %s.", minor(oldest), minor(newest)),
-			fmt.Sprintf("the oldest release, %s, and the newest, %s:", oldest, newest),
+			fmt.Sprintf("supports %s to %s.", minor(oldest), minor(newest)),
+			fmt.Sprintf("the oldest release, %s, and the newest, %s.", oldest, newest),
 			"no test uses a version before " + minor(oldest) + ".", "RELEASE=" + oldest,
-			"version: " + onOldest() + ";",
+			"version: " + onOldest() + ".",
 		},
 	} {
 		text, err := os.ReadFile(path)
