@@ -147,7 +147,7 @@ func TestRulesDoNotDependOnTheScope(t *testing.T) {
 func TestNotesTellTheScope(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
-		"{scope: {namespace: shop}}":                        "kubeflap only sees the namespace shop, and no nodes. It does not know heartbeats",
+		"{scope: {namespace: shop}}":                        "kubeflap only sees the namespace shop, and no nodes. It cannot see heartbeats",
 		"{scope: {namespace: shop, nodes: true}}":           "kubeflap only sees the namespace shop and the nodes.\n",
 		"{scope: {namespace: shop}, rbac: {create: false}}": "on pods, services, endpoints and endpointslices of shop.\n",
 		"{rbac: {create: false}}":                           "needs list and watch on nodes, pods, services, endpoints and endpointslices,\nand get, list and watch on leases in kube-node-lease.\nList and watch on leases in kube-system are optional",
