@@ -49,9 +49,8 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("page", "Document with the tables to update.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
 	cmd.Flag("growth", "Measure kubeflap in a cluster that grows to this size.").EnumVar(&f.grow, sizes...)
 	cmd.Flag("churn", "Duration of the measurement in which pods and Services are created and deleted, in a cluster of the smallest size.").DurationVar(&o.Churn)
-	cmd.Flag("profile", "Folder for profiles of kubeflap at each size: of CPU until synced, under load and during continuous scrapes, and of the heap. "+
-		"Open them with go tool pprof. Sizes are then not measured. The profiled binary is built from --source.").ExistingDirVar(&o.Profiles)
-	cmd.Flag("source", "Folder with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
+	cmd.Flag("profile", "Directory for CPU and heap profiles of kubeflap at each size, until it is synced, under load and during continuous scrapes. If set, sizes are profiled instead of measured. The profiled binary is built from --source. Open the profiles with go tool pprof.").ExistingDirVar(&o.Profiles)
+	cmd.Flag("source", "Directory with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
 	return f
 }
@@ -92,7 +91,7 @@ func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return fmt.Errorf("find a folder for filled clusters: %w", err)
+		return fmt.Errorf("find a directory for filled clusters: %w", err)
 	}
 	f.options.Cache = filepath.Join(cache, "kubeflap-lab")
 	f.options.ChurnSize = bench.Sizes()[0]

@@ -29,14 +29,14 @@ real control plane, and the cause that kubeflap reported. A test fails when the 
 
 // causeRows returns the rows of docs/causes.md for a scenario: the incident that kubeflap reported, and a row for each
 // Service.
-func causeRows(s scenario.Scenario, told *session.Session) string {
+func causeRows(s scenario.Scenario, session *session.Session) string {
 	var rows strings.Builder
-	if told.ToldIncident != "" && s.Causes == nil {
-		fmt.Fprintf(&rows, "| %s | `%s` | `%s` |\n", s.Summary, told.ToldIncident, s.Name)
+	if session.ReportedIncident != "" && s.Causes == nil {
+		fmt.Fprintf(&rows, "| %s | `%s` | `%s` |\n", s.Summary, session.ReportedIncident, s.Name)
 	}
 	for _, loss := range s.Causes {
 		cause := "none: no address is lost"
-		if causes := told.ToldCauses[loss.Service]; causes != "" {
+		if causes := session.ReportedCauses[loss.Service]; causes != "" {
 			cause = "`" + causes + "`"
 		}
 		fmt.Fprintf(&rows, "| %s | %s | `%s` |\n", loss.What, cause, s.Name)

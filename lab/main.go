@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	runs.Flag("kubeflap", "Path of the kubeflap binary to test. Without it, only the recorder runs.").StringVar(&options.Kubeflap)
 	runs.Flag("manifest", "Manifest with kubeflap's ServiceAccount and permissions.").Default(manifest).StringVar(&options.Manifest)
 	runs.Flag("save", "File for a recording by kubeflap. Its replay is also checked.").StringVar(&options.Save)
-	runs.Flag("rules", "Folder with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
+	runs.Flag("rules", "Directory with the alert rules. If set, Prometheus and Alertmanager also run, and pages are checked.").StringVar(&options.Rules)
 	second := runs.Flag("second", "Run another kubeflap with delayed watches, such as pods=1.5s or endpoints=1s,endpointslices=2s, and compare it with the first. Repeatable.").Strings()
 	release := onRelease(runs)
 	runs.Flag("seed", "Seed of the random scenario.").Default("1").Uint64Var(&options.Seed)

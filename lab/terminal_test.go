@@ -244,10 +244,10 @@ func (d *desk) incident() {
 	if !strings.HasPrefix(fromJSON.ID, id) || fromJSON.Subject != "node-2" || fromYAML.ID != fromJSON.ID || !slices.Equal(fromYAML.Services, fromJSON.Services) {
 		d.t.Errorf("JSON and YAML differ: %v, %v", fromJSON, fromYAML)
 	}
-	told, err := compare.Incidents(d.ctx, "http://"+d.address)
+	reported, err := compare.Incidents(d.ctx, "http://"+d.address)
 	d.must(err)
-	if len(told.Incidents) != 1 || told.Incidents[0].ID != fromJSON.ID {
-		d.t.Errorf("unexpected incidents in the API: %v", told)
+	if len(reported.Incidents) != 1 || reported.Incidents[0].ID != fromJSON.ID {
+		d.t.Errorf("unexpected incidents in the API: %v", reported)
 	}
 }
 

@@ -24,7 +24,7 @@ type dataFlags struct {
 }
 
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
-	f := &dataFlags{dir: cmd.Flag("data.dir", "Record events and incidents in this folder, up to --data.age and --data.size. By default, nothing is recorded.").PlaceHolder("FOLDER").String()}
+	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which events and incidents are recorded, limited by --data.age and --data.size. If not set, nothing is recorded.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "How long recordings are kept in --data.dir.", "14d", &f.age)
 	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in --data.dir with pseudonyms. They change when kubeflap restarts.").Bool()
@@ -35,7 +35,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 // flight recorder, the history and the predictor.
 func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {
-		return nil, errors.New("--data.age: it must be above 0s")
+		return nil, errors.New("--data.age: must be more than 0s")
 	}
 	recorder, err := flightrecorder.New(flightrecorder.Settings{
 		Dir: *f.dir, Size: int64(f.size), Age: time.Duration(f.age), Anonymise: *f.anonymise, List: watcher.List,

@@ -77,10 +77,10 @@ func (d demo) introduce(moved bool) {
 	for _, rec := range d.recordings {
 		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
-	fmt.Fprintf(d.out, "\nIn 1, 3 and 5 the grace period is 10 to 24 seconds, short on purpose, so that no incident takes long.\n\n"+
+	fmt.Fprintf(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n\n"+
 		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
 	if moved {
-		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo takes another one.\n", strings.TrimPrefix(defaultAddress, ":"))
+		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo uses another one.\n", strings.TrimPrefix(defaultAddress, ":"))
 	}
 	fmt.Fprintln(d.out, "\nPress Ctrl-C to stop the demo.")
 }
@@ -107,7 +107,7 @@ func (d demo) conclude() {
 		}
 	}
 	_ = table.Flush() // an error means that the terminal is gone
-	fmt.Fprintf(d.out, "\nThe replay is complete. Until Ctrl-C, the reasons are at %s/flaps\n", d.site)
+	fmt.Fprintf(d.out, "\nThe replay is complete. Details are at %s/flaps until you press Ctrl-C.\n", d.site)
 }
 
 // about returns an incident's subject as in summaries.

@@ -65,7 +65,7 @@ func playDemo(t *testing.T) string {
 func TestTheDemoSaysWhatWillHappenAndWhatHappened(t *testing.T) {
 	text := playDemo(t)
 	introduction, rest, _ := strings.Cut(text, "\n== ")
-	for _, want := range []string{"http://localhost:9969/flaps", "http://localhost:9969/metrics", "short on purpose", "Ctrl-C", "3-control-plane-stall"} {
+	for _, want := range []string{"http://localhost:9969/flaps", "http://localhost:9969/metrics", "use a short grace period", "Ctrl-C", "3-control-plane-stall"} {
 		if !strings.Contains(introduction, want) {
 			t.Errorf("the introduction does not say %q:\n%s", want, introduction)
 		}

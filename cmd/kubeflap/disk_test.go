@@ -368,10 +368,10 @@ func TestTwoProcessesWithOneFolder(t *testing.T) {
 	second.reports("another process records")
 	first.records(true)
 	first.counts()
-	told := first.incidents().Incidents
+	reported := first.incidents().Incidents
 	first.kill()
 	second.records(true)
-	second.kept(told)
+	second.kept(reported)
 	second.until("the gap between the processes is readable", func() bool {
 		_, gaps := second.readable(began)
 		return gaps == 1

@@ -90,7 +90,7 @@ func (m *moment) Set(s string) (err error) {
 func (p period) open(path string) (*recording.Reader, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if !p.from.IsZero() || !p.to.IsZero() {
-			return nil, fmt.Errorf("--from and --to need a folder of --data.dir, and %s is not a folder", path)
+			return nil, fmt.Errorf("--from and --to need a directory of --data.dir, and %s is not a directory", path)
 		}
 		return recording.Open(path) //nolint:wrapcheck // it names the file
 	}
@@ -108,7 +108,7 @@ func (p period) open(path string) (*recording.Reader, error) {
 func openFolder(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
-		return nil, fmt.Errorf("folder %s: %w", dir, err)
+		return nil, fmt.Errorf("directory %s: %w", dir, err)
 	}
 	out, in := io.Pipe()
 	go func() {

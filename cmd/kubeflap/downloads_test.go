@@ -83,7 +83,7 @@ func TestReplayOfAFolder(t *testing.T) {
 	for want, args := range map[string][]string{
 		"nothing was recorded in this period": {"--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z", dir},
 		"--to is before --from":               {"--from=2026-03-02T00:00:00Z", "--to=2026-03-01T00:00:00Z", dir},
-		"is not a folder":                     {"--from=2026-03-02T00:00:00Z", story},
+		"is not a directory":                  {"--from=2026-03-02T00:00:00Z", story},
 		"is not a time such as":               {"--from=yesterday", dir},
 	} {
 		if status, _, errOut := kubeflap(t, append([]string{"replay", "--once"}, args...)...); status == 0 || !strings.Contains(errOut, want) {
@@ -173,9 +173,9 @@ func TestDownloadOfARecording(t *testing.T) {
 	}
 }
 
-// TestAnAnonymisedFolderIsAnAnonymisedRecording checks that the header of what is read from a folder of --data.anonymise
+// TestReadingAnAnonymisedDirectory checks that the header of what is read from a folder of --data.anonymise
 // says so, and that a folder with real names in one of its files never claims it.
-func TestAnAnonymisedFolderIsAnAnonymisedRecording(t *testing.T) {
+func TestReadingAnAnonymisedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	check := func(want bool) {
 		t.Helper()

@@ -62,7 +62,7 @@ func openHistory(dir string, size int, earlier coverage.State, logger *slog.Logg
 		return nil, err
 	}
 	if len(saved) > 0 {
-		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "folder", dir)
+		logger.Info("loaded the incidents of earlier processes", "incidents", len(saved), "directory", dir)
 	}
 	stopped := flightrecorder.LastWrite(dir)
 	if earlier.AsOf.After(stopped) {

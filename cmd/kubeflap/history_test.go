@@ -22,15 +22,15 @@ type restarted struct {
 	dir      string
 	pipeline *pipeline
 	kill     func()
-	// told holds the notices of all processes.
-	told []incident.Notice
+	// reported holds the notices of all processes.
+	reported []incident.Notice
 }
 
 // transition implements reporter.
 func (*restarted) transition(transition.Transition) {}
 
 // incident implements reporter.
-func (r *restarted) incident(_ time.Time, n incident.Notice) { r.told = append(r.told, n) }
+func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = append(r.reported, n) }
 
 func newRestarted(t *testing.T, c *fakeCluster) *restarted {
 	r := &restarted{t: t, cluster: c, dir: t.TempDir()}
@@ -94,7 +94,7 @@ func (r *restarted) incidents() []incident.Incident {
 
 func (r *restarted) notices() string {
 	var texts []string
-	for _, n := range r.told {
+	for _, n := range r.reported {
 		kind := map[incident.NoticeKind]string{incident.Started: "started", incident.Ended: "ended", incident.Continued: "continued"}[n.Kind]
 		texts = append(texts, fmt.Sprintf("%s %s %v", kind, n.Incident.Subject, n.Incident.Verdict))
 	}

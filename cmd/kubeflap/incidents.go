@@ -12,16 +12,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// teller holds the flags of the incidents command.
-type teller struct {
+// incidentLister holds the flags of the incidents command.
+type incidentLister struct {
 	instance
 	output, id string
 }
 
 func registerIncidents(app *kingpin.Application) (string, command) {
-	a := &teller{}
-	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. It reads through the API server from the kubeflap "+
-		"in the cluster of the kubeconfig, which needs the permission to get services/proxy. With --url, it reads from that URL.")
+	a := &incidentLister{}
+	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. By default, reads through the API server from the kubeflap in the cluster of the kubeconfig. This requires the permission to get services/proxy. With --url, reads from that URL.")
 	cmd.Arg("id", "Show this incident in full. The beginning of its ID is enough.").StringVar(&a.id)
 	a.addFlags(cmd, "service", "List only incidents that affected a Service in this namespace.",
 		"List only incidents of this cluster, if the kubeflap serves several.")
@@ -31,7 +30,7 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	return cmd.FullCommand(), a.tell
 }
 
-func (a *teller) tell(p program) error {
+func (a *incidentLister) tell(p program) error {
 	text, answer, err := a.readIncidents(p, url.Values{})
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (a *teller) tell(p program) error {
 	return listing.Table(p.out, answer)
 }
 
-func (a *teller) tellOne(p program, text []byte, answer *api.Answer) error {
+func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) error {
 	x, err := listing.Find(answer, a.id)
 	if err != nil {
 		return err
@@ -69,7 +68,7 @@ func (a *teller) tellOne(p program, text []byte, answer *api.Answer) error {
 }
 
 // filtered describes the list's filters.
-func (a *teller) filtered() string {
+func (a *incidentLister) filtered() string {
 	text := ""
 	if name := *a.cluster.namespace; name != "" {
 		text += " that affected a Service in the namespace " + printable.Line(name)
@@ -81,7 +80,7 @@ func (a *teller) filtered() string {
 }
 
 // warn prints the resources that kubeflap does not watch, because incidents may then be missing.
-func (a *teller) warn(p program, answer *api.Answer) {
+func (a *incidentLister) warn(p program, answer *api.Answer) {
 	for _, x := range answer.Coverage.NotWatched {
 		text := "Warning: kubeflap does not watch " + strings.TrimSpace(x.Cluster+" "+x.Resource)
 		if x.Since != nil {

@@ -187,9 +187,9 @@ type killed struct {
 	t          *testing.T
 	kubeconfig string
 	dir        string
-	// told holds the IDs of the incidents that all processes logged.
-	mu   sync.Mutex
-	told map[string]bool
+	// reported holds the IDs of the incidents that all processes logged.
+	mu       sync.Mutex
+	reported map[string]bool
 }
 
 var (
@@ -220,7 +220,7 @@ func (k *killed) start() (*exec.Cmd, string) {
 			}
 			if m := toldID.FindStringSubmatch(lines.Text()); m != nil {
 				k.mu.Lock()
-				k.told[m[1]] = true
+				k.reported[m[1]] = true
 				k.mu.Unlock()
 			}
 		}
@@ -248,16 +248,16 @@ func (k *killed) incidents(address string) (answer api.Answer) {
 }
 
 // check compares the incidents after a restart with those that were logged before.
-func (k *killed) check(round int, told []string, answer *api.Answer) {
+func (k *killed) check(round int, reported []string, answer *api.Answer) {
 	count := map[string]int{}
 	for i := range answer.Incidents {
 		for _, id := range append(slices.Clone(answer.Incidents[i].Also), answer.Incidents[i].ID) {
 			count[id]++
 		}
 	}
-	for _, id := range told {
+	for _, id := range reported {
 		if count[id] == 0 {
-			k.t.Errorf("round %d: incident %s was told and is gone", round, id)
+			k.t.Errorf("round %d: incident %s was reported and is gone", round, id)
 		}
 	}
 	for id, n := range count {
@@ -276,12 +276,12 @@ func TestKill(t *testing.T) {
 	}
 	cluster := newChurning()
 	go cluster.churn(t.Context())
-	k := &killed{t: t, dir: t.TempDir(), told: map[string]bool{}}
+	k := &killed{t: t, dir: t.TempDir(), reported: map[string]bool{}}
 	k.kubeconfig = cluster.kubeconfig(t)
 	began := time.Now()
 	for round := range rounds {
 		k.mu.Lock()
-		before := slices.Collect(maps.Keys(k.told))
+		before := slices.Collect(maps.Keys(k.reported))
 		k.mu.Unlock()
 		cmd, at := k.start()
 		answer := k.incidents(at)
@@ -306,8 +306,8 @@ func TestKill(t *testing.T) {
 		}
 		n++
 	}
-	t.Logf("%d kills: %d incidents told, %d events recorded", rounds, len(k.told), n)
-	if len(k.told) == 0 || n == 0 {
+	t.Logf("%d kills: %d incidents reported, %d events recorded", rounds, len(k.reported), n)
+	if len(k.reported) == 0 || n == 0 {
 		t.Error("nothing happened")
 	}
 }

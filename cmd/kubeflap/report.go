@@ -33,9 +33,9 @@ func registerReport(app *kingpin.Application) (string, command) {
 	r := &reportWriter{}
 	cmd := app.Command("report", "Write a post-mortem of a period's incidents as one Markdown or HTML file. Reads a recording (--recording), "+
 		"the kubeflap at a URL (--url), or the kubeflap in the cluster of the kubeconfig.")
-	cmd.Flag("recording", "Read this recording, or this folder of --data.dir. The report includes the checksum of a recording, and the same recording always produces the same report.").StringVar(&r.recording)
+	cmd.Flag("recording", "Read this recording, or this directory of --data.dir. The report includes the checksum of a recording, and the same recording always produces the same report.").StringVar(&r.recording)
 	cmd.Flag("from", "Start of the period: a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, which counts back from the end of the recording or from now. "+
-		"The default is the start of the recording, or everything that the kubeflap remembers.").PlaceHolder("TIME").SetValue(named{&r.from, "from"})
+		"The default is the start of the recording, or of the oldest incident that the running kubeflap keeps.").PlaceHolder("TIME").SetValue(named{&r.from, "from"})
 	cmd.Flag("to", "End of the period, like --from. The default is the end of the recording, or now.").PlaceHolder("TIME").SetValue(named{&r.to, "to"})
 	cmd.Flag("service", "Report only incidents that affected this Service, as NAMESPACE/NAME.").PlaceHolder("NAMESPACE/NAME").StringVar(&r.affected)
 	cmd.Flag("node", "Report only incidents that affected this node.").PlaceHolder("NAME").StringVar(&r.node)
@@ -65,7 +65,7 @@ func (r *reportWriter) validate() error {
 	case r.affected != "" && r.node != "":
 		return errors.New("--service and --node exclude each other")
 	case *r.cluster.namespace != "" && r.affected+r.node != "":
-		return errors.New("--namespace does not apply to --service, which names its namespace, and to --node")
+		return errors.New("--namespace does not apply to --node, nor to --service, which includes the namespace")
 	}
 	return r.instance.validate()
 }
@@ -146,7 +146,7 @@ func (r *reportWriter) save(out io.Writer, text []byte) error {
 func (r *reportWriter) period(begin, now time.Time) (from, to time.Time, err error) {
 	from, to = r.from.at(now, begin), r.to.at(now, now)
 	if to.Before(from) && r.to.given() {
-		return from, to, fmt.Errorf("--to: %s is before %s, where the period begins", inUTC(to), inUTC(from))
+		return from, to, fmt.Errorf("--to: %s is before the start of the period, %s", inUTC(to), inUTC(from))
 	}
 	return from, to, nil
 }

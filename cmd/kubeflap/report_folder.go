@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/postmortem"
+	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/whatif"
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
@@ -15,7 +16,7 @@ import (
 func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err error) {
 	begin, end, err := flightrecorder.Span(r.recording)
 	if err != nil {
-		return nil, fmt.Errorf("--recording: folder %s: %w", r.recording, err)
+		return nil, fmt.Errorf("--recording: directory %s: %w", r.recording, err)
 	}
 	from, to, err := r.period(begin, end)
 	if err != nil {
@@ -28,15 +29,11 @@ func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err 
 	if !r.from.given() {
 		first = begin
 	}
-	reader, err := openFolder(p.ctx, r.recording, first, last)
-	if err != nil {
-		return nil, fmt.Errorf("--recording: %w", err)
-	}
-	played, err := r.play(p.ctx, reader)
+	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openFolder(p.ctx, r.recording, first, last) })
 	if err != nil {
 		return nil, err
 	}
-	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Folder: true, Anonymised: reader.Header().Anonymised}
+	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Folder: true, Anonymised: played.header.Anonymised}
 	in.From, in.To = from, to
 	return played.damage, r.conclude(played, in)
 }
@@ -56,7 +53,7 @@ func outside(from, to, begin, end time.Time) error {
 // reads the period with a margin before and after. Without --from, the period begins with the oldest incident.
 func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 	if r.remote.url == "" {
-		in.NoWhatIf = "it needs a recording, from --recording or from --url of a kubeflap with --web.enable-recordings"
+		in.NoWhatIf = "it needs a recording, from --recording or from a kubeflap at --url that runs with --web.enable-recordings"
 		return
 	}
 	from := in.From
@@ -66,7 +63,7 @@ func (r *reportWriter) predictRemote(p program, in *postmortem.Input) {
 		}
 	}
 	if from.IsZero() {
-		in.NoWhatIf = "there is no incident; --from limits the recording to read"
+		in.NoWhatIf = "there is no incident; set --from to choose the recordings to read"
 		return
 	}
 	at := func(t time.Time) timeOrAgo { return timeOrAgo{text: inUTC(t), time: t} }

@@ -25,7 +25,7 @@ func TestAReportOfAFolder(t *testing.T) {
 		}
 	}
 	out := must(t, "report", "--recording", dir)
-	for _, want := range []string{"| Made from | the recordings in the folder ", "| Checksum | none: the files of a folder change.", "| 30s | 0 | 0 |"} {
+	for _, want := range []string{"| Made from | the recordings in the directory ", "| Checksum | none, because the files in a directory change.", "| 30s | 0 | 0 |"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)
 		}
@@ -41,7 +41,7 @@ func TestAReportOfAFolder(t *testing.T) {
 	}
 	anonymous := t.TempDir()
 	recordInto(t, anonymous, lostNode, true)
-	if out := must(t, "report", "--recording", anonymous); !strings.Contains(out, "pseudonyms: the recording is anonymised") {
+	if out := must(t, "report", "--recording", anonymous); !strings.Contains(out, "pseudonyms, because the recording is anonymised") {
 		t.Errorf("an anonymised folder:\n%s", out)
 	}
 }

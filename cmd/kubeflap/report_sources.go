@@ -45,11 +45,7 @@ func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, e
 	sum := sha256.New()
 	var size countingWriter
 	bytes := io.TeeReader(file, io.MultiWriter(sum, &size))
-	reader, err := recording.NewReader(bytes, r.recording)
-	if err != nil {
-		return nil, fmt.Errorf("--recording: %w", err)
-	}
-	played, err := r.play(p.ctx, reader)
+	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return recording.NewReader(bytes, r.recording) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +53,7 @@ func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, e
 	if _, err := io.Copy(io.Discard, bytes); err != nil {
 		return nil, fmt.Errorf("--recording: read %s: %w", r.recording, err)
 	}
-	header := reader.Header()
+	header := played.header
 	in.Source.Recording = &postmortem.Recording{
 		File: filepath.Base(r.recording), SHA256: hex.EncodeToString(sum.Sum(nil)), Size: int64(size), Title: header.Title, Anonymised: header.Anonymised,
 	}
@@ -69,6 +65,7 @@ func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, e
 
 // played is the state at the end of a recording.
 type played struct {
+	header   recording.Header
 	pipeline *pipeline
 	seen     *postmortem.Observer
 	study    *whatif.Study
@@ -76,9 +73,13 @@ type played struct {
 	damage error
 }
 
-// play replays a recording at once. It only returns an error if it is interrupted.
-func (r *reportWriter) play(ctx context.Context, reader *recording.Reader) (*played, error) {
-	x := &played{seen: postmortem.NewObserver(), study: whatif.NewUsual(time.Duration(r.tracker.gracePeriod))}
+// play opens a recording and replays it at once. Damage is not an error, but is stored in the result.
+func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader, error)) (*played, error) {
+	reader, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("--recording: %w", err)
+	}
+	x := &played{header: reader.Header(), seen: postmortem.NewObserver(), study: whatif.NewUsual(time.Duration(r.tracker.gracePeriod))}
 	x.pipeline, x.damage = replayInto(ctx, reader, settings{r.tracker.settings(), reportedIncidents}, x.seen, x.study)
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted before the recording was read")
@@ -191,7 +192,7 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 		in.To = answer.AsOf
 	}
 	if in.From.After(answer.AsOf) {
-		return nil, fmt.Errorf("--from: %s is after the time of that kubeflap, %s", inUTC(in.From), inUTC(answer.AsOf))
+		return nil, fmt.Errorf("--from: %s is after the current time of that kubeflap, %s", inUTC(in.From), inUTC(answer.AsOf))
 	}
 	if names := clustersOf(answer); len(names) > 1 {
 		return nil, fmt.Errorf("--url.cluster: this kubeflap serves several clusters, choose one of %s", strings.Join(names, ", "))

@@ -92,14 +92,14 @@ func TestReportsWithWrongFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--from: "yesterday" is not a time such as 2026-03-01T12:00:00Z, or a duration such as 2h`: {recording, "--from=yesterday"},
 		`--to: "-2h" is not a time`:                                      {recording, "--to=-2h"},
-		`--to: 2026-11-23T12:12:12Z is before 2026-11-23T12:12:32Z`:      {recording, "--from=10s", "--to=30s"},
+		`--to: 2026-11-23T12:12:12Z is before the start of the period, 2026-11-23T12:12:32Z`:      {recording, "--from=10s", "--to=30s"},
 		`--from: 2027-01-01T00:00:00Z is after the end of the recording`: {recording, "--from=2027-01-01T00:00:00Z"},
 		`--to: 2025-01-01T00:00:00Z is before`:                           {recording, "--to=2025-01-01T00:00:00Z"},
 		`--service: "web" is not NAMESPACE/NAME`:                         {recording, "--service=web"},
 		`--service: the recording has no Service shop/wbe`:               {recording, "--service=shop/wbe"},
 		`--node: the recording has no node node-9`:                       {recording, "--node=node-9"},
 		`--service and --node exclude each other`:                        {recording, "--service=shop/web", "--node=node-1"},
-		`--namespace does not apply to --service`:                        {recording, "-n", "shop", "--service=shop/web"},
+		`--namespace does not apply to --node`:                        {recording, "-n", "shop", "--service=shop/web"},
 		`--recording and --url exclude each other`:                       {recording, "--url=http://host:9969"},
 		`do not apply to --recording`:                                    {recording, "--context=prod"},
 		`--bounce-window, --endpoints.source and`:                        {"--url=http://host:9969", "--bounce-window=1m"},
@@ -110,7 +110,7 @@ func TestReportsWithWrongFlags(t *testing.T) {
 		`--output-file: open ` + filepath.Join(existing, "no", "r.md"):   {recording, "-O", filepath.Join(existing, "no", "r.md")},
 		`--recording: open no.jsonl: no such file`:                       {"--recording=no.jsonl"},
 		`--recording: recording report.go, line 1:`:                      {"--recording=report.go"},
-		`--recording: folder .: nothing was recorded in this period`:     {"--recording=."},
+		`--recording: directory .: nothing was recorded in this period`:  {"--recording=."},
 		`--url.config needs --url`:                                       {"--url.config=x"},
 		`--kubeconfig, --context, --cluster, --user and --kubeflap-serv`: {"--url=http://host:9969", "--kubeflap-service=a/b"},
 	} {
@@ -157,7 +157,7 @@ func TestAReportOfARunningKubeflap(t *testing.T) {
 	base := serveIncidents(t, lostNode)
 	out := must(t, "report", "--url", base, "--from=2026-11-23T12:12:00Z", "--node=node-2")
 	for _, want := range []string{
-		"# Post-mortem: node node-2, 2026-11-23", "| Made from | the running kubeflap at http", "| Checksum | none: ",
+		"# Post-mortem: node node-2, 2026-11-23", "| Made from | the running kubeflap at http", "| Checksum | none, because ",
 		"- `shared_path`: no other node fell silent within 11.5s", "kubeflap watched all resources for the whole period.", "**--node-monitor-grace-period=1m on each kube-controller-manager**",
 	} {
 		if !strings.Contains(strings.ReplaceAll(out, `\`, ""), want) {

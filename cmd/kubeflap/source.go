@@ -26,17 +26,16 @@ type source struct {
 }
 
 func (s *source) addFlags(cmd *kingpin.CmdClause) {
-	cmd.Flag("recording", "The recording, as written by kubeflap record, or a folder of --data.dir.").PlaceHolder("PATH").StringVar(&s.path)
+	cmd.Flag("recording", "The recording, as written by kubeflap record, or a directory of --data.dir.").PlaceHolder("PATH").StringVar(&s.path)
 	s.remote.addURLFlags(cmd, "Read the recordings of the kubeflap at this URL, such as https://host:9969. It must run with --web.enable-recordings.")
-	cmd.Flag("from", "Start of the period in a folder or at a URL: a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, which counts back from the end of the folder or from now. "+
-		"By default from the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
-	cmd.Flag("to", "End of the period, like --from. By default until the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
+	cmd.Flag("from", "Start of the period in a directory or at a URL: a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, which counts back from the end of the directory or from now. The default is the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
+	cmd.Flag("to", "End of the period, like --from. The default is the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
 }
 
 func (s *source) validate() error {
 	switch {
 	case s.path == "" && s.remote.url == "":
-		return errors.New("name a recording with --recording or --url")
+		return errors.New("select a recording with --recording or --url")
 	case s.path != "" && s.remote.url != "":
 		return errors.New("--recording and --url exclude each other")
 	case s.remote.url == "" && s.remote.config != "":
@@ -62,7 +61,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 		return s.openFolder(ctx)
 	}
 	if s.from.given() || s.to.given() {
-		return nil, nil, fmt.Errorf("--from and --to need --url or a folder of --data.dir, and %s is not a folder", s.path)
+		return nil, nil, fmt.Errorf("--from and --to need --url or a directory of --data.dir, and %s is not a directory", s.path)
 	}
 	reader, err := recording.Open(s.path)
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 func (s *source) openFolder(ctx context.Context) (*recording.Reader, func(), error) {
 	begin, end, err := flightrecorder.Span(s.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("folder %s: %w", s.path, err)
+		return nil, nil, fmt.Errorf("directory %s: %w", s.path, err)
 	}
 	from, to := s.from.at(end, begin), s.to.at(end, end)
 	if to.Before(from) {
@@ -109,7 +108,7 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	if err != nil {
 		stop()
 		if refused := (*statusError)(nil); errors.As(err, &refused) && refused.code == http.StatusNotFound && refused.text == "" {
-			err = fmt.Errorf("%w: kubeflap must run there with --web.enable-recordings", err)
+			err = fmt.Errorf("%w: that kubeflap must run with --web.enable-recordings", err)
 		}
 		return nil, nil, err
 	}

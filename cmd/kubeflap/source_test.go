@@ -19,7 +19,7 @@ func predicted(t *testing.T, args ...string) string {
 	return rest
 }
 
-// TestWhatIfReadsAFolderAndAURL checks that a folder of --data.dir and a kubeflap that serves it produce the same
+// TestWhatIfReadsAFolderAndAURL checks that a directory of --data.dir and a kubeflap that serves it produce the same
 // answer as the recording.
 func TestWhatIfReadsAFolderAndAURL(t *testing.T) {
 	dir := recordedStory(t)
@@ -49,18 +49,18 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 	withURL := []string{"--url=http://reader:geheim@" + address}
 	authenticated := []string{"--url=http://" + address, "--url.config=" + config}
 	for want, args := range map[string][]string{
-		"name a recording with --recording or --url":                               nil,
+		"select a recording with --recording or --url":                             nil,
 		"--recording and --url exclude each other":                                 {"--recording=" + story, "--url=http://" + address},
 		"--url.config needs --url":                                                 {"--recording=" + story, "--url.config=" + config},
-		"--from and --to need --url or a folder of --data.dir":                     {"--recording=" + story, "--from=1h"},
+		"--from and --to need --url or a directory of --data.dir":                  {"--recording=" + story, "--from=1h"},
 		`--url: "host" is not a URL`:                                               {"--url=host"},
 		`--from: "then" is not a time`:                                             {"--url=http://host", "--from=then"},
 		"reader:xxxxx@" + address + "/api/v1/recording?from=1970-01-01T00%3A00%3A": withURL,
 		"answers 401 Unauthorized":                                                 withURL,
 		"404 Not Found: nothing was recorded in this period: from 2030-01":         append(authenticated, "--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z"),
 		"--to is before --from":                                                    append(authenticated, "--from=2026-01-02T00:00:00Z", "--to=2026-01-01T00:00:00Z"),
-		"kubeflap must run there with --web.enable-recordings":                     {"--url=" + serveIncidents(t, lostNode)},
-		"nothing was recorded in this period: the folder has no recordings":        {"--recording=" + t.TempDir()},
+		"that kubeflap must run with --web.enable-recordings":                     {"--url=" + serveIncidents(t, lostNode)},
+		"nothing was recorded in this period: the directory has no recordings":     {"--recording=" + t.TempDir()},
 	} {
 		status, out, errOut := kubeflap(t, append([]string{"whatif", "--log.level=error"}, args...)...)
 		if status == 0 || out != "" || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {

@@ -78,7 +78,7 @@ func storiesOfAdvice() []scenario {
 			harm:    345,
 			asked:   []asked{{3990, "node 1,2,3"}},
 			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
-			evidence: []string{"Drain a node before you upgrade its kubelet"},
+			evidence: []string{"drain each node first"},
 			advice:   "kubelets_upgraded 1,2,3",
 		},
 		{
@@ -105,7 +105,7 @@ func storiesOfAdvice() []scenario {
 			asked:   []asked{{120, "grace_period " + all9}, {330, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}, {1300, "grace_period " + all9 + "; shared_path 2,3,4,5,6,7"}},
 			never:   "node controller_manager planned undecided",
 			evidence: []string{
-				"6 of 9 nodes lost their heartbeats together", "The grace period of 10s is not the cause, but unsafe: set it to 40s",
+				"6 of 9 nodes lost their heartbeats together", "The grace period of 10s is not the cause, but it is unsafe: set it to 40s",
 				"The grace period of 10s is as short as the heartbeat interval", "Set --node-monitor-grace-period of the kube-controller-manager to 40s",
 			},
 			advice: "control_plane_late 2,3,4,5,6,7; grace_period_unsafe",
@@ -133,8 +133,8 @@ func storiesOfAdvice() []scenario {
 			asked:   []asked{{400, "node_rebooted 1"}, {700, "node 1"}},
 			never:   "shared_path controller_manager grace_period planned undecided",
 			evidence: []string{
-				"sent no heartbeat for 98s", "another bootID: the machine was rebooted",
-				"Set --node-monitor-grace-period to 90s; it is 40s, and the longest interval was 43.7s.",
+				"sent no heartbeat for 98s", "the machine was rebooted (it has a new bootID)",
+				"Set --node-monitor-grace-period to 90s. It is currently 40s, and the longest interval was 43.7s.",
 			},
 			advice: "grace_period_tight; nodes_slow 1",
 		},

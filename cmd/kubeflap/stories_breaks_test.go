@@ -25,7 +25,7 @@ func storiesOfBreaks() []scenario {
 			never:    "node controller_manager grace_period planned node_rebooted",
 			open:     untilListed,
 			decided:  468,
-			evidence: []string{"9 of 9 nodes fell silent within", "for up to 3m31s", "no heartbeat for 20s, half of the grace period"},
+			evidence: []string{"9 of 9 nodes fell silent within", "for up to 3m31s", "no heartbeat for 20s (half of the grace period)"},
 			lacks:    []string{"proves nothing"},
 			advice:   "control_plane_late " + all9,
 		},
@@ -59,7 +59,7 @@ func storiesOfBreaks() []scenario {
 			never:    "node controller_manager grace_period planned node_rebooted",
 			open:     untilListed,
 			decided:  465,
-			evidence: []string{"heartbeat again, after 3m01s"},
+			evidence: []string{"heartbeats resumed after 3m01s"},
 			advice:   "control_plane_late 1,4,7",
 		},
 		{

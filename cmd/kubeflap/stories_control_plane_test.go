@@ -61,7 +61,7 @@ func storiesOfTheControlPlane() []scenario {
 			harm:     393,
 			asked:    []asked{{345, ""}, {390, ""}, {405, "shared_path " + all9}, {600, "shared_path " + all9}},
 			never:    "node controller_manager grace_period planned node_rebooted undecided",
-			evidence: []string{"all API servers stopped renewing their Leases, too: etcd"},
+			evidence: []string{"all API servers stopped renewing their Leases, too, which points to etcd"},
 			advice:   "control_plane_late " + all9,
 		},
 		{
@@ -121,7 +121,7 @@ func storiesOfTheControlPlane() []scenario {
 			harm:     355,
 			asked:    []asked{{358, "node 2"}, {450, "node 2"}},
 			never:    "shared_path controller_manager grace_period planned",
-			evidence: []string{"Nobody can set the grace period of a managed control plane"},
+			evidence: []string{"You cannot set the grace period of a managed control plane"},
 			advice:   "grace_period_tight; nodes_slow 2",
 		},
 		{

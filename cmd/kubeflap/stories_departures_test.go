@@ -189,7 +189,7 @@ func storiesOfDepartures() []scenario {
 			harm:  345,
 			asked: []asked{{350, "node 1"}, {430, "undecided 1"}, {600, "undecided 1"}},
 			never: "planned shared_path controller_manager grace_period node_rebooted", open: "a machine that is gone was reclaimed, or failed and was replaced",
-			evidence: []string{"the machine is gone: reclaimed, or failed and replaced", "the verdict was revised from node to undecided"},
+			evidence: []string{"the machine is gone: it was reclaimed, or it failed and was replaced", "the verdict was revised from node to undecided"},
 		},
 		{
 			name: "a machine fails without notice, and its node is deleted eleven minutes later",
@@ -199,7 +199,7 @@ func storiesOfDepartures() []scenario {
 			harm:     345,
 			asked:    []asked{{350, "node 1"}, {950, "node 1"}, {970, "node 1"}, {1200, "node 1"}},
 			never:    "planned shared_path controller_manager grace_period node_rebooted undecided",
-			evidence: []string{"the Node was deleted 11m", "after its last heartbeat: the Node of a reclaimed machine would have been deleted sooner", "the Node was deleted, so no bootID shows"},
+			evidence: []string{"the Node was deleted 11m", "after its last heartbeat, but the Node of a reclaimed machine would have been deleted sooner", "the Node was deleted, so no bootID shows"},
 			lacks:    []string{"the machine is gone", "when the node is back"},
 			over:     true,
 		},
@@ -251,7 +251,7 @@ func storiesOfDepartures() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3"}, {420, "node 1,2,3"}, {600, "node 1,2,3"}},
 			never:   "planned controller_manager grace_period node_rebooted", open: untilAThird, decided: 346,
-			evidence: []string{"another version reported after the silence"},
+			evidence: []string{"reported another version after the silence"},
 			advice:   "kubelets_upgraded 1,2,3",
 		},
 		{
@@ -270,7 +270,7 @@ func storiesOfDepartures() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3,4,5"}, {393, "undecided 1,2,3,4,5"}, {900, "undecided 1,2,3,4,5"}},
 			never:   "planned controller_manager grace_period node_rebooted node", open: untilUpgraded,
-			evidence: []string{"node-1 fell silent with them and came back with another kubelet version: an upgrade may have stopped them all", "journalctl -u kubelet --since"},
+			evidence: []string{"node-1 fell silent with them and came back with another kubelet version, so an upgrade may have stopped all of them", "journalctl -u kubelet --since"},
 			advice:   "undecided 1,2,3,4,5",
 		},
 		{
@@ -281,7 +281,7 @@ func storiesOfDepartures() []scenario {
 			harm:  345,
 			asked: []asked{{350, "shared_path 1,2,3"}, {393, "undecided 1,2,3"}, {420, "node 1,2,3"}, {700, "node 1,2,3"}},
 			never: "planned controller_manager grace_period node_rebooted", open: untilUpgraded, decided: 404,
-			evidence: []string{"another version reported after the silence"},
+			evidence: []string{"reported another version after the silence"},
 			advice:   "kubelets_upgraded 1,2,3", over: true,
 		},
 		{

@@ -19,7 +19,7 @@ func storiesOfMachinesGone() []scenario {
 			harm:  585,
 			asked: []asked{{590, "node 1"}, {1300, "node 4; undecided 1; undecided 2; undecided 3"}, {1900, "undecided 1; undecided 2; undecided 3; undecided 4; undecided 5; undecided 6"}},
 			never: "shared_path planned controller_manager grace_period node_rebooted", open: gone,
-			evidence: []string{"the machine is gone: reclaimed, or failed and replaced"}, lacks: []string{"one after the other"},
+			evidence: []string{"the machine is gone: it was reclaimed, or it failed and was replaced"}, lacks: []string{"one after the other"},
 		},
 		{
 			name: "four of ten machines are terminated at once without notice",
@@ -59,7 +59,7 @@ func storiesOfMachinesGone() []scenario {
 			harm:    345,
 			asked:   []asked{{350, "shared_path 1,2,3"}, {410, "undecided 1,2,3"}, {1500, "undecided 1,2,3"}},
 			never:   "node planned controller_manager grace_period node_rebooted", open: "the bootID of the third machine shows when it is back",
-			evidence: []string{"1 more fell silent with them and came back with another bootID: all their machines may have restarted"},
+			evidence: []string{"1 more fell silent with them and came back with another bootID, so all of these machines may have restarted"},
 			lacks:    []string{"heck etcd"},
 			advice:   "undecided 1,2,3",
 		},

@@ -26,7 +26,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:     396,
 			asked:    []asked{{300, ""}, {405, "node 2"}, {700, "node 2"}},
 			never:    "shared_path controller_manager grace_period planned",
-			evidence: []string{"the other 8 nodes sent their heartbeats in time"},
+			evidence: []string{"the other 8 nodes sent their heartbeats on time"},
 			advice:   "grace_period_tight; nodes_slow 2",
 		},
 		{
@@ -198,7 +198,7 @@ func storiesOfHeartbeats() []scenario {
 			asked: []asked{{340, "shared_path 7"}, {700, "shared_path 7"}},
 			never: "node controller_manager grace_period planned node_rebooted", open: untilAThird, decided: 340,
 			evidence: []string{"the heartbeats of 3 of 9 nodes became late within", "other nodes were late at the same time"},
-			lacks:    []string{"sent their heartbeats in time"},
+			lacks:    []string{"sent their heartbeats on time"},
 			advice:   "control_plane_late 1,4,7",
 		},
 		{
@@ -213,7 +213,7 @@ func storiesOfHeartbeats() []scenario {
 			harm:  345,
 			asked: []asked{{410, "node 3; node 6"}, {1400, "node 3; node 6"}, {2300, "node 3; node 6"}},
 			never: "shared_path controller_manager grace_period planned", open: "two nodes that are silent at the same time can be chance, until they return", decided: 1800,
-			evidence: []string{"but each of them also fell silent alone within the hour: this may be chance"},
+			evidence: []string{"but each of them also fell silent alone within the hour, so this may be chance"},
 			advice:   "grace_period_tight; nodes_slow 3,6",
 		},
 		{

@@ -92,7 +92,7 @@ func storiesOfServices() []scenario {
 			harm:     1,
 			asked:    []asked{{30, "endpoints_controller shop/kube-scheduler"}, {300, "endpoints_controller shop/kube-scheduler"}},
 			never:    noNode + "workload foreign_writer service_spec update_in_place",
-			evidence: []string{"they were overwritten before kubeflap looked"},
+			evidence: []string{"they were overwritten before kubeflap saw them"},
 			advice:   "selector_conflict kube-scheduler",
 		},
 		{

@@ -29,13 +29,13 @@ func TestTheLongestSilenceIsTold(t *testing.T) {
 		// recommended is the grace period in seconds that the page, the metric and advise must recommend.
 		recommended float64
 	}{
-		{"a renewal, then a report", unmeasured(), "sent no heartbeat for 40.9s (grace period 24s)", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
-		{"a report, then a renewal", reports(unmeasured(), 334.0001), "sent no heartbeat for 40.1s (grace period 24s)", "heartbeat again, after 40.1s", "the longest interval was 40.1s", 90},
-		{"a longer silence before", unmeasured().silence(342, 368, 2), "sent no heartbeat for 40.9s (grace period 24s) and Ready turned Unknown 2 times", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
-		{"measured", newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), "sent no heartbeat for 40.9s (", "heartbeat again, after 40.9s", "the longest interval was 40.9s", 90},
-		{"measured, a report first", reports(newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), 334.0001), "sent no heartbeat for 40.1s (", "heartbeat again, after 40.1s", "the longest interval was 40.1s", 90},
+		{"a renewal, then a report", unmeasured(), "sent no heartbeat for 40.9s (grace period 24s)", "heartbeats resumed after 40.9s", "the longest interval was 40.9s", 90},
+		{"a report, then a renewal", reports(unmeasured(), 334.0001), "sent no heartbeat for 40.1s (grace period 24s)", "heartbeats resumed after 40.1s", "the longest interval was 40.1s", 90},
+		{"a longer silence before", unmeasured().silence(342, 368, 2), "sent no heartbeat for 40.9s (grace period 24s) and Ready turned Unknown 2 times", "heartbeats resumed after 40.9s", "the longest interval was 40.9s", 90},
+		{"measured", newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), "sent no heartbeat for 40.9s (", "heartbeats resumed after 40.9s", "the longest interval was 40.9s", 90},
+		{"measured, a report first", reports(newFakeCluster(9).withManager(24*time.Second).silence(300, 334, 2), 334.0001), "sent no heartbeat for 40.1s (", "heartbeats resumed after 40.1s", "the longest interval was 40.1s", 90},
 		{"the watch breaks before the grace period is over", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 320, 372, event.ReasonTimeout), "The node controller treated node node-2 as lost; ", "", "", 0},
-		{"the watch breaks afterwards", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 360, 420, event.ReasonTimeout), "sent no heartbeat for at least 64.1s (grace period 40s)", "heartbeat again\n", "Whether a grace period longer than 40s would have helped is unknown", 0},
+		{"the watch breaks afterwards", newFakeCluster(9).silence(300, 390, 2).breaks(event.KindLease, 360, 420, event.ReasonTimeout), "sent no heartbeat for at least 64.1s (grace period 40s)", "heartbeats resumed\n", "It is unknown whether a grace period longer than 40s would have helped", 0},
 	} {
 		w := newStoryWatcher(t, c.cluster)
 		w.runUntil(700)

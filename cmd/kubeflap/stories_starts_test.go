@@ -74,7 +74,7 @@ func storiesOfStartsAndReturns() []scenario {
 			harm:     max(from, 345),
 			asked:    []asked{{max(from, 345) + 15, "node 5"}, {650, "node 5"}},
 			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
-			evidence: []string{"Node node-5 sent no heartbeat for 5m09s", "node-5: heartbeat again, after 5m09s", "the other 8 nodes"},
+			evidence: []string{"Node node-5 sent no heartbeat for 5m09s", "node-5: heartbeats resumed after 5m09s", "the other 8 nodes"},
 			advice:   "nodes_silent 5",
 		}
 	}
@@ -88,7 +88,7 @@ func storiesOfStartsAndReturns() []scenario {
 			never:    "node controller_manager grace_period planned node_rebooted",
 			open:     untilAThird,
 			decided:  365,
-			evidence: []string{"9 of 9 nodes lost their heartbeats together, for up to 5m1", "9 nodes (node-3 first): heartbeat again, after 5m1"},
+			evidence: []string{"9 of 9 nodes lost their heartbeats together, for up to 5m1", "9 nodes (node-3 first): heartbeats resumed after 5m1"},
 			advice:   "control_plane_late " + all9,
 		},
 		{
@@ -125,7 +125,7 @@ func storiesOfStartsAndReturns() []scenario {
 			harm:     420,
 			asked:    []asked{{425, "node 3"}, {700, "node 3"}},
 			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
-			evidence: []string{"node-3: heartbeat again, after 5m"},
+			evidence: []string{"node-3: heartbeats resumed after 5m"},
 			advice:   "nodes_silent 3",
 		},
 		{

@@ -131,7 +131,7 @@ func storiesOfConflicts() (stories []scenario) {
 func storiesOfWriters() []scenario {
 	const (
 		noNode = "node node_rebooted shared_path controller_manager grace_period planned undecided endpoints_controller service_spec update_in_place "
-		had    = "Service shop/web had addresses beside its selector that neither Kubernetes nor a known manager wrote; it has no such addresses now."
+		had    = "Service shop/web had a selector, and addresses that neither Kubernetes nor a known manager wrote; it has no such addresses now."
 	)
 	harmed := []string{"lost", "Someone edited", "without clearing them", "manually managed"}
 	foreign := []asked{{330, "foreign_writer shop/web"}, {410, "foreign_writer shop/web"}, {530, "foreign_writer shop/web"}}

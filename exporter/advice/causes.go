@@ -26,25 +26,24 @@ const (
 var causeTexts = [cause.Count]causeText{
 	cause.Unknown: {
 		happened: "pods of {owner} lost addresses for an unknown reason",
-		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report the problem to kubeflap with a recording.",
+		remedy:   "The evidence does not show the cause. Look at the events of {name} (kubectl get events -n {namespace}), and report the problem to the kubeflap project, with a recording.",
 	},
 	cause.NodeHeartbeatLost: {happened: "a node with pods of {owner} was lost", remedy: findNode},
 	cause.NodeNotReady:      {happened: "a node with pods of {owner} was not Ready", remedy: findNode},
 	cause.KubeletRestart:    {happened: "the kubelet of a node with pods of {owner} restarted", remedy: findNode},
 	cause.ProbeFailed: {
 		happened: "readiness probes failed in pods of {owner}",
-		remedy: "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout and failureThreshold fit; " +
-			"a probe that depends on a shared component takes all pods out at once.",
+		remedy:   "Check what the readiness probe of {name} reports (kubectl describe pod) and whether its timeout and failureThreshold are long enough. A probe that depends on a shared component takes all pods out of rotation at once.",
 	},
 	cause.ContainerExit: {
 		happened: "containers exited in pods of {owner}",
-		remedy:   "Find out why the containers of {name} exited: kubectl logs --previous, the exit code, OOMKilled against the memory limit, the liveness probe.",
+		remedy:   "Find out why the containers of {name} exited: check kubectl logs --previous, the exit code, the memory limit (OOMKilled) and the liveness probe.",
 	},
 	cause.InPlaceUpdate: {
 		happened: "an in-place update of {name} took its addresses out of rotation one by one",
-		remedy:   "Take addresses out of rotation first: turn a readiness gate off before the image changes, and on again when the new container serves.",
-		advice:   "let the updater of these pods turn their readiness gate False before the update, and True after it",
-		why:      "a kubelet reports Ready until the old container is gone: only a gate takes the address out of rotation before.",
+		remedy:   "Take addresses out of rotation first: set a readiness gate to False before the image changes, and back to True when the new container is ready.",
+		advice:   "make the tool that updates these pods set their readiness gate to False before the update, and back to True after it",
+		why:      "the kubelet reports Ready until the old container has stopped, so only a readiness gate can take the address out of rotation earlier.",
 	},
 	cause.ReadinessGate: {
 		happened: "a readiness gate stopped being True in pods of {owner}",
@@ -52,11 +51,11 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
-		remedy:   "If {name} was not scaled to zero on purpose, let its new pods start before old ones stop: at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
+		remedy:   "If {name} was not scaled to zero on purpose, make sure that new pods start before old ones stop: use at least 2 replicas, maxUnavailable 0, and a preStop sleep of a few seconds.",
 	},
 	cause.PodEvicted: {
 		happened: "pods of {owner} were evicted",
-		remedy:   "Give {name} a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not take all of them.",
+		remedy:   "Give {name} a PodDisruptionBudget and replicas on several nodes, so that a drain, a taint or pressure on one node does not evict all of them.",
 	},
 	cause.PodCompleted: {
 		happened: "pods of {owner} completed",
@@ -65,7 +64,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.EndpointsReset: {
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
-		remedy:        removeSelector + "Then write the Endpoints once more. The grace period and API rates are not at fault.",
+		remedy:        removeSelector + "Then write the Endpoints again. The grace period and API rates are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
 		pendingRemedy: removeSelector + "Until then the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
@@ -74,13 +73,12 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.ManualWrite: {
 		happened: "Someone edited or removed the addresses of Service {name}",
-		remedy: "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name them. " +
-			"Let one writer replace the addresses in a single update, without clearing them first.",
-		pending: "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
-		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody does, delete the object: it gets traffic, and no controller removes it. " +
+		remedy:   "Find out who writes the addresses of Service {name}: the audit log and the managedFields of its Endpoints and EndpointSlices name the writer. Let one writer replace the addresses in a single update, without clearing them first.",
+		pending:  "Service {name} has a selector, and addresses that neither Kubernetes nor a known manager wrote",
+		pendingRemedy: "Find out who needs these addresses: the evidence of the incident names the object and its manager. If nobody needs them, delete the object. Its ready addresses receive traffic, and no controller removes them. " +
 			knownManager,
-		advice: "find the client that writes them (managedFields of the Endpoints, the audit log) and let it replace them in one write",
-		why:    "no controller touches the Endpoints of a Service without a selector: a client deleted them, or wrote them empty first.",
+		advice: "find the client that writes these addresses (in the managedFields of the Endpoints or the audit log), and make it replace them in a single update",
+		why:    "no controller changes the Endpoints of a Service without a selector, so a client deleted or emptied them.",
 	},
 	cause.ServiceChanged: {
 		happened: "Service {name} was changed and selects other pods",
@@ -125,7 +123,7 @@ func (a Affected) Happened() string {
 		return a.fill("{name} lost its pods after the deletion of " + a.deletedNodes())
 	}
 	if a.Gone {
-		return a.fill("Service {name} had addresses beside its selector that neither Kubernetes nor a known manager wrote")
+		return a.fill("Service {name} had a selector, and addresses that neither Kubernetes nor a known manager wrote")
 	}
 	switch {
 	case a.Resolved && a.Pending:
@@ -147,13 +145,12 @@ func (a Affected) Remedy() string {
 	case a.ServiceGone:
 		return "No action is needed."
 	case a.DeletedNodes != "":
-		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If somebody removes machines on purpose, they should be " +
-			"drained first, and {name} needs replicas on several nodes.")
+		return a.fill("Find out who deleted " + a.deletedNodes() + ": the cloud, the autoscaler or an administrator. If machines are removed on purpose, drain them first. In any case, {name} needs replicas on several nodes.")
 	case a.Contested:
 		return a.fill("Let one of the two writers keep the addresses of Service {name}, and stop the other: the evidence names both.")
 	case a.Withdrawn:
 		return a.fill("Find out who edits the Endpoints of Service {name}: the evidence names the field manager, and the audit log the user. The endpoints controller writes them again when a pod or " +
-			"the Service changes, or if you delete them. To take a pod out, change its labels, or turn a readiness gate of it False.")
+			"the Service changes, or if you delete them. To take a pod out of rotation, change its labels or set one of its readiness gates to False.")
 	case a.Gone:
 		return "No action is needed, unless the addresses come back. Then find out who writes them: the evidence of the incident names the object and its manager. " + knownManager
 	case a.Pending && text.pendingRemedy != "":

@@ -39,7 +39,7 @@ func (n LostNodes) Remedy() string {
 	case !g.Unsafe() || saysGrace:
 		return text
 	case g.Managed:
-		return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe. Your provider sets it: open a case.", phrase.Duration(g.Period))
+		return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe. Your provider sets it, so open a case with your provider.", phrase.Duration(g.Period))
 	}
 	return text + fmt.Sprintf(" Whatever the cause, the grace period of %s is unsafe: set --node-monitor-grace-period to %s.", phrase.Duration(g.Period), phrase.Duration(g.Recommended()))
 }
@@ -70,19 +70,18 @@ func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 		return "Find out why: kubectl describe node " + n.Names + " has its message under Ready (container runtime, network plug-in, disk). " +
 			"The grace period is not at fault.", false
 	case cause.KubeletRestart:
-		return "Find out why the kubelet of " + n.Names + " restarted. From v1.35 on, pods stay Ready during a restart; " +
-			"before that, restart kubelets one node at a time.", false
+		return "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time.", false
 	}
 	few := ""
 	if n.Known < FewestToCompare {
-		few = fmt.Sprintf(" With only %s, a slow etcd looks the same: check it too.", phrase.Count(n.Known, "node", "nodes"))
+		few = fmt.Sprintf(" With only %s, a slow etcd looks the same, so check etcd, too.", phrase.Count(n.Known, "node", "nodes"))
 	}
 	if n.Away && n.Longest > LongestGrace {
 		return "The node or its kubelet is down: check the machine, its network and the kubelet on " + n.Names +
 			". A longer grace period would only have delayed the detection." + few, false
 	}
 	grace, saysGrace := n.gracePeriod()
-	return "Find out what keeps the kubelet on " + n.Names + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": load, disk, many containers and images to collect." +
+	return "Find out what keeps the kubelet on " + n.Names + " from reporting every " + phrase.Duration(n.Grace.interval()) + ": check load, disk, and garbage collection of containers and images." +
 		grace + few, saysGrace
 }
 
@@ -94,33 +93,32 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 	case n.Longest > LongestGrace:
 		return fmt.Sprintf(" No sensible grace period covers an interval of %s.", phrase.Duration(n.Longest)), false
 	case g.Managed:
-		return " Nobody can set the grace period of a managed control plane: a larger machine or fewer pods give the kubelet more time. Pods that tolerate " +
-			"node.kubernetes.io/unreachable for longer are not evicted so soon.", false
+		return " You cannot set the grace period of a managed control plane. A larger machine or fewer pods make the kubelet faster. A longer toleration of node.kubernetes.io/unreachable delays evictions.", false
 	case to > 0:
 		return n.set(to), true
 	case g.Period == 0:
 		return "", false
 	case n.Away:
-		return fmt.Sprintf(" Whether a grace period longer than %s would have helped will be known when the node is back.", phrase.Duration(g.Period)), false
+		return fmt.Sprintf(" When the node is back, kubeflap will report whether a grace period longer than %s would have helped.", phrase.Duration(g.Period)), false
 	case n.EndUnseen:
-		return fmt.Sprintf(" Whether a grace period longer than %s would have helped is unknown, because kubeflap did not see when the heartbeats came back.", phrase.Duration(g.Period)), false
+		return fmt.Sprintf(" It is unknown whether a grace period longer than %s would have helped, because kubeflap did not see the heartbeats resume.", phrase.Duration(g.Period)), false
 	case 2*n.Longest <= g.Period:
-		return fmt.Sprintf(" The grace period of %s is long enough for the intervals seen.", phrase.Duration(g.Period)), false
+		return fmt.Sprintf(" The grace period of %s is long enough for all observed intervals.", phrase.Duration(g.Period)), false
 	}
-	return fmt.Sprintf(" The grace period of %s is right for the intervals of the last day that a longer one should bridge.", phrase.Duration(g.Period)), false
+	return fmt.Sprintf(" The grace period of %s is already the recommended one for the late heartbeats of the last day.", phrase.Duration(g.Period)), false
 }
 
 // set recommends a grace period.
 func (n LostNodes) set(to time.Duration) string {
-	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s; it is %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
+	s := fmt.Sprintf(" Set --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
-		s += fmt.Sprintf(", and the longest interval was %s, of other nodes %s", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
+		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))
 	case n.Longest > 0:
 		s += ", and the longest interval was " + phrase.Duration(n.Longest)
 	}
 	if n.Grace.Unsafe() {
-		s += fmt.Sprintf(" (below %s a single lost heartbeat makes a node Unknown)", phrase.Duration(n.Grace.Shortest()))
+		s += fmt.Sprintf(" (below %s, a single lost heartbeat makes a node Unknown)", phrase.Duration(n.Grace.Shortest()))
 	}
 	return s + "."
 }

@@ -28,14 +28,14 @@ func ControlPlaneRemedy(g GracePeriod, others int, etcd bool) string {
 	case others > 0 && etcd:
 		look = "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too. "
 	case others > 0:
-		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are in time, etcd works: " + OnlyThese +
+		look = "If the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are on time, etcd works: " + OnlyThese +
 			". If not, check etcd's disk and load first, then the API server. "
 	}
 	switch {
 	case g.Period == 0:
 		return look + "Leave the grace period as it is: it is not the cause."
 	case g.Unsafe():
-		return look + "The grace period of " + phrase.Duration(g.Period) + " is not the cause, but unsafe: set it to " + phrase.Duration(g.Recommended()) + "."
+		return look + "The grace period of " + phrase.Duration(g.Period) + " is not the cause, but it is unsafe: set it to " + phrase.Duration(g.Recommended()) + "."
 	}
 	return look + "Leave the grace period as it is (" + phrase.Duration(g.Period) + "): it is not the cause."
 }
@@ -47,15 +47,13 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 	case verdict.Planned:
 		return "Nothing is at fault: the departure of " + nodes + " was announced."
 	case verdict.NodeRebooted:
-		return "Find out why the machine of " + nodes + " restarted: its console, the kernel log of the boot before (journalctl -b -1), the provider's events. " +
-			"The kubelet and the grace period are not at fault."
+		return "Find out why the machine of " + nodes + " restarted: check its console, the kernel log of the previous boot (journalctl -b -1) and the provider's events. The kubelet and the grace period are not at fault."
 	case verdict.ControllerManager:
 		if managed {
 			return "Your provider runs the kube-controller-manager: open a case with the times of this incident. The heartbeats of " + nodes +
-				" were in time: neither the nodes nor etcd are at fault."
+				" were on time, so neither the nodes nor etcd are at fault."
 		}
-		return "Check the kube-controller-manager: its CPU, its limits towards the API (--kube-api-qps, --kube-api-burst), errors of its watches in its log, and " +
-			"changes of its leader (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + nodes + " were in time: neither the nodes nor etcd are at fault."
+		return "Check the kube-controller-manager: its CPU, its API rate limits (--kube-api-qps, --kube-api-burst), watch errors in its log, and leader changes (kubectl -n kube-system get lease kube-controller-manager). The heartbeats of " + nodes + " were on time, so neither the nodes nor etcd are at fault."
 	case verdict.Undecided:
 		return "The evidence does not show which component is at fault. To find out: " + command
 	}
@@ -64,15 +62,13 @@ func VerdictRemedy(v verdict.Verdict, nodes, command string, managed bool) strin
 
 // UpgradedRemedy returns the remedy for nodes that were silent during a kubelet upgrade.
 func UpgradedRemedy(nodes string) string {
-	return "The kubelet of " + nodes + " was replaced by another version, and was away for longer than the grace period. Drain a node before you upgrade its kubelet, " +
-		"which announces that, and upgrade one node at a time. The network and the grace period are not at fault."
+	return "The kubelet of " + nodes + " was replaced by another version, and was down for longer than the grace period. Upgrade one node at a time, and drain each node first, which announces its departure. The network and the grace period are not at fault."
 }
 
 // NotMarkedRemedy returns the remedy for silent nodes that the node controller leaves Ready.
 func NotMarkedRemedy(nodes string, managed bool) string {
-	const out = "Their pods stay in their Services meanwhile: kubectl drain %s --force --ignore-daemonsets takes them out, or the taint node.kubernetes.io/out-of-service once the machines are off."
-	look := "Check the kube-controller-manager: errors of its watch of Leases, whether it has permission to get Leases in kube-node-lease, and its leader " +
-		"(kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for a node that it leaves Ready because its copy of the Lease may be old; a restart gives it a new watch. "
+	const out = "Until then, their pods stay in their Services. To remove them, run kubectl drain %s --force --ignore-daemonsets or, once the machines are off, set the taint node.kubernetes.io/out-of-service."
+	look := "Check the kube-controller-manager: errors of its watch of Leases in the log, its permission to get Leases in kube-node-lease, and its leader (kubectl -n kube-system get lease kube-controller-manager). From v1.37 it logs \"Skipping\" for each node that it leaves Ready because its copy of the Lease may be outdated. A restart opens a new watch. "
 	if managed {
 		look = "Your provider runs the kube-controller-manager, which leaves silent nodes Ready: open a case with the times of this incident. "
 	}
@@ -88,12 +84,10 @@ func ClockRemedy(nodes string) string {
 // ShortGracePeriodRemedy returns the remedy for a grace period that is too short even for healthy kubelets.
 func ShortGracePeriodRemedy(g GracePeriod) string {
 	if g.Managed {
-		return fmt.Sprintf("Your provider sets the grace period of %s: open a case. Kubelets renew their Lease every %s, so healthy nodes miss it. "+
-			"Until then, a shorter nodeLeaseDurationSeconds makes the kubelets renew more often: four times in that period.",
+		return fmt.Sprintf("Your provider sets the grace period of %s, so open a case with your provider. Kubelets renew their Lease every %s, so even healthy nodes miss the grace period. As a workaround, set a shorter nodeLeaseDurationSeconds: kubelets renew their Lease four times in that period.",
 			phrase.Duration(g.Period), phrase.Duration(g.interval()))
 	}
-	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s; it is %s. "+
-		"Without the flag it has the default of 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
+	return fmt.Sprintf("Set --node-monitor-grace-period of the kube-controller-manager to %s. It is currently %s. The default is 40s (50s from v1.32). Kubelets renew their Lease every %s, so less than %s is always unsafe: a single lost heartbeat makes a node Unknown.",
 		phrase.Duration(g.Recommended()), phrase.Duration(g.Period), phrase.Duration(g.interval()), phrase.Duration(g.Shortest()))
 }
 
@@ -109,7 +103,7 @@ var firstSteps = [verdict.Count]string{
 	verdict.EndpointsController: "remove the selector of the Service",
 	verdict.ForeignWriter:       "find out who writes these addresses",
 	verdict.ServiceSpec:         "compare the selector with the pods' labels",
-	verdict.UpdateInPlace:       "turn a readiness gate False before the update",
+	verdict.UpdateInPlace:       "set a readiness gate to False before the update",
 	verdict.Workload:            "check probes, exits and deletions of the pods",
 }
 

@@ -49,15 +49,15 @@ func harmless(windows []Window) bool {
 // alternatives to the readiness gate.
 func windowRemedy(windows []Window) string {
 	if harmless(windows) {
-		return "No consumer of the Endpoints noticed, whether it batches updates or not."
+		return "No client of the Endpoints was affected, with or without batching."
 	}
 	var all []string
 	if i := hidingWindow(windows, misled); i > 0 {
 		length := phrase.Duration(windows[i].Length)
-		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s: such addresses then leave in one update.", batchPeriods, length),
+		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, so that these addresses leave in one update.", batchPeriods, length),
 			fmt.Sprintf("If you cannot set these flags either, let the clients of the Endpoints batch updates for %s.", length))
 	} else {
-		all = append(all, fmt.Sprintf("Batching for up to %s, by %s or in the clients, does not replace the gate.",
+		all = append(all, fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.",
 			phrase.Duration(windows[len(windows)-1].Length), batchPeriods))
 	}
 	for _, s := range []string{staleText(windows), bounceText(windows)} {
@@ -98,10 +98,10 @@ func bounceText(windows []Window) string {
 		return fmt.Sprintf("Batching updates for up to %s would not have hidden the %d bounces.",
 			phrase.Duration(windows[len(windows)-1].Length), windows[0].Bounces)
 	}
-	s := fmt.Sprintf("Consumers that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
+	s := fmt.Sprintf("Clients that batch updates for %s would not have noticed the %d bounces", phrase.Duration(windows[i].Length), windows[0].Bounces)
 	if i > 1 {
 		w := windows[i-1]
-		s += fmt.Sprintf("; those that batch for %s put back and took out %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
+		s += fmt.Sprintf("; clients that batch for %s would have put back and removed %s again", phrase.Duration(w.Length), phrase.Count(w.Bounces, "address", "addresses"))
 	}
 	return s + "."
 }
@@ -123,6 +123,5 @@ func windowAdvice(windows []Window) string {
 	if i < 0 {
 		return fmt.Sprintf("; batching updates for %s does not hide the %s", windows[len(windows)-1].Length, hidden)
 	}
-	return fmt.Sprintf("; until then set %s of the kube-controller-manager to %s; only if you cannot, let the consumers of the Endpoints batch updates for %s, "+
-		"which would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, hidden)
+	return fmt.Sprintf("; until then, set %s of the kube-controller-manager to %s; only if you cannot, let the clients of the Endpoints batch updates for %s; that would have hidden the %s", batchPeriods, windows[i].Length, windows[i].Length, hidden)
 }

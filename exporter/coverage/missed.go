@@ -10,7 +10,7 @@ import (
 // Missed describes the changes that kubeflap may have missed in the gap.
 func (g *Gap) Missed() string {
 	if len(g.Resources) == len(event.Kinds()) {
-		return "every change that was undone before the end of the gap; a change that lasted longer is seen, but not when it happened"
+		return "every change that was reverted before the end of the gap, and the time of every other change"
 	}
 	var all []string
 	for _, k := range event.Kinds() {

@@ -46,7 +46,7 @@ func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 func (u *UID) UnmarshalText(text []byte) error {
 	uid, ok := parseUUID(text)
 	if !ok {
-		return errors.New("a uid must have the form of a UUID")
+		return errors.New("a uid must be a UUID")
 	}
 	*u = uid
 	return nil

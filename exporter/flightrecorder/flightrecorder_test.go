@@ -431,7 +431,7 @@ func TestAFileIsNoFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := flightrecorder.New(flightrecorder.Settings{Dir: path}, slog.Default())
-	if want := "--data.dir=" + path + " is not a folder"; err == nil || err.Error() != want {
+	if want := "--data.dir=" + path + " is not a directory"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -49,7 +49,7 @@ func (f file) isBase() bool { return f.role != roleNext }
 func filesOf(dir string) ([]file, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the recordings folder: %w", err)
+		return nil, fmt.Errorf("read the recordings directory: %w", err)
 	}
 	var all []file
 	for _, entry := range entries {

@@ -85,7 +85,7 @@ type Status struct {
 // New checks the settings and returns a Recorder. Nothing is written until Run is called.
 func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("--data.dir=%s is not a folder", s.Dir)
+		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
 	r := &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize)}
 	if s.Anonymise {
@@ -203,13 +203,13 @@ func (r *Recorder) discard(ctx context.Context, wait time.Duration) {
 // session records until the context is canceled or a failure occurs.
 func (r *Recorder) session(ctx context.Context) error {
 	if err := os.MkdirAll(r.settings.Dir, 0o700); err != nil {
-		return fmt.Errorf("create the recordings folder: %w", err)
+		return fmt.Errorf("create the recordings directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(r.settings.Dir, lockName), flock.SetPermissions(0o600))
 	defer func() { _ = lock.Close() }()
 	switch locked, err := lock.TryLock(); {
 	case err != nil:
-		return fmt.Errorf("lock the recordings folder: %w", err)
+		return fmt.Errorf("lock the recordings directory: %w", err)
 	case !locked:
 		return fmt.Errorf("%w %s", errInUse, r.settings.Dir)
 	}

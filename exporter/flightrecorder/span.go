@@ -27,5 +27,5 @@ func Span(dir string) (begin, end time.Time, err error) {
 			return all[0].begins, end, nil
 		}
 	}
-	return begin, end, fmt.Errorf("%w: the folder has no recordings", ErrNothing)
+	return begin, end, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
 }

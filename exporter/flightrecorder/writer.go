@@ -39,7 +39,7 @@ type writer struct {
 func newWriter(r *Recorder) (*writer, error) {
 	unfinished, err := filepath.Glob(filepath.Join(r.settings.Dir, "*"+temporary))
 	if err != nil {
-		return nil, fmt.Errorf("read the recordings folder: %w", err)
+		return nil, fmt.Errorf("read the recordings directory: %w", err)
 	}
 	for _, path := range unfinished {
 		if err := os.Remove(path); err != nil {

@@ -29,7 +29,7 @@ func Find(answer *api.Answer, id string) (*api.Incident, error) {
 	}
 	switch len(names) {
 	case 0:
-		return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap forgets the oldest (--incidents.size)", len(answer.Incidents), id)
+		return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", len(answer.Incidents), id)
 	case 1:
 		return found, nil
 	}

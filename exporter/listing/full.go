@@ -67,7 +67,7 @@ func (x *row) subject() string {
 // decision returns the verdict and the fact that decided it.
 func (x *row) decision() string {
 	if x.Withdrawn != "" {
-		return "none, because this was no incident: " + x.Withdrawn
+		return "none, because the incident was withdrawn: " + x.Withdrawn
 	}
 	for _, c := range x.Considered {
 		if c.Verdict == x.Verdict {

@@ -42,18 +42,18 @@ type Metric struct {
 type Catalogue []*Metric
 
 const (
-	perNode           = "each Node"
-	perService        = "each Service"
-	perResource       = "each watched resource"
-	perPodNamespace   = "each namespace with pods, until an hour after its last pod is gone"
-	perNamespace      = "each window and namespace with Services, until an hour after the last Service is gone"
-	whileLeasesKnown  = "each Node while Leases can be watched, or while it reports its status every 10 s in a cluster without Leases. For a new Node, the time starts when kubeflap first sees it. Absent for up to 12 s after kubeflap starts if only the Node's own clock shows that it was lost before"
-	ifManuallyManaged = "each Service that has or had manually managed addresses"
+	perNode           = "one per Node"
+	perService        = "one per Service"
+	perResource       = "one per watched resource"
+	perPodNamespace   = "one per namespace with pods, until an hour after its last pod is gone"
+	perNamespace      = "one per window and namespace with Services, until an hour after the last Service is gone"
+	whileLeasesKnown  = "one per Node, if Leases can be watched, or if the cluster has no Leases and the Node reports its status every 10 s. For a new Node, the time starts when kubeflap first sees it. If only the Node's own clock shows that the Node was lost before kubeflap started, the series is absent for up to 12 s"
+	ifManuallyManaged = "one per Service that has or had manually managed addresses"
 	always            = "always"
-	onceKnown         = "once it is known"
-	perVerdict        = "each scope and verdict that an incident can have"
-	perIncident       = "each ongoing incident, and each that was resolved in the last 10 minutes"
-	perUnavailable    = "each resource that cannot be watched"
+	onceKnown         = "one, once the value is known"
+	perVerdict        = "one per scope and verdict that an incident can have"
+	perIncident       = "one per incident that is ongoing or was resolved in the last 10 minutes"
+	perUnavailable    = "one per resource that cannot be watched"
 )
 
 func gauge(name, help, series string, labels ...string) *Metric {

@@ -8,14 +8,14 @@ import (
 
 // recorderMetrics declares the flight recorder's metrics. They belong to the process and have no cluster label.
 func recorderMetrics() Catalogue {
-	const series = "the process, if it runs with `--data.dir`"
+	const series = "one, if kubeflap runs with `--data.dir`"
 	return Catalogue{
 		gauge("kubeflap_flight_recorder_recording",
-			"1 while events are written to the folder of --data.dir, 0 while that fails.", series).experimental(),
+			"1 while events are written to --data.dir, 0 while writing fails.", series).experimental(),
 		gauge("kubeflap_flight_recorder_size_bytes",
-			"Size of the recordings in the folder.", series).experimental(),
+			"Size of the recordings in --data.dir.", series).experimental(),
 		gauge("kubeflap_flight_recorder_oldest_event_timestamp_seconds",
-			"Unix time of the oldest event in the folder, 0 if there is none.", series).experimental(),
+			"Unix time of the oldest event in --data.dir, 0 if there is none.", series).experimental(),
 		counter("kubeflap_flight_recorder_events_lost_total",
 			"Events that were not recorded because the disk failed or was too slow.", series).experimental(),
 		counter("kubeflap_flight_recorder_gaps_total",

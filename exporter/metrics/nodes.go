@@ -33,11 +33,11 @@ func newNodeMetrics() *nodeMetrics {
 		heartbeatAge: gauge("kubeflap_node_heartbeat_age_seconds",
 			"Time since kubeflap saw the node's last heartbeat: a renewed Lease or a reported status.", whileLeasesKnown, "node"),
 		interval: histogram("kubeflap_node_heartbeat_interval_seconds",
-			"Time between consecutive heartbeats of a node, over all nodes.", always),
+			"Time between two consecutive heartbeats of a node, for all nodes.", always),
 		intervalMax: gauge("kubeflap_node_heartbeat_interval_max_seconds",
 			"Longest time between heartbeats of the node in the last 10 minutes, including the time since the last one.", whileLeasesKnown, "node"),
 		heartbeats: counter("kubeflap_node_heartbeats_total",
-			"Heartbeats of the node, counted as the node controller does.", perNode, "node"),
+			"Heartbeats of the node. Only includes heartbeats that the node controller counts.", perNode, "node"),
 		late: counter("kubeflap_node_heartbeats_late_total",
 			"Number of times no heartbeat arrived from the node for more than half the grace period.", perNode, "node"),
 		missed: counter("kubeflap_node_heartbeats_missed_total",
@@ -51,25 +51,25 @@ func newNodeMetrics() *nodeMetrics {
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
-			"Duration of the periods in which a node was not Ready, by status. Includes only periods that kubeflap saw from start to end, and not a new node's startup.", "each status except true", "status"),
+			"Duration of the periods in which a node was not Ready, by status. Only includes periods that kubeflap saw from start to end. Excludes the startup of new nodes.", "one per status except true", "status"),
 	}
 	m.clockOffset = gauge("kubeflap_node_clock_offset_seconds",
-		"Minimum delay in the last 10 minutes between a Lease's renewTime and its arrival at kubeflap: the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
-		"each Node whose Lease was renewed in the last 10 minutes", "node")
+		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
+		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
 		"1 while something announces that the node will leave: a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
-		"each Node whose departure is announced", "node", "reason")
+		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
 		"1 while the node has been silent for more than the grace period plus 15 s and is still Ready, although the API server answers, otherwise 0.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
-		"Recommended node monitor grace period, as on the page, in alerts and in advise. Absent if the current one is suitable or cannot be set.", "while there is a recommendation")
+		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"Expected interval between heartbeats: a quarter of the Lease duration (10 s by default), or less if a node regularly sends them more often. The maximum of all nodes.",
-		"while there are nodes")
+		"Expected interval between heartbeats, as the maximum of all nodes. It is a quarter of the Lease duration (10 s by default), or less if a node regularly sends heartbeats more often.",
+		"one, while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
-		"1 if the cloud provider runs the control plane (EKS, GKE, AKS), so that its flags cannot be set, otherwise 0.", always)
+		"1 if the cloud provider manages the control plane (EKS, GKE, AKS) and its flags cannot be set, otherwise 0.", always)
 	m.intervals = m.interval.vec(intervalBuckets())
 	m.unreadyDurations = m.unreadyDuration.vec(durationBuckets())
 	m.intervals.WithLabelValues()

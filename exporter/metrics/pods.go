@@ -22,19 +22,19 @@ func newPodMetrics() *podMetrics {
 			"Number of times the Ready condition of a pod stopped being True. Counted immediately, before the cause is known.", perPodNamespace, "namespace"),
 		transitions: counter("kubeflap_pod_ready_transitions_total",
 			"Pod readiness changes after a pod's first Ready, by new status and cause. A change to true has the cause of the preceding loss.",
-			"each namespace, status and cause once it occurred", "namespace", "status", "cause"),
+			"one per namespace, status and cause, after the first occurrence", "namespace", "status", "cause"),
 		stale: histogram("kubeflap_pod_stale_ready_seconds",
 			"Time for which a pod's Ready condition stayed True after an in-place image change or a container exit.", always),
 		inPlaceUpdates: counter("kubeflap_pod_inplace_updates_total",
 			"Updates that changed a container's image in a running pod.", perPodNamespace, "namespace"),
 		ungatedUpdates: counter("kubeflap_pod_inplace_updates_ungated_total",
-			"In-place updates of pods without a readiness gate, so that nothing took the pod out of rotation first.", perPodNamespace, "namespace").experimental(),
+			"In-place updates of pods without a readiness gate. Nothing takes such a pod out of rotation before the update.", perPodNamespace, "namespace").experimental(),
 		silentRestarts: counter("kubeflap_pod_silent_restarts_total",
 			"Container restarts while the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
-		"Pods whose Ready condition is wrong: unready_after_recovery (node Ready, containers ready, Ready False for more than 10 s) or ready_on_lost_node (no heartbeat of the node for longer than the grace period).",
-		"each namespace and kind with at least one of these pods", "namespace", "kind")
+		"Pods whose Ready condition is wrong, by kind. unready_after_recovery: Ready has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: Ready is True although the node has sent no heartbeat for longer than the grace period.",
+		"one per namespace and kind with at least one such pod", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()
 	return m

@@ -15,7 +15,7 @@ func (c Catalogue) Reference() string {
 
 This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `). A test fails when it is out of date.
 
-Counters start at 0 when their object is first seen, and end with it. Counters of a namespace stay for an hour after its last pod or Service.
+A counter starts at 0 when its object is first seen, and ends when the object is deleted. Counters of a namespace stay for an hour after its last pod or Service.
 
 A series with the label ` + "`cause`" + ` starts with its first count instead of 0, so ` + "`increase()`" + ` misses that count. Count losses with the
 counters without a cause: ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Use the counters with a cause for the share of each cause.
@@ -23,7 +23,7 @@ counters without a cause: ` + "`kubeflap_service_addresses_lost_total` and `kube
 Times are in seconds. Histograms are native and classic. A stable metric keeps its name, labels and meaning within a major version.
 ` + "`/metrics` also has `kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
 
-| metric | type | labels | a series for | stability | meaning |
+| metric | type | labels | series | stability | meaning |
 | --- | --- | --- | --- | --- | --- |
 `)
 	for _, m := range slices.Concat(c, Catalogue{logLinesDropped()}, recorderMetrics()) {

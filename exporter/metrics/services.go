@@ -33,17 +33,17 @@ func newServiceMetrics() *serviceMetrics {
 		churn: counter("kubeflap_service_address_churn_total",
 			"Addresses added to or removed from the Service. An address that becomes terminating counts as removed.", perService, "namespace", "service", "change"),
 		bounces: counter("kubeflap_service_address_bounces_total",
-			"Addresses that were lost and ready again within the bounce window.", perService, "namespace", "service"),
+			"Lost addresses that were ready again within the bounce window.", perService, "namespace", "service"),
 		outages: counter("kubeflap_service_outages_total",
 			"Number of times the Service lost its last ready address.", perService, "namespace", "service"),
 		outageTime: counter("kubeflap_service_outage_seconds_total",
 			"Total duration of the Service's outages, including an ongoing one.", perService, "namespace", "service"),
 		outageDuration: histogram("kubeflap_service_outage_duration_seconds",
-			"Duration of the Service outages that kubeflap saw from start to end.", "each cause of an outage that ended", "cause"),
+			"Duration of the Service outages that kubeflap saw from start to end.", "one per cause of an outage that ended", "cause"),
 		resets: counter("kubeflap_service_endpoints_resets_total",
 			"Number of times all manually managed addresses of the Service were removed, by whether the Service had a selector. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
-			"1 while the Service has a selector and manually managed Endpoints. It stays 1 after these were removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
+			"1 while the Service has a selector and manually managed Endpoints. It stays 1 after the addresses were removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
 		manual: gauge("kubeflap_service_manual_addresses",
 			"Manually managed addresses in the Service's Endpoints, 0 after they were removed.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",
@@ -53,20 +53,20 @@ func newServiceMetrics() *serviceMetrics {
 	m.lost = counter("kubeflap_service_addresses_lost_total",
 		"Ready addresses that the Service lost (not ready or removed). Counted immediately, before the cause is known.", perService, "namespace", "service")
 	m.losses = counter("kubeflap_service_address_losses_total",
-		"Ready addresses that the Service lost (not ready or removed), by cause.", "each Service and cause once it occurred", "namespace", "service", "cause")
+		"Ready addresses that the Service lost (not ready or removed), by cause.", "one per Service and cause, after the first occurrence", "namespace", "service", "cause")
 	m.lastLoss = gauge("kubeflap_service_last_loss_timestamp_seconds",
-		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses do not count while the Service has other addresses.", "each Service that ever lost one", "namespace", "service", "cause")
+		"Unix time at which the Service last lost a ready address, with the cause. Removed foreign addresses do not count while the Service has other addresses.", "one per Service that has lost a ready address", "namespace", "service", "cause")
 	m.propagation = histogram("kubeflap_endpoints_propagation_seconds",
 		"Time from a pod's readiness change to the change of its address, as seen by kubeflap. Events within 20 ms may arrive together.", always, "to")
 	m.divergence = gauge("kubeflap_service_endpoints_divergence",
 		"Addresses whose readiness differs between Endpoints, EndpointSlices and pods for more than 10 s.",
-		"each Service with at least one such address", "namespace", "service")
+		"one per Service with at least one such address", "namespace", "service")
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
 		"Addresses of a Service with a selector, from EndpointSlices or Endpoints, that neither Kubernetes nor a known manager wrote.",
-		"each Service with at least one foreign address", "namespace", "service")
+		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
 		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they wait for a node, a volume or an image.",
-		"each Service without a ready address that selects Pending pods", "namespace", "service")
+		"one per Service without a ready address that selects Pending pods", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
 	m.propagations.WithLabelValues("not_ready")

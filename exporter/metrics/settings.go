@@ -6,11 +6,11 @@ import "time"
 type settingMetrics struct{ flag, short, shortest *Metric }
 
 func newSettingMetrics() *settingMetrics {
-	const perShort = "each namespace with a toleration of at most 60 s"
+	const perShort = "one per namespace with a toleration of at most 60 s"
 	return &settingMetrics{
 		flag: gauge("kubeflap_controller_manager_flag",
-			"Value of a kube-controller-manager flag, with durations in seconds. If the value differs between pods, the smallest one.",
-			"each flag that is read and set in a kube-controller-manager pod", "flag"),
+			"Value of a kube-controller-manager flag, with durations in seconds. If the value differs between pods, this is the smallest value.",
+			"one per supported flag that is set in a kube-controller-manager pod", "flag"),
 		short: gauge("kubeflap_pods_short_toleration",
 			"Pods that tolerate a node that is not Ready (node.kubernetes.io/not-ready, node.kubernetes.io/unreachable) for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",

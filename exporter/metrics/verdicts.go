@@ -18,20 +18,19 @@ func newVerdictMetrics() *verdictMetrics {
 		resolved: counter("kubeflap_incidents_total", "Resolved incidents by scope and last verdict. Merged and withdrawn incidents do not count.",
 			perVerdict, "scope", "verdict"),
 		start: gauge("kubeflap_incident_start_timestamp_seconds",
-			"Unix time at which the incident started. The page shows it at /flaps?id=ID. Subject is the node, the workload or the Service.",
+			"Unix time at which the incident started. For details, see /flaps?id=ID on kubeflap's page. The label subject names the node, the workload or the Service.",
 			perIncident, "id", "scope", "namespace", "subject", "cause", "verdict").experimental(),
-		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. The incident continues if it flaps again.",
+		end: gauge("kubeflap_incident_end_timestamp_seconds", "Unix time at which everything in the incident had recovered. If something flaps again, the same incident continues.",
 			perIncident+", while everything has recovered", "id").experimental(),
 		node: gauge("kubeflap_node_verdict", "1 while the node belongs to an incident with this verdict.",
-			"each Node in an ongoing incident, or in one that was resolved in the last 10 minutes", "node", "verdict"),
+			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
 		silences: gauge("kubeflap_node_silences",
-			"Silences of the node since kubeflap first saw it, by verdict and reason: heartbeats that came after more than half of the grace period, and changes to Unknown by the node controller. "+
-				"A gauge, because a verdict may be revised.",
-			"each Node with verdict node and reason slow, and other combinations once they occurred", "node", "verdict", "reason").experimental(),
+			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
+			"one per Node with the verdict node and the reason slow; other combinations after their first occurrence", "node", "verdict", "reason").experimental(),
 		lastSilence: gauge("kubeflap_node_last_silence_timestamp_seconds",
-			"Unix time at which the newest silence with this verdict and reason ended, or the current time during a silence.", "each Node, verdict and reason once it occurred", "node", "verdict", "reason").experimental(),
+			"Unix time at which the newest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(),
 		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",
-			"each Service affected by an ongoing incident, or by one that was resolved in the last 10 minutes", "namespace", "service", "verdict"),
+			"one per Service and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "namespace", "service", "verdict"),
 	}
 }
 

@@ -51,7 +51,7 @@ func coverageText(in *Input) string {
 		lacks = append(lacks, "it saw nothing after "+moment(in.Answer.AsOf)+" UTC")
 	}
 	if n := len(gaps(in)); n > 0 {
-		lacks = append(lacks, phrase.Count(n, "time", "times")+" it did not watch some resources (listed below)")
+		lacks = append(lacks, phrase.Count(n, "gap", "gaps")+" in which it did not watch some resources (listed below)")
 	}
 	if c.GapsLeftOut > 0 {
 		lacks = append(lacks, phrase.Count(c.GapsLeftOut, "older gap was", "older gaps were")+" not kept")

@@ -74,7 +74,7 @@ func figuresOf(x *api.Incident) (all []fact) {
 	add("Longest heartbeat interval", x.Numbers.LongestInterval)
 	add("Recommended grace period", x.Numbers.RecommendedGracePeriod)
 	if x.NodeTransitions > 0 {
-		all = append(all, fact{Name: "Changes of nodes to not Ready or Unknown", Value: fmt.Sprint(x.NodeTransitions)})
+		all = append(all, fact{Name: "Number of times nodes turned not Ready or Unknown", Value: fmt.Sprint(x.NodeTransitions)})
 	}
 	if x.PodsEvicted > 0 {
 		all = append(all, fact{Name: "Pods evicted", Value: fmt.Sprint(x.PodsEvicted)})

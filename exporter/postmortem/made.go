@@ -58,22 +58,22 @@ func madeOf(in *Input) (all []fact) {
 	s := &in.Source
 	add("kubeflap", cmp.Or(s.Version, "unknown version"))
 	if s.Recording == nil {
-		add("kubeflap that watched", cmp.Or(s.Server, "unknown version"))
+		add("kubeflap that watched the cluster", cmp.Or(s.Server, "unknown version"))
 	}
 	add("Kubernetes", cmp.Or(strings.Join(s.Kubernetes, ", then "), "unknown version"))
 	add("Period of the report", periodOf(in))
-	add("Incidents", cmp.Or(limitsOf(in.Filter), "all of the period"))
+	add("Incidents", cmp.Or(limitsOf(in.Filter), "all in the period"))
 	add("Watched from", orUnknown(in.Answer.Coverage.Since))
 	add("Watched until", moment(in.Answer.AsOf)+" UTC")
-	add("State as of", moment(in.Answer.AsOf)+" UTC: incidents of the period are reported with all that was known then")
+	add("State as of", moment(in.Answer.AsOf)+" UTC. The report includes everything that was known at this time")
 	r := s.Recording
 	if r == nil {
 		add("Made from", "the running kubeflap at "+s.URL)
-		add("Checksum", "none: a running kubeflap forgets its oldest incidents. A report that can be checked needs a recording")
+		add("Checksum", "none, because a running kubeflap drops its oldest incidents. Use a recording for a reproducible report")
 		return all
 	}
 	if r.Folder {
-		add("Made from", "the recordings in the folder "+r.File)
+		add("Made from", "the recordings in the directory "+r.File)
 	} else {
 		add("Made from", "the recording "+r.File+fmt.Sprintf(" (%d bytes)", r.Size))
 	}
@@ -81,13 +81,13 @@ func madeOf(in *Input) (all []fact) {
 		add("Title of the recording", r.Title)
 	}
 	if r.Anonymised {
-		add("Names", "pseudonyms: the recording is anonymised")
+		add("Names", "pseudonyms, because the recording is anonymised")
 	}
 	if r.Damage != "" {
 		add("Damage", "only the beginning of the recording could be replayed: "+r.Damage)
 	}
 	if r.Folder {
-		add("Checksum", "none: the files of a folder change. A report that can be checked needs a recording")
+		add("Checksum", "none, because the files in a directory change. Use a recording for a reproducible report")
 		return all
 	}
 	all = append(all, fact{Name: "SHA-256 of the recording", Value: r.SHA256, Code: true})

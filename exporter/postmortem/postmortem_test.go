@@ -235,8 +235,8 @@ func TestPredictionsInAReport(t *testing.T) {
 		given *answer.Answer
 		want  []string
 	}{
-		"a table":      {given, []string{"20s", "recorded", "40s", "Knee: grace period 40s.", "not the cause", "The recording cannot tell:", "The effect of another load."}},
-		"no silence":   {quiet, []string{"no node was silent for so long that another grace period would have made a difference."}},
+		"a table":      {given, []string{"20s", "recorded", "40s", "Knee: grace period 40s.", "not causes", "The recording does not show:", "The effect of another load."}},
+		"no silence":   {quiet, []string{"no silence was long enough for another grace period to make a difference."}},
 		"no nodes":     {&answer.Answer{Settings: rows}, []string{"There is no prediction for other settings: the recording has no heartbeats of nodes."}},
 		"no recording": {nil, []string{"There is no prediction for other settings: it needs one."}},
 	} {

@@ -34,7 +34,7 @@ func summaryOf(in *Input, sections []section, coverage string) []string {
 		all = append(all, costOf(counted, in.Answer.AsOf)...)
 	}
 	if n := len(sections) - len(counted); n > 0 {
-		all = append(all, "kubeflap withdrew "+phrase.Count(n, "more incident", "more incidents")+", which the numbers here leave out.")
+		all = append(all, "kubeflap withdrew "+phrase.Count(n, "more incident", "more incidents")+". The numbers here do not include them.")
 	}
 	return append(all, coverage)
 }
@@ -117,7 +117,7 @@ func costOf(sections []section, asOf time.Time) (all []string) {
 	case lost == 0:
 		all = append(all, "No Service lost a ready address.")
 	default:
-		all = append(all, fmt.Sprintf("The cost: %s of %s%s.", phrase.Count(lost, "ready address", "ready addresses"),
+		all = append(all, fmt.Sprintf("Lost: %s of %s%s.", phrase.Count(lost, "ready address", "ready addresses"),
 			atLeast, phrase.Count(len(services), "Service", "Services")))
 	}
 	if outages > 0 {

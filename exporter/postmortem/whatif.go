@@ -25,12 +25,12 @@ func whatIfOf(in *Input) (w whatIf) {
 	}
 	span := moment(a.From) + " to " + moment(a.To) + " UTC"
 	if !a.Depends() {
-		w.Text = "In the recording from " + span + ", no node was silent for so long that another grace period would have made a difference."
+		w.Text = "In the recording from " + span + ", no silence was long enough for another grace period to make a difference."
 		return w
 	}
 	w.Table, w.CannotSay = a.Table(), a.CannotSay
 	if knee := a.KneeText(); knee != "" {
-		w.Notes = append(w.Notes, knee+" The table shows effects, not the cause: first see the remedy of each incident.")
+		w.Notes = append(w.Notes, knee+" The table shows effects, not causes. First follow the remedy of each incident.")
 	}
 	w.Notes = append(w.Notes, "The table counts all nodes and Services from "+span+", including those without an incident. "+answer.Note)
 	return w

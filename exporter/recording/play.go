@@ -16,7 +16,7 @@ import (
 // after the last event, at the first error, or when the context is canceled.
 func Play(ctx context.Context, events iter.Seq2[event.Event, error], clock *Clock, apply func(event.Event)) error {
 	if clock.speed < 0 || math.IsNaN(clock.speed) {
-		return fmt.Errorf("speed %v: it must be above 0, or 0 to replay at once", clock.speed)
+		return fmt.Errorf("speed %v: must be above 0, or 0 to replay immediately", clock.speed)
 	}
 	defer clock.stop()
 	for ev, err := range events {

@@ -74,7 +74,7 @@ func TestDamageIsNamedWithItsLine(t *testing.T) {
 		{"an object that is null", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "null", 1), 0, `recording test.jsonl, line 2: object is missing`},
 		{"an object that is a list", goodHeader + strings.Replace(goodEvent, `{"name":"web"}`, "[]", 1), 0, `recording test.jsonl, line 2: object of pods: want a JSON object, not array`},
 		{"an object of wrong shape", goodHeader + strings.Replace(goodEvent, `"web"`, "5", 1), 0, `recording test.jsonl, line 2: object of pods: "name" cannot be number`},
-		{"an object with a bad uid", goodHeader + strings.Replace(goodEvent, "name", "uid", 1), 0, `recording test.jsonl, line 2: object of pods: a uid must have the form of a UUID`},
+		{"an object with a bad uid", goodHeader + strings.Replace(goodEvent, "name", "uid", 1), 0, `recording test.jsonl, line 2: object of pods: a uid must be a UUID`},
 		{"an object without name", goodHeader + strings.Replace(goodEvent, "name", "names", 1), 0, `recording test.jsonl, line 2: name of the object is missing`},
 		{"a gzip stream that ends early", half[:len(half)-9], 3, `recording test.jsonl, line 5: the recording is cut short here`},
 		{"a gzip stream with a wrong checksum", half[:len(half)-8] + "\x00\x00\x00\x00\x00\x00\x00\x00", 3, `recording test.jsonl, line 5: the compressed data is damaged: gzip: invalid checksum`},

@@ -479,16 +479,16 @@ func TestAnOutageWhoseCauseShowsAtOnceDoesNotOvertakeOneThatWaitsForItsOwn(t *te
 	s.at(10.4).modified(slice("a", "web", "-web-1", "-web-2"))
 	s.at(20).modified(slice("a", "web", "web-1", "-web-2"))
 	s.Advance(clock(40))
-	var told []string
+	var outages []string
 	for _, x := range s.transitions() {
 		switch x.(type) {
 		case transition.OutageStarted, transition.OutageEnded:
-			told = append(told, x.When().Sub(zero).String()+" "+x.Fields().Cause.String())
+			outages = append(outages, x.When().Sub(zero).String()+" "+x.Fields().Cause.String())
 		}
 	}
-	equal(t, "outages", strings.Join(told, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
+	equal(t, "outages", strings.Join(outages, ", "), "10s unknown, 10.2s unknown, 10.4s probe_failed, 20s probe_failed")
 	s.Settle()
-	equal(t, "outages that were still to be reported", count[transition.OutageStarted](s)+count[transition.OutageEnded](s), len(told))
+	equal(t, "outages that were still to be reported", count[transition.OutageStarted](s)+count[transition.OutageEnded](s), len(outages))
 }
 
 func TestCauseOfHandWrittenAddressesThatAreWiped(t *testing.T) {

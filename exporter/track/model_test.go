@@ -473,8 +473,8 @@ type pulse struct {
 	// beats are all heartbeats of the node. The first one may be a guess.
 	beats   []time.Time
 	guessed bool
-	// told is the time of the first heartbeat by the node's own clock.
-	told time.Time
+	// byClock is the time of the first heartbeat by the node's own clock.
+	byClock time.Time
 	// saved is the renewTime that the node controller holds.
 	saved     *time.Time
 	intervals []interval
@@ -542,32 +542,32 @@ func (m *naive) nodesChanged(before, after objects, h how) {
 func (m *naive) newPulse(n *event.Node, h how) {
 	p := &pulse{began: m.now}
 	m.pulses[n.Name] = p
-	told := []time.Time{m.now}
+	byClock := []time.Time{m.now}
 	if h == byFirstList {
-		told = nil
+		byClock = nil
 		if n.Ready != nil {
-			told = append(told, n.Ready.Heartbeat)
+			byClock = append(byClock, n.Ready.Heartbeat)
 		}
 	}
 	if l := m.lease(n.Name); l != nil {
 		p.saved = &l.Renew
-		told = append(told, l.Renew)
+		byClock = append(byClock, l.Renew)
 	}
-	m.guess(p, told...)
+	m.guess(p, byClock...)
 	if h != byFirstList && len(p.beats) > 0 && p.beats[0].Equal(m.now) {
-		p.told = time.Time{} // this time is from kubeflap's clock
+		p.byClock = time.Time{} // this time is from kubeflap's clock
 	}
 }
 
 // guess uses the latest of the times that the node reported, limited to now.
-func (m *naive) guess(p *pulse, told ...time.Time) {
-	for _, byNode := range told {
+func (m *naive) guess(p *pulse, byClock ...time.Time) {
+	for _, byNode := range byClock {
 		t := byNode
 		if t.After(m.now) {
 			t = m.now
 		}
 		if len(p.beats) == 0 || t.After(p.beats[0]) {
-			p.beats, p.guessed, p.told = []time.Time{t}, true, byNode
+			p.beats, p.guessed, p.byClock = []time.Time{t}, true, byNode
 		}
 	}
 }
@@ -632,8 +632,8 @@ func (m *naive) beat(p *pulse, byNode time.Time) {
 	switch {
 	case last == 0 && p.guessed && m.sees(m.now) && m.lost(p):
 		length := m.now.Sub(p.beats[0])
-		if !p.told.IsZero() {
-			length = max(byNode.Sub(p.told), m.now.Sub(latest(m.watched(p), m.lit[len(m.lit)-1].start)))
+		if !p.byClock.IsZero() {
+			length = max(byNode.Sub(p.byClock), m.now.Sub(latest(m.watched(p), m.lit[len(m.lit)-1].start)))
 		}
 		p.intervals = append(p.intervals, interval{m.now, length})
 	case last >= 0 && !(last == 0 && p.guessed) && m.sees(p.beats[last]):
@@ -848,7 +848,7 @@ type cluster struct {
 	clocks  map[string]time.Duration
 	serial  int
 	sinks   []func(event.Event)
-	told    []event.Event
+	sent    []event.Event
 	// listing is the resource that is being listed.
 	listing event.Kind
 }
@@ -886,7 +886,7 @@ func newCluster(t *testing.T, seed uint64, absent event.Kind, sinks ...func(even
 
 func (c *cluster) tell(e event.Event) {
 	e.Seen = c.now
-	c.told = append(c.told, e)
+	c.sent = append(c.sent, e)
 	for _, sink := range c.sinks {
 		sink(e)
 	}
@@ -922,7 +922,7 @@ func (c *cluster) meanwhile(k event.Kind) {
 	c.listing = 0
 }
 
-func (c *cluster) happens(typ event.Type, o event.Object) {
+func (c *cluster) emit(typ event.Type, o event.Object) {
 	e := event.Event{Kind: o.Kind(), Type: typ, Object: o}
 	switch s := c.streams[e.Kind]; {
 	case s.absent || s.lost:
@@ -939,12 +939,12 @@ func (c *cluster) put(o event.Object) {
 		typ = event.Added
 	}
 	c.objects[o.Kind()][o.Metadata().UID] = o
-	c.happens(typ, o)
+	c.emit(typ, o)
 }
 
 func (c *cluster) remove(o event.Object) {
 	delete(c.objects[o.Kind()], o.Metadata().UID)
-	c.happens(event.Deleted, o)
+	c.emit(event.Deleted, o)
 }
 
 // catchUp delivers the waiting events.
@@ -1310,7 +1310,7 @@ func (c *cluster) same(step int, what string, got, want []string) {
 		return
 	}
 	c.t.Helper()
-	for _, e := range c.told[max(0, len(c.told)-60):] {
+	for _, e := range c.sent[max(0, len(c.sent)-60):] {
 		object, _ := json.Marshal(e.Object)
 		c.t.Logf("%6.1f %s %s %s", e.Seen.Sub(zero).Seconds(), e.Type, e.Kind, object)
 	}
@@ -1335,19 +1335,19 @@ func withoutTransitions(all []pods.Namespace) []pods.Namespace {
 
 func TestSameEventsGiveTheSameFindingsInTheSameOrder(t *testing.T) {
 	for seed := range uint64(4) {
-		var told [2][]transition.Transition
+		var found [2][]transition.Transition
 		var trackers [2]func(event.Event)
 		for i := range trackers {
 			f := New(Settings{GracePeriod: modelGrace, BounceWindow: modelWindow})
-			trackers[i] = func(e event.Event) { told[i] = append(told[i], f.Apply(e)...) }
+			trackers[i] = func(e event.Event) { found[i] = append(found[i], f.Apply(e)...) }
 		}
 		c := newCluster(t, seed, 0, trackers[0], trackers[1])
 		for range 2000 {
 			c.something()
 		}
-		for i := range told[0] {
-			if i >= len(told[1]) || !reflect.DeepEqual(told[0][i], told[1][i]) {
-				t.Fatalf("seed %d: transition %d is %s, and again %s", seed, i, told[0][i], told[1][i])
+		for i := range found[0] {
+			if i >= len(found[1]) || !reflect.DeepEqual(found[0][i], found[1][i]) {
+				t.Fatalf("seed %d: transition %d is %s, and again %s", seed, i, found[0][i], found[1][i])
 			}
 		}
 	}

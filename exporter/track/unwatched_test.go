@@ -9,8 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// told describes the watches that show nothing, with their time and reason.
-func told(unwatched []watches.Watch) string {
+// textOf describes the watches that show nothing, with their time and reason.
+func textOf(unwatched []watches.Watch) string {
 	var all []string
 	for _, w := range unwatched {
 		since := "the start"
@@ -26,18 +26,18 @@ func TestWhatIsNotWatchedIsNamedSinceWhenAndWhy(t *testing.T) {
 	s := newStory(t, grace40)
 	equal(t, "before the first event", len(s.Unwatched(s.now)), 6)
 	s.starts(lease("node-1", 0))
-	equal(t, "when all is watched", told(s.Unwatched(s.now)), "")
+	equal(t, "when all is watched", textOf(s.Unwatched(s.now)), "")
 	s.at(10).breaks("connection refused", event.KindLease)
-	equal(t, "after a break that counts as none", told(s.at(11).Unwatched(s.now)), "")
-	equal(t, "after a longer one", told(s.at(11.5).Unwatched(s.now)), "leases since 10: connection refused")
+	equal(t, "after a break that counts as none", textOf(s.at(11).Unwatched(s.now)), "")
+	equal(t, "after a longer one", textOf(s.at(11.5).Unwatched(s.now)), "leases since 10: connection refused")
 	s.at(20).breaks("timeout", event.KindLease)
-	equal(t, "when it is down for another reason", told(s.Unwatched(s.now)), "leases since 10: timeout")
+	equal(t, "when it is down for another reason", textOf(s.Unwatched(s.now)), "leases since 10: timeout")
 	s.at(30).watch(event.Up, event.KindLease)
-	equal(t, "when it works again", told(s.Unwatched(s.now)), "")
+	equal(t, "when it works again", textOf(s.Unwatched(s.now)), "")
 	s.at(40).breaks("forbidden", event.KindPod)
 	s.Apply(event.Event{Seen: clock(100), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
-	equal(t, "after its right was withdrawn", told(s.Unwatched(clock(100))), "pods since 40: forbidden")
-	equal(t, "the same among all", told(s.Watches(clock(100), nil)[2:3]), "pods since 40: forbidden")
+	equal(t, "after its right was withdrawn", textOf(s.Unwatched(clock(100))), "pods since 40: forbidden")
+	equal(t, "the same among all", textOf(s.Watches(clock(100), nil)[2:3]), "pods since 40: forbidden")
 }
 
 func TestWhatWasNeverWatchedIsNamed(t *testing.T) {
@@ -50,25 +50,25 @@ func TestWhatWasNeverWatchedIsNamed(t *testing.T) {
 		s.lists(k)
 	}
 	want := "nodes since 0: forbidden, leases since 0: forbidden, pods since 0: throttled"
-	equal(t, "not watched", told(s.at(5).Unwatched(s.now)), want)
-	equal(t, "not ready for", told(s.Unready(s.now)), "pods since 0: throttled")
+	equal(t, "not watched", textOf(s.at(5).Unwatched(s.now)), want)
+	equal(t, "not ready for", textOf(s.Unready(s.now)), "pods since 0: throttled")
 	s.lists(event.KindPod)
-	equal(t, "not ready for, without what may not be watched", told(s.at(1000).Unready(s.now)), "")
+	equal(t, "not ready for, without what may not be watched", textOf(s.at(1000).Unready(s.now)), "")
 }
 
 func TestABlindFoldIsNotReady(t *testing.T) {
 	s := newStory(t, grace40)
 	equal(t, "before the first lists", len(s.Unready(s.now)), 6)
 	s.starts(lease("node-1", 0))
-	equal(t, "after them", told(s.Unready(s.now)), "")
+	equal(t, "after them", textOf(s.Unready(s.now)), "")
 	s.at(10).breaks("connection refused", event.KindLease, event.KindPod)
-	equal(t, "blind for a minute", told(s.at(70).Unready(s.now)), "")
+	equal(t, "blind for a minute", textOf(s.at(70).Unready(s.now)), "")
 	want := "leases since 10: connection refused, pods since 10: connection refused"
-	equal(t, "blind for longer", told(s.at(70.5).Unready(s.now)), want)
+	equal(t, "blind for longer", textOf(s.at(70.5).Unready(s.now)), want)
 	s.watch(event.Up, event.KindLease, event.KindPod)
-	equal(t, "when it sees again", told(s.Unready(s.now)), "")
+	equal(t, "when it sees again", textOf(s.Unready(s.now)), "")
 	s.Apply(event.Event{Seen: clock(80), Kind: event.KindPod, Type: event.Unavailable, Reason: "forbidden"})
-	equal(t, "a right that is withdrawn without a break", told(s.Unready(clock(1000))), "pods since 70.5: forbidden")
+	equal(t, "a right that is withdrawn without a break", textOf(s.Unready(clock(1000))), "pods since 70.5: forbidden")
 }
 
 func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
@@ -81,8 +81,8 @@ func TestLeasesOfTheControlPlaneAreOptional(t *testing.T) {
 		if found := s.Tracker.Apply(e); len(found) > 0 {
 			t.Errorf("%v of them gives %v", e.Type, found)
 		}
-		equal(t, "not watched", told(s.Unwatched(s.now)), "")
-		equal(t, "not ready for", told(s.Unready(s.now)), "")
+		equal(t, "not watched", textOf(s.Unwatched(s.now)), "")
+		equal(t, "not ready for", textOf(s.Unready(s.now)), "")
 		equal(t, "synced", s.Synced(), true)
 		equal(t, "watches that are shown", len(s.Watches(s.now, nil)), 6)
 	}

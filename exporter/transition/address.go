@@ -170,5 +170,5 @@ type ConsumerReaddedStale struct {
 }
 
 func (x ConsumerReaddedStale) String() string {
-	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address again while its container is replaced", x.Service, x.Window)
+	return fmt.Sprintf("%s: a client that batches updates for %s would have added an address again while its container was being replaced", x.Service, x.Window)
 }

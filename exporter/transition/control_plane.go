@@ -31,7 +31,7 @@ func (LeaderChanged) Fields() Fields { return Fields{} }
 
 func (x LeaderChanged) String() string {
 	if x.To == "" {
-		return "no kube-controller-manager leads: the leader released its Lease"
+		return "the leading kube-controller-manager released its Lease"
 	}
 	return "new leader of the kube-controller-manager: " + x.To
 }
@@ -66,7 +66,7 @@ type ControlPlaneLeaseRenewed struct {
 func (ControlPlaneLeaseRenewed) Fields() Fields { return Fields{} }
 
 func (x ControlPlaneLeaseRenewed) String() string {
-	return fmt.Sprintf("control plane: Lease %s is renewed again, after %s", x.Name, round(x.Silence))
+	return fmt.Sprintf("control plane: Lease %s is renewed again after %s", x.Name, round(x.Silence))
 }
 
 // LeasesRead means that a direct read of Leases finished while nodes were silent.

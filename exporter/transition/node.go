@@ -45,7 +45,7 @@ type HeartbeatLate struct {
 func (x HeartbeatLate) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatLate) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s, half of the grace period", x.Node, round(x.Silence))
+	return fmt.Sprintf("node %s: no heartbeat for %s (half of the grace period)", x.Node, round(x.Silence))
 }
 
 // HeartbeatMissed means that no heartbeat arrived for the whole grace period.
@@ -111,7 +111,7 @@ func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.Grac
 func (x HeartbeatMissed) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatMissed) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s, the whole grace period", x.Node, round(x.Silence))
+	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
 
 // NodeFoundLost means that the node was lost before kubeflap watched it: the first list shows it as Unknown, or with a
@@ -159,7 +159,7 @@ type ClockSetBack struct {
 func (x ClockSetBack) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x ClockSetBack) String() string {
-	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until they are newer than the last counted one", x.Node, round(x.By))
+	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until their time is later than that of the last counted heartbeat", x.Node, round(x.By))
 }
 
 // HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were in
@@ -174,7 +174,7 @@ type HeartbeatsWereInTime struct {
 func (x HeartbeatsWereInTime) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x HeartbeatsWereInTime) String() string {
-	return fmt.Sprintf("node %s: heartbeats arrived in time, but the watch showed them up to %s late", x.Node, round(x.Silence))
+	return fmt.Sprintf("node %s: heartbeats were on time, but the watch delivered them up to %s late", x.Node, round(x.Silence))
 }
 
 // NodeReadyChanged means that the node's Ready condition changed.
@@ -223,7 +223,7 @@ type NodeNotMarked struct {
 func (x NodeNotMarked) Fields() Fields { return Fields{Node: x.Node} }
 
 func (x NodeNotMarked) String() string {
-	return fmt.Sprintf("node %s: no heartbeat for %s, and still Ready: the node controller has not set it to Unknown", x.Node, round(x.Silence))
+	return fmt.Sprintf("node %s: no heartbeat for %s, but the node controller has not set Ready to Unknown", x.Node, round(x.Silence))
 }
 
 // NodeReadyMissed means that Ready left Status and returned to it while the watch was broken, as the next list shows.
@@ -312,7 +312,7 @@ func (x NodeReturned) String() string {
 // String describes the machine in words.
 func (m Machine) String() string {
 	return [...]string{
-		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted, or another one has its name",
+		"", "the same machine, which was not rebooted", "the same machine, which was rebooted", "another machine", "the machine was rebooted or replaced",
 	}[m]
 }
 

@@ -51,7 +51,7 @@ type PodReadyWasStale struct {
 }
 
 func (x PodReadyWasStale) String() string {
-	return fmt.Sprintf("pod %s/%s: Ready stayed True for %s after its container was replaced or ended", x.Namespace, x.Name, round(x.Stale))
+	return fmt.Sprintf("pod %s/%s: Ready stayed True for %s after its image changed or its container exited", x.Namespace, x.Name, round(x.Stale))
 }
 
 // PodUpdatedInPlace means that the image of a container in a running pod changed.

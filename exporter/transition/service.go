@@ -102,9 +102,9 @@ type SelectorConflict struct {
 
 func (x SelectorConflict) String() string {
 	if x.Overwritten {
-		return x.Service.String() + ": manually managed addresses were overwritten before kubeflap looked: the Service has a selector that matches no pod"
+		return x.Service.String() + ": manually managed addresses were overwritten before kubeflap saw them, because the Service has a selector that matches no pod"
 	}
-	return fmt.Sprintf("%s: manually managed addresses (%d) and a selector: the endpoints controller will remove them", x.Service, x.Count)
+	return fmt.Sprintf("%s: has a selector and manually managed addresses (%d), which the endpoints controller will remove", x.Service, x.Count)
 }
 
 // SelectorConflictEnded means that the Service no longer has a selector, or no longer has manually managed addresses.

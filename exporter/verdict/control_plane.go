@@ -132,7 +132,7 @@ func (f *NodeLoss) leaderText() string {
 	if !c.AsOf.Leader {
 		return "; its leader is unknown, because kubeflap cannot see its Lease in kube-system"
 	}
-	return "; its leader renewed its Lease in time"
+	return "; its leader renewed its Lease on time"
 }
 
 // leader and serverPrefix identify Leases in kube-system (event.LeaseControllerManager, event.LeaseAPIServerPrefix).
@@ -177,17 +177,17 @@ func (f *NodeLoss) pathText() string {
 		text = fmt.Sprintf("; the API server on %s stopped renewing its Lease at %s, and the other %s did not", strings.Join(names, ", "),
 			at.UTC().Format(time.TimeOnly), phrase.Count(n-len(names), "API server", "API servers"))
 	case n == 1 && len(names) > 0:
-		text = "; the only API server stopped renewing its Lease, too: etcd, or that API server"
+		text = "; the only API server stopped renewing its Lease, too, which points to etcd or to that API server"
 	case len(names) > 0:
-		text = "; all API servers stopped renewing their Leases, too: etcd"
+		text = "; all API servers stopped renewing their Leases, too, which points to etcd"
 	case known.Shown.IsZero() || n == 0 && !known.Leader:
 		text = "; the API server is unknown, because kubeflap cannot see API server Leases in kube-system"
 	case known.Time.Sub(known.Shown) > aroundBegin:
-		text = "; no control-plane Lease was renewed either: etcd, or the API server that kubeflap uses"
+		text = "; no control-plane Lease was renewed either, which points to etcd or to the API server that kubeflap uses"
 	case n > 0 && known.Shown.Sub(f.lastBegan()) > f.Interval:
 		// The API servers renewed their Leases when the silent nodes' renewals were due. An API server's Lease is only
 		// late after two missed renewals.
-		text = fmt.Sprintf("; %s renewed in time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
+		text = fmt.Sprintf("; %s renewed on time, so etcd accepted writes", phrase.Count(n, "API server Lease was", "API server Leases were"))
 	}
 	return text + f.ControlPlane.readText(f.span())
 }

@@ -33,7 +33,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case ageUnknown > 0:
 		return Unknown, "the age of the newest heartbeat when the node was marked is unknown" + f.leaderText()
 	}
-	return No, "the node controller marked no node with a punctual heartbeat"
+	return No, "the node controller marked no node whose heartbeats were on time"
 }
 
 func (f *NodeLoss) graceText() string {

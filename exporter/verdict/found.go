@@ -29,7 +29,7 @@ func (f *NodeLoss) perhaps() string {
 	}
 	for _, s := range f.Silences {
 		if s.Found.Perhaps != "" {
-			return nodesText(f.Silences) + " had " + s.Found.Perhaps + " when kubeflap started: it is unknown whether that was before the silence"
+			return nodesText(f.Silences) + " had " + s.Found.Perhaps + " when kubeflap started, but it is unknown whether that was before the silence"
 		}
 	}
 	return ""
@@ -42,7 +42,7 @@ func (f *NodeLoss) othersSent(others int) string {
 	if f.found() > 0 {
 		return text + " send their heartbeats, and none of them turned Ready soon after it fell silent"
 	}
-	return text + " sent their heartbeats in time"
+	return text + " sent their heartbeats on time"
 }
 
 // maybeShared explains why a silence that began unseen may have a shared cause: other nodes may have been lost at the
@@ -50,14 +50,14 @@ func (f *NodeLoss) othersSent(others int) string {
 func (f *NodeLoss) maybeShared() string {
 	for _, s := range f.Silences {
 		if other := f.backUnseen(s); other != "" {
-			return other + " turned Unknown and back while kubeflap's own watch was broken: it is unknown whether it was lost together with " + s.Node
+			return other + " turned Unknown and back while kubeflap's own watch was broken, so it is unknown whether it was lost together with " + s.Node
 		}
 		switch other := f.markedWith(s); {
 		case s.Found.Returned > 0:
-			return fmt.Sprintf("%s turned Ready after %s fell silent: it is unknown whether they were lost together, because "+notWatched,
+			return fmt.Sprintf("%s turned Ready after %s fell silent, but it is unknown whether they were lost together, because "+notWatched,
 				phrase.Count(s.Found.Returned, "other node", "other nodes"), s.Node)
 		case other != "":
-			return s.Node + " and " + other + " turned Unknown together, but fell silent at different times by their own clocks: it is unknown whether they were lost together, because " + notWatched
+			return s.Node + " and " + other + " turned Unknown together, but fell silent at different times by their own clocks. It is unknown whether they were lost together, because " + notWatched
 		}
 	}
 	return ""

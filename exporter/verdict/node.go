@@ -19,7 +19,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Yes, clockText(f.Silences)
 	}
 	if n := f.each(func(s *Silence) bool { return s.Upgraded }); n > 0 && n == len(f.Silences) {
-		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: another version reported after the silence"
+		return Yes, "the kubelet of " + nodesText(f.Silences) + " was upgraded: it reported another version after the silence"
 	}
 	if why := f.unclear(); why != "" {
 		return Unknown, why
@@ -44,7 +44,7 @@ func oneNode(f *NodeLoss) (Answer, string) {
 		return Unknown, unclearText
 	}
 	if f.each((*Silence).isGone) > 0 {
-		return Unknown, "the machine is gone: reclaimed, or failed and replaced"
+		return Unknown, "the machine is gone: it was reclaimed, or it failed and was replaced"
 	}
 	if f.each(f.disturbed) == 0 {
 		return No, "no heartbeat was late"
@@ -110,7 +110,7 @@ func (f *NodeLoss) allGone() bool {
 	return len(group) > 1 && !slices.ContainsFunc(group, func(s *Silence) bool { return !s.isGone() })
 }
 
-const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine: it was rebooted or replaced"
+const unclearText = "the Node was deleted and created again with another bootID, and no providerID identifies the machine, so it was either rebooted or replaced"
 
 // isDeleted reports whether the Node was deleted before its next heartbeat.
 func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZero() }
@@ -119,7 +119,7 @@ func (s *Silence) isDeleted() bool { return !s.Deleted.IsZero() && s.Ended.IsZer
 func deletedText(f *NodeLoss) string {
 	for _, s := range f.Silences {
 		if s.isDeleted() {
-			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat: the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
+			return fmt.Sprintf("; the Node was deleted %s after its last heartbeat, but the Node of a reclaimed machine would have been deleted sooner", phrase.Duration(s.Deleted.Sub(s.Began)))
 		}
 	}
 	return ""
@@ -139,5 +139,5 @@ func (f *NodeLoss) unclear() string {
 // clockText explains that the nodes' clocks were set back.
 func clockText(all []*Silence) string {
 	most := slices.MaxFunc(all, func(a, b *Silence) int { return cmp.Compare(a.ClockBack, b.ClockBack) }).ClockBack
-	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until they are newer than the last counted one"
+	return "the clock of " + nodesText(all) + " was set back by " + phrase.Duration(most) + ": heartbeats arrive, but do not count until their time is later than that of the last counted heartbeat"
 }

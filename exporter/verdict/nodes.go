@@ -162,7 +162,7 @@ func OfNodes(f *NodeLoss) Decision {
 		return d
 	}
 	if d.Verdict == Undecided && f.unseen() > 0 {
-		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; kubeflap needs get, list and watch on them"
+		d.Command = "kubectl -n kube-node-lease get leases shows when each node last renewed; grant kubeflap get, list and watch on Leases"
 		return d
 	}
 	if i := slices.IndexFunc(f.Silences, func(s *Silence) bool { return s.Again == transition.MachineUnclear }); d.Verdict == Undecided && i >= 0 {
@@ -192,7 +192,7 @@ func (f *NodeLoss) blind() int {
 
 func (f *NodeLoss) blindText() string {
 	if f.each(func(s *Silence) bool { return s.Found.InDoubt }) > 0 {
-		return "the last heartbeat is too recent for the node controller's mark: the node was back, the mark was an error, or the clocks differ; " + notWatched
+		return "the last heartbeat is too recent to explain the status Unknown: the node had returned, the node controller was wrong, or the clocks differ; " + notWatched
 	}
 	return "kubeflap's own watch was broken at that time, so this proves nothing"
 }
@@ -200,7 +200,7 @@ func (f *NodeLoss) blindText() string {
 // unseen returns the number of silences without any visible heartbeats. unseenText explains the reason.
 func (f *NodeLoss) unseen() int { return f.each(func(s *Silence) bool { return s.Unseen }) }
 
-const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart: it is unknown what happened in between"
+const unseenText = "kubeflap sees no Leases, only status reports that may be 5 min apart, so it is unknown what happened in between"
 
 // each returns the number of silences that match.
 func (f *NodeLoss) each(match func(*Silence) bool) int {

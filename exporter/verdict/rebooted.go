@@ -21,7 +21,7 @@ func rebooted(f *NodeLoss) (Answer, string) {
 	case deleted > 0:
 		return Unknown, "the Node was deleted, so no bootID shows whether the machine restarted"
 	case away > 0:
-		return Unknown, "the bootID will show it when the node is back"
+		return Unknown, "when the node is back, its bootID will show whether the machine restarted"
 	case n > 0:
 		return No, fmt.Sprintf("only %d of %d nodes reported another bootID", n, len(f.Silences))
 	}
@@ -47,5 +47,5 @@ func (f *NodeLoss) rebooting() string {
 	if len(back) < 2 || away == 0 {
 		return ""
 	}
-	return phrase.Some(back) + " fell silent with them and came back with another bootID: all their machines may have restarted"
+	return phrase.Some(back) + " fell silent with them and came back with another bootID, so all of these machines may have restarted"
 }

@@ -117,16 +117,16 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	case !endSeen && len(silent) == 2:
 		return Unknown, ", but kubeflap's own watch was broken when they may have come back"
 	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, (*Silence).isDeleted):
-		return Unknown, ", and a Node was deleted: this may be chance"
+		return Unknown, ", and a Node was deleted, so this may be chance"
 	case !ended && len(silent) == 2:
 		return Unknown, ": this can be decided when they return, or when a third node falls silent"
 	case ended && len(silent) == 2 && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	case p < chance.Accepted:
 		if alone := f.flapAlone(silent); alone != Yes {
-			return alone, ", but each of them also fell silent alone within the hour: this may be chance"
+			return alone, ", but each of them also fell silent alone within the hour, so this may be chance"
 		}
-		return Yes, ": the chance of this with independent failures is below 1 in 1,000"
+		return Yes, ": with independent failures, the probability of this is below 1 in 1,000"
 	case ended && endSeen && apart > endTogether:
 		return No, fmt.Sprintf(", but came back %s apart", phrase.Duration(apart))
 	}
@@ -156,5 +156,5 @@ func (f *NodeLoss) weighTurn() *turn {
 	if len(counts) < 4 || float64(most) > 2*share || f.Rate.InTurn(len(alone), f.Nodes, time.Hour) >= chance.Accepted {
 		return &turn{holds: No}
 	}
-	return &turn{Yes, fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in all: more often than chance allows", len(counts), len(alone)), alone}
+	return &turn{Yes, fmt.Sprintf("%d nodes fell silent one after another within an hour, %d times in total, which is more often than chance allows", len(counts), len(alone)), alone}
 }

@@ -27,7 +27,7 @@ func (f *NodeLoss) upgrading() string {
 	if len(back) == 0 {
 		return ""
 	}
-	return nodesText(back) + " fell silent with them and came back with another kubelet version: an upgrade may have stopped them all"
+	return nodesText(back) + " fell silent with them and came back with another kubelet version, so an upgrade may have stopped all of them"
 }
 
 // upgradedTogether describes a kubelet upgrade that reached these nodes, and few others, shortly before their silences.

@@ -88,7 +88,7 @@ func TestKubeletsThatAreUpgradedWhileOthersAreSilent(t *testing.T) {
 		because string
 	}{
 		{"one of three, and two are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9), 60)))), Undecided, "node-1 fell silent with them and came back with another kubelet version"},
-		{"one of five, and four are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9, 9, 9), 60)))), Undecided, "an upgrade may have stopped them all"},
+		{"one of five, and four are still silent", loss(9, away(1, upgraded(1, back(silent(0, 4, 9, 9, 9), 60)))), Undecided, "an upgrade may have stopped all of them"},
 		{"one of five, long before the others", loss(9, away(1, upgraded(1, back(silent(-60, 4, 9, 9, 9), 60)))), SharedPath, ""},
 		{"one of five, and one came back without", loss(9, away(2, upgraded(1, back(silent(0, 4, 9, 9, 9), 60, 90)))), SharedPath, ""},
 		{"one of three, and an API server stopped with them", stopped, SharedPath, ""},

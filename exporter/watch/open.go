@@ -41,7 +41,7 @@ const (
 var probeTimeouts = [...]int64{5, 20}
 
 var (
-	errNoEvent = fmt.Errorf("the connection ended before an event came: %w", io.ErrUnexpectedEOF)
+	errNoEvent = fmt.Errorf("the connection ended before an event arrived: %w", io.ErrUnexpectedEOF)
 	errSilent  = errors.New("received neither an event nor a bookmark for " + maxSilence.String())
 	errBehind  = errors.New("a direct read returned a newer state than the watch")
 )

@@ -73,7 +73,7 @@ func TestARecorderThatFailsIsReported(t *testing.T) {
 	failing.Recorder = func() flightrecorder.Status { return status }
 	s := serverOf(t, failing)
 	for _, test := range []struct{ path, want string }{
-		{"/flaps", "<strong>Not recorded</strong> since 2026-03-01 12:00:30 UTC: no space left on device. A replay has a gap"},
+		{"/flaps", "<strong>Not recorded</strong> since 2026-03-01 12:00:30 UTC: no space left on device. Replays will have a gap"},
 		{"/api/v1/incidents", `"recorder": {"recording": false, "since": "2026-03-01T12:00:30Z", "reason": "no space left on device", "oldest": null, "events_lost": 7, "gaps": 1}`},
 	} {
 		if _, text := get(t, s, test.path, nil); !strings.Contains(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(test.want, " ", "")) &&

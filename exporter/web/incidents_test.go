@@ -150,7 +150,7 @@ func TestAnIDShowsOneIncidentWithItsEvidence(t *testing.T) {
 		t.Fatal(response.Status)
 	}
 	for _, want := range []string{
-		"<h3>What happened</h3>", "node-1: no heartbeat for 40s, the whole grace period", "shop/web has no ready address left",
+		"<h3>What happened</h3>", "node-1: no heartbeat for 40s (the whole grace period)", "shop/web has no ready address left",
 		"Remedy", "node_heartbeat_lost", `<rect class="bar outage"`, "<svg",
 	} {
 		if !strings.Contains(page, want) {

@@ -86,10 +86,10 @@ func landingPage() (http.Handler, error) {
 		Profiling:   "false",
 		Links: []toolkit.LandingLinks{
 			{Address: "/flaps", Text: "Incidents", Description: "what lost readiness, why, and what to do"},
-			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "the same for programs"},
-			{Address: "/metrics", Text: "Metrics", Description: "what Prometheus scrapes"},
+			{Address: "/api/v1/incidents", Text: "Incidents as JSON", Description: "incidents for programs"},
+			{Address: "/metrics", Text: "Metrics", Description: "metrics for Prometheus"},
 			{Address: "/-/healthy", Text: "Healthy", Description: "the process is alive"},
-			{Address: "/-/ready", Text: "Ready", Description: "every watch has synced, and works"},
+			{Address: "/-/ready", Text: "Ready", Description: "all watches have synced and work"},
 		},
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func viewOfPrediction(p background.Prediction) *whatIfView {
 	}
 	v := &whatIfView{From: moment(a.From), To: timeAfter(a.From, a.To)}
 	if !a.Depends() {
-		v.Text = "No node was silent for so long that another grace period would have made a difference"
+		v.Text = "No silence was long enough for another grace period to make a difference"
 		return v
 	}
 	v.Table, v.Knee, v.Note, v.CannotSay = a.Table(), a.KneeText(), answer.Note, a.CannotSay

@@ -140,11 +140,11 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 // cannotSay lists the questions that the recording cannot answer.
 func (s *Study) cannotSay(certain bool) []string {
 	all := []string{
-		"The effect of another load, or of pods on other nodes: the addresses follow the recording.",
-		"Other probe thresholds: the recording holds the results of probes, not the probes.",
+		"Other load, or pods on other nodes: the addresses are replayed as recorded.",
+		"Other probe thresholds: the recording contains the resulting readiness, not each probe.",
 	}
 	if !certain {
-		all = append(all, "The exact grace period during the recording: set --recorded-grace-period.")
+		all = append(all, "The exact grace period during the recording. To specify it, set --recorded-grace-period.")
 	}
 	var began, ended, blind, leader, quiet int
 	for _, x := range s.silences {

@@ -180,7 +180,7 @@ func TestTheTable(t *testing.T) {
 	out.Reset()
 	answer.WriteText(&out, lostAndBack().predict(0, 20*time.Second, 65*time.Second), "x.jsonl")
 	for _, want := range []string{
-		"Recorded with a grace period of 50s (assumed) and", "   20s      0-1 ", "- The exact grace period during the recording: set --recorded-grace-period.\n",
+		"Recorded with a grace period of 50s (assumed) and", "   20s      0-1 ", "- The exact grace period during the recording. To specify it, set --recorded-grace-period.\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %q", out.String(), want)

@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 	}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
-		return m, fmt.Errorf("create a folder: %w", err)
+		return m, fmt.Errorf("create a directory: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	if o.scraper, err = startScraper(ctx, dir); err != nil {
@@ -153,7 +153,7 @@ func (o Options) compare(ctx context.Context, size Size) (Result, error) {
 	result := Result{Size: size, Runs: map[string][]Figures{}}
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
-		return result, fmt.Errorf("create a folder: %w", err)
+		return result, fmt.Errorf("create a directory: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	built, err := o.build(ctx, dir)

@@ -11,10 +11,10 @@ import (
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, and for %s a new Service with %d pods every %s while the oldest of %d goes: %s came and went, all with names of their own.\n\n",
+	fmt.Fprintf(&b, "%s. For %s, a Service with %d pods was created every %s, and the oldest of %d was deleted: %s Services in total, each with a new name.\n\n",
 		c.Size, c.Duration, churnPods, churnPeriod, churnStanding, count(float64(c.Services)))
-	fmt.Fprintf(&b, "![What kubeflap uses while pods and Services come and go](%s)\n\n", name)
-	writeRow(&b, []string{"", "mean", "slope in an hour", "of the mean"})
+	fmt.Fprintf(&b, "![Resource usage of kubeflap while pods and Services are created and deleted](%s)\n\n", name)
+	writeRow(&b, []string{"", "mean", "change per hour", "relative to the mean"})
 	writeRow(&b, []string{"---", "---", "---", "---"})
 	var panels [][]panel
 	for _, v := range []struct {

@@ -25,7 +25,7 @@ func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder
 	fmt.Fprintf(&b, "![Memory, CPU and scrape time over the number of objects](%s)\n\n", name)
-	writeRow(&b, []string{"for each 1,000 more", "beside", "", "slope", "at none", "R²"})
+	writeRow(&b, []string{"per 1,000 additional", "other objects", "figure", "slope", "at zero", "R²"})
 	writeRow(&b, []string{"---", "---", "---", "---", "---", "---"})
 	var panels [][]panel
 	for _, line := range g.ByKind {

@@ -195,7 +195,7 @@ func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	}
 	unfinished, err := os.MkdirTemp(o.Cache, "unfinished-")
 	if err != nil {
-		return "", fmt.Errorf("create a folder for the cluster's data: %w", err)
+		return "", fmt.Errorf("create a directory for the cluster's data: %w", err)
 	}
 	defer os.RemoveAll(unfinished)
 	if err := c.SaveData(ctx, unfinished); err != nil {

@@ -72,7 +72,7 @@ func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 func (o Options) profile(ctx context.Context, size Size) error {
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")
 	if err != nil {
-		return fmt.Errorf("create a folder: %w", err)
+		return fmt.Errorf("create a directory: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	binary, err := buildProfiled(ctx, o.Source, dir)

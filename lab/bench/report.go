@@ -43,7 +43,7 @@ func (r Result) write(o Options) error {
 		writeRow(&b, cells)
 	}
 	b.WriteString("\n")
-	writeRow(&b, []string{"target", "at most", "measured (each run)", ""})
+	writeRow(&b, []string{"target", "limit", "median (each run)", "result"})
 	writeRow(&b, []string{"---", "---", "---", "---"})
 	for _, bound := range bounds() {
 		bound.write(&b, r)
@@ -150,7 +150,7 @@ func (b bound) write(text *strings.Builder, r Result) {
 	verdict := "reached"
 	switch {
 	case broken:
-		verdict = "not measured: the machine was too busy"
+		verdict = "not measured, because the machine was too busy"
 	case median(values) > b.limit:
 		verdict = "**missed**"
 	}

@@ -103,7 +103,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	}
 	dir, err := os.MkdirTemp("", "kubeflap-lab-")
 	if err != nil {
-		return nil, fmt.Errorf("create the cluster's folder: %w", err)
+		return nil, fmt.Errorf("create the cluster's directory: %w", err)
 	}
 	c := &Cluster{options: options, binaries: binaries, dir: dir, Kubelets: map[string]*Process{}, KubeletLinks: map[string]*proxy.Link{}, Runtimes: map[string]*Runtime{}}
 	if err := c.start(ctx); err != nil {

@@ -39,7 +39,7 @@ func (b Binaries) Path(name string) string { return filepath.Join(string(b), nam
 func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []Module) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a folder for the built programs: %w", err)
+		return "", fmt.Errorf("find a directory for the built programs: %w", err)
 	}
 	root := filepath.Join(cache, "kubeflap-lab")
 	if err := os.MkdirAll(root, 0o755); err != nil {
@@ -61,7 +61,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 	log.Info("building the programs, which takes some minutes the first time", "what", name)
 	unfinished, err := os.MkdirTemp(root, "unfinished-")
 	if err != nil {
-		return "", fmt.Errorf("create a build folder: %w", err)
+		return "", fmt.Errorf("create a build directory: %w", err)
 	}
 	defer os.RemoveAll(unfinished)
 	for _, m := range modules {
@@ -79,7 +79,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 func (m Module) build(ctx context.Context, out string) error {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-module-")
 	if err != nil {
-		return fmt.Errorf("create a folder for the module: %w", err)
+		return fmt.Errorf("create a directory for the module: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	if err := writeFiles(dir, map[string]string{"go.mod": m.Mod, "go.sum": m.Sum}); err != nil {
@@ -129,7 +129,7 @@ func writeFiles(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("create a folder for %s: %w", name, err)
+			return fmt.Errorf("create a directory for %s: %w", name, err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)

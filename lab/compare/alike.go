@@ -33,13 +33,13 @@ func (d Difference) same() bool {
 	if name := truth.Name(d.Series); name != lastLoss && isTime(name) {
 		return d.agree()
 	}
-	return d.Truth == d.Told
+	return d.Truth == d.Reported
 }
 
 // orderless keeps the series that must be independent of the order across watches.
-func orderless(told truth.Counts) truth.Counts {
+func orderless(reported truth.Counts) truth.Counts {
 	kept := truth.Counts{}
-	for series, value := range told {
+	for series, value := range reported {
 		switch name := truth.Name(series); {
 		case !strings.HasPrefix(name, "kubeflap_"), strings.HasPrefix(name, "kubeflap_watch_"),
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":

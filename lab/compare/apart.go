@@ -48,9 +48,9 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 		}
 		apart = apart.Join(m.apart())
 		if wentBack == nil {
-			wentBack = WentBack(last, m.told)
+			wentBack = WentBack(last, m.reported)
 		}
-		last = m.told
+		last = m.reported
 	}
 }
 
@@ -58,7 +58,7 @@ func (c Comparison) Measure(ctx context.Context, period time.Duration) (apart Ap
 // the clock at any time during it. So they are never less than the real differences.
 func (m moment) apart() Apart {
 	a := Apart{Scrapes: 1}
-	for series := range m.told {
+	for series := range m.reported {
 		name := truth.Name(series)
 		node := series[len(name):]
 		switch {
@@ -76,9 +76,9 @@ func (m moment) apart() Apart {
 // still reports whether a count did not change during the scrape and is equal on both sides. Times of different
 // heartbeats cannot be compared.
 func (m moment) still(series string) bool {
-	return m.before[series] == m.told[series] && m.told[series] == m.after[series]
+	return m.before[series] == m.reported[series] && m.reported[series] == m.after[series]
 }
 
 func (m moment) off(series string) float64 {
-	return max(math.Abs(m.told[series]-m.before[series]), math.Abs(m.told[series]-m.after[series]))
+	return max(math.Abs(m.reported[series]-m.before[series]), math.Abs(m.reported[series]-m.after[series]))
 }

@@ -23,27 +23,27 @@ type Comparison struct {
 // Base holds the counts of the truth and of kubeflap at a moment without changes. If watches were broken before that
 // moment, only the later increases must be equal. Without a Base, the full counts must be equal.
 type Base struct {
-	Truth, Told truth.Counts
+	Truth, Reported truth.Counts
 }
 
 // expected returns the counts that kubeflap should have, given the current truth.
 func (b Base) expected(now truth.Counts) truth.Counts {
 	want := truth.Counts{}
 	for series, value := range now {
-		switch told, known := b.Told[series]; {
+		switch reported, known := b.Reported[series]; {
 		case known && isCounter(truth.Name(series)):
-			want[series] = told + value - b.Truth[series]
+			want[series] = reported + value - b.Truth[series]
 		case known && truth.Name(series) == intervalMax:
 			// kubeflap may know a longer interval within the last 10 minutes than the recorder.
-			want[series] = max(told, value)
+			want[series] = max(reported, value)
 		default:
 			want[series] = value
 		}
 	}
-	for series, told := range b.Told {
+	for series, reported := range b.Reported {
 		if _, lost := want[series]; !lost && isLastLoss(truth.Name(series)) {
 			// The loss happened before this recorder started.
-			want[series] = told
+			want[series] = reported
 		}
 	}
 	return want
@@ -58,7 +58,7 @@ func isCounter(name string) bool {
 
 // moment holds the counts of one scrape, and the expected counts immediately before and after it.
 type moment struct {
-	before, told, after truth.Counts
+	before, reported, after truth.Counts
 }
 
 func (c Comparison) look(ctx context.Context) (moment, error) {
@@ -66,22 +66,22 @@ func (c Comparison) look(ctx context.Context) (moment, error) {
 	if err != nil {
 		return moment{}, err
 	}
-	told, err := Scrape(ctx, c.URL)
+	reported, err := Scrape(ctx, c.URL)
 	if err != nil {
 		return moment{}, err
 	}
 	after, err := c.Truth.Counts()
-	return moment{c.Base.expected(before), told, c.Base.expected(after)}, err
+	return moment{c.Base.expected(before), reported, c.Base.expected(after)}, err
 }
 
 // Take returns the current counts as a Base. The caller must ensure that nothing changes during the call.
 func (c Comparison) Take(ctx context.Context) (Base, error) {
-	told, err := Scrape(ctx, c.URL)
+	reported, err := Scrape(ctx, c.URL)
 	if err != nil {
 		return Base{}, err
 	}
 	now, err := c.Truth.Counts()
-	return Base{Truth: now, Told: told}, err
+	return Base{Truth: now, Reported: reported}, err
 }
 
 // Agree scrapes until kubeflap's counts equal the truth, for at most patience. An event may reach either of them first.
@@ -109,8 +109,8 @@ func (c Comparison) once(ctx context.Context, ignore func(Difference) bool) erro
 		return err
 	}
 	// The scrape may or may not include concurrent events, so it must match the counts before or after.
-	differences := slices.DeleteFunc(Differences(m.after, m.told), ignore)
-	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.told), ignore)) > 0 {
+	differences := slices.DeleteFunc(Differences(m.after, m.reported), ignore)
+	if len(differences) > 0 && len(slices.DeleteFunc(Differences(m.before, m.reported), ignore)) > 0 {
 		return fmt.Errorf("%d series differ:\n%s", len(differences), Table(differences))
 	}
 	return nil

@@ -49,14 +49,14 @@ func metrics() []string {
 
 // Difference is a series with different values. A missing value is NaN.
 type Difference struct {
-	Series      string
-	Truth, Told float64
+	Series          string
+	Truth, Reported float64
 }
 
 // Differences lists the series whose values differ between kubeflap and the truth.
-func Differences(want, told truth.Counts) []Difference {
+func Differences(want, reported truth.Counts) []Difference {
 	series := map[string]bool{}
-	for _, counts := range []truth.Counts{want, told} {
+	for _, counts := range []truth.Counts{want, reported} {
 		for s := range counts {
 			if slices.Contains(metrics(), truth.Name(s)) {
 				series[s] = true
@@ -65,7 +65,7 @@ func Differences(want, told truth.Counts) []Difference {
 	}
 	var all []Difference
 	for s := range series {
-		d := Difference{s, value(want, s), value(told, s)}
+		d := Difference{s, value(want, s), value(reported, s)}
 		if !d.agree() {
 			all = append(all, d)
 		}
@@ -84,24 +84,24 @@ func value(c truth.Counts, series string) float64 {
 func (d Difference) agree() bool {
 	name := truth.Name(d.Series)
 	switch {
-	case math.IsNaN(d.Truth) && math.IsNaN(d.Told):
+	case math.IsNaN(d.Truth) && math.IsNaN(d.Reported):
 		return true
-	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Told > 0):
+	case name == "kubeflap_service_endpoints_resets_total" && !(d.Truth > 0) && !(d.Reported > 0):
 		// The contract does not define for which selector values a series with the value 0 exists.
 		return true
-	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Told > 0):
+	case name == truth.LossesOfAnyCause && !(d.Truth > 0) && !(d.Reported > 0):
 		// A cause without losses has no series.
 		return true
 	case name == truth.LastLossSeries: // the value counts series; it is not a time
-		return d.Truth == d.Told
+		return d.Truth == d.Reported
 	case name == intervalSum:
 		// Each interval begins where the previous one ended. So errors cancel out, except at both ends of each node's
 		// sequence.
-		return math.Abs(d.Truth-d.Told) <= 3*Tolerance
+		return math.Abs(d.Truth-d.Reported) <= 3*Tolerance
 	case isTime(name):
-		return math.Abs(d.Truth-d.Told) <= Tolerance
+		return math.Abs(d.Truth-d.Reported) <= Tolerance
 	default:
-		return d.Truth == d.Told
+		return d.Truth == d.Reported
 	}
 }
 
@@ -113,7 +113,7 @@ func TableOf(first, second string, differences []Difference) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12s %12s  series\n", first, second)
 	for _, d := range differences {
-		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Told), d.Series)
+		fmt.Fprintf(&b, "%12s %12s  %s\n", number(d.Truth), number(d.Reported), d.Series)
 	}
 	return b.String()
 }

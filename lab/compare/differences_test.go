@@ -12,8 +12,8 @@ func TestDifferences(t *testing.T) {
 	const age = `kubeflap_node_heartbeat_age_seconds{node="n"}`
 	const resets = `kubeflap_service_endpoints_resets_total{namespace="a",selector="true",service="s"}`
 	for name, c := range map[string]struct {
-		truth, told truth.Counts
-		want        int
+		truth, reported truth.Counts
+		want            int
 	}{
 		"equal counts agree":                   {truth.Counts{flips: 2}, truth.Counts{flips: 2}, 0},
 		"a count must be exact":                {truth.Counts{flips: 2}, truth.Counts{flips: 3}, 1},
@@ -26,7 +26,7 @@ func TestDifferences(t *testing.T) {
 		"resets above 0 must be equal":         {truth.Counts{resets: 1}, truth.Counts{}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Differences(c.truth, c.told); len(got) != c.want {
+			if got := Differences(c.truth, c.reported); len(got) != c.want {
 				t.Errorf("got %d differences, want %d:\n%s", len(got), c.want, Table(got))
 			}
 		})
@@ -38,16 +38,16 @@ func TestCountsAreComparedFromTheBase(t *testing.T) {
 	const ready = `kubeflap_service_addresses{namespace="a",service="s",state="ready"}`
 	const longest = `kubeflap_node_heartbeat_interval_max_seconds{node="n"}`
 	base := Base{
-		Truth: truth.Counts{flips: 1, ready: 4, longest: 2},
-		Told:  truth.Counts{flips: 10, ready: 4, longest: 30},
+		Truth:    truth.Counts{flips: 1, ready: 4, longest: 2},
+		Reported: truth.Counts{flips: 10, ready: 4, longest: 30},
 	}
 	want := base.expected(truth.Counts{flips: 3, ready: 2, longest: 11})
-	told := truth.Counts{flips: 12, ready: 2, longest: 30}
-	if got := Differences(want, told); len(got) > 0 {
+	reported := truth.Counts{flips: 12, ready: 2, longest: 30}
+	if got := Differences(want, reported); len(got) > 0 {
 		t.Errorf("unexpected differences:\n%s", Table(got))
 	}
-	told[flips] = 13
-	if got := Differences(want, told); len(got) != 1 {
+	reported[flips] = 13
+	if got := Differences(want, reported); len(got) != 1 {
 		t.Errorf("got %d differences, want one:\n%s", len(got), Table(got))
 	}
 }
@@ -75,9 +75,9 @@ func TestReplay(t *testing.T) {
 				after:  answers{truth.Counts{beats: 6, flips: 2}, truth.Counts{late: 1, age: 3}},
 				blind:  c.blind,
 			}
-			told := truth.Counts{beats: 5, flips: 2, late: 1, age: 3}
-			c.change(told)
-			if err, rest := s.Replayed(told), s.Rest(told); (err == nil && len(rest) == 0) != c.ok {
+			reported := truth.Counts{beats: 5, flips: 2, late: 1, age: 3}
+			c.change(reported)
+			if err, rest := s.Replayed(reported), s.Rest(reported); (err == nil && len(rest) == 0) != c.ok {
 				t.Errorf("got error %v and differences\n%s", err, Table(rest))
 			}
 		})

@@ -41,8 +41,8 @@ func (x Incident) Because() string {
 	return strings.Join(all, "; ")
 }
 
-// Told is the response of kubeflap's API: the incidents and the coverage.
-type Told struct {
+// Answer is the response of kubeflap's API: the incidents and the coverage.
+type Answer struct {
 	Incidents []Incident `json:"incidents"`
 	Coverage  struct {
 		// NotWatched names the resources that were not watched. The lab does not read the details.
@@ -51,18 +51,18 @@ type Told struct {
 }
 
 // Incidents requests the incidents from the kubeflap at a URL.
-func Incidents(ctx context.Context, url string) (told Told, err error) {
+func Incidents(ctx context.Context, url string) (reported Answer, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/incidents", nil)
 	if err != nil {
-		return told, fmt.Errorf("request the incidents: %w", err)
+		return reported, fmt.Errorf("request the incidents: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return told, fmt.Errorf("request the incidents: %w", err)
+		return reported, fmt.Errorf("request the incidents: %w", err)
 	}
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&told); err != nil {
-		return told, fmt.Errorf("read the incidents: %w", err)
+	if err := json.NewDecoder(response.Body).Decode(&reported); err != nil {
+		return reported, fmt.Errorf("read the incidents: %w", err)
 	}
-	return told, nil
+	return reported, nil
 }

@@ -15,15 +15,15 @@ const (
 )
 
 // addLosses aggregates kubeflap's counts over the causes, as the recorder counts losses.
-func addLosses(told truth.Counts) {
-	for series, value := range told {
+func addLosses(reported truth.Counts) {
+	for series, value := range reported {
 		labels := withoutCause(series)
 		switch truth.Name(series) {
 		case lossesByCause:
-			told[truth.LossesOfAnyCause+labels] += value
+			reported[truth.LossesOfAnyCause+labels] += value
 		case lastLoss:
-			told[truth.LastLoss+labels] = max(told[truth.LastLoss+labels], value)
-			told[truth.LastLossSeries+labels]++
+			reported[truth.LastLoss+labels] = max(reported[truth.LastLoss+labels], value)
+			reported[truth.LastLossSeries+labels]++
 		}
 	}
 }

@@ -15,8 +15,8 @@ func TestLossesAreComparedWithoutTheirCause(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		told truth.Counts
-		want int
+		reported truth.Counts
+		want     int
 	}{
 		"by two causes":                   {truth.Counts{lossesByCause + deleted: 2, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 0},
 		"one too many":                    {truth.Counts{lossesByCause + deleted: 3, lossesByCause + unknown: 1, lastLoss + unknown: 101}, 1},
@@ -25,9 +25,9 @@ func TestLossesAreComparedWithoutTheirCause(t *testing.T) {
 		"no loss has its cause":           {truth.Counts{}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.told[addressesLost+of] = 3
-			addLosses(c.told)
-			if got := Differences(want(), c.told); len(got) != c.want {
+			c.reported[addressesLost+of] = 3
+			addLosses(c.reported)
+			if got := Differences(want(), c.reported); len(got) != c.want {
 				t.Errorf("got %d differences, want %d:\n%s", len(got), c.want, Table(got))
 			}
 		})
@@ -47,7 +47,7 @@ func TestWhatWasNeverLostHasNoSeriesByCause(t *testing.T) {
 
 func TestLossBeforeTheBaseIsStillTheLast(t *testing.T) {
 	const of = `{namespace="a",service="s"}`
-	base := Base{Truth: truth.Counts{}, Told: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
+	base := Base{Truth: truth.Counts{}, Reported: truth.Counts{truth.LastLoss + of: 50, truth.LastLossSeries + of: 1}}
 	if want := base.expected(truth.Counts{}); want[truth.LastLoss+of] != 50 || want[truth.LastLossSeries+of] != 1 {
 		t.Errorf("unexpected counts %v", want)
 	}

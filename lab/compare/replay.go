@@ -32,7 +32,7 @@ type answers struct{ truth, live truth.Counts }
 
 // Around returns the Span around a call of end, which must end the recording.
 func (c Comparison) Around(ctx context.Context, end func() error) (s Span, err error) {
-	s.blind = c.Base.Told != nil
+	s.blind = c.Base.Reported != nil
 	var began time.Time
 	if s.before, began, err = c.quiet(ctx); err != nil {
 		return s, err
@@ -79,16 +79,16 @@ func (c Comparison) both(ctx context.Context) (answers, error) {
 }
 
 // Replayed compares the final counts of the replay with the truth.
-func (s Span) Replayed(told truth.Counts) error {
-	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, told, func(name string) bool {
+func (s Span) Replayed(reported truth.Counts) error {
+	return failed("the replay of the recording", s.outside(s.before.truth, s.after.truth, reported, func(name string) bool {
 		return slices.Contains(metrics(), name) && s.replayable(name)
 	}))
 }
 
 // Rest compares the replay with the live kubeflap on metrics that the recorder does not count. Both had their own
 // watches. The order across watches is not guaranteed, so values that depend on it may differ.
-func (s Span) Rest(told truth.Counts) []Difference {
-	return s.outside(s.before.live, s.after.live, told, func(name string) bool {
+func (s Span) Rest(reported truth.Counts) []Difference {
+	return s.outside(s.before.live, s.after.live, reported, func(name string) bool {
 		return !slices.Contains(metrics(), name) && s.replayable(name)
 	})
 }
@@ -135,9 +135,9 @@ func (s Span) replayable(name string) bool {
 }
 
 // outside lists the series whose value in the replay is not between before and after, not even within the tolerance.
-func (s Span) outside(before, after, told truth.Counts, of func(name string) bool) []Difference {
+func (s Span) outside(before, after, reported truth.Counts, of func(name string) bool) []Difference {
 	series := map[string]bool{}
-	for _, counts := range []truth.Counts{before, after, told} {
+	for _, counts := range []truth.Counts{before, after, reported} {
 		for s := range counts {
 			if of(truth.Name(s)) {
 				series[s] = true
@@ -146,7 +146,7 @@ func (s Span) outside(before, after, told truth.Counts, of func(name string) boo
 	}
 	var all []Difference
 	for name := range series {
-		first, last, is := value(before, name), value(after, name), value(told, name)
+		first, last, is := value(before, name), value(after, name), value(reported, name)
 		low, high := min(first, last), max(first, last)
 		if truth.Name(name) == intervalMax {
 			// The longest interval grows until the next heartbeat, which may come after the recording's end.

@@ -94,12 +94,12 @@ func TestClustersTogetherFireAsEachAlone(t *testing.T) {
 			c.alone.scrape(at, gatherer(c.cluster), "a")
 			together.scrape(at, gatherer(c.cluster), "a", "cluster", c.name)
 			for _, a := range c.alone.evaluate(at) {
-				want = append(want, toldOf(a.Labels, a.Annotations, ""))
+				want = append(want, textOf(a.Labels, a.Annotations, ""))
 				fired[c.name]++
 			}
 		}
 		for _, a := range together.evaluate(at) {
-			got = append(got, toldOf(a.Labels, a.Annotations, a.Labels.Get("cluster")))
+			got = append(got, textOf(a.Labels, a.Annotations, a.Labels.Get("cluster")))
 		}
 		slices.Sort(want)
 		slices.Sort(got)
@@ -133,8 +133,8 @@ func newClusterAlone(t *testing.T, name string, fault func(*cluster)) *clusterAl
 	return &clusterAlone{c, name, newEvaluator(t)}
 }
 
-// toldOf formats an alert as text without the name of its cluster.
-func toldOf(own, annotations labels.Labels, cluster string) string {
+// textOf formats an alert as text without the name of its cluster.
+func textOf(own, annotations labels.Labels, cluster string) string {
 	text := labels.NewBuilder(own).Del("cluster").Labels().String() + annotations.String()
 	if cluster == "" {
 		return text

@@ -29,12 +29,12 @@ var storyLine = regexp.MustCompile(`(?m)^(kubeflap_\w+)(?:\{(.*)\})? (\S+)$`)
 // sparse matches counters whose series only exist after their first event.
 var sparse = regexp.MustCompile(`_losses_total$|^kubeflap_pod_ready_transitions_total$|^kubeflap_service_outage_duration_seconds|_last_loss_`)
 
-// told holds the scrape times of a story in minutes: first is the first scrape, and happens is the first scrape after all
+// timeline holds the scrape times of a story in minutes: first is the first scrape, and after is the first scrape after all
 // events.
-type told struct {
-	instances      []string
-	first, happens int
-	started        float64 // start time of the process, as a Unix time
+type timeline struct {
+	instances    []string
+	first, after int
+	started      float64 // start time of the process, as a Unix time
 	// down means that nothing is ready at the end, and that all incidents have ended.
 	down bool
 	// native means that Prometheus stores no classic histograms.
@@ -50,21 +50,21 @@ func expositions(t *testing.T) string {
 
 // story returns the series of the golden expositions, scraped once a minute from each instance. Every counter is one
 // higher than in them, so that no counter is 0.
-func story(t *testing.T, x told) storage.Queryable {
+func story(t *testing.T, x timeline) storage.Queryable {
 	t.Helper()
 	all := dictionary(t)
 	var load strings.Builder
 	load.WriteString("load 1m\n")
 	series := func(name, of, instance, before, value string) {
-		before = fmt.Sprintf("%sx%d", before, max(x.happens-x.first-1, 0))
-		if x.happens <= x.first {
+		before = fmt.Sprintf("%sx%d", before, max(x.after-x.first-1, 0))
+		if x.after <= x.first {
 			before = ""
 		}
 		if x.first > 0 {
 			before = fmt.Sprintf("_x%d %s", x.first-1, before)
 		}
 		of = strings.Trim(of+`,job="kubeflap",instance="`+instance+`"`, ",")
-		fmt.Fprintf(&load, "  %s{%s} %s %sx%d\n", name, of, before, value, 60-x.happens)
+		fmt.Fprintf(&load, "  %s{%s} %s %sx%d\n", name, of, before, value, 60-x.after)
 	}
 	for _, instance := range x.instances {
 		for _, match := range storyLine.FindAllStringSubmatch(expositions(t), -1) {
@@ -189,7 +189,7 @@ func text(r *promql.Result) string {
 // Two replicas that see the same events must not double a number, repeat a row or make a join ambiguous.
 func TestReplicasChangeNothing(t *testing.T) {
 	for name, native := range map[string]bool{"classic histograms": false, "native histograms": true} {
-		one := told{instances: []string{"a"}, happens: quiet, native: native}
+		one := timeline{instances: []string{"a"}, after: quiet, native: native}
 		two := one
 		two.instances = []string{"a", "b"}
 		of, and := story(t, one), story(t, two)
@@ -211,11 +211,11 @@ func TestReplicasChangeNothing(t *testing.T) {
 
 // The stories contain all possible events, so each query must return a result in at least one of them.
 func TestEveryQueryAnswers(t *testing.T) {
-	one := told{instances: []string{"a", "b"}, happens: quiet}
+	one := timeline{instances: []string{"a", "b"}, after: quiet}
 	down, native := one, one
 	down.down, native.native = true, true
 	var stories []storage.Queryable
-	for _, x := range []told{one, down, native} {
+	for _, x := range []timeline{one, down, native} {
 		stories = append(stories, story(t, x))
 	}
 	for _, d := range dashboards(t) {
@@ -240,7 +240,7 @@ func TestEveryQueryAnswers(t *testing.T) {
 func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	all, panels := dictionary(t), map[string]bool{}
 	for name, native := range map[string]bool{"classic": false, "native": true} {
-		data := story(t, told{instances: []string{"a"}, happens: quiet, native: native})
+		data := story(t, timeline{instances: []string{"a"}, after: quiet, native: native})
 		for _, d := range dashboards(t) {
 			is := results(t, d, data, 15)
 			for _, p := range d.Panels {
@@ -263,7 +263,7 @@ func TestPanelsOfHistogramsHaveBothForms(t *testing.T) {
 	if len(panels) != 6 { // five heatmaps and a table
 		t.Errorf("got %d panels with histograms, want 6", len(panels))
 	}
-	for _, x := range []told{{happens: quiet}, {first: 35, happens: 35, started: 34 * 60}} {
+	for _, x := range []timeline{{after: quiet}, {first: 35, after: 35, started: 34 * 60}} {
 		x.instances = []string{"a"}
 		classic := story(t, x)
 		x.native = true

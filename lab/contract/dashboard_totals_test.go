@@ -132,8 +132,8 @@ func TestPanelsAgreeOnWhatWasLost(t *testing.T) {
 // Each panel must show events that kubeflap counted before its first scrape.
 func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		ordinary := story(t, told{instances: []string{"a"}, happens: quiet, native: native})
-		early := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: 34 * 60, native: native})
+		ordinary := story(t, timeline{instances: []string{"a"}, after: quiet, native: native})
+		early := story(t, timeline{instances: []string{"a"}, first: 35, after: 35, started: 34 * 60, native: native})
 		for _, d := range dashboards(t) {
 			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
 				want, is := results(t, d, ordinary, 15), results(t, d, early, 15)
@@ -153,8 +153,8 @@ func TestPanelsShowWhatWasCountedBeforeTheFirstScrape(t *testing.T) {
 // A new Prometheus must not show events that kubeflap counted long ago as new.
 func TestPanelsLeaveOutWhatIsOlderThanPrometheus(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		always := story(t, told{instances: []string{"a"}, started: -5_000_000, native: native})
-		fresh := story(t, told{instances: []string{"a"}, first: 35, happens: 35, started: -5_000_000, native: native})
+		always := story(t, timeline{instances: []string{"a"}, started: -5_000_000, native: native})
+		fresh := story(t, timeline{instances: []string{"a"}, first: 35, after: 35, started: -5_000_000, native: native})
 		for _, d := range dashboards(t) {
 			t.Run(fmt.Sprintf("%s, native histograms: %v", d.File, native), func(t *testing.T) {
 				// A rate needs two samples, so start at the second scrape.

@@ -19,7 +19,7 @@ func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 	c.watch()
 	e := newEvaluator(t)
 	slow := c.anyNode("")
-	told := map[string]bool{}
+	recommending := map[string]bool{}
 	for at := start.Add(90 * time.Second); at.Before(start.Add(15 * time.Minute)); at = at.Add(30 * time.Second) {
 		slow.silent = at.Sub(start)%(90*time.Second) != 0
 		c.runUntil(at)
@@ -30,11 +30,11 @@ func TestAlertsRepeatTheRecommendedGracePeriod(t *testing.T) {
 			if asks := strings.Contains(text, "--node-monitor-grace-period="); asks && !strings.Contains(text, want) {
 				t.Errorf("%s: %q not found in: %s", name, want, text)
 			} else if asks {
-				told[name] = true
+				recommending[name] = true
 			}
 		}
 	}
-	if !told["KubeflapNodeHeartbeatLost"] || !told["KubeflapGracePeriodTooTight"] {
-		t.Errorf("the grace period is only recommended by %v", told)
+	if !recommending["KubeflapNodeHeartbeatLost"] || !recommending["KubeflapGracePeriodTooTight"] {
+		t.Errorf("the grace period is only recommended by %v", recommending)
 	}
 }

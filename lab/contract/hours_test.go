@@ -34,14 +34,14 @@ func TestWarningsWaitForWorkingHours(t *testing.T) {
 					}
 				}
 			}
-			if at, told := first["KubeflapServiceWithoutReadyAddresses"]; !told || at > soon {
-				t.Errorf("critical alert sent: %t, after %s; want it sent immediately", told, at)
+			if at, sent := first["KubeflapServiceWithoutReadyAddresses"]; !sent || at > soon {
+				t.Errorf("critical alert sent: %t, after %s; want it sent immediately", sent, at)
 			}
-			if at, told := first["KubeflapNodeHeartbeatLost"]; !told || at < x.wait || at > x.wait+soon {
-				t.Errorf("warning sent: %t, after %s; want it sent after %s", told, at, x.wait)
+			if at, sent := first["KubeflapNodeHeartbeatLost"]; !sent || at < x.wait || at > x.wait+soon {
+				t.Errorf("warning sent: %t, after %s; want it sent after %s", sent, at, x.wait)
 			}
-			if at, told := first["KubeflapNodeClockSkewed"]; told != (x.wait == 0) {
-				t.Errorf("warning that ends after ten minutes sent: %t, after %s; want it not sent", told, at)
+			if at, sent := first["KubeflapNodeClockSkewed"]; sent != (x.wait == 0) {
+				t.Errorf("warning that ends after ten minutes sent: %t, after %s; want it not sent", sent, at)
 			}
 		})
 	}
@@ -51,13 +51,13 @@ func TestWarningsWaitForWorkingHours(t *testing.T) {
 func TestWarningsEndUntold(t *testing.T) {
 	for hour, want := range map[int]bool{10: true, 17: false} {
 		moments := overnight(90 * time.Minute)
-		told, resolved := false, false
+		sent, resolved := false, false
 		for _, m := range notified(t, example(t), atWork.Add(time.Duration(hour-10)*time.Hour), append(moments, moment{at: 90 * time.Minute})) {
-			told = told || slices.Contains(names(m.firing), "KubeflapNodeHeartbeatLost")
+			sent = sent || slices.Contains(names(m.firing), "KubeflapNodeHeartbeatLost")
 			resolved = resolved || slices.Contains(names(m.resolved), "KubeflapNodeHeartbeatLost")
 		}
-		if !told || resolved != want {
-			t.Errorf("from %d:00 for 90 minutes: sent %t, want true; sent as resolved %t, want %t", hour, told, resolved, want)
+		if !sent || resolved != want {
+			t.Errorf("from %d:00 for 90 minutes: sent %t, want true; sent as resolved %t, want %t", hour, sent, resolved, want)
 		}
 	}
 }

@@ -110,20 +110,20 @@ func TestInhibitionOfTheExample(t *testing.T) {
 	}
 	for i, x := range cases {
 		conf := example(t)
-		if told := x.told(t, conf); told(x.inhibited) || !told(x.kept) {
+		if sends := x.sends(t, conf); sends(x.inhibited) || !sends(x.kept) {
 			t.Errorf("rule %d: while %s fires, %s is sent: %t, want false; %s is sent: %t, want true",
-				i+1, x.source, x.inhibited, told(x.inhibited), x.kept, told(x.kept))
+				i+1, x.source, x.inhibited, sends(x.inhibited), x.kept, sends(x.kept))
 		}
 		conf.InhibitRules = slices.Delete(conf.InhibitRules, i, i+1)
-		if told := x.told(t, conf); !told(x.inhibited) {
+		if sends := x.sends(t, conf); !sends(x.inhibited) {
 			t.Errorf("without rule %d, %s is still inhibited", i+1, x.inhibited)
 		}
 	}
 }
 
-// told sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was sent
+// sends sends the alerts of the case to Alertmanager. It returns a function that reports whether a notification was sent
 // for an alert.
-func (x inhibition) told(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
+func (x inhibition) sends(t *testing.T, conf *config.Config) func(model.LabelSet) bool {
 	m := moment{}
 	for _, set := range []model.LabelSet{x.source, x.inhibited, x.kept} {
 		all := map[string]string{}

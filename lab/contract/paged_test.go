@@ -89,7 +89,7 @@ func TestALastAddressPagesOnce(t *testing.T) {
 	for _, x := range lastingIncidents() {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			lost, moments := x.happens(t, late())
+			lost, moments := x.observe(t, late())
 			for i, interval := range intervals {
 				t.Run(fmt.Sprintf("scraped every %s", interval), func(t *testing.T) {
 					x.check(t, lost, moments[i])
@@ -106,7 +106,7 @@ func TestALastAddressPagesInTimeAlways(t *testing.T) {
 		for fault := time.Duration(0); fault < time.Minute; fault += 10 * time.Second {
 			t.Run(fmt.Sprintf("%s after a scrape, evaluated after %s", fault, after), func(t *testing.T) {
 				t.Parallel()
-				lost, moments := x.happens(t, timing{fault, after, 16 * time.Minute})
+				lost, moments := x.observe(t, timing{fault, after, 16 * time.Minute})
 				for i := range intervals {
 					x.check(t, lost, moments[i])
 				}
@@ -135,8 +135,8 @@ func (x *lasting) check(t *testing.T, lost time.Duration, moments []moment) {
 	}
 }
 
-// happens returns the firing alerts by scrape interval, and the time at which a Service first lost its last address.
-func (x *lasting) happens(t *testing.T, when timing) (lost time.Duration, all [3][]moment) {
+// observe returns the firing alerts by scrape interval, and the time at which a Service first lost its last address.
+func (x *lasting) observe(t *testing.T, when timing) (lost time.Duration, all [3][]moment) {
 	c := newCluster(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	for range 9 {
 		c.join()

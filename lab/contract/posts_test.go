@@ -62,7 +62,7 @@ func TestEachPostPagesOnce(t *testing.T) {
 
 func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 	paged := 0
-	told := map[string]int{}
+	sent := map[string]int{}
 	for _, m := range notified(t, example(t), atWork, moments) {
 		// After the end of the replay, the watches receive no more events.
 		found := slices.DeleteFunc(names(m.firing), func(name string) bool { return name == "KubeflapBlind" })
@@ -70,7 +70,7 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 		case len(found) == 0:
 		case m.receiver == "chat":
 			for _, name := range found {
-				told[name]++
+				sent[name]++
 			}
 		default:
 			if paged++; !slices.Equal(found, p.pages) || lost > 0 && m.at > lost+2*time.Minute {
@@ -82,8 +82,8 @@ func (p *post) check(t *testing.T, lost time.Duration, moments []moment) {
 		t.Errorf("got %d pages, want %d", paged, want)
 	}
 	for _, name := range p.chat {
-		if told[name] != 1 {
-			t.Errorf("got %[2]d chat messages for %[1]s, want 1", name, told[name])
+		if sent[name] != 1 {
+			t.Errorf("got %[2]d chat messages for %[1]s, want 1", name, sent[name])
 		}
 	}
 }

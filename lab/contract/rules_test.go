@@ -111,15 +111,15 @@ func TestRulesUseWhatThereIs(t *testing.T) {
 		}
 		checkNames(t, r, r.Expr, known)
 		for _, expr := range queries(t, r) {
-			checkNames(t, r, expr, withBesides(known))
+			checkNames(t, r, expr, withOtherMetrics(known))
 		}
 	}
 }
 
-// withBesides adds optional metrics that only annotations may query. The annotation says so if they are not scraped.
-func withBesides(known map[string]Metric) map[string]Metric {
+// withOtherMetrics adds optional metrics that only annotations may query. The annotation says so if they are not scraped.
+func withOtherMetrics(known map[string]Metric) map[string]Metric {
 	all := maps.Clone(known)
-	for name, m := range besides {
+	for name, m := range otherMetrics {
 		all[name] = Metric{m.Type, append(slices.Clone(m.Labels), "instance", "job")}
 	}
 	return all

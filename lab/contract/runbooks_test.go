@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// besides describes metrics that runbooks query but kubeflap does not export, and labels from Prometheus' service
+// otherMetrics describes metrics that runbooks query but kubeflap does not export, and labels from Prometheus' service
 // discovery.
-var besides = map[string]Metric{
+var otherMetrics = map[string]Metric{
 	"up": {"gauge", []string{"namespace", "service"}},
 
 	"apiserver_flowcontrol_rejected_requests_total":    {"counter", []string{"priority_level", "reason"}},
@@ -70,7 +70,7 @@ func runbooks(t *testing.T) (map[string]string, []block) {
 // alerts about kubeflap itself.
 func TestRunbooksAskForWhatExists(t *testing.T) {
 	all := dictionary(t)
-	maps.Copy(all, besides)
+	maps.Copy(all, otherMetrics)
 	replicas := setOf()
 	for _, r := range alerts(t) {
 		if r.File == "kubeflap.yaml" {
@@ -181,19 +181,19 @@ func TestRunbooksNameWhatExists(t *testing.T) {
 // The runbook of Services without ready addresses must have a row for each cause.
 func TestRunbooksKnowTheCauses(t *testing.T) {
 	texts, _ := runbooks(t)
-	told := setOf()
+	covered := setOf()
 	for _, m := range regexp.MustCompile("(?m)^\\| (`[a-z_`, ]+`) \\|").FindAllStringSubmatch(texts["KubeflapServiceWithoutReadyAddresses.md"], -1) {
 		for _, cause := range quoted(m[1]) {
-			told[cause] = true
+			covered[cause] = true
 		}
 	}
 	for _, cause := range closedSet() {
-		if !told[cause] {
+		if !covered[cause] {
 			t.Errorf("no row for the cause %s", cause)
 		}
-		delete(told, cause)
+		delete(covered, cause)
 	}
-	for cause := range told {
+	for cause := range covered {
 		t.Errorf("unknown cause %s", cause)
 	}
 }

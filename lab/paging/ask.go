@@ -30,10 +30,10 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Held returns the alerts in Alertmanager: told contains those that it sends or is about to send, and inhibited those
+// Held returns the alerts in Alertmanager: sent contains those that it sends or is about to send, and inhibited those
 // that another alert inhibits.
-func (p *Paging) Held(ctx context.Context) (told, inhibited []Page, err error) {
-	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &told, "active=false&inhibited=true": &inhibited} {
+func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
+	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &sent, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert
 		if err := get(ctx, p.Alertmanager+"/api/v2/alerts?"+state, &alerts); err != nil {
 			return nil, nil, err
@@ -42,7 +42,7 @@ func (p *Paging) Held(ctx context.Context) (told, inhibited []Page, err error) {
 			*into = append(*into, a.page())
 		}
 	}
-	return told, inhibited, nil
+	return sent, inhibited, nil
 }
 
 // Scraped waits until Prometheus has scraped the addresses of a Service, and then kubeflap.

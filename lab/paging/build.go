@@ -22,7 +22,7 @@ var (
 
 // noPage replaces Alertmanager's web page. Alertmanager embeds that page, but its published module does not contain it.
 const noPage = `<!doctype html><title>Alertmanager</title>
-<p>This Alertmanager is built from its Go module, which has no pages: <a href="api/v2/alerts/groups">what it tells its API's users</a>.
+<p>This Alertmanager is built from its Go module, which has no pages: <a href="api/v2/alerts/groups">see the alerts in its API</a>.
 `
 
 // Build returns the paths of Prometheus and Alertmanager. They are built once per version, and kept in the user's

@@ -50,7 +50,7 @@ type Paging struct {
 func Start(ctx context.Context, options Options) (*Paging, error) {
 	dir, err := os.MkdirTemp("", "kubeflap-lab-paging-")
 	if err != nil {
-		return nil, fmt.Errorf("create a folder for Prometheus and Alertmanager: %w", err)
+		return nil, fmt.Errorf("create a directory for Prometheus and Alertmanager: %w", err)
 	}
 	p := &Paging{options: options, dir: dir}
 	if err := p.start(ctx); err != nil {

@@ -44,7 +44,7 @@ func apiServerStall() Scenario {
 		Run: func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return l.flapEverything(ctx) },
-				func() error { return l.told(ctx, "kubeflap_node_ready_transitions_total") },
+				func() error { return l.catchesUp(ctx, "kubeflap_node_ready_transitions_total") },
 				l.Cluster.APIServer.Pause,
 				func() error { return poll.Sleep(ctx, frozen) },
 				l.Cluster.APIServer.Resume,
@@ -108,9 +108,9 @@ func (l *Lab) restartAPIServer(ctx context.Context) error {
 	)
 }
 
-// told waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may have
+// catchesUp waits until kubeflap's count of a metric has reached the recorder's. Before its pause, the API server may have
 // sent an event to only one of them. The other one receives it after the pause.
-func (c *Checks) told(ctx context.Context, metric string) error {
+func (c *Checks) catchesUp(ctx context.Context, metric string) error {
 	if c.URL == "" {
 		return nil
 	}
@@ -119,11 +119,11 @@ func (c *Checks) told(ctx context.Context, metric string) error {
 		return err
 	}
 	return poll.Until(ctx, patience, "kubeflap to reach the recorder's count of "+metric, func(ctx context.Context) error {
-		told, err := c.scrape(ctx)
+		reported, err := c.scrape(ctx)
 		if err != nil {
 			return err
 		}
-		if got, want := told.Sum(metric), seen.Sum(metric); got < want {
+		if got, want := reported.Sum(metric), seen.Sum(metric); got < want {
 			return fmt.Errorf("got %v, want at least %v", got, want)
 		}
 		return nil
@@ -135,12 +135,12 @@ func (c *Checks) keptItsWatches(ctx context.Context) error {
 	if c.URL == "" {
 		return nil
 	}
-	told, err := c.scrape(ctx)
+	reported, err := c.scrape(ctx)
 	if err != nil {
 		return err
 	}
 	for _, metric := range []string{watchRelists, watchErrors} {
-		if n := told.Sum(metric); n > 0 {
+		if n := reported.Sum(metric); n > 0 {
 			return fmt.Errorf("unexpected value %v of %s", n, metric)
 		}
 	}

@@ -41,10 +41,10 @@ func batchUpgrade() Scenario {
 		Pages: []Page{{
 			Alert: "KubeflapStaleReadds", Object: "Service shop/web",
 			Says: []string{
-				"would have put back 3,", "turn a readiness gate of the pod off before its image changes",
+				"would have put back 3,", "set a readiness gate of the pod to False before its image changes",
 				"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period",
 			},
-			Remedy: "turn a readiness gate off before the image changes",
+			Remedy: "set a readiness gate to False before the image changes",
 		}},
 		ByRelease: true,
 		Options:   cluster.Options{Nodes: 2, ControllerManagerPod: true},
@@ -86,7 +86,7 @@ func runBatchUpgrade(ctx context.Context, l *Lab) error {
 		},
 		func() error { return clients.settled(ctx, replicas) },
 		func() error { return l.eachLeftOnce(ctx) },
-		func() error { return l.tellsReadds(ctx, clients) },
+		func() error { return l.reportsReadds(ctx, clients) },
 	)
 }
 
@@ -102,11 +102,11 @@ func (c *Checks) eachLeftOnce(ctx context.Context) error {
 	return c.shows(ctx, batch, "kubeflap_service_address_flips_total", "service", "web", "to", "not_ready")
 }
 
-// tellsReadds compares the stale re-adds that kubeflap counts with those that the clients made.
-func (c *Checks) tellsReadds(ctx context.Context, clients *batchingClients) error {
+// reportsReadds compares the stale re-adds that kubeflap counts with those that the clients made.
+func (c *Checks) reportsReadds(ctx context.Context, clients *batchingClients) error {
 	for _, made := range clients.readds() {
 		window := fmt.Sprintf("%.0fs", made.window.Seconds())
-		if err := c.tells(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
+		if err := c.reports(ctx, float64(made.stale), "kubeflap_service_stale_readds_total", "service", "web", "window", window); err != nil {
 			return err
 		}
 	}

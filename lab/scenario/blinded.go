@@ -47,17 +47,17 @@ func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	during := b.lookOn(ctx)
 	f.end(l)
 	gone, ended := time.Since(b.from), time.Now()
-	back := b.tellsTruthAgain(ctx)
+	back := b.reportsTruthAgain(ctx)
 	l.Log.Info("the fault has ended", "fault", f.name, "lasted", gone.Round(time.Millisecond),
 		"truth after", time.Since(ended).Round(time.Millisecond), "failed", back != nil)
 	if err := poll.Sleep(ctx, catchUp); err != nil {
 		return err
 	}
-	if b.told, err = l.scrape(ctx); err != nil {
+	if b.reported, err = l.scrape(ctx); err != nil {
 		return err
 	}
 	for _, resource := range f.blind {
-		l.Log.Info("blind", "resource", resource, "seconds", b.told.Sum(watchBlind, "resource", resource)-b.before.Sum(watchBlind, "resource", resource))
+		l.Log.Info("blind", "resource", resource, "seconds", b.reported.Sum(watchBlind, "resource", resource)-b.before.Sum(watchBlind, "resource", resource))
 	}
 	return errors.Join(during, back, b.invents(ctx), b.beatsInTruth(ctx), b.noIntervalOf(gone))
 }
@@ -68,11 +68,11 @@ func (l *Lab) beforeFault(ctx context.Context, f watchFault) (*blinded, error) {
 		return nil, err
 	}
 	b := &blinded{blindness: before, fault: f, incidents: map[string]bool{}}
-	told, err := compare.Incidents(ctx, l.URL)
+	reported, err := compare.Incidents(ctx, l.URL)
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range told.Incidents {
+	for _, x := range reported.Incidents {
 		b.incidents[x.ID] = true
 	}
 	return b, nil
@@ -84,7 +84,7 @@ func (b *blinded) lookOn(ctx context.Context) error {
 	var unsaid, invented error
 	for lasted := time.Duration(0); lasted < b.fault.lasts || unsaid != nil && lasted < b.fault.lasts+slack; lasted = time.Since(b.from) {
 		var err error
-		if b.told, err = b.lab.scrape(ctx); err != nil {
+		if b.reported, err = b.lab.scrape(ctx); err != nil {
 			return err
 		}
 		if err := b.invents(ctx); err != nil && invented == nil {
@@ -111,7 +111,7 @@ func (b *blinded) unsaid(ctx context.Context) error {
 	}
 	var errs []error
 	for _, resource := range b.fault.blind {
-		if grown := b.told.Sum(watchBlind, "resource", resource) - b.before.Sum(watchBlind, "resource", resource); !(grown > 0) {
+		if grown := b.reported.Sum(watchBlind, "resource", resource) - b.before.Sum(watchBlind, "resource", resource); !(grown > 0) {
 			errs = append(errs, fmt.Errorf("%s of %s has not increased", watchBlind, resource))
 		}
 		if !bytes.Contains(b.coverage, fmt.Appendf(nil, "%q", resource)) {
@@ -129,11 +129,11 @@ func (b *blinded) unsaid(ctx context.Context) error {
 
 // invents returns an error if kubeflap reports an incident or a transition that it did not report before the fault.
 func (b *blinded) invents(ctx context.Context) error {
-	told, err := compare.Incidents(ctx, b.lab.URL)
+	reported, err := compare.Incidents(ctx, b.lab.URL)
 	if err != nil {
 		return err
 	}
-	b.coverage = told.Coverage.NotWatched
+	b.coverage = reported.Coverage.NotWatched
 	now, err := b.lab.Truth.Counts()
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (b *blinded) invents(ctx context.Context) error {
 		}
 	}
 	errs := []error{b.unmoved(), b.namesNobody(ctx)}
-	for _, x := range told.Incidents {
+	for _, x := range reported.Incidents {
 		if !b.incidents[x.ID] {
 			errs = append(errs, fmt.Errorf("false incident: %+v", x))
 		}
@@ -155,13 +155,13 @@ func (b *blinded) invents(ctx context.Context) error {
 
 // namesNobody checks that since the fault began, kubeflap has not blamed another node or Service.
 func (b *blinded) namesNobody(ctx context.Context) error {
-	told, err := b.lab.scrape(ctx)
+	reported, err := b.lab.scrape(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, metric := range []string{"kubeflap_incidents", "kubeflap_node_verdict", "kubeflap_service_verdict"} {
-		for series, is := range told {
+		for series, is := range reported {
 			if truth.Name(series) == metric && is > b.before[series] {
 				errs = append(errs, fmt.Errorf("%s changed from %v to %v", series, b.before[series], is))
 			}
@@ -170,9 +170,9 @@ func (b *blinded) namesNobody(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tellsTruthAgain waits until kubeflap is ready, no longer reports that it is blind, and shows the newest heartbeats.
+// reportsTruthAgain waits until kubeflap is ready, no longer reports that it is blind, and shows the newest heartbeats.
 // It logs the duration.
-func (b *blinded) tellsTruthAgain(ctx context.Context) error {
+func (b *blinded) reportsTruthAgain(ctx context.Context) error {
 	if err := b.lab.sees(ctx); err != nil {
 		return err
 	}
@@ -180,12 +180,12 @@ func (b *blinded) tellsTruthAgain(ctx context.Context) error {
 		if err := compare.Ready(ctx, b.lab.URL); err != nil {
 			return err
 		}
-		told, err := compare.Incidents(ctx, b.lab.URL)
+		reported, err := compare.Incidents(ctx, b.lab.URL)
 		if err != nil {
 			return err
 		}
 		for _, resource := range b.fault.blind {
-			if bytes.Contains(told.Coverage.NotWatched, fmt.Appendf(nil, "%q", resource)) {
+			if bytes.Contains(reported.Coverage.NotWatched, fmt.Appendf(nil, "%q", resource)) {
 				return fmt.Errorf("coverage.not_watched still names %s", resource)
 			}
 		}
@@ -200,12 +200,12 @@ func (b *blinded) agesInTruth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := b.lab.scrape(ctx)
+	reported, err := b.lab.scrape(ctx)
 	if err != nil {
 		return err
 	}
 	for node := range b.lab.Cluster.Kubelets {
-		if is, want := told.Sum(age, "node", node), now.Sum(age, "node", node); is-want > compare.Tolerance {
+		if is, want := reported.Sum(age, "node", node), now.Sum(age, "node", node); is-want > compare.Tolerance {
 			return fmt.Errorf("kubeflap reports that the last heartbeat of %s is %.1f s old, want %.1f s", node, is, want)
 		}
 	}
@@ -222,8 +222,8 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 			return err
 		}
 		for node := range b.lab.Cluster.Kubelets {
-			if told, were := b.told.Sum(beats, "node", node), now.Sum(beats, "node", node); told > were {
-				return fmt.Errorf("heartbeats of %s: kubeflap counted %v, the recorder %v", node, told, were)
+			if reported, were := b.reported.Sum(beats, "node", node), now.Sum(beats, "node", node); reported > were {
+				return fmt.Errorf("heartbeats of %s: kubeflap counted %v, the recorder %v", node, reported, were)
 			}
 		}
 		return nil
@@ -235,7 +235,7 @@ func (b *blinded) beatsInTruth(ctx context.Context) error {
 func (b *blinded) noIntervalOf(gone time.Duration) error {
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
-		if longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {
+		if longest := b.reported.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node); longest >= gone.Seconds() {
 			errs = append(errs, fmt.Errorf("%s: kubeflap measured an interval of %.1f s although it was blind for %s", node, longest, gone))
 		}
 	}

@@ -39,8 +39,8 @@ const (
 type blindness struct {
 	lab *Lab
 	// began is a time slightly before the first scrape.
-	began        time.Time
-	before, told truth.Counts
+	began            time.Time
+	before, reported truth.Counts
 	// excused means that nodes were really late, so kubeflap may report them.
 	excused bool
 }
@@ -69,7 +69,7 @@ func (b *blindness) during(ctx context.Context) (err error) {
 	if b.before == nil {
 		return nil
 	}
-	if b.told, err = b.lab.scrape(ctx); err != nil {
+	if b.reported, err = b.lab.scrape(ctx); err != nil {
 		return err
 	}
 	return errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved())
@@ -83,7 +83,7 @@ func (b *blindness) after(ctx context.Context, gone time.Duration) (err error) {
 	if err := b.lab.sees(ctx); err != nil {
 		return err
 	}
-	if b.told, err = b.lab.scrape(ctx); err != nil {
+	if b.reported, err = b.lab.scrape(ctx); err != nil {
 		return err
 	}
 	err = errors.Join(compare.Ready(ctx, b.lab.URL), b.unmoved(), b.saidSo(gone), b.beats(gone))
@@ -126,11 +126,11 @@ func (b *blindness) unmoved() error {
 			strings.HasPrefix(name, "kubeflap_node_heartbeat_interval")
 	}
 	all := maps.Clone(b.before)
-	maps.Copy(all, b.told)
+	maps.Copy(all, b.reported)
 	var errs []error
 	for _, series := range slices.Sorted(maps.Keys(all)) {
 		was, known := b.before[series]
-		is, still := b.told[series]
+		is, still := b.reported[series]
 		if !moves(series) && (was != is || known != still) {
 			errs = append(errs, fmt.Errorf("%s changed from %v to %v", series, was, is))
 		}
@@ -141,7 +141,7 @@ func (b *blindness) unmoved() error {
 // saidSo checks that kubeflap reports its blindness for each watch.
 func (b *blindness) saidSo(gone time.Duration) error {
 	grown := truth.Counts{}
-	for series, is := range b.told {
+	for series, is := range b.reported {
 		grown[series] = is - b.before[series]
 	}
 	var errs []error
@@ -166,8 +166,8 @@ func (b *blindness) beats(gone time.Duration) error {
 	most := 3 + math.Floor((time.Since(b.began)-afterglow-gone).Seconds()/renewal.Seconds())
 	var errs []error
 	for node := range b.lab.Cluster.Kubelets {
-		grown := b.told.Sum("kubeflap_node_heartbeats_total", "node", node) - b.before.Sum("kubeflap_node_heartbeats_total", "node", node)
-		longest := b.told.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
+		grown := b.reported.Sum("kubeflap_node_heartbeats_total", "node", node) - b.before.Sum("kubeflap_node_heartbeats_total", "node", node)
+		longest := b.reported.Sum("kubeflap_node_heartbeat_interval_max_seconds", "node", node)
 		if grown < 0 || grown > most {
 			errs = append(errs, fmt.Errorf("%s: unexpected increase of heartbeats: %v", node, grown))
 		}

@@ -50,8 +50,8 @@ func (c *Checks) shows(ctx context.Context, value float64, metric string, labels
 	})
 }
 
-// tells waits until kubeflap shows exactly this value. Without kubeflap, it returns immediately.
-func (c *Checks) tells(ctx context.Context, value float64, metric string, labels ...string) error {
+// reports waits until kubeflap shows exactly this value. Without kubeflap, it returns immediately.
+func (c *Checks) reports(ctx context.Context, value float64, metric string, labels ...string) error {
 	if c.URL == "" {
 		return nil
 	}

@@ -150,7 +150,7 @@ func circuitBreakerOff() Scenario {
 	return behindTheTimes(false, Scenario{
 		Name:    "circuit-breaker-off",
 		Extra:   true,
-		Summary: "the circuit breaker is off, and the controller manager's watch of Leases is silent: nodes turn Unknown although all Leases are renewed in time",
+		Summary: "the circuit breaker is off, and the controller manager's watch of Leases is silent: nodes turn Unknown although all Leases are renewed on time",
 		Options: cluster.Options{
 			Release: cluster.Newest, ControllerManagerProxied: true,
 			ControllerManagerFlags: []string{breakerOff},

@@ -59,7 +59,7 @@ func controllerManagerStopped(release cluster.Release) Scenario {
 		// On the oldest release, the result is a race between the monitor and the watch, which continue at the same
 		// time.
 		Extra:   release != cluster.Newest,
-		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed in time",
+		Summary: "the controller manager is paused for longer than the grace period, and continues; all Leases are renewed on time",
 		Run: func(ctx context.Context, l *Lab) error {
 			return marked(ctx, l, breaks(release), func() error {
 				return allOf(
@@ -77,7 +77,7 @@ func controllerManagerCutOff(release cluster.Release) Scenario {
 		Name:      "controller-manager-cut-off",
 		ByRelease: true,
 		Extra:     true,
-		Summary:   "the controller manager's connection to the API server is cut for longer than the grace period; all Leases are renewed in time",
+		Summary:   "the controller manager's connection to the API server is cut for longer than the grace period; all Leases are renewed on time",
 		Options:   cluster.Options{ControllerManagerProxied: true},
 		Run: func(ctx context.Context, l *Lab) error {
 			return marked(ctx, l, breaks(release), func() error {
@@ -95,7 +95,7 @@ func controllerManagerStale(release cluster.Release) Scenario {
 		Name:      "controller-manager-stale",
 		ByRelease: true,
 		Extra:     release == cluster.Newest,
-		Summary:   "the controller manager's watch of Leases is silent for longer than the grace period; all Leases are renewed in time",
+		Summary:   "the controller manager's watch of Leases is silent for longer than the grace period; all Leases are renewed on time",
 		Options:   cluster.Options{ControllerManagerProxied: true},
 		Run:       func(ctx context.Context, l *Lab) error { return marked(ctx, l, breaker, staleLeases(ctx, l)) },
 	})
@@ -127,7 +127,7 @@ func marked(ctx context.Context, l *Lab, breaker bool, fault func() error) error
 		if err == nil || ctx.Err() != nil {
 			break
 		}
-		l.Log.Info("the node controller saw the Leases in time; trying again", "err", err)
+		l.Log.Info("the node controller saw the Leases on time; trying again", "err", err)
 	}
 	return allOf(
 		func() error { return err },

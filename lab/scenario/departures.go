@@ -30,19 +30,19 @@ func departures() Scenario {
 	const nodes = 8
 	cordoned, scaled := "node-2", []string{"node-3", "node-4", "node-5", "node-6"}
 	rebooted, reclaimed := "node-7", "node-8"
-	told := []Told{
+	want := []Report{
 		{"planned", "node", cordoned, "announced by a cordon", "Nothing is at fault"},
 		{"node_rebooted", "node", rebooted, "another bootID", "Find out why the machine of " + rebooted + " restarted"},
-		{"undecided", "node", reclaimed, "the machine is gone: reclaimed, or failed and replaced", "To find out: "},
+		{"undecided", "node", reclaimed, "the machine is gone: it was reclaimed, or it failed and was replaced", "To find out: "},
 	}
 	for _, node := range scaled {
-		told = append(told, Told{"planned", "node", node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
+		want = append(want, Report{"planned", "node", node, "announced by the taint ToBeDeletedByClusterAutoscaler", "Nothing is at fault"})
 	}
 	return Scenario{
 		Name: "departures",
 		Summary: "nodes leave: one is cordoned and drained, and the Cluster Autoscaler removes half of all nodes; " +
 			"meanwhile one reboots, and then one disappears without notice",
-		Told:    told,
+		Reports: want,
 		Advised: []string{"nodes rebooted"}, NotAdvised: []string{"nodes slow", "nodes silent", "control plane late"},
 		Pages: []Page{
 			lostPage(rebooted, "Find out why the machine of "+rebooted+" restarted"),

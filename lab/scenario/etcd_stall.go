@@ -67,41 +67,41 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 	)
 }
 
-// blamesEtcd checks for some time that kubeflap blames what the nodes share, and nobody else. In the end, it must.
+// blamesEtcd checks for some time that kubeflap reports a fault in what the nodes share, and nobody else. In the end, it must.
 func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	l, verdict := b.lab, ""
 	if l.URL == "" {
 		return poll.Sleep(ctx, lasts)
 	}
 	for begin := time.Now(); time.Since(begin) < lasts; {
-		told, err := compare.Incidents(ctx, l.URL)
+		reported, err := compare.Incidents(ctx, l.URL)
 		if err != nil {
 			return err
 		}
-		for _, x := range told.Incidents {
+		for _, x := range reported.Incidents {
 			if x.State == "pending" || x.Verdict == "undecided" {
 				continue
 			}
 			if x.Verdict != "shared_path" || !strings.Contains(x.Because(), "the API server could not read Leases") {
-				return fmt.Errorf("%s after: only etcd is at fault, want no incident %+v", time.Since(begin).Round(time.Second), x)
+				return fmt.Errorf("%s after the stall began: got incident %+v, but only etcd is at fault", time.Since(begin).Round(time.Second), x)
 			}
 			if verdict == "" {
 				verdict = x.Verdict
-				l.Log.Info("kubeflap blames what the nodes share", "after", time.Since(begin).Round(time.Second), "because", x.Because())
+				l.Log.Info("kubeflap reports a fault in what the nodes share", "after", time.Since(begin).Round(time.Second), "because", x.Because())
 			}
 		}
-		if b.told, err = l.scrape(ctx); err != nil {
+		if b.reported, err = l.scrape(ctx); err != nil {
 			return err
 		}
-		if n := b.told.Sum("kubeflap_node_silent_ready"); n > 0 {
-			return fmt.Errorf("%s after: the node controller is said to hold back for %v nodes", time.Since(begin).Round(time.Second), n)
+		if n := b.reported.Sum("kubeflap_node_silent_ready"); n > 0 {
+			return fmt.Errorf("%s after the stall began: got %v nodes that are silent but Ready, want 0", time.Since(begin).Round(time.Second), n)
 		}
 		if err := poll.Sleep(ctx, lookPeriod); err != nil {
 			return err
 		}
 	}
 	if verdict == "" {
-		return errors.New("kubeflap blames nobody")
+		return errors.New("kubeflap has not reported that etcd is at fault")
 	}
 	return nil
 }
@@ -126,11 +126,11 @@ func (b *blindness) staysReady(ctx context.Context) error {
 	if err := b.lab.sees(ctx); err != nil {
 		return err
 	}
-	if b.told, err = b.lab.scrape(ctx); err != nil {
+	if b.reported, err = b.lab.scrape(ctx); err != nil {
 		return err
 	}
 	for _, metric := range []string{"kubeflap_node_ready_transitions_total", "kubeflap_service_address_flips_total", "kubeflap_service_address_losses_total"} {
-		if was, is := b.before.Sum(metric), b.told.Sum(metric); was != is {
+		if was, is := b.before.Sum(metric), b.reported.Sum(metric); was != is {
 			return fmt.Errorf("%s was %v and is %v", metric, was, is)
 		}
 	}

@@ -17,7 +17,7 @@ func foreignSlice() Scenario {
 	return Scenario{
 		Name:    "foreign-slice",
 		Summary: "a foreign EndpointSlice adds dead addresses to a Service with a selector",
-		Told: []Told{{
+		Reports: []Report{{
 			"foreign_writer", "service", "web", "EndpointSlice web-mesh (managed by " + manager + ")", "--endpoints.known-manager",
 		}},
 		Advised: []string{"foreign addresses: shop/web"},
@@ -39,7 +39,7 @@ func foreignSlice() Scenario {
 					return l.shows(ctx, 2+foreign, "kubeflap_service_addresses", "service", "web", "state", "ready")
 				},
 				func() error {
-					return l.tells(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
+					return l.reports(ctx, foreign, "kubeflap_service_foreign_addresses", "namespace", "shop", "service", "web")
 				},
 			)
 		},

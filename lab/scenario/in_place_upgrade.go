@@ -30,13 +30,13 @@ func inPlaceUpgrade() Scenario {
 		Pages: []Page{
 			{
 				Alert: "KubeflapTrafficBouncing", Object: "namespace shop",
-				Remedy: "turn a readiness gate off before the image changes",
-				Says:   []string{"with an image changed in place a pod stays Ready", "take addresses out of rotation first: turn a readiness gate off"},
+				Remedy: "set a readiness gate to False before the image changes",
+				Says:   []string{"after an in-place image change, a pod stays Ready", "take addresses out of rotation first: set a readiness gate to False"},
 			},
 			{
 				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
 				Says:   []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
-				Remedy: "turn a readiness gate off before the image changes",
+				Remedy: "set a readiness gate to False before the image changes",
 			},
 		},
 		Quiet:     []string{"KubeflapServiceFlapping"},

@@ -19,7 +19,7 @@ func maintenance() Scenario {
 	return Scenario{
 		Name:    "maintenance",
 		Summary: "a node's conditions announce its maintenance: it is drained, reboots and returns, and nobody is paged",
-		Told: []Told{
+		Reports: []Report{
 			{"planned", "node", kept, "announced by the condition MaintenanceInProgress", "Nothing is at fault"},
 		},
 		NotAdvised: []string{"nodes rebooted", "nodes slow", "nodes silent", "control plane late"},
@@ -96,5 +96,5 @@ func lifecycle(condition, status string) string {
 
 // departsBy waits until kubeflap shows whether conditions announce that the node departs: 1 if they do, 0 if not.
 func (c *Checks) departsBy(ctx context.Context, node string, is float64) error {
-	return c.tells(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
+	return c.reports(ctx, is, "kubeflap_node_departing", "node", node, "reason", "condition")
 }

@@ -22,7 +22,7 @@ func nodeAfterNode() Scenario {
 		Name:    "node-after-node",
 		Summary: "8 of 9 nodes fall silent one after the other, no two at the same time",
 		Extra:   true,
-		Told: []Told{
+		Reports: []Report{
 			{"shared_path", "control_plane", "control plane", "8 nodes fell silent one after another within an hour", "etcd"},
 		},
 		// The first silent nodes may still be a coincidence, so their own alerts are sent.

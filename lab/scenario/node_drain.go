@@ -102,7 +102,7 @@ func singleReplicaDrain() Scenario {
 		Name:    "single-replica-drain",
 		Extra:   true,
 		Summary: "two nodes are drained one after the other, each with the only pod of a Service: no page",
-		Told: []Told{
+		Reports: []Report{
 			{"planned", "workload", "Service/web", "announced by a cordon", "PodDisruptionBudget"},
 		},
 		Pages: []Page{},

@@ -25,7 +25,7 @@ const recipes = "../docs/recipes"
 func policyUpgrade() Scenario {
 	return Scenario{
 		Name:       "policy-upgrade",
-		Summary:    "the same upgrade, with policies that edit slices and Endpoints as they are written: no address is put back",
+		Summary:    "the same batch upgrade, with admission policies that edit slices and Endpoints before they are stored: no address is put back",
 		NoIncident: true,
 		// The API does not support these policies before v1.36.
 		Options: cluster.Options{Release: cluster.Newest, Nodes: 2, ControllerManagerPod: true},
@@ -65,7 +65,7 @@ func runPolicyUpgrade(ctx context.Context, l *Lab) error {
 					return fmt.Errorf("the client with the window %s put %d addresses back", made.window, made.stale)
 				}
 			}
-			return l.tells(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
+			return l.reports(ctx, 0, "kubeflap_service_stale_readds_total", "service", "web")
 		},
 	)
 }

@@ -48,8 +48,8 @@ type Scenario struct {
 	// Advice is the kind of advice that kubeflap must give about the incident's nodes, and no other. If it is empty,
 	// advice is not checked.
 	Advice string
-	// Told lists all incidents that kubeflap must report.
-	Told []Told
+	// Reports lists all incidents that kubeflap must report.
+	Reports []Report
 	// Advised lists texts that `kubeflap advise` must print. NotAdvised lists texts that it must not print.
 	Advised, NotAdvised []string
 	// NoIncident requires that kubeflap reports no incident.
@@ -65,7 +65,7 @@ type Scenario struct {
 }
 
 // Pageable reports whether the scenario defines which alerts must reach the pager.
-func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Told != nil || s.NoIncident }
+func (s *Scenario) Pageable() bool { return s.Pages != nil || s.Reports != nil || s.NoIncident }
 
 // Loss is the expected loss of a Service.
 type Loss struct {
@@ -83,9 +83,9 @@ type Incident struct {
 	Scope, Cause, Verdict, Remedy string
 }
 
-// Told is an incident that kubeflap's API must report. Because is a substring of the facts for the verdict or, if the
+// Report is an incident that kubeflap's API must report. Because is a substring of the facts for the verdict or, if the
 // verdict is undecided, for a hypothesis that may hold. Remedy is a substring of the remedy.
-type Told struct {
+type Report struct {
 	Verdict, Scope, Subject, Because, Remedy string
 }
 

@@ -22,17 +22,17 @@ func zoneCut() Scenario {
 		Name:    "zone-cut",
 		Extra:   true,
 		Summary: "two kubelets are slow one after the other; then the network between a zone with a third of the nodes and the API server is cut",
-		Told: []Told{
-			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
-			{"node", "node", slow[1], "the other 8 nodes sent their heartbeats in time", "--node-monitor-grace-period to "},
+		Reports: []Report{
+			{"node", "node", slow[0], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
+			{"node", "node", slow[1], "the other 8 nodes sent their heartbeats on time", "--node-monitor-grace-period to "},
 			{"shared_path", "control_plane", "control plane", "they are the only nodes with " + zoneLabel + "=zone-3", "what only these nodes share"},
 		},
-		Advised: []string{"control plane late", "3 of 9 nodes late: ", "what only these nodes share", "nodes slow", "2 nodes of 9 late: "},
+		Advised: []string{"control plane late", "3 of 9 nodes late: ", "what only these nodes share", "nodes slow", "2 of 9 nodes late: "},
 		Pages: []Page{
 			lostPage(slow[0], "--node-monitor-grace-period to "),
 			lostPage(slow[1], "--node-monitor-grace-period to "),
 			{
-				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the others are in time, etcd works"},
+				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the others are on time, etcd works"},
 				Remedy: "what only these nodes share",
 			},
 		},

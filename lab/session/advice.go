@@ -24,11 +24,11 @@ func advises(ctx context.Context, kubeflap, url, want string) error {
 			return err
 		}
 		if !slices.Contains(kinds, want) {
-			return fmt.Errorf("got advice %s, want kind %s", text, want)
+			return fmt.Errorf("got advice of the kinds %s, want %s", text, want)
 		}
 		for _, kind := range blames() {
 			if kind != want && slices.Contains(kinds, kind) {
-				return fmt.Errorf("got advice %s, want no kind %s", text, kind)
+				return fmt.Errorf("got advice of the kinds %s, but %s is wrong", text, kind)
 			}
 		}
 		return nil

@@ -26,8 +26,8 @@ const (
 	flipsMetric    = "kubeflap_service_address_flips_total"
 )
 
-// tellsCauses waits until each Service has its losses with the expected cause, and no loss has another cause.
-func (s *Session) tellsCauses(ctx context.Context) error {
+// reportsCauses waits until each Service has its losses with the expected cause, and no loss has another cause.
+func (s *Session) reportsCauses(ctx context.Context) error {
 	// A loss that is still waiting for evidence could get a wrong cause after the check.
 	if err := poll.Sleep(ctx, evidenceWithin); err != nil {
 		return err
@@ -37,10 +37,10 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.ToldCauses = map[string]string{}
+		s.ReportedCauses = map[string]string{}
 		var right float64
 		for _, want := range s.scenario.Causes {
-			s.ToldCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
+			s.ReportedCauses[want.Service] = causesIn(counts, lossesMetric, want.Service)
 			n := counts.Sum(lossesMetric, "service", want.Service, "cause", want.Cause)
 			if n < want.Addresses {
 				return fmt.Errorf("%s: %v losses by %q, want at least %v: %v", want.Service, n, want.Cause, want.Addresses, lossesIn(counts))
@@ -50,16 +50,16 @@ func (s *Session) tellsCauses(ctx context.Context) error {
 		if all := counts.Sum(lossesMetric); all != right {
 			return fmt.Errorf("%v losses have an unexpected cause: %v", all-right, lossesIn(counts))
 		}
-		return tellsLastLosses(counts, s.scenario.LastLosses)
+		return reportsLastLosses(counts, s.scenario.LastLosses)
 	})
 }
 
-// tellsLastLosses checks that the last loss of each Service has the cause that the scenario expects.
-func tellsLastLosses(counts truth.Counts, want map[string]string) error {
+// reportsLastLosses checks that the last loss of each Service has the cause that the scenario expects.
+func reportsLastLosses(counts truth.Counts, want map[string]string) error {
 	var errs []error
 	for _, service := range slices.Sorted(maps.Keys(want)) {
-		if told := causesIn(counts, lastLossMetric, service); told != want[service] {
-			errs = append(errs, fmt.Errorf("last loss of %s: got cause %q, want %q", service, told, want[service]))
+		if reported := causesIn(counts, lastLossMetric, service); reported != want[service] {
+			errs = append(errs, fmt.Errorf("last loss of %s: got cause %q, want %q", service, reported, want[service]))
 		}
 	}
 	return errors.Join(errs...)

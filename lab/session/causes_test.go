@@ -11,8 +11,8 @@ func TestTheLastLossHasOneCause(t *testing.T) {
 		return truth.Series(lastLossMetric, "namespace", "a", "service", service, "cause", cause)
 	}
 	for name, c := range map[string]struct {
-		told truth.Counts
-		ok   bool
+		reported truth.Counts
+		ok       bool
 	}{
 		"the right one":                  {truth.Counts{of("web", "pod_deleted"): 9}, true},
 		"another":                        {truth.Counts{of("web", "unknown"): 9}, false},
@@ -21,7 +21,7 @@ func TestTheLastLossHasOneCause(t *testing.T) {
 		"of a Service that lost nothing": {truth.Counts{of("web", "pod_deleted"): 9, of("calm", "unknown"): 9}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := tellsLastLosses(c.told, map[string]string{"web": "pod_deleted", "calm": ""})
+			err := reportsLastLosses(c.reported, map[string]string{"web": "pod_deleted", "calm": ""})
 			if (err == nil) != c.ok {
 				t.Errorf("got %v", err)
 			}

@@ -19,21 +19,21 @@ const (
 	calmFor = 12 * time.Second
 )
 
-// tellsWhy checks the causes, advice and incidents that the scenario expects from kubeflap.
-func (s *Session) tellsWhy(ctx context.Context) error {
+// reportsWhy checks the causes, advice and incidents that the scenario expects from kubeflap.
+func (s *Session) reportsWhy(ctx context.Context) error {
 	if s.URL == "" {
 		return nil
 	}
 	if s.scenario.Causes != nil {
-		if err := s.tellsCauses(ctx); err != nil {
+		if err := s.reportsCauses(ctx); err != nil {
 			return err
 		}
 	}
-	if err := tellsAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario); err != nil {
+	if err := reportsAdvice(ctx, s.options.Kubeflap, s.URL, s.scenario); err != nil {
 		return err
 	}
-	if s.scenario.Told != nil {
-		return tellsAll(ctx, s.URL, s.scenario.Told)
+	if s.scenario.Reports != nil {
+		return reportsAll(ctx, s.URL, s.scenario.Reports)
 	}
 	if s.scenario.NoIncident {
 		return staysCalm(ctx, s.URL)
@@ -41,14 +41,14 @@ func (s *Session) tellsWhy(ctx context.Context) error {
 	if s.scenario.Incident == (scenario.Incident{}) {
 		return nil
 	}
-	if err := s.tellsIncident(ctx); err != nil || s.scenario.Advice == "" {
+	if err := s.reportsIncident(ctx); err != nil || s.scenario.Advice == "" {
 		return err
 	}
 	return advises(ctx, s.options.Kubeflap, s.URL, s.scenario.Advice)
 }
 
-// tellsIncident waits until kubeflap reports the scenario's incident. It checks that every lost address has a cause.
-func (s *Session) tellsIncident(ctx context.Context) error {
+// reportsIncident waits until kubeflap reports the scenario's incident. It checks that every lost address has a cause.
+func (s *Session) reportsIncident(ctx context.Context) error {
 	return poll.Until(ctx, patience, "the expected incident", func(ctx context.Context) error {
 		if err := s.lossesHaveCauses(ctx); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 		x, err := s.incident(ctx)
 		if err == nil {
 			s.options.Log.Info("kubeflap reports the incident", "summary", x.Summary, "verdict", x.Verdict, "because", x.Because(), "remedy", x.Remedy)
-			s.ToldIncident = x.Cause
+			s.ReportedIncident = x.Cause
 		}
 		return err
 	})
@@ -65,26 +65,26 @@ func (s *Session) tellsIncident(ctx context.Context) error {
 // incident returns the scenario's incident if kubeflap reports it. Otherwise, it returns an error.
 func (s *Session) incident(ctx context.Context) (compare.Incident, error) {
 	want := s.scenario.Incident
-	told, err := compare.Incidents(ctx, s.URL)
+	reported, err := compare.Incidents(ctx, s.URL)
 	if err != nil {
 		return compare.Incident{}, err
 	}
-	for _, x := range told.Incidents {
+	for _, x := range reported.Incidents {
 		if x.State != "pending" && x.Scope == want.Scope && x.Cause == want.Cause && x.Verdict == want.Verdict && strings.Contains(x.Remedy, want.Remedy) &&
 			strings.Contains(x.Because(), s.scenario.Because) {
 			if s.scenario.Alone {
-				err = namesNoOther(told, want.Verdict)
+				err = namesNoOther(reported, want.Verdict)
 			}
 			return x, err
 		}
 	}
-	return compare.Incident{}, fmt.Errorf("no incident %+v among %+v", want, told.Incidents)
+	return compare.Incident{}, fmt.Errorf("no incident %+v among %+v", want, reported.Incidents)
 }
 
 // namesNoOther checks that no incident has a verdict that blames another component.
-func namesNoOther(told compare.Told, verdict string) error {
+func namesNoOther(reported compare.Answer, verdict string) error {
 	var errs []error
-	for _, x := range told.Incidents {
+	for _, x := range reported.Incidents {
 		if x.State != "pending" && x.Verdict != verdict {
 			errs = append(errs, fmt.Errorf("only the verdict %s is expected, got %+v", verdict, x))
 		}
@@ -95,9 +95,9 @@ func namesNoOther(told compare.Told, verdict string) error {
 // staysCalm checks that kubeflap reports no incident, now and after calmFor.
 func staysCalm(ctx context.Context, url string) error {
 	check := func() error {
-		told, err := compare.Incidents(ctx, url)
-		if err == nil && len(told.Incidents) > 0 {
-			err = fmt.Errorf("want no incident, got %+v", told.Incidents)
+		reported, err := compare.Incidents(ctx, url)
+		if err == nil && len(reported.Incidents) > 0 {
+			err = fmt.Errorf("want no incident, got %+v", reported.Incidents)
 		}
 		return err
 	}
@@ -122,5 +122,5 @@ func (s *Session) lossesHaveCauses(ctx context.Context) error {
 			return fmt.Errorf("unexpected value of %s: %v", series, n)
 		}
 	}
-	return tellsLastLosses(counts, s.scenario.LastLosses)
+	return reportsLastLosses(counts, s.scenario.LastLosses)
 }

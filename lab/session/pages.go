@@ -90,12 +90,12 @@ func (s *Session) pages(ctx context.Context) error {
 	if err := s.keepsQuiet(ctx); err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
-	told, _, err := s.Paging.Held(ctx)
+	reported, _, err := s.Paging.Held(ctx)
 	if err != nil {
 		return errors.Join(err, s.Paging.Alive())
 	}
 	// Alertmanager may send the next message of a group later, so also check the alerts that it holds.
-	for _, page := range append(s.Paging.Receiver.Pages(), told...) {
+	for _, page := range append(s.Paging.Receiver.Pages(), reported...) {
 		if !slices.ContainsFunc(s.scenario.Pages, func(want scenario.Page) bool { return fits(page, want) }) {
 			return fmt.Errorf("unexpected page %+v", page)
 		}

@@ -64,15 +64,15 @@ func (s *Session) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := replayOnce(ctx, s.options)
+	reported, err := replayOnce(ctx, s.options)
 	if err != nil {
 		return err
 	}
-	if rest := span.Rest(told); len(rest) > 0 {
+	if rest := span.Rest(reported); len(rest) > 0 {
 		s.options.Log.Info("the live kubeflap and the replay differ in values that may depend on the order across watches",
 			"series", compare.Table(rest))
 	}
-	return errors.Join(span.Replayed(told), s.replayPaced(ctx, told))
+	return errors.Join(span.Replayed(reported), s.replayPaced(ctx, reported))
 }
 
 // replayOnce returns the final metrics of the replay. It does not set kubeflap's grace period, because the recording

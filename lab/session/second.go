@@ -69,25 +69,25 @@ func (s *Session) lateBeforeStart(ctx context.Context) (map[string]truth.Counts,
 		urls = append(urls, other.url)
 	}
 	for _, url := range urls {
-		told, err := compare.Scrape(ctx, url+"/metrics")
+		reported, err := compare.Scrape(ctx, url+"/metrics")
 		if err != nil {
 			return nil, err
 		}
-		late[url] = told
+		late[url] = reported
 	}
 	return late, nil
 }
 
 // scrape reads kubeflap's metrics, excluding late heartbeats from before the scenario.
 func (s *Session) scrape(ctx context.Context, url string) (truth.Counts, error) {
-	told, err := compare.Scrape(ctx, url+"/metrics")
-	for series := range told {
+	reported, err := compare.Scrape(ctx, url+"/metrics")
+	for series := range reported {
 		switch truth.Name(series) {
 		case "kubeflap_node_heartbeats_late_total", "kubeflap_node_heartbeats_missed_total":
-			told[series] -= s.late[url][series]
+			reported[series] -= s.late[url][series]
 		}
 	}
-	return told, err
+	return reported, err
 }
 
 // startProxy starts a proxy, and writes a kubeconfig that uses it with kubeflap's permissions.
@@ -128,8 +128,8 @@ func (s *Session) startSeconds(ctx context.Context) error {
 	return poll.Sleep(ctx, liveAfter)
 }
 
-// tellTheSame waits until all additional instances report the same as the first one.
-func (s *Session) tellTheSame(ctx context.Context) error {
+// reportTheSame waits until all additional instances report the same as the first one.
+func (s *Session) reportTheSame(ctx context.Context) error {
 	if s.seconds == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Session) tellTheSame(ctx context.Context) error {
 		var errs []error
 		for _, other := range s.seconds {
 			late := other.delays.String()
-			if err := s.tellsTheSame(ctx, other.url); err != nil {
+			if err := s.reportsTheSame(ctx, other.url); err != nil {
 				errs = append(errs, fmt.Errorf("with %s late: %w", late, err))
 			} else if !agreed[late] {
 				agreed[late] = true
@@ -150,7 +150,7 @@ func (s *Session) tellTheSame(ctx context.Context) error {
 	})
 }
 
-func (s *Session) tellsTheSame(ctx context.Context, url string) error {
+func (s *Session) reportsTheSame(ctx context.Context, url string) error {
 	first, err := s.scrape(ctx, s.URL)
 	if err != nil {
 		return err
@@ -163,12 +163,12 @@ func (s *Session) tellsTheSame(ctx context.Context, url string) error {
 	if unlike := compare.Unlike(first, late); len(unlike) > 0 {
 		errs = append(errs, fmt.Errorf("%d series differ:\n%s", len(unlike), compare.TableOf("first", "late", unlike)))
 	}
-	return errors.Join(append(errs, tellTheSameIncidents(ctx, s.URL, url))...)
+	return errors.Join(append(errs, reportTheSameIncidents(ctx, s.URL, url))...)
 }
 
-// tellTheSameIncidents compares the identities of incidents. The start time and the details may differ, because each
+// reportTheSameIncidents compares the identities of incidents. The start time and the details may differ, because each
 // instance saw events at other times.
-func tellTheSameIncidents(ctx context.Context, url, lateURL string) error {
+func reportTheSameIncidents(ctx context.Context, url, lateURL string) error {
 	first, err := identities(ctx, url)
 	if err != nil {
 		return err
@@ -185,9 +185,9 @@ func tellTheSameIncidents(ctx context.Context, url, lateURL string) error {
 
 // identities returns the fields of each incident that must be equal.
 func identities(ctx context.Context, url string) ([]string, error) {
-	told, err := compare.Incidents(ctx, url)
+	reported, err := compare.Incidents(ctx, url)
 	var lines []string
-	for _, x := range told.Incidents {
+	for _, x := range reported.Incidents {
 		lines = append(lines, fmt.Sprintf("  %s %s %s of %s", x.ID, x.Scope, x.Cause, strings.TrimPrefix(x.Namespace+"/"+x.Subject, "/")))
 	}
 	slices.SortFunc(lines, cmp.Compare)

@@ -61,11 +61,11 @@ type Session struct {
 	Paging *paging.Paging
 	Paged  []Paged
 
-	// ToldIncident is the cause of the reported incident. ToldCauses holds the causes of the losses by Service. Lag is
+	// ReportedIncident is the cause of the reported incident. ReportedCauses holds the causes of the losses by Service. Lag is
 	// the longest time for which a loss was shown without its cause.
-	ToldIncident string
-	ToldCauses   map[string]string
-	Lag          time.Duration
+	ReportedIncident string
+	ReportedCauses   map[string]string
+	Lag              time.Duration
 
 	options  Options
 	scenario scenario.Scenario
@@ -109,7 +109,7 @@ func Run(ctx context.Context, s scenario.Scenario, options Options) (*Session, e
 	if err := session.pages(ctx); err != nil {
 		return session, err
 	}
-	return session, session.tellTheSame(ctx)
+	return session, session.reportTheSame(ctx)
 }
 
 // begin waits for its turn, and then starts everything.
@@ -147,7 +147,7 @@ func (s *Session) play(ctx context.Context) error {
 	s.lab.Truth = s.Truth
 	var err error
 	if s.late, err = s.lateBeforeStart(ctx); err != nil {
-		return fmt.Errorf("before %s: %w", s.scenario.Name, err)
+		return fmt.Errorf("read the metrics before %s: %w", s.scenario.Name, err)
 	}
 	s.options.Log.Info("scenario starts", "scenario", s.scenario.Name)
 	stop, seen := s.measure(ctx), s.watchForIncident(ctx)
@@ -156,7 +156,7 @@ func (s *Session) play(ctx context.Context) error {
 	stopLag()
 	defer seen()
 	if err != nil {
-		return errors.Join(fmt.Errorf("run %s: %w", s.scenario.Name, err), stop())
+		return errors.Join(fmt.Errorf("run scenario %s: %w", s.scenario.Name, err), stop())
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
@@ -172,14 +172,14 @@ func (s *Session) judge(ctx context.Context) error {
 	if err := s.knowsGracePeriod(ctx); err != nil {
 		return err
 	}
-	return s.tellsWhy(ctx)
+	return s.reportsWhy(ctx)
 }
 
 // playAfterBlindness breaks the watches and runs the scenario again. It uses a new recorder, because the old one may
 // have missed events.
 func (s *Session) playAfterBlindness(ctx context.Context) (err error) {
 	if err := s.scenario.Blind(ctx, s.lab); err != nil {
-		return fmt.Errorf("blind %s: %w", s.scenario.Name, err)
+		return fmt.Errorf("break the watches in scenario %s: %w", s.scenario.Name, err)
 	}
 	if s.Truth, err = truth.Start(ctx, s.Cluster.Client); err != nil {
 		return fmt.Errorf("start a new recorder: %w", err)
@@ -258,11 +258,11 @@ func (s *Session) knowsGracePeriod(ctx context.Context) error {
 	if s.URL == "" || !shown {
 		return nil
 	}
-	told, err := compare.Scrape(ctx, s.MetricsURL())
+	reported, err := compare.Scrape(ctx, s.MetricsURL())
 	if err != nil {
 		return err
 	}
-	if known := told.Sum("kubeflap_node_monitor_grace_period_seconds"); known != is.Seconds() {
+	if known := reported.Sum("kubeflap_node_monitor_grace_period_seconds"); known != is.Seconds() {
 		return fmt.Errorf("kubeflap's grace period: got %v s, want %s", known, is)
 	}
 	return nil

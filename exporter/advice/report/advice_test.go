@@ -77,7 +77,7 @@ func TestAdviceRepeatsTheRecommendedGracePeriod(t *testing.T) {
 		{"as an incident of an hour ago recommends", recommended(110*s, 10*s, cluster(40*s, ok, ok, ok)), []Kind{GracePeriodTight}, "--node-monitor-grace-period=1m50s"},
 		{"a heartbeat every 4 s may be missed once in 16 s", recommended(0, 4*s, cluster(16*s, 4200*time.Millisecond, 4200*time.Millisecond)), nil, ""},
 		{"the late heartbeats are the control plane's", recommended(0, 10*s, cluster(40*s, 25*s, 25*s, ok)), []Kind{GracePeriodTight, NodesSlow}, "leave it at 40s"},
-		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "nobody can set it on a managed control plane"},
+		{"nobody can set it", managed, []Kind{GracePeriodTight, NodesSlow}, "you cannot set it on a managed control plane"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,10 +150,10 @@ func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
 	c.Nodes[1].Late = 5
 	c.Intervals.Buckets = []Bucket{{1, 0}, {10.5, 1000}, {25, 1000}, {30, 1002}, {120, 1002}, {math.Inf(1), 1003}}
 	r := Of(c)
-	if x := recommendation(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (longer than ten minutes ago)") {
+	if x := recommendation(t, r, GracePeriodTight); x.Recommended != 60 || !strings.Contains(x.Observed, "up to 30s (more than ten minutes ago)") {
 		t.Errorf("recommends %v, observed %s", x.Recommended, x.Observed)
 	}
-	if x := recommendation(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not lately)") {
+	if x := recommendation(t, r, NodesSlow); !strings.Contains(x.Observed, "node-2 (5 times, but not recently)") {
 		t.Errorf("observed %s", x.Observed)
 	}
 }
@@ -161,7 +161,7 @@ func TestIntervalsOfLongAgoCountByTheirBucket(t *testing.T) {
 func TestOnlyTheFirstFewNodesAreNamed(t *testing.T) {
 	c := cluster(50*s, 30*s, 31*s, 32*s, 33*s, 34*s, 35*s, 36*s, ok, ok)
 	x := recommendation(t, Of(c), NodesSlow)
-	if want := "7 nodes of 9 late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
+	if want := "7 of 9 nodes late: node-7 (36s), node-6 (35s), node-5 (34s), node-4 (33s), node-3 (32s), and 2 more"; x.Observed != want {
 		t.Errorf("observed %q, want %q", x.Observed, want)
 	}
 	if len(x.Nodes) != 7 {
@@ -235,22 +235,22 @@ func TestInPlaceUpdates(t *testing.T) {
 		advice string
 	}{
 		{"pods without a gate get one", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4}, []Service{web}, "give these pods a readiness gate"},
-		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "turn their readiness gate False before"},
+		{"a gate is turned too late", Namespace{InPlaceUpdates: 4}, []Service{web}, "set their readiness gate to False before"},
 		{"restarts that no Endpoints show", Namespace{InPlaceUpdates: 4, UngatedUpdates: 4, SilentRestarts: 4}, nil, "give these pods"},
-		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s, which would have hidden"},
+		{"a window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 2, 0, 0)}, []Service{web}, "batch updates for 5s; that would have hidden"},
 		{"no window hides it", Namespace{InPlaceUpdates: 4, Windows: windows(4, 4, 3, 2)}, []Service{web}, "batching updates for 10s does not hide the bounces"},
 		{
 			"a window hides stale re-adds, and the controllers' batching comes first",
 			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 3}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
 			"--endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 5s; only if you cannot, " +
-				"let the consumers of the Endpoints batch updates for 5s, which would have hidden the stale re-adds",
+				"let the clients of the Endpoints batch updates for 5s; that would have hidden the stale re-adds",
 		},
 		{
 			"a shorter window that hides them by chance is not recommended",
 			Namespace{InPlaceUpdates: 4, Windows: []advice.Window{{Length: 0, Bounces: 0, StaleReadds: 0}, {Length: 2 * s, Bounces: 0, StaleReadds: 2}, {Length: 5 * s, Bounces: 1, StaleReadds: 0}, {Length: 10 * s, Bounces: 0, StaleReadds: 0}}},
 			[]Service{web},
-			"batch updates for 10s, which would have hidden the bounces and stale re-adds",
+			"batch updates for 10s; that would have hidden the bounces and stale re-adds",
 		},
 		{"updates that a gate hid", Namespace{InPlaceUpdates: 4}, nil, ""},
 		{"losses in another namespace", Namespace{InPlaceUpdates: 4}, []Service{{Namespace: "other", Name: "x", InPlaceLosses: 1}}, ""},
@@ -331,7 +331,7 @@ func TestSettingsAreComparedWithTheProfiles(t *testing.T) {
 		{"no evictions", flags("node-eviction-rate", 0), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=0", "never evicted", "0.1 nodes"},
 		{"many evictions", flags("node-eviction-rate", 10), []Kind{ControllerManagerFlag}, Note, "--node-eviction-rate=10", "within seconds", "0.1 nodes"},
 		{"batching differs from nothing", flags("endpoint-updates-batch-period", 1), nil, "", "", "", ""},
-		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "a flap becomes a restart", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
+		{"pods leave after 10 s", tolerations, []Kind{ShortTolerations}, Note, "tolerationSeconds of 10s", "have been evicted by then", "12 pods with at most 1m, in cart (2, 30s), shop (10, 10s); the default is 5m, and the profiles set 30s (fast)"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -359,7 +359,7 @@ func TestAdviceOnASharedPathAsksWhatOnlyTheseNodesShare(t *testing.T) {
 			}
 		}
 	}
-	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the others (3 nodes) are in time, etcd works") || strings.Contains(x.Advice, "etcd first") {
+	if x := recommendation(t, Of(some), ControlPlaneLate); !strings.Contains(x.Advice, "the others (3 nodes) are on time, etcd works") || strings.Contains(x.Advice, "etcd first") {
 		t.Errorf("some nodes: %s", x.Advice)
 	}
 	if x := recommendation(t, Of(all), ControlPlaneLate); !strings.Contains(x.Advice, "etcd first") {
@@ -373,7 +373,7 @@ func TestTextWithoutAnInterval(t *testing.T) {
 	c.Intervals = seen(0)
 	var text strings.Builder
 	WriteText(&text, Of(c))
-	if want := "1 node, grace period 40s, no whole heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
+	if want := "1 node, grace period 40s, no complete heartbeat interval observed\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("want %q:\n%s", want, &text)
 	}
 }

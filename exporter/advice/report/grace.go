@@ -35,7 +35,7 @@ func (b *heartbeats) unsafe() Recommendation {
 	return Recommendation{
 		Kind: GracePeriodUnsafe, Severity: Bad, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
-		Why: fmt.Sprintf("heartbeats are due every %s: below %s a single late one makes the node Unknown, and its pods leave their Services.",
+		Why: fmt.Sprintf("heartbeats are due every %s. With a grace period below %s, a single late heartbeat makes the node Unknown, and its pods leave their Services.",
 			brief(b.every), brief(b.settings().Shortest())),
 	}
 }
@@ -44,11 +44,11 @@ func (b *heartbeats) tight() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodTight, Severity: Warning, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(), Advice: b.adviceToSet(),
-		Why: "the longest interval is more than half of the grace period: one more lost heartbeat makes the node Unknown, and its pods leave their Services.",
+		Why: "the longest interval is more than half of the grace period, so one more lost heartbeat makes the node Unknown, and its pods leave their Services.",
 	}
 	if b.longest() > b.grace {
 		x.Severity = Bad
-		x.Why = "the longest interval is longer than the grace period: the node turned Unknown, or would have, and its running pods leave their Services."
+		x.Why = "the longest interval exceeds the grace period. After such an interval, the node turns Unknown, and its pods leave their Services although they run."
 	}
 	if b.recommended <= b.grace {
 		x.Recommended = 0
@@ -61,7 +61,7 @@ func (b *heartbeats) long() Recommendation {
 		Kind: GracePeriodLong, Severity: Note, Recommended: b.recommended.Seconds(),
 		Set: b.set(), Observed: b.observed(),
 		Advice: b.adviceToShorten(),
-		Why:    fmt.Sprintf("a dead node gets traffic until the grace period ends: for up to %s.", brief(b.grace+b.every)),
+		Why:    fmt.Sprintf("a dead node receives traffic until the grace period ends, which can take %s.", brief(b.grace+b.every)),
 	}
 }
 
@@ -71,22 +71,22 @@ func (b *heartbeats) tooFew() Recommendation {
 		Set:      "the time of observation",
 		Observed: fmt.Sprintf("%s of %s", phrase.Count(int(b.intervals.total()), "heartbeat interval", "heartbeat intervals"), phrase.Count(len(b.nodes), "node", "nodes")),
 		Advice:   "observe for two minutes or longer, or ask a running kubeflap (--url)",
-		Why:      fmt.Sprintf("heartbeats are %s apart: fewer than %d intervals of each node do not show how late they may be.", brief(b.every), fewest),
+		Why:      fmt.Sprintf("heartbeats are %s apart. Fewer than %d intervals per node do not show how late heartbeats can be.", brief(b.every), fewest),
 	}
 }
 
 func (b *heartbeats) unsure() Recommendation {
 	x := Recommendation{
 		Kind: GracePeriodSource, Severity: Note, Set: b.set(),
-		Observed: "no kube-controller-manager pod that shows its flags",
+		Observed: "no kube-controller-manager pod with visible flags",
 		Advice:   "start kubeflap with --node-monitor-grace-period, if you know the value",
-		Why:      "this is the default of the server's version: if another value is set, all of this is wrong.",
+		Why:      "this is the default of the server's version. If the flag is set to another value, all advice on the grace period is wrong.",
 	}
 	switch {
 	case b.grace == 0:
 		x.Why = "without the grace period, kubeflap cannot know whether a heartbeat is late."
 	case b.source == "observed":
-		x.Why = "this value was measured, from a node's last heartbeat until it turned Unknown: the real one may be up to 10 s shorter."
+		x.Why = "this value was measured, from a node's last heartbeat until the node turned Unknown. The real value may be up to 10 s shorter."
 	}
 	return x
 }
@@ -100,25 +100,25 @@ func (b *heartbeats) settings() advice.GracePeriod {
 func (b *heartbeats) adviceToSet() string {
 	switch {
 	case b.managed && b.settings().Unsafe():
-		return "nobody can set it on a managed control plane: open a case with your provider"
+		return "you cannot set it on a managed control plane: open a case with your provider"
 	case b.managed:
-		return "nobody can set it on a managed control plane: give slow kubelets a larger machine or fewer pods, and their pods a longer toleration of " +
+		return "you cannot set it on a managed control plane: give slow kubelets a larger machine or fewer pods, and give their pods a longer toleration of " +
 			"node.kubernetes.io/unreachable"
 	case b.recommended <= b.grace:
-		return fmt.Sprintf("leave it at %s and fix the slow component: a longer one detects dead nodes too late", brief(b.grace))
+		return fmt.Sprintf("leave it at %s and fix the slow component: a longer grace period would detect dead nodes too late", brief(b.grace))
 	}
 	s := fmt.Sprintf("--node-monitor-grace-period=%s on each kube-controller-manager", brief(b.recommended))
 	if 2*b.longest() > b.recommended {
-		s += "; twice the longest interval would be longer, but would detect dead nodes too late: fix the slow component"
+		s += "; a value of twice the longest interval would detect dead nodes too late, so also fix the slow component"
 	}
 	return s
 }
 
 func (b *heartbeats) adviceToShorten() string {
 	if b.recommended == 0 {
-		return "nobody can set it on a managed control plane: expect traffic to dead nodes for that long"
+		return "you cannot set it on a managed control plane, so expect traffic to dead nodes for that long"
 	}
-	return fmt.Sprintf("--node-monitor-grace-period=%s would be enough", brief(b.recommended))
+	return fmt.Sprintf("--node-monitor-grace-period=%s is long enough", brief(b.recommended))
 }
 
 func (b *heartbeats) set() string {
@@ -144,9 +144,9 @@ func sourceText(source string) string {
 
 func (b *heartbeats) observed() string {
 	if b.longest() == 0 {
-		return "no interval that a grace period should bridge"
+		return "no interval that a grace period should cover"
 	}
-	return fmt.Sprintf("intervals of %s: the grace period is %.2g times as long, %s", b.upTo(), b.grace.Seconds()/b.longest().Seconds(), fitting(b.renewals()))
+	return fmt.Sprintf("intervals of %s; the grace period is %.2g times as long: %s", b.upTo(), b.grace.Seconds()/b.longest().Seconds(), fitting(b.renewals()))
 }
 
 func fitting(renewals int) string {
@@ -157,5 +157,5 @@ func fitting(renewals int) string {
 	if renewals > 1 {
 		missable = fmt.Sprintf("%d may be missed", renewals-1)
 	}
-	return fmt.Sprintf("%s into it, %s", phrase.Count(renewals, "renewal fits", "renewals fit"), missable)
+	return fmt.Sprintf("%s into it, so %s", phrase.Count(renewals, "renewal fits", "renewals fit"), missable)
 }

@@ -130,7 +130,7 @@ func (b *heartbeats) upTo() string {
 	case b.stalled():
 		return "up to " + brief(b.longest()) + " while the control plane is healthy"
 	case b.earlier > 0:
-		return "up to " + brief(b.earlier) + " (longer than ten minutes ago)"
+		return "up to " + brief(b.earlier) + " (more than ten minutes ago)"
 	}
 	return "up to " + brief(b.longest())
 }
@@ -162,17 +162,17 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 	all = append(all, b.byAge(b.slow, func(nodes []lateNode) Recommendation {
 		return Recommendation{
 			Kind: NodesSlow, Severity: severity(nodes), Nodes: lateNodes(nodes), Set: b.renewalText(),
-			Observed: fmt.Sprintf("%s of %d late: %s", phrase.Count(len(nodes), "node", "nodes"), len(b.nodes), b.nameSome(nodes)),
-			Advice:   "check the kubelet: CPU and disk pressure, many containers and images to collect, the network to the API server",
+			Observed: fmt.Sprintf("%d of %d nodes late: %s", len(nodes), len(b.nodes), b.nameSome(nodes)),
+			Advice:   "check the kubelet: CPU and disk pressure, garbage collection of containers and images, and the network to the API server",
 			Why:      b.whySlow(len(nodes)),
 		}
 	})...)
 	return append(all, b.byAge(b.silent, func(nodes []lateNode) Recommendation {
 		return Recommendation{
 			Kind: NodesSilent, Severity: Warning, Nodes: lateNodes(nodes), Set: b.renewalText(),
-			Observed: fmt.Sprintf("%s of %d silent: %s", phrase.Count(len(nodes), "node", "nodes"), len(b.nodes), b.nameSome(nodes)),
-			Advice:   "check whether it was down; delete the Node if it will not return",
-			Why:      fmt.Sprintf("no grace period should bridge more than %s: such a node is down, not slow.", brief(advice.LongestGrace)),
+			Observed: fmt.Sprintf("%d of %d nodes silent: %s", len(nodes), len(b.nodes), b.nameSome(nodes)),
+			Advice:   "check whether the machine was down; delete the Node if it will not return",
+			Why:      fmt.Sprintf("no grace period should cover more than %s. A node that is silent for longer is down, not slow.", brief(advice.LongestGrace)),
 		}
 	})...)
 }
@@ -180,11 +180,11 @@ func (b *heartbeats) nodeRecommendations() (all []Recommendation) {
 func (b *heartbeats) whySlow(slow int) string {
 	switch {
 	case len(b.nodes) == 1:
-		return "with one node, a slow kubelet looks the same as a slow API server or etcd: check them too."
+		return "with one node, a slow kubelet looks the same as a slow API server or etcd, so check those, too."
 	case float64(slow) >= together*float64(len(b.nodes)):
-		return "nearly all nodes were late at some time: if it was at the same time, the fault is in etcd or the API server, not in the nodes."
+		return "nearly all nodes were late at some time. If they were late at the same time, the fault is in etcd or the API server, not in the nodes."
 	}
-	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period only hides it."
+	return "the other nodes are on time, so the fault is neither in the API server nor in etcd; a longer grace period would only hide it."
 }
 
 func (b *heartbeats) renewalText() string { return "a heartbeat every " + brief(b.every) }
@@ -195,10 +195,10 @@ func (b *heartbeats) controlPlane(late []lateNode) Recommendation {
 		Observed: fmt.Sprintf("%d of %d nodes late: %s", len(late), len(b.nodes), b.nameSome(late)),
 		Advice: "check etcd first (its disk: etcd_disk_wal_fsync_duration_seconds; its leader: etcd_server_leader_changes_seen_total), " +
 			"then the API server's load; do not change the grace period",
-		Why: "nodes that are late together have the control plane in common: their heartbeats could not be written.",
+		Why: "nodes that are late together have the control plane in common, which could not write their heartbeats.",
 	}
 	if others := len(b.nodes) - len(late); others > 0 && !b.all {
-		x.Advice = "if the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are in time, etcd works: " + advice.OnlyThese +
+		x.Advice = "if the heartbeats of the others (" + phrase.Count(others, "node", "nodes") + ") are on time, etcd works: " + advice.OnlyThese +
 			"; if not, check etcd and the API server; do not change the grace period"
 		x.Why = "the incident's verdict is shared_path: these nodes share something on the way to the API server, and the page shows which label they share."
 	}

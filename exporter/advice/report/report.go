@@ -152,9 +152,9 @@ func watchRecommendations(unwatched []Unwatched) (all []Recommendation) {
 		all = append(all, Recommendation{
 			Kind: NotWatched, Severity: Note,
 			Set:      "the watch of " + w.Resource + ": " + w.Reason,
-			Observed: "nothing of " + w.Resource,
+			Observed: "kubeflap cannot see " + w.Resource,
 			Advice:   "let kubeflap list and watch " + w.Resource + ", if the cluster has them",
-			Why:      "this report lacks the advice that needs " + w.Resource + ": no advice does not mean that all is well.",
+			Why:      "the advice that needs " + w.Resource + " is missing, so a report without findings does not mean that everything is fine.",
 		})
 	}
 	return all

@@ -85,9 +85,9 @@ func hitInPlace(services []Service, namespace string) (hit []Service) {
 }
 
 func inPlace(n Namespace, hit []Service) Recommendation {
-	observed := []string{fmt.Sprintf("%s to running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
+	observed := []string{fmt.Sprintf("%s in running pods", phrase.Count(int(n.InPlaceUpdates), "image change", "image changes"))}
 	for _, s := range hit {
-		observed = append(observed, fmt.Sprintf("%s lost %s because of them, and %s back soon after",
+		observed = append(observed, fmt.Sprintf("%s lost %s because of these changes, and %s back soon afterwards",
 			s.Name, phrase.Count(int(s.InPlaceLosses), "ready address", "ready addresses"), phrase.Count(int(s.Bounces), "was", "were")))
 	}
 	if n.SilentRestarts > 0 {
@@ -102,8 +102,8 @@ func inPlace(n Namespace, hit []Service) Recommendation {
 		Why:      a.Why(),
 	}
 	if n.UngatedUpdates > 0 {
-		x.Set = fmt.Sprintf("no readiness gate on the pods of %d of the updates", n.UngatedUpdates)
-		x.Advice = "give these pods a readiness gate (spec.readinessGates), and let the updater turn it False before the update, and True after it"
+		x.Set = fmt.Sprintf("%d updates of pods without a readiness gate", n.UngatedUpdates)
+		x.Advice = "give these pods a readiness gate (spec.readinessGates), and make the tool that updates them set it to False before the update, and back to True after it"
 	}
 	for _, s := range hit {
 		x.Services = append(x.Services, s.Name)

@@ -34,7 +34,7 @@ const podsOfANode = 110
 // (app/options, nodelifecycle/config).
 var flagAdvices = []flagAdvice{
 	{
-		name: "node-monitor-period", assumed: "5s in the profiles default, medium and slow, 2s in fast",
+		name: "node-monitor-period", assumed: "5s in the default, medium and slow profiles, 2s in fast",
 		differs: func(v float64, b *heartbeats) bool { return v > 5 || b.grace > 0 && 4*v > b.grace.Seconds() },
 		advice:  "remove the flag: 5s is the default",
 		why: func(v float64, _ *heartbeats) string {
@@ -42,29 +42,29 @@ var flagAdvices = []flagAdvice{
 		},
 	},
 	{
-		name: "kube-api-qps", assumed: "20 a second by default", advice: "set 20 or more, and --kube-api-burst to half as much again",
+		name: "kube-api-qps", assumed: "20 a second by default", advice: "set 20 or more, and --kube-api-burst to 1.5 times that",
 		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 20 },
 		why: func(v float64, _ *heartbeats) string {
-			return fmt.Sprintf("each pod of a lost node is one write: %d pods take %s, and other nodes wait.", podsOfANode, brief(inSeconds(podsOfANode/v)))
+			return fmt.Sprintf("each pod of a lost node takes one write. %d pods take %s, and the pods of other nodes wait.", podsOfANode, brief(inSeconds(podsOfANode/v)))
 		},
 	},
 	{
 		name: "kube-api-burst", assumed: "30 by default", advice: "set 30 or more",
 		differs: func(v float64, _ *heartbeats) bool { return v > 0 && v < 30 },
 		why: func(_ float64, _ *heartbeats) string {
-			return "writes beyond the burst wait for --kube-api-qps: pods of a lost node are marked, and addresses removed, one after the other."
+			return "writes beyond the burst wait for --kube-api-qps: the pods of a lost node are marked one by one, and their addresses are removed one by one."
 		},
 	},
 	{
 		name: "concurrent-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
 		why: func(_ float64, _ *heartbeats) string {
-			return "this many Services have their Endpoints updated at the same time: when a node is lost, the others keep dead addresses."
+			return "only this many Endpoints are updated at the same time. When a node is lost, the Endpoints of the other Services keep dead addresses."
 		},
 	},
 	{
 		name: "concurrent-service-endpoint-syncs", assumed: "5 by default", advice: "set 5 or more", differs: fewerThan5,
 		why: func(_ float64, _ *heartbeats) string {
-			return "this many Services have their EndpointSlices updated at the same time: when a node is lost, the others keep dead addresses."
+			return "EndpointSlices of only this many Services are updated at the same time. When a node is lost, the other Services keep dead addresses."
 		},
 	},
 	{
@@ -74,7 +74,7 @@ var flagAdvices = []flagAdvice{
 			if v <= 0 {
 				return "pods of a dead node are never evicted, so nothing replaces them."
 			}
-			return "a flap of several nodes evicts the pods of all of them within seconds; the default leaves 10s between nodes."
+			return "if several nodes flap, the pods of all of them are evicted within seconds. With the default, there are 10s between two nodes."
 		},
 	},
 }
@@ -133,7 +133,7 @@ func shortTolerations(short []ShortToleration, b *heartbeats) Recommendation {
 		Kind: ShortTolerations, Severity: b.ifNodesWereLost(),
 		Set:      fmt.Sprintf("tolerationSeconds of %s for a node that is not Ready", brief(shortest)),
 		Observed: fmt.Sprintf("%s with at most 1m, in %s; the default is 5m, and the profiles set 30s (fast) or 1m (medium, slow)", phrase.Count(pods, "pod", "pods"), strings.Join(names, ", ")),
-		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must move at once",
-		Why:      fmt.Sprintf("a node that misses the grace period once and is back after %s has lost these pods: a flap becomes a restart.", brief(shortest)),
+		Advice:   "give these pods longer tolerationSeconds for node.kubernetes.io/not-ready and node.kubernetes.io/unreachable, unless they must be replaced immediately",
+		Why:      fmt.Sprintf("if a node misses the grace period once and is back after %s, these pods have been evicted by then.", brief(shortest)),
 	}
 }

@@ -136,11 +136,11 @@ func (b *heartbeats) when(n *lateNode) string {
 	case n.Longest > b.slowFrom() && (n.Silences == nil || b.isLately(n.last)):
 		return brief(n.Longest)
 	case n.times == 0:
-		return times(n.Late) + ", but not lately"
+		return times(n.Late) + ", but not recently"
 	case n.times == 1:
 		return "at " + moment(n.last)
 	}
-	return times(n.times) + ", the last one at " + moment(n.last)
+	return times(n.times) + ", most recently at " + moment(n.last)
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -36,7 +36,7 @@ func TestAdviceRepeatsWhatWasDecidedAboutSilences(t *testing.T) {
 		observed string
 	}{
 		{"late nine times, and nothing was decided", judged(ok), nil, "", ""},
-		{"a shared path, 13 minutes ago", judged(ok, of(verdict.SharedPath, verdict.NoReason, 3, 13*m)), []Kind{ControlPlaneLate}, Bad, "node-2 (3 times, the last one at 2026-03-02 11:47 UTC)"},
+		{"a shared path, 13 minutes ago", judged(ok, of(verdict.SharedPath, verdict.NoReason, 3, 13*m)), []Kind{ControlPlaneLate}, Bad, "node-2 (3 times, most recently at 2026-03-02 11:47 UTC)"},
 		{"a shared path, five minutes ago", judged(52*s, of(verdict.SharedPath, verdict.NoReason, 3, 5*m)), []Kind{ControlPlaneLate}, Bad, "node-2 (52s)"},
 		{"a shared path within the grace period", judged(ok, of(verdict.SharedPath, verdict.Late, 1, h)), []Kind{ControlPlaneLate}, Warning, "node-2 (at 2026-03-02 11:00 UTC)"},
 		{"a shared path, two days ago", judged(ok, of(verdict.SharedPath, verdict.NoReason, 1, 48*h)), []Kind{ControlPlaneLate}, Note, "node-2 (at 2026-02-28 12:00 UTC)"},
@@ -48,7 +48,7 @@ func TestAdviceRepeatsWhatWasDecidedAboutSilences(t *testing.T) {
 		{"a slow kubelet, hours ago", judged(ok, of(verdict.Node, verdict.Slow, 1, 5*h)), []Kind{NodesSlow}, Bad, "node-2 (at 2026-03-02 07:00 UTC)"},
 		{"a slow kubelet, two days ago", judged(ok, of(verdict.Node, verdict.Slow, 1, 48*h)), []Kind{NodesSlow}, Note, "node-2 (at 2026-02-28 12:00 UTC)"},
 		{"a late heartbeat, hours ago", judged(ok, of(verdict.Node, verdict.Late, 2, 5*h)), nil, "", ""},
-		{"three late heartbeats", judged(ok, of(verdict.Node, verdict.Late, 3, 5*h)), []Kind{NodesSlow}, Warning, "node-2 (3 times, the last one at 2026-03-02 07:00 UTC)"},
+		{"three late heartbeats", judged(ok, of(verdict.Node, verdict.Late, 3, 5*h)), []Kind{NodesSlow}, Warning, "node-2 (3 times, most recently at 2026-03-02 07:00 UTC)"},
 		{"a late heartbeat just now", judged(30*s, of(verdict.Node, verdict.Late, 1, m)), []Kind{GracePeriodTight, NodesSlow}, Warning, "node-2 (30s)"},
 		{"late just now, and nothing was decided", judged(30 * s), nil, "", ""},
 		{"down, hours ago", judged(ok, of(verdict.Node, verdict.Down, 1, 5*h)), []Kind{NodesSilent}, Warning, "node-2 (at 2026-03-02 07:00 UTC)"},

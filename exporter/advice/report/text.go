@@ -16,7 +16,7 @@ func WriteText(out io.Writer, r Report) {
 	h := r.Heartbeats
 	fmt.Fprintf(out, "%s, grace period %s, ", phrase.Count(h.Nodes, "node", "nodes"), orUnknown(h.Grace))
 	if h.Observed == 0 {
-		fmt.Fprintf(out, "no whole heartbeat interval observed\n") // the longest interval may not have ended
+		fmt.Fprintf(out, "no complete heartbeat interval observed\n") // the longest interval may not have ended
 	} else {
 		fmt.Fprintf(out, "%s observed: longest %s, typical %s\n",
 			phrase.Count(int(h.Observed), "heartbeat interval", "heartbeat intervals"), orUnknown(h.Longest), orUnknown(h.Typical))
@@ -43,7 +43,7 @@ func title(x Recommendation) string {
 }
 
 func writeProfiles(out io.Writer, r Report) {
-	fmt.Fprintf(out, "\nProfiles, with what they cost with %s:\n", phrase.Count(r.Heartbeats.Nodes, "node", "nodes"))
+	fmt.Fprintf(out, "\nProfiles, and their cost with %s:\n", phrase.Count(r.Heartbeats.Nodes, "node", "nodes"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "  profile\tstatus update\tmonitor period\tgrace period\teviction [1]\tstatus writes [2]\trenewals that fit [3]")
 	for _, p := range r.Profiles {
@@ -55,10 +55,10 @@ func writeProfiles(out io.Writer, r Report) {
 			p.Name, brief(inSeconds(p.StatusUpdate)), brief(inSeconds(p.Monitor)), brief(inSeconds(p.Grace)), brief(inSeconds(p.Eviction)), p.StatusWrites, fits)
 	}
 	_ = table.Flush() // the caller sees the errors of out
-	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27: tolerationSeconds of the pods decides how long they stay, 300 s
+	fmt.Fprintf(out, `  [1] --pod-eviction-timeout was removed in v1.27. Since then, the tolerationSeconds of each pod apply: 300 s
       unless kube-apiserver has --default-not-ready-toleration-seconds and --default-unreachable-toleration-seconds.
-  [2] Where the kubelets' nodeStatusUpdateFrequency is set; otherwise an unchanged status is written every 5 minutes.
-  [3] Since v1.14 the heartbeat is the renewal of a Lease, here every %s and %g writes a second, whatever the profile says.
+  [2] If nodeStatusUpdateFrequency of the kubelets is set. Otherwise, an unchanged status is written every 5 minutes.
+  [3] Since v1.14, a heartbeat is a Lease renewal. In this cluster, each node renews every %s, which makes %g writes a second in each profile.
       The default grace period is 40s up to v1.31, and 50s from v1.32.
 `, brief(inSeconds(r.Heartbeats.Expected)), r.Heartbeats.LeaseWrites)
 }

@@ -31,23 +31,23 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 	}{
 		{
 			ControllerManagerSlow, Bad, b.with(verdict.ControllerManager), b.verdictRemedy(verdict.ControllerManager),
-			"the node controller judged these nodes wrongly: it set nodes to Unknown whose heartbeats were in time, or left silent nodes Ready.",
+			"the node controller was wrong about these nodes: it set them to Unknown although their heartbeats were on time, or left them Ready although they were silent.",
 		},
 		{
 			NodesRebooted, Warning, b.with(verdict.NodeRebooted), b.verdictRemedy(verdict.NodeRebooted),
-			"these nodes reported another bootID: the machine restarted, and nothing had announced that.",
+			"these nodes reported another bootID, so their machines restarted. Nothing had announced the restarts.",
 		},
 		{
 			KubeletsUpgraded, Warning, b.with(verdict.Node, verdict.Upgraded), advice.UpgradedRemedy,
-			"these nodes reported another kubelet version after the silence, and nothing had announced that.",
+			"these nodes reported another kubelet version after the silence. Nothing had announced the upgrades.",
 		},
 		{
 			ClocksSetBack, Warning, b.with(verdict.Node, verdict.ClockSetBack), advice.ClockRemedy,
-			"heartbeats of these nodes arrived in time, but with an older time than the ones before, so the node controller did not count them.",
+			"heartbeats of these nodes arrived on time, but their timestamps were older than the previous ones, so the node controller did not count them.",
 		},
 		{
 			Undecided, Warning, b.with(verdict.Undecided), b.verdictRemedy(verdict.Undecided),
-			"a wrong verdict would cost more than none: the incident page shows the considered hypotheses and a command that can decide.",
+			"a wrong verdict would be worse than none. The incident page shows the hypotheses, and a command that can decide between them.",
 		},
 	} {
 		all = append(all, b.byAge(x.nodes, func(some []lateNode) Recommendation {
@@ -57,7 +57,7 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 			}
 			return Recommendation{
 				Kind: x.kind, Severity: x.severity, Nodes: lateNodes(some), Set: b.renewalText(),
-				Observed: fmt.Sprintf("%s of %d in such an incident: %s", phrase.Count(len(some), "node", "nodes"), len(b.nodes), b.nameSome(some)),
+				Observed: fmt.Sprintf("%d of %d nodes in such an incident: %s", len(some), len(b.nodes), b.nameSome(some)),
 				Advice:   x.remedy(phrase.Some(names)),
 				Why:      x.why,
 			}

@@ -118,7 +118,7 @@ func (p *past) endUnseen(stopped, watching time.Time) {
 		p.End = watching
 		p.Evidence = append(p.Evidence, incident.Evidence{
 			Time: watching, Until: watching, Count: 1,
-			Text: "everything had recovered when kubeflap watched again: the incident ended in between, " + between(stopped, watching),
+			Text: "everything had recovered when kubeflap watched again. The incident ended " + between(stopped, watching),
 		})
 		p.Summary = strings.TrimSuffix(p.Summary, ".") + ". It ended while kubeflap was not watching, " + between(stopped, watching) + "."
 	}

@@ -56,19 +56,19 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 	}{
 		{"one of three API servers stops, and a third of the nodes with it", func() *cluster {
 			return newCluster(9, 40).apiServers(3).stops(300, far, 2).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped renewing its Lease at 12:04:5", "apiserver-b: the last Lease renewal"},
+		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped renewing its Lease at 12:04:5", "apiserver-b: last Lease renewal"},
 		{"the same with two of twenty nodes", func() *cluster {
 			return newCluster(20, 40).apiServers(3).stops(300, far, 2).silence(300, far, 3, 9)
-		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped", "apiserver-b: the last Lease renewal"},
+		}, 420, "1 shared_path", "the API server on master-2 (Lease apiserver-b) stopped", "apiserver-b: last Lease renewal"},
 		{"a zone is cut off, and the API servers are well", func() *cluster {
 			return newCluster(9, 40).apiServers(3).silence(300, far, 1, 4, 7)
-		}, 420, "1 shared_path", "3 API server Leases were renewed in time, so etcd accepted writes", ""},
+		}, 420, "1 shared_path", "3 API server Leases were renewed on time, so etcd accepted writes", ""},
 		{"etcd takes no writes for 60 s", func() *cluster {
 			return newCluster(9, 40).apiServers(3).stops(300, 360, 1, 2, 3).silence(300, 360, all...)
-		}, 500, "1 shared_path", "all API servers stopped renewing their Leases, too: etcd", "3 API servers (apiserver-"},
+		}, 500, "1 shared_path", "all API servers stopped renewing their Leases, too, which points to etcd", "3 API servers (apiserver-"},
 		{"the only API server, or etcd, takes no writes for 60 s", func() *cluster {
 			return newCluster(9, 40).apiServers(1).stops(300, 360, 1).silence(300, 360, all...)
-		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too: etcd, or that API server", ""},
+		}, 500, "1 shared_path", "the only API server stopped renewing its Lease, too, which points to etcd or to that API server", ""},
 		{"kubeflap may not see the Leases", func() *cluster {
 			return newCluster(9, 40).silence(300, far, 1, 4, 7)
 		}, 420, "1 shared_path", "the API server is unknown, because kubeflap cannot see API server Leases in kube-system", ""},
@@ -91,7 +91,7 @@ func TestTheControlPlaneSaysWhichPartOfThePathItIs(t *testing.T) {
 		}, 400, "1 controller_manager", "its leader changed at 12:04:58", ""},
 		{"the node controller marks in time, and its leader is well", func() *cluster {
 			return newCluster(9, 40).leads(0, "a").marks(300, 1, 2, 3)
-		}, 400, "1 controller_manager", "its leader renewed its Lease in time", ""},
+		}, 400, "1 controller_manager", "its leader renewed its Lease on time", ""},
 		{"the node controller marks in time, and its leader cannot be seen", func() *cluster {
 			return newCluster(9, 40).marks(300, 1, 2, 3)
 		}, 400, "1 controller_manager", "its leader is unknown", ""},
@@ -123,7 +123,7 @@ func TestTheRemedyBeginsWithWhatStopped(t *testing.T) {
 		want    string
 	}{
 		{[]int{1, 2, 3}, "Check etcd's disk and load first, then the API server and the network to it: all API servers stopped renewing their Leases, too."},
-		{[]int{2}, "If the heartbeats of the others (5 nodes) are in time, etcd works: check what only these nodes share"},
+		{[]int{2}, "If the heartbeats of the others (5 nodes) are on time, etcd works: check what only these nodes share"},
 	} {
 		all := newCluster(9, 40).apiServers(3).stops(300, 360, c.servers...).silence(300, 360, 1, 2, 3, 4).runs(400)
 		equal(t, "verdicts", verdictsOf(all), "1 shared_path")

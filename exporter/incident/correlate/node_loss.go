@@ -73,10 +73,10 @@ func (l *nodes) follow(n *node, t time.Time, x transition.NodeLoss, gap time.Dur
 	switch {
 	case x.InTime():
 		s.Kind, s.Name = record.KindControllerManager, "kube-controller-manager"
-		x.Trigger = triggerOfMany(x.Renewed)
+		x.Trigger = sharedTrigger(x.Renewed)
 	case short:
 		s.Kind, s.Name = record.KindGracePeriod, "kube-controller-manager"
-		x.Trigger = triggerOfMany(x.Renewed)
+		x.Trigger = sharedTrigger(x.Renewed)
 	case n.silence != nil && n.silence.ClockBack > 0 && l.records.Find(record.Clocks(), t) != nil && l.lostLately(t):
 		s = record.Clocks()
 	case gap > 0 && !x.Found:
@@ -171,7 +171,7 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 	if len(some) == 0 {
 		return
 	}
-	all := l.records.Begin(into, t, triggerOfMany(renewed))
+	all := l.records.Begin(into, t, sharedTrigger(renewed))
 	all.KnownNodes = max(all.KnownNodes, l.count())
 	l.records.MergeNodes(some, all)
 }
@@ -179,9 +179,9 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 // triggerPrecision is the precision of renewTime in the trigger of an incident of many nodes.
 const triggerPrecision = 10 * time.Minute
 
-// triggerOfMany returns a trigger that is independent of which node was lost first, because replicas may see another
+// sharedTrigger returns a trigger that is independent of which node was lost first, because replicas may see another
 // order. The nodes sent their last heartbeats within one interval.
-func triggerOfMany(renewed time.Time) uint64 {
+func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0
 	}

@@ -33,7 +33,7 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	equal(t, "end", x.End, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
 	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
-	if !strings.Contains(x.Remedy, "Set --node-monitor-grace-period to 100s; it is 40s, and the longest interval was 50s") {
+	if !strings.Contains(x.Remedy, "Set --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval was 50s") {
 		t.Error(x.Remedy)
 	}
 	equal(t, "state after a while", s.at(65+121).only().State, incident.StateEnded)
@@ -130,7 +130,7 @@ func TestAGracePeriodAsShortAsTheHeartbeatIsOneIncident(t *testing.T) {
 	equal(t, "nodes", len(x.Nodes), 3)
 	equal(t, "grace period", x.Numbers.GracePeriod, 10*time.Second)
 	equal(t, "longest interval", x.Numbers.LongestInterval, seconds(10.2))
-	for _, want := range []string{"40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"} {
+	for _, want := range []string{"40s (50s from v1.32)", "It is currently 10s", "less than 20s is always unsafe"} {
 		if !strings.Contains(x.Remedy, want) {
 			t.Errorf("%q is not in: %s", want, x.Remedy)
 		}

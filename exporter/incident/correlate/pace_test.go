@@ -27,11 +27,11 @@ func askedAt(events []event.Event, r *rand.Rand) string {
 	}
 	end := events[len(events)-1].Seen.Add(time.Hour)
 	log.Observe(tracker.Advance(end)...)
-	return told(log, end)
+	return reportsOf(log, end)
 }
 
-// told returns all of a log's reports, one per line.
-func told(log *Log, now time.Time) string {
+// reportsOf returns all of a log's reports, one per line.
+func reportsOf(log *Log, now time.Time) string {
 	var b strings.Builder
 	for _, x := range log.Incidents(now) {
 		entries, spans := x.Evidence, x.Timeline

@@ -83,7 +83,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 	}{
 		{
 			"1-heartbeat-loss", 1, incident.StateRecovered, incident.ScopeNode, cause.NodeHeartbeatLost, "node-2", verdict.Node,
-			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "it is 24s", "the longest interval was 25.9s"},
+			[]string{"the kubelet on node-2", "--node-monitor-grace-period to 60s", "It is currently 24s", "the longest interval was 25.9s"},
 		},
 		{
 			"2-endpoints-reset", 3, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "kube-controller-manager", verdict.EndpointsController,
@@ -102,7 +102,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 		},
 		{
 			"5-tight-grace-period", 1, incident.StateRecovered, incident.ScopeControlPlane, cause.NodeHeartbeatLost, "kube-controller-manager", verdict.GracePeriod,
-			[]string{"default of 40s (50s from v1.32)", "it is 10s", "less than 20s is always unsafe"},
+			[]string{"default is 40s (50s from v1.32)", "It is currently 10s", "less than 20s is always unsafe"},
 		},
 	}
 	for _, c := range cases {
@@ -134,7 +134,7 @@ func TestTheRecordedHeartbeatLossHasAllEvidence(t *testing.T) {
 	x := recorded(t, "1-heartbeat-loss")[0]
 	want := []string{
 		"last heartbeat", "half of the grace period", "the whole grace period", "Ready from True to Unknown", "2 pods",
-		"lost 2 ready addresses", "heartbeat again, after 25.9s", "2 addresses are back", "Ready again",
+		"lost 2 ready addresses", "heartbeats resumed after 25.9s", "2 addresses are back", "Ready again",
 	}
 	if len(x.Evidence) != len(want) {
 		t.Fatalf("%d links, want %d: %v", len(x.Evidence), len(want), x.Evidence)

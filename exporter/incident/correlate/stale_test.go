@@ -55,7 +55,7 @@ func TestAnUpgradeInPlaceReportsTheStaleReaddsOfClientsThatBatch(t *testing.T) {
 	}
 	at := 0
 	for _, part := range []string{
-		"turn a readiness gate off before the image changes",
+		"set a readiness gate to False before the image changes",
 		"set --endpointslice-updates-batch-period and --endpoint-updates-batch-period of the kube-controller-manager to 10s",
 		"let the clients of the Endpoints batch updates for 10s",
 		"2 without batching, 2 if they batch for 2s, 1 if they batch for 5s, none if they batch for 10s",

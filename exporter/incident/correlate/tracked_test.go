@@ -330,7 +330,7 @@ func TestEndpointsOverwrittenBeforeTheStartAreAnIncident(t *testing.T) {
 	is(t, x, incident.StateRunning, incident.ScopeService, cause.EndpointsReset, "web")
 	equal(t, "verdict", x.Verdict, verdict.EndpointsController)
 	equal(t, "evidence", x.Evidence[0].Text,
-		"shop/web has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked")
+		"shop/web has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them")
 
 	restored := manualEndpoints("192.0.2.1")
 	restored.LastApplied = true

@@ -44,7 +44,7 @@ func TestEntriesAreBatched(t *testing.T) {
 			{Kind: APIServerStopped, Time: at(0), Name: "apiserver-a"}, {Kind: APIServerStopped, Time: at(1), Name: "apiserver-b"},
 		}, rebootsOf(10), []Entry{
 			{Kind: APIServerStopped, Time: at(0), Name: "apiserver-a"}, {Kind: APIServerStopped, Time: at(1), Name: "apiserver-b"},
-		}), []string{"2 API servers (apiserver-a first): their last Lease renewals for a while"}},
+		}), []string{"2 API servers (apiserver-a first): last Lease renewals before an interruption"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func (e *Entry) sentence() string {
 	case VerdictRevised:
 		return "the verdict was revised " + e.Name
 	case WatchBroke:
-		return "kubeflap's own watch of " + e.Name + " broke: it missed the changes from then on"
+		return "kubeflap's own watch of " + e.Name + " broke, so kubeflap missed all changes after that"
 	case WatchWorks:
 		return "kubeflap's watch of " + e.Name + " works again after " + phrase.Duration(e.Duration)
 	}
@@ -37,11 +37,11 @@ func (e *Entry) nodeSentence() string {
 	case HeartbeatBefore, UnknownBefore, FoundLost:
 		return e.nodes() + ": " + e.before()
 	case ClockSetBack:
-		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until they are newer than the last counted one", e.nodes(), d)
+		return fmt.Sprintf("%s: its clock was set back by %s: heartbeats arrive, but do not count until their time is later than that of the last counted heartbeat", e.nodes(), d)
 	case HeartbeatLate:
-		return fmt.Sprintf("%s: no heartbeat for %s, half of the grace period", e.nodes(), d)
+		return fmt.Sprintf("%s: no heartbeat for %s (half of the grace period)", e.nodes(), d)
 	case HeartbeatMissed:
-		return fmt.Sprintf("%s: no heartbeat for %s, the whole grace period", e.nodes(), d)
+		return fmt.Sprintf("%s: no heartbeat for %s (the whole grace period)", e.nodes(), d)
 	case NodeUnknown:
 		s := e.nodes() + ": the node controller turned Ready from True to Unknown"
 		if e.Duration > 0 {
@@ -51,30 +51,30 @@ func (e *Entry) nodeSentence() string {
 	case NodeNotReady:
 		return e.nodes() + ": the kubelet itself reports Ready=False"
 	case NodeNotMarked:
-		return fmt.Sprintf("%s: no heartbeat for %s, and Ready is still True: the node controller has not set it to Unknown", e.nodes(), d)
+		return fmt.Sprintf("%s: no heartbeat for %s, but the node controller has not set Ready to Unknown", e.nodes(), d)
 	case NodeWasUnknown:
 		return e.nodes() + ": Ready turned Unknown and back while the watch was broken"
 	case HeartbeatSeen:
 		if e.Duration == 0 {
-			return e.nodes() + ": heartbeat again"
+			return e.nodes() + ": heartbeats resumed"
 		}
-		return fmt.Sprintf("%s: heartbeat again, after %s", e.nodes(), d)
+		return fmt.Sprintf("%s: heartbeats resumed after %s", e.nodes(), d)
 	case HeartbeatsInTime:
-		return fmt.Sprintf("%s: the heartbeats of the last %s were in time: kubeflap's watch showed them late", e.nodes(), d)
+		return fmt.Sprintf("%s: the heartbeats of the last %s were on time, but kubeflap's watch delivered them late", e.nodes(), d)
 	case NodeReady:
 		return fmt.Sprintf("%s: Ready again after %s", e.nodes(), d)
 	case NodeRebooted:
-		return e.nodes() + ": another bootID: the machine was rebooted"
+		return e.nodes() + ": the machine was rebooted (it has a new bootID)"
 	case KubeletUpgraded:
-		return e.nodes() + ": the kubelet was upgraded: it reports another version"
+		return e.nodes() + ": the kubelet was upgraded (it reports another version)"
 	case NodeRemoved:
 		return e.nodes() + ": the Node was deleted"
 	case NodeRegistered:
-		return e.nodes() + ": created again, with the same bootID: the machine was not rebooted"
+		return e.nodes() + ": created again with the same bootID, so the machine was not rebooted"
 	case NodeReplaced:
-		return e.nodes() + ": created again, with another providerID: another machine"
+		return e.nodes() + ": created again with another providerID, so it is another machine"
 	case NodeUnclear:
-		return e.nodes() + ": created again, with another bootID: the machine was rebooted, or another one has its name"
+		return e.nodes() + ": created again with another bootID, so the machine was rebooted or replaced"
 	}
 	return ""
 }
@@ -94,11 +94,11 @@ func (e *Entry) controlPlaneSentence() string {
 	switch e.Kind {
 	case APIServerStopped:
 		if e.count > 1 {
-			return fmt.Sprintf("%d API servers (%s first): their last Lease renewals for a while", e.count, e.Name)
+			return fmt.Sprintf("%d API servers (%s first): last Lease renewals before an interruption", e.count, e.Name)
 		}
-		return e.Name + ": the last Lease renewal of this API server for a while"
+		return e.Name + ": last Lease renewal of this API server before an interruption"
 	case LeaderLate:
-		return e.Name + ": the leader's last Lease renewal for a while"
+		return e.Name + ": last Lease renewal of the leader before an interruption"
 	case LeaderChanged:
 		return transition.LeaderChanged{To: e.Name}.String()
 	case LeasesRead:
@@ -125,11 +125,11 @@ func (e *Entry) podSentence() string {
 	case EvictedNotReady:
 		return pods + e.evicted("reported not ready")
 	case PodUpdated:
-		return pods + ": image changed in place, Ready still True"
+		return pods + ": image changed in place while Ready was still True"
 	case PodRestarted:
 		return pods + ": a container restarted and Ready stayed True"
 	case PodWasStale:
-		return fmt.Sprintf("%s: Ready was still True up to %s after the container was to be replaced, or had exited", pods, phrase.Duration(e.Duration))
+		return fmt.Sprintf("%s: Ready stayed True for up to %s after the image changed or the container exited", pods, phrase.Duration(e.Duration))
 	}
 	return pods + ": Ready turned from True to False"
 }
@@ -200,7 +200,7 @@ func (e *Entry) writersSentence(s string) string {
 	case SelectorConflictEnded:
 		return s + ": the selector conflict is resolved"
 	case EndpointsOverwritten:
-		return s + " has a selector and empty Endpoints: somebody applied addresses, and they were overwritten before kubeflap looked"
+		return s + " has a selector and empty Endpoints. Somebody had applied addresses, but they were overwritten before kubeflap saw them"
 	case EndpointsReset:
 		return fmt.Sprintf("%s: all manually managed addresses (%d) were removed%s", s, e.Number, phrase.Times(e.count))
 	case EndpointsRewritten:

@@ -96,7 +96,7 @@ func checkRemedy(t *testing.T, name, own, text string, v verdict.Verdict, g advi
 	if v == verdict.Undecided && !strings.Contains(text, "kubectl get events") {
 		t.Errorf("%s: the command that would decide is not in the remedy: %s", name, text)
 	}
-	if g.Unsafe() && !strings.Contains(text, "unsafe") && !contains(text, "below 20s a single lost heartbeat|so healthy nodes miss it") {
+	if g.Unsafe() && !strings.Contains(text, "unsafe") && !contains(text, "below 20s, a single lost heartbeat|so even healthy nodes miss the grace period") {
 		t.Errorf("%s: a grace period of %s is unsafe whatever the verdict is: %s", name, g.Period, text)
 	}
 	if g.Unsafe() && !g.Managed && !contains(text, "to 40s") {

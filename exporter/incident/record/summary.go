@@ -58,14 +58,14 @@ func (r *Record) happenedToNodes(x *incident.Incident) string {
 func (r *Record) happenedByGracePeriod(x *incident.Incident) string {
 	s := "the grace period of " + phrase.Duration(x.Numbers.GracePeriod) + " is as short as the heartbeat interval"
 	if longest := x.Numbers.LongestInterval; longest > 0 {
-		s += ": " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost with intervals of at most " + phrase.Duration(longest)
+		s += "; " + phrase.Count(r.nodeCount(), "node was", "nodes were") + " lost after intervals of at most " + phrase.Duration(longest)
 	}
 	return s + r.turnedText(x)
 }
 
 func (r *Record) happenedByControllerManager(x *incident.Incident) string {
 	if r.NotMarked == 0 {
-		return "the node controller set " + phrase.Count(r.nodeCount(), "node", "nodes") + " to Unknown although the heartbeats were in time"
+		return "the node controller set " + phrase.Count(r.nodeCount(), "node", "nodes") + " to Unknown although the heartbeats were on time"
 	}
 	s := "the node controller left " + phrase.Count(r.nodeCount(), "silent node", "silent nodes") + " Ready"
 	if longest := x.Numbers.LongestInterval; longest > 0 {
@@ -125,7 +125,7 @@ func (r *Record) happenedToService() string {
 	s := r.affected().Happened()
 	switch {
 	case r.Cause == cause.InPlaceUpdate && r.LostAgain > 0:
-		return s + fmt.Sprintf(", and %d of them again after they had come back", r.LostAgain)
+		return s + fmt.Sprintf(", %d of them again after they had returned", r.LostAgain)
 	case r.Cause == cause.EndpointsReset, r.Cause == cause.ManualWrite:
 		return s + phrase.Times(r.Resets)
 	}

@@ -19,7 +19,7 @@ func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
 }
 
 func (r *Record) withdrawnSummary() string {
-	return "Withdrawn: " + watchWasLate + ". The heartbeats of " + phrase.Count(r.nodeCount(), "node", "nodes") + " were in time, but kubeflap saw them later."
+	return "Withdrawn: " + watchWasLate + ". The heartbeats of " + phrase.Count(r.nodeCount(), "node", "nodes") + " were on time, but kubeflap saw them late."
 }
 
 const withdrawnRemedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."

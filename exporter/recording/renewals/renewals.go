@@ -121,7 +121,7 @@ func (l *Leases) Events(text []byte) ([]event.Event, error) {
 		return nil, fmt.Errorf("renewals: %w", err)
 	}
 	if len(in.Renewals) > maxEntries {
-		return nil, fmt.Errorf("renewals: %d in one line are more than %d", len(in.Renewals), maxEntries)
+		return nil, fmt.Errorf("renewals: %d in one line exceed the limit of %d", len(in.Renewals), maxEntries)
 	}
 	seen := in.Seen.UTC()
 	events := make([]event.Event, 0, len(in.Renewals))

@@ -13,9 +13,9 @@ const longest = 365 * 24 * time.Hour
 // IsCredible reports whether t is set and is at most one year before now.
 func IsCredible(t, now time.Time) bool { return !t.IsZero() && now.Sub(t) <= longest }
 
-// Told converts a heartbeat time from the node's clock and limits it to now. The result contains the monotonic reading
-// of kubeflap's clock, so that setting that clock does not move it. Told returns zero if no heartbeat is known.
-func Told(t, now time.Time) time.Time {
+// Convert converts a heartbeat time from the node's clock and limits it to now. The result contains the monotonic reading
+// of kubeflap's clock, so that setting that clock does not move it. Convert returns zero if no heartbeat is known.
+func Convert(t, now time.Time) time.Time {
 	switch {
 	case t.IsZero():
 		return t

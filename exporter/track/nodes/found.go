@@ -38,18 +38,18 @@ func (x *Nodes) Listed(t time.Time) {
 func (x *heartbeats) foundLost(n *node, t time.Time) transition.NodeFoundLost {
 	h := &n.heartbeat
 	lost := transition.NodeFoundLost{At: at(t), Node: n.name, Loss: x.loss(n)}
-	lost.Loss.Found, lost.Loss.Returned = true, x.returns.After(h.told, x.period)
+	lost.Loss.Found, lost.Loss.Returned = true, x.returns.After(h.byClock, x.period)
 	if lost.Loss.Announced == "" {
 		lost.Loss.Perhaps = n.departure.Present()
 	}
-	if x.tells(n) && earlier.IsCredible(h.last, t) {
+	if x.notices(n) && earlier.IsCredible(h.last, t) {
 		lost.Silence = t.Sub(h.last)
 	}
 	if lost.Unknown = n.ready == event.StatusUnknown; !lost.Unknown {
 		return lost
 	}
 	if earlier.IsCredible(n.transition, t) {
-		lost.Marked, lost.Loss.MarkedAge = n.transition, earlier.MarkedAge(h.told, n.transition, x.period)
+		lost.Marked, lost.Loss.MarkedAge = n.transition, earlier.MarkedAge(h.byClock, n.transition, x.period)
 		lost.InDoubt = lost.Silence > 0 && lost.Loss.MarkedAge == 0
 	}
 	if lost.Silence > x.period && x.period > 0 && !lost.InDoubt {

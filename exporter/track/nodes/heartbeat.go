@@ -52,9 +52,9 @@ type heartbeat struct {
 	// from the node's clock.
 	last    time.Time
 	guessed bool
-	// told is the time on the node's clock from which last was computed, or zero. believed is set if the node
+	// byClock is the time on the node's clock from which last was computed, or zero. believed is set if the node
 	// controller has since marked the node, too.
-	told     time.Time
+	byClock  time.Time
 	believed bool
 	// earlier holds the heartbeats before last, newest first, or zero. They cover one minute, the longest time for
 	// which the API server delays a write of the node controller.
@@ -95,14 +95,14 @@ type heartbeat struct {
 // beat counts a heartbeat that the node sent at t, and closes the interval before it. seen is the time at which
 // kubeflap learned of it. byNode is the time by the node's clock, or zero if unknown.
 func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
-	if x.tellsAlone(n) {
+	if x.provesSilence(n) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
 	switch {
 	case h.last.IsZero() || x.blind():
 	case h.guessed && h.missed && x.watches.Live(x.source(), seen):
-		interval := max(earlier.Interval(h.last, t, h.told, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
+		interval := max(earlier.Interval(h.last, t, h.byClock, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.Add(t, interval)
 		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval, Unwatched: true})
 	case !h.guessed && !h.last.Before(x.measured):
@@ -121,16 +121,16 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 	if h.guessed {
 		h.earlier[0] = time.Time{}
 	}
-	h.last, h.guessed, h.told = t, false, time.Time{}
+	h.last, h.guessed, h.byClock = t, false, time.Time{}
 	h.late, h.missed, h.overdue, h.setBack, h.believed = false, false, false, false, false
 	h.total++
 	x.await(n)
 }
 
 // guess takes a heartbeat of the first list from the node's clock.
-func (h *heartbeat) guess(told, seen time.Time) {
-	if t := earlier.Told(told, seen); t.After(h.last) {
-		h.last, h.guessed, h.told = t, true, told
+func (h *heartbeat) guess(byClock, seen time.Time) {
+	if t := earlier.Convert(byClock, seen); t.After(h.last) {
+		h.last, h.guessed, h.byClock = t, true, byClock
 	}
 }
 
@@ -226,7 +226,7 @@ func (n *node) noteRenewal(e event.Event, made, renewed time.Time) {
 		}
 	}
 	if e.Type == event.Listed && !h.renewalSeen.IsZero() {
-		made = earlier.Told(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // this is by the node's clock
+		made = earlier.Convert(h.renewalSeen.Add(renewed.Sub(h.renewed)), made) // this is by the node's clock
 	}
 	h.renewed, h.renewalSeen = renewed, made
 	n.kubelet.Note()
@@ -247,7 +247,7 @@ func (x *heartbeats) firstHeartbeat(n *node, e event.Event, ready *event.Conditi
 	case !x.watches.First(e) && (h.last.IsZero() || h.guessed):
 		// The node's Lease may have been seen before the node.
 		h.guess(e.Seen, e.Seen)
-		h.told = time.Time{}
+		h.byClock = time.Time{}
 	}
 	x.await(n)
 }

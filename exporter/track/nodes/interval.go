@@ -45,8 +45,8 @@ func (x *Nodes) tell() {
 	if x.watches.IsSynced(event.KindNode) {
 		now.Nodes = x.intervals.Nodes() // this is not done during the first list, where each node changes the number
 	}
-	if grace.IsNews(x.told, now) {
-		x.told = now
+	if grace.IsNews(x.settings, now) {
+		x.settings = now
 		x.found.Add(now)
 	}
 }

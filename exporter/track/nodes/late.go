@@ -65,7 +65,7 @@ func (x *heartbeats) CountLate(t time.Time) {
 func (x *heartbeats) due(n *node) time.Time {
 	base := x.intervalStart(n)
 	switch {
-	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.tellsAlone(n):
+	case !n.exists || base.IsZero() || x.period == 0 || n.heartbeat.missed || !x.provesSilence(n):
 		return time.Time{}
 	case n.heartbeat.late:
 		at, _ := x.missedFrom(n, base)
@@ -87,7 +87,7 @@ func (x *heartbeats) intervalStart(n *node) time.Time {
 // each, with the exact time of the change. proven is the time at which the change was proven.
 func (x *heartbeats) lateOf(found []transition.Transition, n *node, t, proven time.Time) []transition.Transition {
 	base := x.intervalStart(n)
-	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.tells(n) {
+	if !n.exists || base.IsZero() || x.period == 0 || x.blind() || !x.notices(n) {
 		return found
 	}
 	h := &n.heartbeat

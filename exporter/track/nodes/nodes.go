@@ -30,9 +30,9 @@ type Nodes struct {
 	pods map[string]int
 	// sorted is sorted by name. It is nil after a node was added or removed.
 	sorted []*node
-	// intervals counts the nodes by heartbeat interval. told holds the grace period settings that were last reported.
+	// intervals counts the nodes by heartbeat interval. settings holds the grace period settings that were last reported.
 	intervals grace.Intervals
-	told      transition.GracePeriodKnown
+	settings  transition.GracePeriodKnown
 }
 
 // node is a Node and its Lease, which may arrive in either order.

@@ -52,7 +52,7 @@ func (x *Nodes) read(n *node, t time.Time) Node {
 	h := &n.heartbeat
 	v := Node{
 		Name: n.name, Created: n.created,
-		HeartbeatKnown: !h.last.IsZero() && x.tellsAlone(n) && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
+		HeartbeatKnown: !h.last.IsZero() && x.provesSilence(n) && !x.doubts(n, t), HeartbeatAge: t.Sub(h.lastSeen()), LongestInterval: x.longestInterval(n, t),
 		Heartbeats: h.total, LateHeartbeats: h.lates, MissedHeartbeats: h.misses,
 		Ready: n.ready, Unready: n.unready,
 		TurnedReady:    n.transitions[event.StatusTrue],

@@ -91,7 +91,7 @@ func (x *Nodes) turn(n *node, to event.Status, t time.Time, live bool, markedAge
 		Lasted: t.Sub(n.since), Complete: n.sinceSeen && live && n.everReady,
 	}
 	n.everReady = n.everReady || to == event.StatusTrue
-	if !n.heartbeat.last.IsZero() && x.tells(n) {
+	if !n.heartbeat.last.IsZero() && x.notices(n) {
 		change.Silence = t.Sub(n.heartbeat.last)
 	}
 	if n.ready != event.StatusTrue {
@@ -165,7 +165,7 @@ func (x *Nodes) markedUnknown(n *node, e event.Event) {
 // seen.
 func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duration {
 	h := &n.heartbeat
-	if !x.tells(n) || !x.watches.Live(x.source(), seen) {
+	if !x.notices(n) || !x.watches.Live(x.source(), seen) {
 		return 0
 	}
 	m := unknown.Mark{Seen: seen, Transition: transition}
@@ -178,7 +178,7 @@ func (x *heartbeats) markedAge(n *node, seen, transition time.Time) time.Duratio
 
 // loss describes the loss of a silent node. The silence began when the heartbeat after the last one was due.
 func (x *heartbeats) loss(n *node) transition.NodeLoss {
-	unseen, began := !x.tells(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
+	unseen, began := !x.notices(n), n.heartbeat.last.Add(n.heartbeat.rhythm.Interval())
 	if unseen {
 		began = x.watches.Now().Add(-x.period) // this is the latest possible time
 	}

@@ -14,15 +14,15 @@ func (x *heartbeats) source() event.Kind {
 	return event.KindLease
 }
 
-// tells reports whether missed heartbeats of the node would be noticed: Leases are watched, or the node reports its
+// notices reports whether missed heartbeats of the node would be noticed: Leases are watched, or the node reports its
 // status at a steady interval.
-func (x *heartbeats) tells(n *node) bool {
+func (x *heartbeats) notices(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// tellsAlone reports whether a silence of the node is proof even if the node controller has not marked the node.
-func (x *heartbeats) tellsAlone(n *node) bool {
-	return x.tells(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
+// provesSilence reports whether a silence of the node is proof even if the node controller has not marked the node.
+func (x *heartbeats) provesSilence(n *node) bool {
+	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }
 
 // LeasesChanged handles the loss or the return of the Lease watch, after which heartbeats come from another resource.

@@ -49,18 +49,18 @@ type Resource struct {
 // are always included. Control-plane Leases are only included if namespace is empty.
 func (c *Client) Resources(namespace string) []Resource {
 	all := []Resource{
-		{Kind: event.KindNode, group: core, Lost: "the last seen state of nodes is kept, and no causes on nodes are found"},
+		{Kind: event.KindNode, group: core, Lost: "the last known state of nodes is kept, and losses are not attributed to nodes"},
 		{
 			Kind: event.KindLease, group: coordination, namespace: nodeLeases,
 			Lost: "heartbeats are only seen in node status reports, by default every 5 minutes",
 		},
 		{
 			Kind: event.KindPod, group: core, namespace: namespace, Large: true,
-			Lost: "the last seen state of pods is kept, and causes are not found",
+			Lost: "the last known state of pods is kept, and causes are unknown",
 		},
 		{
 			Kind: event.KindService, group: core, namespace: namespace,
-			Lost: "the last seen state of Services is kept",
+			Lost: "the last known state of Services is kept",
 		},
 		{
 			Kind: event.KindEndpointSlice, group: discovery, namespace: namespace, Large: true,

@@ -31,11 +31,11 @@ type unreadableError struct {
 }
 
 // notTheAPIs is the prefix of an unreadableError's text.
-const notTheAPIs = "this is not a response of the Kubernetes API"
+const notTheAPIs = "the response is not from the Kubernetes API"
 
 // Error includes the first bytes of the response.
 func (u *unreadableError) Error() string {
-	text := fmt.Sprintf(notTheAPIs+": content type %q, it begins with %q", u.contentType, u.begin[:min(len(u.begin), maxShown)])
+	text := fmt.Sprintf(notTheAPIs+": content type %q, beginning with %q", u.contentType, u.begin[:min(len(u.begin), maxShown)])
 	if u.cause != nil {
 		text += ": " + u.cause.Error()
 	}

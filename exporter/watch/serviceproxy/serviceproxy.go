@@ -83,7 +83,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, limit))
 	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	if answer.StatusCode == http.StatusOK {
 		return body, nil

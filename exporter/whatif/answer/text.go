@@ -30,7 +30,7 @@ func writeRecorded(out io.Writer, a Answer) {
 		phrase.Count(r.NodesUnknown, "transition", "transitions"), r.NodesBack, phrase.Count(r.AddressesLost, "address", "addresses"),
 		phrase.Count(r.Outages, "outage", "outages"), number(r.OutageSeconds), phrase.Count(r.Evictions, "eviction", "evictions"))
 	if c := a.Check; c != nil && c.Right+c.Wrong+c.TooClose+c.Unknown > 0 {
-		fmt.Fprintf(out, "  Check of the model at these settings: %d of %d silences right, %d too close, %d unknown.\n",
+		fmt.Fprintf(out, "  Model check at these settings: %d of %d silences right, %d too close to predict, %d unknown.\n",
 			c.Right, c.Right+c.Wrong, c.TooClose, c.Unknown)
 	}
 }
@@ -136,7 +136,7 @@ the addresses.
 	if text := a.KneeText(); text != "" {
 		fmt.Fprintln(out, text)
 	}
-	fmt.Fprintln(out, "\nThe recording cannot tell:")
+	fmt.Fprintln(out, "\nThe recording does not show:")
 	for _, text := range a.CannotSay {
 		fmt.Fprintf(out, "- %s\n", text)
 	}

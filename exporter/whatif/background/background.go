@@ -89,7 +89,7 @@ func (p *Predictor) For(id string, start, end, now time.Time) Prediction {
 		if e != nil {
 			return e.Prediction
 		}
-		return Prediction{Because: "other incidents are being computed, try again"}
+		return Prediction{Because: "predictions for other incidents are being computed; try again"}
 	}
 	if e == nil {
 		e = p.add(id)
@@ -132,7 +132,7 @@ func (p *Predictor) Run(ctx context.Context) error {
 	}
 }
 
-var errLimits = errors.New("too much was recorded in this time")
+var errLimits = errors.New("the period has too many events")
 
 // predict reads the recordings of a period. Errors are reasons for the user.
 func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) {
@@ -157,7 +157,7 @@ func (p *Predictor) predict(ctx context.Context, j job) (*answer.Answer, error) 
 	given := study.PredictUsual()
 	switch {
 	case given.From.After(j.start):
-		return nil, fmt.Errorf("the recordings begin only at %s UTC", given.From.UTC().Format(time.DateTime))
+		return nil, fmt.Errorf("the recordings do not begin before %s UTC", given.From.UTC().Format(time.DateTime))
 	case given.To.Before(j.end):
 		return nil, fmt.Errorf("the recordings end at %s UTC", given.To.UTC().Format(time.DateTime))
 	}

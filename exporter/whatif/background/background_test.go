@@ -135,7 +135,7 @@ func TestWithoutAPrediction(t *testing.T) {
 		start, end, now time.Time
 		want            string
 	}{
-		"it began before the recordings": {dir, start.Add(-time.Minute), end, later, "the recordings begin only at 2026-11-23 12:11:57 UTC"},
+		"it began before the recordings": {dir, start.Add(-time.Minute), end, later, "the recordings do not begin before 2026-11-23 12:11:57 UTC"},
 		"it ended after the recordings":  {dir, start, start.Add(time.Minute), later, "the recordings end at 2026-11-23 12:12:42 UTC"},
 		"long ago":                       {dir, start.Add(-48 * time.Hour), start.Add(-47 * time.Hour), later, "nothing was recorded in this period"},
 		"a long one":                     {dir, start, start.Add(7 * time.Hour), start.Add(9 * time.Hour), "the incident lasted longer than 6 hours"},
@@ -155,7 +155,7 @@ func TestManyRequests(t *testing.T) {
 		t.Errorf("%+v", given)
 	}
 	for i := range 1000 {
-		if given := p.For(string(rune('b'+i)), start, end, later); given.Because != "other incidents are being computed, try again" {
+		if given := p.For(string(rune('b'+i)), start, end, later); given.Because != "predictions for other incidents are being computed; try again" {
 			t.Fatalf("%d: %+v", i, given)
 		}
 	}

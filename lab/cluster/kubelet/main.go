@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "the node's name")
 	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the API server")
 	flag.StringVar(&o.runtime, "runtime", "", "the container runtime's endpoint")
-	flag.StringVar(&o.root, "root-dir", "", "the kubelet's folder")
+	flag.StringVar(&o.root, "root-dir", "", "the kubelet's directory")
 	flag.StringVar(&o.bootID, "boot-id-file", "", "file with the machine's boot ID")
 	flag.IntVar(&o.port, "port", 0, "the kubelet's port")
 	flag.Parse()
@@ -48,14 +48,14 @@ func run(ctx context.Context, o options) error {
 	})
 	// GetHollowKubeletConfig has created an unused folder.
 	if err := os.RemoveAll(flags.RootDirectory); err != nil {
-		return fmt.Errorf("remove the unused folder: %w", err)
+		return fmt.Errorf("remove the unused directory: %w", err)
 	}
 	flags.RootDirectory = o.root
 	config.StaticPodPath, config.PodLogsDir = o.root+"/static-pods", o.root+"/pod-logs"
 	config.ImageServiceEndpoint = o.runtime
 	for _, dir := range []string{config.StaticPodPath, config.PodLogsDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("create the kubelet's folders: %w", err)
+			return fmt.Errorf("create the kubelet's directories: %w", err)
 		}
 	}
 

@@ -13,23 +13,23 @@ import (
 	"github.com/kubeflap/kubeflap/lab/scenario"
 )
 
-// tellsAll waits until kubeflap reports exactly the incidents that the scenario expects.
-func tellsAll(ctx context.Context, url string, want []scenario.Told) error {
+// reportsAll waits until kubeflap reports exactly the incidents that the scenario expects.
+func reportsAll(ctx context.Context, url string, want []scenario.Report) error {
 	return poll.Until(ctx, patience, "the expected incidents", func(ctx context.Context) error {
-		told, err := compare.Incidents(ctx, url)
+		reported, err := compare.Incidents(ctx, url)
 		if err != nil {
 			return err
 		}
-		return sameAs(told.Incidents, want)
+		return sameAs(reported.Incidents, want)
 	})
 }
 
 // sameAs checks that each reported incident is expected, and that each expected incident is reported once.
-func sameAs(told []compare.Incident, want []scenario.Told) error {
+func sameAs(reported []compare.Incident, want []scenario.Report) error {
 	left := slices.Clone(want)
 	var errs []error
-	for _, x := range told {
-		i := slices.IndexFunc(left, func(w scenario.Told) bool { return isTold(x, w) })
+	for _, x := range reported {
+		i := slices.IndexFunc(left, func(w scenario.Report) bool { return isReported(x, w) })
 		if i < 0 {
 			errs = append(errs, fmt.Errorf("unexpected incident: %+v", x))
 			continue
@@ -42,13 +42,13 @@ func sameAs(told []compare.Incident, want []scenario.Told) error {
 	return errors.Join(errs...)
 }
 
-func isTold(x compare.Incident, want scenario.Told) bool {
+func isReported(x compare.Incident, want scenario.Report) bool {
 	return x.State != "pending" && x.Verdict == want.Verdict && x.Scope == want.Scope && x.Subject == want.Subject &&
 		strings.Contains(x.Because(), want.Because) && strings.Contains(x.Remedy, want.Remedy)
 }
 
-// tellsAdvice checks the output of `kubeflap advise` for a running kubeflap.
-func tellsAdvice(ctx context.Context, kubeflap, url string, s scenario.Scenario) error {
+// reportsAdvice checks the output of `kubeflap advise` for a running kubeflap.
+func reportsAdvice(ctx context.Context, kubeflap, url string, s scenario.Scenario) error {
 	if s.Advised == nil && s.NotAdvised == nil {
 		return nil
 	}
