@@ -150,7 +150,7 @@ func served(ctx context.Context, t *testing.T, c *cluster.Cluster, definition cl
 	}
 }
 
-// moduleDir returns the folder of a module that chart/go.mod requires. It downloads the module if necessary.
+// moduleDir returns the directory of a module that chart/go.mod requires. It downloads the module if necessary.
 func moduleDir(ctx context.Context, t *testing.T, path string) string {
 	t.Helper()
 	var module struct{ Dir string }
@@ -160,7 +160,7 @@ func moduleDir(ctx context.Context, t *testing.T, path string) string {
 	return module.Dir
 }
 
-// inChart runs a command in the folder chart, so that chart/go.mod applies, and returns its output.
+// inChart runs a command in the directory chart, so that chart/go.mod applies, and returns its output.
 func inChart(ctx context.Context, t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -24,7 +24,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// manifest is the path of the manifests rendered from the chart, relative to the lab's folder.
+// manifest is the path of the manifests rendered from the chart, relative to the lab's directory.
 const manifest = "../deploy/kubeflap.yaml"
 
 func main() {

@@ -31,7 +31,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	return f
 }
 
-// keep makes a pipeline save its events and incidents in the folder, and predict from them. The caller must run the
+// keep makes a pipeline save its events and incidents in the directory, and predict from them. The caller must run the
 // flight recorder, the history and the predictor.
 func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watcher, settings settings) (*flightrecorder.Recorder, error) {
 	if f.age == 0 {

@@ -32,14 +32,14 @@ type recordingProcess struct {
 	address string
 	// missed is how many losses happened before kubeflap counted them, or -1 before the first count.
 	missed int
-	// dir is the folder as the test sees it.
+	// dir is the directory as the test sees it.
 	dir string
 
 	mu  sync.Mutex
 	log []string
 }
 
-// startRecording starts kubeflap with a folder. wrap is the beginning of the command line, or empty.
+// startRecording starts kubeflap with a directory. wrap is the beginning of the command line, or empty.
 func startRecording(t *testing.T, c *churning, dir string, wrap ...string) *recordingProcess {
 	t.Helper()
 	binary, err := built()
@@ -150,7 +150,7 @@ func (p *recordingProcess) counts() {
 	}
 	p.until("the pods are counted", func() bool {
 		first := missed()
-		time.Sleep(50 * time.Millisecond) // an event may be under way
+		time.Sleep(50 * time.Millisecond) // an event may be in transit
 		if p.missed < 0 && first == missed() {
 			p.missed = first
 		}
@@ -231,8 +231,8 @@ func (c *churning) kubeconfig(t *testing.T) string {
 		`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, server.URL))
 }
 
-// mounted starts kubeflap in a mount namespace in which its folder is a file system of a MiB, and returns a function that mounts it again with
-// other options. The test is skipped where that is not permitted.
+// mounted starts kubeflap in a mount namespace in which its directory is a file system of a MiB, and returns a function
+// that mounts it again with other options. The test is skipped where that is not permitted.
 func mounted(t *testing.T, c *churning, options string) (p *recordingProcess, remount func(options string)) {
 	t.Helper()
 	apart := []string{"unshare", "--mount"}
@@ -330,7 +330,7 @@ func TestAReadOnlyDisk(t *testing.T) {
 	p.kept(p.incidents().Incidents)
 }
 
-// Somebody deletes the folder. It is made again, with all incidents that kubeflap knows.
+// Somebody deletes the directory. It is made again, with all incidents that kubeflap knows.
 func TestAFolderThatIsRemoved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -354,7 +354,7 @@ func TestAFolderThatIsRemoved(t *testing.T) {
 	})
 }
 
-// Of two processes with one folder, one records. The other one serves, and takes over when the first one is killed.
+// Of two processes with one directory, one records. The other one serves, and takes over when the first one is killed.
 func TestTwoProcessesWithOneFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")

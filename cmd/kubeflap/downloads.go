@@ -35,8 +35,8 @@ func addDownloads(cmd *kingpin.CmdClause, dir *string, listen *toolkit.FlagConfi
 	}
 }
 
-// downloads returns the handler for recordings in a folder. It returns an error unless clients must authenticate. The
-// handler repeats this check for each request, because the web server reads its configuration again for each
+// downloads returns the handler for recordings in a directory. It returns an error unless clients must authenticate.
+// The handler repeats this check for each request, because the web server reads its configuration again for each
 // connection.
 func downloads(dir string, listen *toolkit.FlagConfig, logger *slog.Logger) (http.Handler, error) {
 	if dir == "" {
@@ -74,7 +74,7 @@ func checkAuthentication(path string) error {
 	return nil
 }
 
-// period limits the events of a folder that are replayed. A zero time means no limit.
+// period limits the events of a directory that are replayed. A zero time means no limit.
 type period struct{ from, to moment }
 
 // moment is a flag value for a time.
@@ -86,13 +86,13 @@ func (m *moment) Set(s string) (err error) {
 	return err //nolint:wrapcheck // kingpin names the flag
 }
 
-// open opens a recording, or a folder of recordings.
+// open opens a recording, or a directory of recordings.
 func (p period) open(path string) (*recording.Reader, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if !p.from.IsZero() || !p.to.IsZero() {
 			return nil, fmt.Errorf("--from and --to need a directory of --data.dir, and %s is not a directory", path)
 		}
-		return recording.Open(path) //nolint:wrapcheck // it names the file
+		return recording.Open(path) //nolint:wrapcheck // the error names the file
 	}
 	until := p.to.Time
 	if until.IsZero() {
@@ -104,7 +104,7 @@ func (p period) open(path string) (*recording.Reader, error) {
 	return openFolder(context.Background(), path, p.from.Time, until)
 }
 
-// openFolder opens the recordings in a flight recorder's folder between two times as a single recording.
+// openFolder opens the recordings in a flight recorder's directory between two times as a single recording.
 func openFolder(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
@@ -115,5 +115,5 @@ func openFolder(ctx context.Context, dir string, from, to time.Time) (*recording
 		// The reader receives the error.
 		_ = in.CloseWithError(recordings.Write(in, events, recording.Header{Recorded: from, Anonymised: anonymised}))
 	}()
-	return recording.NewReader(out, dir) //nolint:wrapcheck // it names the folder
+	return recording.NewReader(out, dir) //nolint:wrapcheck // the error names the directory
 }

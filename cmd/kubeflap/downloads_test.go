@@ -20,13 +20,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web"
 )
 
-// recordedStory returns a folder in which a flight recorder recorded the story.
+// recordedStory returns a directory in which a flight recorder recorded the story.
 func recordedStory(t *testing.T) (dir string) {
 	t.Helper()
 	return recordedIn(t, story)
 }
 
-// recordedIn returns a folder with what a flight recorder kept of a recording.
+// recordedIn returns a directory with what a flight recorder kept of a recording.
 func recordedIn(t *testing.T, file string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -34,7 +34,7 @@ func recordedIn(t *testing.T, file string) (dir string) {
 	return dir
 }
 
-// recordInto lets a flight recorder record the events of a recording into a folder.
+// recordInto lets a flight recorder record the events of a recording into a directory.
 func recordInto(t *testing.T, dir, file string, anonymise bool) {
 	t.Helper()
 	r, err := flightrecorder.New(flightrecorder.Settings{
@@ -75,7 +75,7 @@ func metricsOf(t *testing.T, args ...string) string {
 func TestReplayOfAFolder(t *testing.T) {
 	dir := recordedStory(t)
 	if metricsOf(t, dir) != metricsOf(t, story) {
-		t.Error("the folder and the recording give other metrics")
+		t.Error("the directory and the recording give other metrics")
 	}
 	if metricsOf(t, "--to=2026-03-01T12:00:20Z", dir) == metricsOf(t, story) {
 		t.Error("--to changes nothing")
@@ -173,15 +173,15 @@ func TestDownloadOfARecording(t *testing.T) {
 	}
 }
 
-// TestReadingAnAnonymisedDirectory checks that the header of what is read from a folder of --data.anonymise
-// says so, and that a folder with real names in one of its files never claims it.
+// TestReadingAnAnonymisedDirectory checks that the header of what is read from a directory of --data.anonymise says so,
+// and that a directory with real names in one of its files never claims it.
 func TestReadingAnAnonymisedDirectory(t *testing.T) {
 	dir := t.TempDir()
 	check := func(want bool) {
 		t.Helper()
 		reader, err := period{}.open(dir)
 		if err != nil || reader.Header().Anonymised != want {
-			t.Fatalf("the folder: %+v, %v, want %t", reader.Header(), err, want)
+			t.Fatalf("the directory: %+v, %v, want %t", reader.Header(), err, want)
 		}
 		for _, err := range reader.Events() {
 			if err != nil {

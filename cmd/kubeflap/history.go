@@ -24,8 +24,8 @@ const (
 	coverageFile  = "coverage.json"
 	// saveEvery is the interval at which ongoing incidents are saved. Their start and end are saved immediately.
 	saveEvery = 30 * time.Second
-	// saveWithin is the maximum time that an event waits for the disk. A killed process has saved everything that it
-	// reported, unless the disk hung. A disk that hangs does not stop kubeflap.
+	// saveWithin is the maximum time that an event waits for the disk. So a disk that hangs does not stop kubeflap.
+	// Unless the disk hangs, everything that a process has reported is saved before it can be killed.
 	saveWithin = 200 * time.Millisecond
 )
 
@@ -105,7 +105,7 @@ func (h *history) saveCoverage(covered *coverage.State) error {
 	if err != nil {
 		return fmt.Errorf("encode the coverage: %w", err)
 	}
-	return h.journal.SaveBeside(coverageFile, text) //nolint:wrapcheck // it names the file
+	return h.journal.SaveBeside(coverageFile, text) //nolint:wrapcheck // the error names the file
 }
 
 // readCoverage reads the coverage of earlier processes. It is empty if there is none, so that the coverage begins with

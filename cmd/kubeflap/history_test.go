@@ -15,7 +15,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// restarted is a kubeflap with a data folder that is killed and restarted while it watches a fake cluster.
+// restarted is a kubeflap with a data directory that is killed and restarted while it watches a fake cluster.
 type restarted struct {
 	t        *testing.T
 	cluster  *fakeCluster

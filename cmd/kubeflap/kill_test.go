@@ -182,7 +182,7 @@ func (c *churning) watch(w http.ResponseWriter, r *http.Request, resource, from 
 	}
 }
 
-// killed is a kubeflap that is repeatedly killed and restarted with the same folder.
+// killed is a kubeflap that is repeatedly killed and restarted with the same directory.
 type killed struct {
 	t          *testing.T
 	kubeconfig string

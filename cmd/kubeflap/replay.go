@@ -66,7 +66,7 @@ func openRecordings(files []string) ([]openRecording, error) {
 	return openRecordingsOf(files, period{})
 }
 
-// openRecordingsOf is openRecordings, except that it only reads the given period from a folder of --data.dir.
+// openRecordingsOf is openRecordings, except that it only reads the given period from a directory of --data.dir.
 func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 	var all []openRecording
 	for _, file := range files {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// readFolder replays a period of a --data.dir folder, with a margin before and after.
+// readFolder replays a period of a --data.dir directory, with a margin before and after.
 func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err error) {
 	begin, end, err := flightrecorder.Span(r.recording)
 	if err != nil {

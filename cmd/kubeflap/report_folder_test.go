@@ -15,13 +15,14 @@ func body(t *testing.T, args ...string) string {
 	return text
 }
 
-// TestAReportOfAFolder checks that a folder of --data.dir gives the same report as the recording, apart from its source.
+// TestAReportOfAFolder checks that a directory of --data.dir gives the same report as the recording, apart from its
+// source.
 func TestAReportOfAFolder(t *testing.T) {
 	dir := recordedIn(t, lostNode)
 	for _, args := range [][]string{nil, {"--node=node-2"}, {"--service=shop/web"}, {"--from=30s"}} {
 		got, want := body(t, append(args, "--recording", dir)...), body(t, append(args, "--recording", lostNode)...)
 		if got != want {
-			t.Errorf("%q: the folder:\n%s\nwant\n%s", args, got, want)
+			t.Errorf("%q: the directory:\n%s\nwant\n%s", args, got, want)
 		}
 	}
 	out := must(t, "report", "--recording", dir)
@@ -42,7 +43,7 @@ func TestAReportOfAFolder(t *testing.T) {
 	anonymous := t.TempDir()
 	recordInto(t, anonymous, lostNode, true)
 	if out := must(t, "report", "--recording", anonymous); !strings.Contains(out, "pseudonyms, because the recording is anonymised") {
-		t.Errorf("an anonymised folder:\n%s", out)
+		t.Errorf("an anonymised directory:\n%s", out)
 	}
 }
 

@@ -87,7 +87,8 @@ func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader,
 	return x, nil
 }
 
-// conclude adds to a report what a recording showed. The report must have its recording and its period.
+// conclude adds the incidents, the advice and the predictions from a recording to a report. Call it after the recording
+// and the period of the report are set.
 func (r *reportWriter) conclude(x *played, in *postmortem.Input) error {
 	in.Source.Kubernetes = x.seen.Kubernetes()
 	if x.damage != nil {

@@ -91,28 +91,28 @@ func TestReportsWithWrongFlags(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		`--from: "yesterday" is not a time such as 2026-03-01T12:00:00Z, or a duration such as 2h`: {recording, "--from=yesterday"},
-		`--to: "-2h" is not a time`:                                      {recording, "--to=-2h"},
-		`--to: 2026-11-23T12:12:12Z is before the start of the period, 2026-11-23T12:12:32Z`:      {recording, "--from=10s", "--to=30s"},
-		`--from: 2027-01-01T00:00:00Z is after the end of the recording`: {recording, "--from=2027-01-01T00:00:00Z"},
-		`--to: 2025-01-01T00:00:00Z is before`:                           {recording, "--to=2025-01-01T00:00:00Z"},
-		`--service: "web" is not NAMESPACE/NAME`:                         {recording, "--service=web"},
-		`--service: the recording has no Service shop/wbe`:               {recording, "--service=shop/wbe"},
-		`--node: the recording has no node node-9`:                       {recording, "--node=node-9"},
-		`--service and --node exclude each other`:                        {recording, "--service=shop/web", "--node=node-1"},
-		`--namespace does not apply to --node`:                        {recording, "-n", "shop", "--service=shop/web"},
-		`--recording and --url exclude each other`:                       {recording, "--url=http://host:9969"},
-		`do not apply to --recording`:                                    {recording, "--context=prod"},
-		`--bounce-window, --endpoints.source and`:                        {"--url=http://host:9969", "--bounce-window=1m"},
-		`--kubeflap-service: "x" is not NAMESPACE/NAME`:                  {"--kubeflap-service=x"},
-		`--url: "host" is not a URL`:                                     {"--url=host"},
-		`--format: "pdf" is not one of markdown, html`:                   {recording, "--format=pdf"},
-		`--output-file: ` + existing + ` exists already`:                 {recording, "--output-file=" + existing},
-		`--output-file: open ` + filepath.Join(existing, "no", "r.md"):   {recording, "-O", filepath.Join(existing, "no", "r.md")},
-		`--recording: open no.jsonl: no such file`:                       {"--recording=no.jsonl"},
-		`--recording: recording report.go, line 1:`:                      {"--recording=report.go"},
-		`--recording: directory .: nothing was recorded in this period`:  {"--recording=."},
-		`--url.config needs --url`:                                       {"--url.config=x"},
-		`--kubeconfig, --context, --cluster, --user and --kubeflap-serv`: {"--url=http://host:9969", "--kubeflap-service=a/b"},
+		`--to: "-2h" is not a time`: {recording, "--to=-2h"},
+		`--to: 2026-11-23T12:12:12Z is before the start of the period, 2026-11-23T12:12:32Z`: {recording, "--from=10s", "--to=30s"},
+		`--from: 2027-01-01T00:00:00Z is after the end of the recording`:                     {recording, "--from=2027-01-01T00:00:00Z"},
+		`--to: 2025-01-01T00:00:00Z is before`:                                               {recording, "--to=2025-01-01T00:00:00Z"},
+		`--service: "web" is not NAMESPACE/NAME`:                                             {recording, "--service=web"},
+		`--service: the recording has no Service shop/wbe`:                                   {recording, "--service=shop/wbe"},
+		`--node: the recording has no node node-9`:                                           {recording, "--node=node-9"},
+		`--service and --node exclude each other`:                                            {recording, "--service=shop/web", "--node=node-1"},
+		`--namespace does not apply to --node`:                                               {recording, "-n", "shop", "--service=shop/web"},
+		`--recording and --url exclude each other`:                                           {recording, "--url=http://host:9969"},
+		`do not apply to --recording`:                                                        {recording, "--context=prod"},
+		`--bounce-window, --endpoints.source and`:                                            {"--url=http://host:9969", "--bounce-window=1m"},
+		`--kubeflap-service: "x" is not NAMESPACE/NAME`:                                      {"--kubeflap-service=x"},
+		`--url: "host" is not a URL`:                                                         {"--url=host"},
+		`--format: "pdf" is not one of markdown, html`:                                       {recording, "--format=pdf"},
+		`--output-file: ` + existing + ` exists already`:                                     {recording, "--output-file=" + existing},
+		`--output-file: open ` + filepath.Join(existing, "no", "r.md"):                       {recording, "-O", filepath.Join(existing, "no", "r.md")},
+		`--recording: open no.jsonl: no such file`:                                           {"--recording=no.jsonl"},
+		`--recording: recording report.go, line 1:`:                                          {"--recording=report.go"},
+		`--recording: directory .: nothing was recorded in this period`:                      {"--recording=."},
+		`--url.config needs --url`:                                                           {"--url.config=x"},
+		`--kubeconfig, --context, --cluster, --user and --kubeflap-serv`:                     {"--url=http://host:9969", "--kubeflap-service=a/b"},
 	} {
 		status, out, errOut := kubeflap(t, append([]string{"report"}, args...)...)
 		if status == 0 || out != "" || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
@@ -125,9 +125,9 @@ func TestReportsWithWrongFlags(t *testing.T) {
 }
 
 func TestTheReportInAFile(t *testing.T) {
-	folder := t.TempDir()
+	directory := t.TempDir()
 	for name, want := range map[string]string{"a.md": "# Post-mortem: node node-2", "b.HTML": "<!doctype html>", "c.htm": "<!doctype html>", "d": "# Post-mortem: node node-2"} {
-		file := filepath.Join(folder, name)
+		file := filepath.Join(directory, name)
 		if out := must(t, "report", "--recording", lostNode, "--output-file", file); out != "" {
 			t.Errorf("%s: it also prints %s", name, out)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// source holds the flags for a recording: a file, a folder of --data.dir, or a running kubeflap's recordings.
+// source holds the flags for a recording: a file, a directory of --data.dir, or a running kubeflap's recordings.
 type source struct {
 	path     string
 	remote   remote
@@ -65,7 +65,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 	}
 	reader, err := recording.Open(s.path)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // it names the file
+		return nil, nil, err //nolint:wrapcheck // the error names the file
 	}
 	return reader, func() { _ = reader.Close() }, nil
 }
@@ -116,7 +116,7 @@ func (s *source) openURL(ctx context.Context) (*recording.Reader, func(), error)
 	reader, err := recording.NewReader(body, redacted(s.remote.url))
 	if err != nil {
 		stop()
-		return nil, nil, err //nolint:wrapcheck // it names the URL
+		return nil, nil, err //nolint:wrapcheck // the error names the URL
 	}
 	return reader, stop, nil
 }
@@ -137,7 +137,7 @@ type impatient struct {
 func (r *impatient) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.timer.Reset(recordingPatience)
-	return n, err //nolint:wrapcheck // the recording names it
+	return n, err //nolint:wrapcheck // the recording adds its name to the error
 }
 
 // redacted returns a URL without the password.

@@ -25,7 +25,7 @@ func TestWhatIfReadsAFolderAndAURL(t *testing.T) {
 	dir := recordedStory(t)
 	want := predicted(t, "--recording", story)
 	if got := predicted(t, "--recording", dir); got != want {
-		t.Errorf("the folder:\n%s\nwant\n%s", got, want)
+		t.Errorf("the directory:\n%s\nwant\n%s", got, want)
 	}
 	address := startDownloads(t, dir, webConfig(t, onePassword))
 	config := write(t, filepath.Join(t.TempDir(), "http.yml"), "basic_auth: {username: reader, password: sesame}\n")
@@ -35,7 +35,7 @@ func TestWhatIfReadsAFolderAndAURL(t *testing.T) {
 	const from, to = "--from=2026-03-01T12:00:10Z", "--to=2026-03-01T12:00:20Z"
 	part := predicted(t, "--recording", dir, from, to)
 	if part == want || predicted(t, "--url=http://"+address+"/api/v1/recording", "--url.config="+config, from, to) != part {
-		t.Errorf("a period of the folder and of the URL differ:\n%s", part)
+		t.Errorf("a period of the directory and of the URL differ:\n%s", part)
 	}
 	if a, b := predicted(t, "--recording", dir, "--from=5s"), predicted(t, "--recording", dir); a == b {
 		t.Error("a duration that counts back changes nothing")
@@ -59,7 +59,7 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 		"answers 401 Unauthorized":                                                 withURL,
 		"404 Not Found: nothing was recorded in this period: from 2030-01":         append(authenticated, "--from=2030-01-01T00:00:00Z", "--to=2030-01-02T00:00:00Z"),
 		"--to is before --from":                                                    append(authenticated, "--from=2026-01-02T00:00:00Z", "--to=2026-01-01T00:00:00Z"),
-		"that kubeflap must run with --web.enable-recordings":                     {"--url=" + serveIncidents(t, lostNode)},
+		"that kubeflap must run with --web.enable-recordings":                      {"--url=" + serveIncidents(t, lostNode)},
 		"nothing was recorded in this period: the directory has no recordings":     {"--recording=" + t.TempDir()},
 	} {
 		status, out, errOut := kubeflap(t, append([]string{"whatif", "--log.level=error"}, args...)...)

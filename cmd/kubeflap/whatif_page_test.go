@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// servePredictions serves the pages at the end of a recording. Predictions come from a folder.
+// servePredictions serves the pages at the end of a recording. Predictions come from a directory.
 func servePredictions(t *testing.T, file, dir string) string {
 	t.Helper()
 	reader, err := recording.Open(file)

@@ -93,10 +93,10 @@ type Affected struct {
 	Namespace, Name string
 	// Pending reports whether no address is lost yet.
 	Pending bool
-	// Resolved reports whether a selector that matched no pod was removed or now matches pods. ServiceGone reports
-	// whether the Service was deleted.
+	// Resolved reports whether the selector conflict is resolved: the selector was removed, or it matches pods now.
+	// ServiceGone reports whether the Service was deleted.
 	Resolved, ServiceGone bool
-	// Withdrawn reports whether somebody removed pod addresses from Endpoints that a controller manages.
+	// Withdrawn reports whether another writer removed pod addresses from the Endpoints of a controller.
 	Withdrawn bool
 	// Gone reports whether the foreign addresses of a Service with a selector were removed.
 	Gone bool

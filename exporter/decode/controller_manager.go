@@ -99,7 +99,7 @@ func positiveDuration(text string) (time.Duration, error) {
 	if err == nil && d <= 0 {
 		err = errNotValid
 	}
-	return d, err //nolint:wrapcheck // nobody sees it
+	return d, err //nolint:wrapcheck // the caller drops the error
 }
 
 func number(text string) (float64, error) {
@@ -107,12 +107,12 @@ func number(text string) (float64, error) {
 	if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
 		err = errNotValid // JSON cannot represent this number, so a recording cannot contain it
 	}
-	return n, err //nolint:wrapcheck // nobody sees it
+	return n, err //nolint:wrapcheck // the caller drops the error
 }
 
 func number32(text string) (int32, error) {
 	n, err := strconv.ParseInt(text, 0, 32) // base 0 is the same as in pflag
-	return int32(n), err                    //nolint:wrapcheck // nobody sees it
+	return int32(n), err                    //nolint:wrapcheck // the caller drops the error
 }
 
 // imageTag returns the tag of an image: "v1.36.3" for "registry:5000/name:v1.36.3@sha256:...".

@@ -12,10 +12,9 @@ var readyStatusPath = []string{`f:status`, `f:conditions`, `k:{\"type\":\"Ready\
 // Both lists are atomic, so managedFields has one entry for the whole list.
 var subsetsPath, endpointsPath = []string{"f:subsets"}, []string{"f:endpoints"}
 
-// writer returns the manager that last wrote a field, or an empty string if it is unknown. A manager that updates a
-// field takes over its ownership, so a field usually has one owner. Server-side apply allows several owners, of which
-// writer returns the most recent one. Old API servers record no subresource, so their entries only match if subresource
-// is empty.
+// writer returns the manager that last wrote a field, or an empty string if it is unknown. An update makes its manager
+// the only owner of the field. With server-side apply, a field may have several owners. writer then returns the most
+// recent one. Old API servers record no subresource, so their entries only match if subresource is empty.
 func (r *fields) writer(meta []byte, subresource string, path []string) string {
 	last, _ := r.writers(meta, subresource, path)
 	return r.text(last)

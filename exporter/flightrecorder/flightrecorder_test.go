@@ -344,7 +344,7 @@ func TestOnlyOneProcessRecords(t *testing.T) {
 	})
 }
 
-// TestAfterAGapTheResourcesAreListedAgain removes the folder for a while. The recorder must then list again. Watch
+// TestAfterAGapTheResourcesAreListedAgain removes the directory for a while. The recorder must then list again. Watch
 // events that arrive during a list must be kept, and outdated events must not replace listed objects.
 func TestAfterAGapTheResourcesAreListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,11 +26,11 @@ const (
 	suffix    = ".jsonl.gz"
 	temporary = ".tmp"
 	stampForm = "20060102T150405.000000Z"
-	// lockName is the file that is locked by the process that writes into the folder.
+	// lockName is the file that is locked by the process that writes into the directory.
 	lockName = "lock"
 )
 
-// file is a recording in the folder.
+// file is a recording in the directory.
 type file struct {
 	path   string
 	begins time.Time
@@ -45,7 +45,7 @@ func pathOf(dir string, begins time.Time, r role) string {
 // isBase reports whether a replay can begin with this file.
 func (f file) isBase() bool { return f.role != roleNext }
 
-// filesOf returns the recordings in a folder in reading order. It ignores files with other names.
+// filesOf returns the recordings in a directory in reading order. It ignores files with other names.
 func filesOf(dir string) ([]file, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -70,7 +70,7 @@ func filesOf(dir string) ([]file, error) {
 	return all, nil
 }
 
-// LastWrite returns the time of the last write into a folder, or the zero time if there was none.
+// LastWrite returns the time of the last write into a directory, or the zero time if there was none.
 func LastWrite(dir string) (last time.Time) {
 	all, err := filesOf(dir)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
-// ErrNothing is returned if a folder contains no events of the period.
+// ErrNothing is returned if a directory contains no events of the period.
 var ErrNothing = errors.New("nothing was recorded in this period")
 
 // Read returns the recorded events between two times: first the state of all objects at from, as lists, then the events
 // until to. If the recording begins later, Read begins with the oldest list. Read reports the watches as down while no
-// recorder was running. anonymised reports whether all names are pseudonyms. It is safe to call Read while a Recorder writes
-// into the folder.
+// recorder was running. anonymised reports whether all names are pseudonyms. It is safe to call Read while a Recorder
+// writes into the directory.
 func Read(ctx context.Context, dir string, from, to time.Time) (recorded events, anonymised bool, err error) {
 	all, err := filesOf(dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func eventsFrom(from, to time.Time, state, recorded events) events {
 	}
 }
 
-// areAnonymised reports whether all files are anonymised. A folder may have files from before and after the flag
+// areAnonymised reports whether all files are anonymised. A directory may have files from before and after the flag
 // --data.anonymise was changed. A file without a complete header has no events; see eventsIn.
 func areAnonymised(all []file) bool {
 	for _, f := range all {

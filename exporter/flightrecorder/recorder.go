@@ -1,5 +1,5 @@
-// Package flightrecorder continuously records events in a folder, limited by size and age, so that past incidents can
-// be replayed.
+// Package flightrecorder continuously records events in a directory, limited by size and age, so that past incidents
+// can be replayed.
 //
 // The files use the recording format. A generation begins with a base from which a replay can start: either the first
 // lists of the watches, or the state of all objects, which the recorder computes from its own files every few hours.
@@ -33,7 +33,7 @@ const (
 	// upkeepEvery is the interval of the checks whether a new file or generation is due.
 	upkeepEvery = 10 * time.Second
 	// fileAge and fileShare limit a file, generationAge and generationShare a generation. The shares are fractions of
-	// the folder's size limit.
+	// the directory's size limit.
 	fileAge         = time.Hour
 	fileShare       = 64
 	generationAge   = 6 * time.Hour
@@ -42,9 +42,9 @@ const (
 
 // Settings configure a Recorder.
 type Settings struct {
-	// Dir is the folder. It is created if it does not exist.
+	// Dir is the directory. It is created if it does not exist.
 	Dir string
-	// Size is the maximum size of the folder in bytes. Age is the retention time of events.
+	// Size is the maximum size of the directory in bytes. Age is the retention time of events.
 	Size int64
 	Age  time.Duration
 	// Anonymise replaces names, addresses and UIDs with pseudonyms.
@@ -74,7 +74,7 @@ type Status struct {
 	Recording bool
 	Since     time.Time
 	Err       error
-	// Bytes is the size of the folder. Oldest is the time of the oldest event in it.
+	// Bytes is the size of the directory. Oldest is the time of the oldest event in it.
 	Bytes  int64
 	Oldest time.Time
 	// Lost is the number of events that could not be written. Gaps is the number of periods in which events were lost.
@@ -133,7 +133,8 @@ func (r *Recorder) Status() Status {
 	return r.status
 }
 
-// Run records until the context is canceled. It retries after disk failures, and while another process uses the folder.
+// Run records until the context is canceled. It retries after disk failures, and while another process uses the
+// directory.
 func (r *Recorder) Run(ctx context.Context) error {
 	wait := retryAfter
 	for {

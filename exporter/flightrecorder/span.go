@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Span returns the times of the first and the last event in a folder.
+// Span returns the times of the first and the last event in a directory.
 func Span(dir string) (begin, end time.Time, err error) {
 	all, err := filesOf(dir)
 	if err != nil {

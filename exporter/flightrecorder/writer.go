@@ -35,7 +35,7 @@ type writer struct {
 	recovery   recovery
 }
 
-// newWriter deletes unfinished files from the folder. The first file will begin with the watches' lists.
+// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists.
 func newWriter(r *Recorder) (*writer, error) {
 	unfinished, err := filepath.Glob(filepath.Join(r.settings.Dir, "*"+temporary))
 	if err != nil {
@@ -201,7 +201,7 @@ func stateBefore(dir string, at time.Time) (events, error) {
 	return stateAt(eventsOf(before[baseBefore(before, at):]), at)
 }
 
-// prune deletes old generations and measures the size of the folder.
+// prune deletes old generations and measures the size of the directory.
 func (w *writer) prune() error {
 	all, err := filesOf(w.of.settings.Dir)
 	if err != nil {

@@ -177,7 +177,7 @@ func (j *Journal) rewrite() error {
 	return replace(j.path, text.Bytes())
 }
 
-// SaveBeside replaces a file in the journal's folder, unless another process uses the journal.
+// SaveBeside replaces a file in the journal's directory, unless another process uses the journal.
 func (j *Journal) SaveBeside(name string, text []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -45,12 +45,12 @@ type Source struct {
 	URL string
 }
 
-// Recording describes a recording file, or a --data.dir folder.
+// Recording describes a recording file, or a --data.dir directory.
 type Recording struct {
-	// File is the name of the file or folder. SHA256 is the file's checksum in hexadecimal, and Size is its length in
-	// bytes.
+	// File is the name of the file or directory. SHA256 is the file's checksum in hexadecimal, and Size is its length
+	// in bytes.
 	File, SHA256 string
-	// Folder is set for a folder. It has no checksum, because its files change.
+	// Folder is set for a directory. It has no checksum, because its files change.
 	Folder     bool
 	Size       int64
 	Title      string

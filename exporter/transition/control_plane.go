@@ -58,7 +58,8 @@ type ControlPlaneLeaseRenewed struct {
 	At
 	Name    string
 	Silence time.Duration
-	// InTime reports whether the renewals were in time by their renewTime. In that case the watch was late, not the Lease.
+	// InTime reports whether the renewals were on time by their renewTime. In that case the watch was late, not the
+	// Lease.
 	InTime bool
 }
 

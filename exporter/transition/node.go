@@ -162,7 +162,7 @@ func (x ClockSetBack) String() string {
 	return fmt.Sprintf("node %s: the clock was set back by %s: heartbeats do not count until their time is later than that of the last counted heartbeat", x.Node, round(x.By))
 }
 
-// HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were in
+// HeartbeatsWereInTime means that a silence did not happen. The watch delivered the heartbeats late, but they were on
 // time by the node's clock.
 type HeartbeatsWereInTime struct {
 	At

@@ -35,7 +35,7 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 
 func (q quiet) Handle(ctx context.Context, record slog.Record) error {
 	record.Level = lowered(record.Level)
-	return q.Handler.Handle(ctx, record) //nolint:wrapcheck // it is the handler's own error
+	return q.Handler.Handle(ctx, record) //nolint:wrapcheck // this is the handler's own error
 }
 
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }

@@ -129,7 +129,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // nobody sees it
+		return ctx.Err() //nolint:wrapcheck // the caller drops the error
 	case <-timer.C:
 		return nil
 	}
@@ -142,7 +142,7 @@ func (f *follower) open(ctx context.Context, cancel context.CancelFunc, options 
 	// back-off.
 	raw, err := f.resource.Request(options).MaxRetries(0).Watch(ctx)
 	if timeout.Stop() {
-		return raw, err //nolint:wrapcheck // openFailed looks at it
+		return raw, err //nolint:wrapcheck // openFailed inspects the error
 	}
 	if err == nil {
 		raw.Stop()

@@ -7,7 +7,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// whatIfView is what the page predicts for other settings. Table has no rows if there is no prediction. Text then says why.
+// whatIfView is what the page predicts for other settings. Table has no rows if there is no prediction. Text then gives
+// the reason.
 type whatIfView struct {
 	Text string
 	// From and To limit the recording.

@@ -30,7 +30,8 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 	return a
 }
 
-// PredictUsual answers for the settings of Usual. The Study comes from NewUsual, and Finish must have been called.
+// PredictUsual returns the predictions for the settings of Usual. The Study comes from NewUsual, and Finish must have
+// been called.
 func (s *Study) PredictUsual() answer.Answer {
 	recorded, _ := s.Recorded()
 	return s.Predict(Usual(recorded, s.evicted > 0))

@@ -162,7 +162,8 @@ func (s *Study) beat(n *node, t time.Time) {
 	n.last, n.known = t, true
 }
 
-// endSilence keeps the interval since the last heartbeat if any of the settings could mark the node for it.
+// endSilence keeps the interval since the last heartbeat if the node could be marked for this interval with any of the
+// settings.
 func (n *node) endSilence(s *Study, t time.Time, how end) {
 	x := n.open
 	if x == nil {

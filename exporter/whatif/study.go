@@ -13,7 +13,8 @@ import (
 
 // Study holds the data for predictions about a recording. All times are event times.
 type Study struct {
-	// least is the shortest silence that any of the settings could mark a node for. Shorter silences are not kept.
+	// least is the shortest silence after which a node could be marked with any of the settings. Shorter silences are
+	// not kept.
 	least      time.Duration
 	begin, end time.Time
 	grace      grace.Finder

@@ -33,12 +33,12 @@ type Options struct {
 	// Programs lists the names of the programs to compare.
 	Programs []string
 	Pace     Pace
-	// Cache is the folder for the data of filled clusters.
+	// Cache is the directory for the data of filled clusters.
 	Cache string
 	// Page is the path of the document that contains the tables.
 	Page string
-	// Profiles is a folder for profiles of kubeflap. If it is set, the benchmark writes profiles at each of the Sizes
-	// instead of measuring. Source is the source folder from which the profiled binary is built.
+	// Profiles is a directory for profiles of kubeflap. If it is set, the benchmark writes profiles at each of the
+	// Sizes instead of measuring. Source is the source directory from which the profiled binary is built.
 	Profiles, Source string
 	Log              *slog.Logger
 

@@ -126,8 +126,8 @@ func medians(runs []Figures) Figures {
 
 func median(values []float64) float64 { return quantile(0.5, values) }
 
-// quantile returns one of the given values, except for the median of an even number of values: the mean of the two
-// middle ones.
+// quantile returns one of the given values. For the median of an even number of values, it returns the mean of the two
+// middle values.
 func quantile(q float64, values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if n := len(sorted); q == 0.5 && n%2 == 0 {

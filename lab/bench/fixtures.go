@@ -73,8 +73,8 @@ type stored interface {
 func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 	return func(yield func(string, runtime.Object) bool) {
 		first, going := t.size.first(), true
-		put := func(folder string, object stored) {
-			going = going && yield(path.Join("/registry", folder, object.GetNamespace(), object.GetName()), object)
+		put := func(directory string, object stored) {
+			going = going && yield(path.Join("/registry", directory, object.GetNamespace(), object.GetName()), object)
 		}
 		for i := first.Nodes; i < t.size.Nodes && going; i++ {
 			node := t.nodeFixture(i)
@@ -97,7 +97,7 @@ func (t *fixtures) all() iter.Seq2[string, runtime.Object] {
 }
 
 // system adds the metadata that the API server adds to an object. It copies the managed fields of the first object.
-// thereHere contains pairs: a string in those managed fields, and its replacement for this object.
+// thereHere contains pairs of a string in those managed fields and its replacement for this object.
 func system(object, first metav1.Object, thereHere ...string) {
 	object.SetUID(uuid.NewUUID())
 	object.SetCreationTimestamp(first.GetCreationTimestamp())

@@ -166,7 +166,7 @@ func paced(ctx context.Context, perSecond float64, do func(ctx context.Context, 
 	if perSecond <= 0 {
 		return nil
 	}
-	// Let requests complete. After a canceled update, the copy of the object here could be out of date.
+	// Let requests complete, because after a canceled update, the local copy of the object could be out of date.
 	writing := context.WithoutCancel(ctx)
 	// The burst makes up for delays of up to a tenth of a second.
 	limiter := rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))

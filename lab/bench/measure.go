@@ -66,7 +66,7 @@ func (o Options) measure(ctx context.Context, c *cluster.Cluster, l *load, p pro
 		steps = append(steps, m.latency)
 	}
 	if p.metrics {
-		// Measure scrapes last: memory that the start needed is only released some minutes later.
+		// Measure scrapes last, because memory that the start needed is only released after some minutes.
 		steps = append(steps, m.scrapes)
 	}
 	steps = append(steps, m.peak)
@@ -140,8 +140,8 @@ func (m *measurement) observe(ctx context.Context, d time.Duration) (observed, e
 	}
 }
 
-// observeFlaps observes the program under load. It starts again while no pod flaps, because a slow disk can stop etcd for
-// longer than a short observation. It returns an error after flapTimeout.
+// observeFlaps observes the program under load. It repeats the observation if no pod has flapped, because a slow disk
+// can stop etcd for longer than a short observation. It returns an error after flapTimeout.
 func (m *measurement) observeFlaps(ctx context.Context) (observed, error) {
 	for begin := time.Now(); ; {
 		seen, err := m.observe(ctx, m.pace.Load)

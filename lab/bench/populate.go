@@ -164,8 +164,8 @@ func writeService(ctx context.Context, client kubernetes.Interface, object *core
 	return err
 }
 
-// populated returns the data folder of a cluster of this size, for cluster.Options.Data. It only fills a new cluster if
-// the cache has none with the same key.
+// populated returns the data directory of a cluster of this size, for cluster.Options.Data. It only fills a new cluster
+// if the cache has none with the same key.
 func (o Options) populated(ctx context.Context, size Size) (string, error) {
 	key, err := size.key()
 	if err != nil {

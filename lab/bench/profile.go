@@ -43,7 +43,7 @@ func init() {
 }
 `
 
-// buildProfiled builds kubeflap from the source folder, with the profiler.
+// buildProfiled builds kubeflap from the source directory, with the profiler.
 func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -67,7 +67,7 @@ func buildProfiled(ctx context.Context, source, dir string) (string, error) {
 	return binary, nil
 }
 
-// profile writes profiles of kubeflap into a folder: CPU profiles until it is synced, under load and during scrapes,
+// profile writes profiles of kubeflap into a directory: CPU profiles until it is synced, under load and during scrapes,
 // and heap profiles.
 func (o Options) profile(ctx context.Context, size Size) error {
 	dir, err := os.MkdirTemp("", "kubeflap-bench-")

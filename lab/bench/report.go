@@ -80,13 +80,13 @@ func runs(n int) string {
 // bound is a target for a figure.
 type bound struct {
 	Figure
-	// If of is set, limit is relative to the same figure of that program. If than is set, limit is relative to that
-	// figure of kubeflap. Otherwise, limit is absolute.
+	// limit is relative to another value if of or than is set: of names a program whose same figure is used, and than
+	// names another figure of kubeflap. Otherwise, limit is absolute.
 	of    string
 	than  Figure
 	limit float64
 	unit  unit
-	// from is the number of nodes from which the target applies.
+	// from is the minimum number of nodes for which the target applies.
 	from int
 }
 

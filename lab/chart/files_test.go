@@ -28,10 +28,10 @@ func originals(t *testing.T) []string {
 // The chart must have exactly the rules and dashboards of the repository, byte for byte. This test is not parallel:
 // with -update, it writes the copies before other tests render them.
 func TestCopiesAreFresh(t *testing.T) {
-	for _, folder := range []string{"rules", "dashboards"} {
-		// If the folder were a link, the removal below would remove the originals.
-		if info, err := os.Lstat(filepath.Join(chart, folder)); err != nil || !info.IsDir() {
-			t.Fatalf("%s in the chart is not a folder: %v", folder, err)
+	for _, directory := range []string{"rules", "dashboards"} {
+		// If the directory were a link, the removal below would remove the originals.
+		if info, err := os.Lstat(filepath.Join(chart, directory)); err != nil || !info.IsDir() {
+			t.Fatalf("%s in the chart is not a directory: %v", directory, err)
 		}
 	}
 	want := map[string]bool{}
@@ -43,13 +43,13 @@ func TestCopiesAreFresh(t *testing.T) {
 		want[name] = true
 		checkFresh(t, filepath.Join(chart, name), values(t, original))
 	}
-	for _, folder := range []string{"rules", "dashboards"} {
-		entries, err := os.ReadDir(filepath.Join(chart, folder))
+	for _, directory := range []string{"rules", "dashboards"} {
+		entries, err := os.ReadDir(filepath.Join(chart, directory))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
-			switch name := filepath.Join(folder, entry.Name()); {
+			switch name := filepath.Join(directory, entry.Name()); {
 			case want[name] && entry.Type().IsRegular():
 			case *update:
 				if err := os.Remove(filepath.Join(chart, name)); err != nil {
@@ -145,23 +145,23 @@ func checkout(t *testing.T) string {
 // A copy of the chart without its rules or dashboards must refuse to render them, instead of omitting them silently.
 func TestLostFilesAreRefused(t *testing.T) {
 	t.Parallel()
-	for folder, c := range map[string]struct{ values, message string }{
+	for directory, c := range map[string]struct{ values, message string }{
 		"rules":      {"{prometheusRule: {enabled: true}}", "prometheusRule.enabled is true, but this copy of the chart contains no files rules/*.yaml"},
 		"dashboards": {"{dashboards: {enabled: true}}", "dashboards.enabled is true, but this copy of the chart contains no files dashboards/*.json"},
 	} {
 		path := checkout(t)
-		if err := os.RemoveAll(filepath.Join(path, folder)); err != nil {
+		if err := os.RemoveAll(filepath.Join(path, directory)); err != nil {
 			t.Fatal(err)
 		}
 		// git with core.symlinks=false leaves this file in place of a link.
-		if err := os.WriteFile(filepath.Join(path, folder), []byte("../../"+folder), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(path, directory), []byte("../../"+directory), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := helm(t, c.values, "template", "kubeflap", path, "--values", "-"); err == nil || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("without %s: got error %v, want %q", folder, err, c.message)
+			t.Errorf("without %s: got error %v, want %q", directory, err, c.message)
 		}
 		if _, err := helm(t, "", "template", "kubeflap", path); err != nil {
-			t.Errorf("without %s, which the values do not enable: %v", folder, err)
+			t.Errorf("without %s, which the values do not enable: %v", directory, err)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomized builds a folder and decodes each object into its Go type. Unknown fields are errors.
-func kustomized(t *testing.T, folder string) []any {
+// kustomized builds a directory and decodes each object into its Go type. Unknown fields are errors.
+func kustomized(t *testing.T, directory string) []any {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +39,13 @@ func kustomized(t *testing.T, folder string) []any {
 func overlaid(t *testing.T, kustomization string) []any {
 	t.Helper()
 	// Kustomize only accepts relative paths, without symbolic links.
-	folder, err := filepath.EvalSymlinks(t.TempDir())
+	directory, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	to, err := filepath.Abs(root)
 	if err == nil {
-		to, err = filepath.Rel(folder, to)
+		to, err = filepath.Rel(directory, to)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -54,10 +54,10 @@ func overlaid(t *testing.T, kustomization string) []any {
 	if text == kustomization {
 		t.Fatalf("no resource from this repository in\n%s", text)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return kustomized(t, folder)
+	return kustomized(t, directory)
 }
 
 // byName returns the objects by type and name, without Helm's labels.

@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	_ "embed" // the module files are embedded, so that the lab builds from any folder
+	_ "embed" // the module files are embedded, so that the lab builds from any directory
 	"fmt"
 	"log/slog"
 	"strings"

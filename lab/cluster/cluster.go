@@ -51,7 +51,7 @@ type Options struct {
 	APIServerMemory string
 	// Nice is the niceness of etcd and the API servers, relative to the lab.
 	Nice int
-	// Data is a folder written by SaveData; the cluster starts with a copy. Empty means a new cluster.
+	// Data is a directory written by SaveData; the cluster starts with a copy. Empty means a new cluster.
 	Data string
 	// Log receives the lab's messages. nil discards them.
 	Log *slog.Logger
@@ -218,7 +218,7 @@ func (c *Cluster) Alive() error {
 	return errors.Join(errs...)
 }
 
-// SaveData stops the cluster's processes and copies etcd's data to a new folder, for Options.Data.
+// SaveData stops the cluster's processes and copies etcd's data to a new directory, for Options.Data.
 func (c *Cluster) SaveData(ctx context.Context, dir string) error {
 	for _, p := range c.processes() {
 		if p != c.Etcd {

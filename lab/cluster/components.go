@@ -179,7 +179,7 @@ func (c *Cluster) boot(node string) error {
 	return nil
 }
 
-// run starts a component, with its log in the cluster's folder.
+// run starts a component, with its log in the cluster's directory.
 func (c *Cluster) run(name, binary string, args ...string) (*Process, error) {
 	return StartProcess(name, c.LogPath(name), Command{Path: c.binaries.Path(binary), Args: args})
 }

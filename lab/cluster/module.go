@@ -28,7 +28,7 @@ type Module struct {
 	Files     map[string]string
 }
 
-// Binaries is the folder of the built programs.
+// Binaries is the directory of the built programs.
 type Binaries string
 
 // Path returns the path of a program.
@@ -69,7 +69,7 @@ func BuildModules(ctx context.Context, log *slog.Logger, name string, modules []
 			return "", err
 		}
 	}
-	// The folder gets its final name only when it is complete, so an interrupted build is never used.
+	// The directory gets its final name only when it is complete, so an interrupted build is never used.
 	if err := os.Rename(unfinished, dir); err != nil {
 		return "", fmt.Errorf("keep the built programs: %w", err)
 	}

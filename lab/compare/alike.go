@@ -7,9 +7,9 @@ import (
 	"github.com/kubeflap/kubeflap/lab/truth"
 )
 
-// Unlike lists the differences between two kubeflap instances that saw the same events with a different order among
-// their watches: all counters, and the causes of the last losses. In each Difference, Truth is the value of the first
-// instance.
+// Unlike compares two kubeflap instances that saw the same events, but in a different order across watches. It returns
+// the differences of all counters, and of the causes of the last losses. In each Difference, Truth is the value of the
+// first instance.
 func Unlike(first, second truth.Counts) []Difference {
 	first, second = orderless(first), orderless(second)
 	series := map[string]bool{}
@@ -45,7 +45,7 @@ func orderless(reported truth.Counts) truth.Counts {
 			strings.HasPrefix(name, "kubeflap_endpoints_propagation_seconds"), name == "kubeflap_service_stale_readds_total":
 			// Drop metrics of the process and of the watches, and metrics that compare two watches.
 		case strings.HasPrefix(name, "kubeflap_consumer_") && !strings.Contains(series, `window="0s"`):
-			// Drop other windows: a kubelet makes a pod ready again after about 5 s, so it is random whether a window
+			// Drop these windows: a kubelet makes a pod ready again after about 5 s, so it is random whether a window
 			// of 5 s has closed by then.
 		case name == lastLoss:
 			// Keep the series, and thus the causes, but not the value: it depends on when each instance saw the loss.

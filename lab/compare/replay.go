@@ -27,7 +27,7 @@ type Span struct {
 	blind bool
 }
 
-// answers holds the counts of the truth and of the live kubeflap.
+// answers holds the counts of the recorder and of the live kubeflap.
 type answers struct{ truth, live truth.Counts }
 
 // Around returns the Span around a call of end, which must end the recording.

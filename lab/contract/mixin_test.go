@@ -30,7 +30,7 @@ type mixin struct {
 	GrafanaDashboards map[string]any
 }
 
-// installed returns a vendor folder that links to the repository, at the path that jsonnet-bundler would use.
+// installed returns a vendor directory that links to the repository, at the path that jsonnet-bundler would use.
 func installed(t *testing.T) string {
 	t.Helper()
 	vendor := t.TempDir()
@@ -168,9 +168,9 @@ func TestMixinSelects(t *testing.T) {
 			t.Errorf("%s%s: got %s, want %s", r["alert"], r["record"], expr, want)
 		}
 	}
-	folder := t.TempDir()
+	directory := t.TempDir()
 	write := func(name, text string) string {
-		path := filepath.Join(folder, name)
+		path := filepath.Join(directory, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}

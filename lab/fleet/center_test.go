@@ -87,13 +87,13 @@ func newCluster(t *testing.T, p page, name, rules string, all, few map[string]st
 	own := map[string]string{"alertmanager.example.org:9093": c.own.address, "kubeflap.kubeflap.svc:9969": c.address}
 	text := placed(t, p.prometheus, own) + placed(t, p.all, all) + strings.TrimPrefix(placed(t, p.few, few), "remote_write:\n")
 	text = strings.NewReplacer("/etc/kubeflap", rules, "cluster: eu", "cluster: "+name, "interval: "+pageInterval, "interval: "+interval).Replace(text)
-	folder := t.TempDir()
-	config := filepath.Join(folder, "prometheus.yaml")
+	directory := t.TempDir()
+	config := filepath.Join(directory, "prometheus.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	listen := freeAddress(t)
-	c.prometheus = start(t, "Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"),
+	c.prometheus = start(t, "Prometheus of "+name, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(directory, "data"),
 		"--web.listen-address="+listen, "--rules.alert.resend-delay="+interval)
 	c.prometheus.ready(listen)
 	return c

@@ -79,20 +79,20 @@ func placed(t *testing.T, text string, at map[string]string) string {
 	})
 }
 
-// linkedRules returns a folder with the rules, in which the page's command has added the cluster to all links.
+// linkedRules returns a directory with the rules, in which the page's command has added the cluster to all links.
 func (p page) linkedRules(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
+	directory := t.TempDir()
 	for _, name := range []string{"nodes", "services", "pods", "kubeflap", "fleet"} {
 		text := read(t, root+"/rules/"+name+".yaml")
-		if err := os.WriteFile(filepath.Join(folder, name+".yaml"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	command := exec.CommandContext(t.Context(), "sh", "-c", p.links)
-	command.Dir = folder
+	command.Dir = directory
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", p.links, err, output)
 	}
-	return folder
+	return directory
 }

@@ -30,8 +30,8 @@ func (p *Paging) Query(ctx context.Context, query string) ([]map[string]string, 
 	return series, nil
 }
 
-// Held returns the alerts in Alertmanager: sent contains those that it sends or is about to send, and inhibited those
-// that another alert inhibits.
+// Held returns the alerts in Alertmanager. sent contains the alerts that it has sent or will send, and inhibited the
+// alerts that another alert inhibits.
 func (p *Paging) Held(ctx context.Context) (sent, inhibited []Page, err error) {
 	for state, into := range map[string]*[]Page{"active=true&inhibited=false": &sent, "active=false&inhibited=true": &inhibited} {
 		var alerts []alert

@@ -2,7 +2,7 @@ package paging
 
 import (
 	"context"
-	_ "embed" // the module files are embedded, so that the lab builds from any folder
+	_ "embed" // the module files are embedded, so that the lab builds from any directory
 	"log/slog"
 
 	"github.com/kubeflap/kubeflap/lab/cluster"

@@ -52,7 +52,7 @@ func (p *Paging) writeAlertmanagerConfig() (path string, err error) {
 }
 
 // prometheusConfig sets the target labels that the Prometheus Operator would set. It scrapes kubeflap and the manually
-// managed addresses of Services in kube-system, such as the scheduler's in that incident.
+// managed addresses of Services in kube-system, such as the scheduler's in the scenario endpoints-reset.
 const prometheusConfig = `
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s, evaluation_interval: %[1]s}
 rule_files: [%[2]s]

@@ -21,7 +21,7 @@ const startTimeout = 3 * time.Minute
 
 // Options configures Paging.
 type Options struct {
-	// Rules is the folder with the rules and Alertmanager's example.
+	// Rules is the directory with the rules and Alertmanager's example.
 	Rules string
 	// Kubeflap is the host and port on which kubeflap listens.
 	Kubeflap string
@@ -82,8 +82,9 @@ func (p *Paging) start(ctx context.Context) (err error) {
 	}
 	p.Prometheus, err = p.run(ctx, "prometheus", prometheus, "--config.file="+config,
 		"--storage.tsdb.path="+filepath.Join(p.dir, "prometheus"),
-		// Alertmanager sends a page after group_wait, with the texts of the last resend. With the default delay of 1m,
-		// that is the first text, which has fewer details if the node has not recovered yet.
+		// Alertmanager sends a page after group_wait, with the texts of the last resend. With the default resend delay
+		// of 1m, the page would have the texts of the first evaluation, which lack details if the node has not
+		// recovered yet.
 		"--rules.alert.resend-delay=5s")
 	if err != nil {
 		return err

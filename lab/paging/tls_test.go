@@ -153,7 +153,7 @@ func rendered(t *testing.T, values string) (web string, monitor manifest) {
 }
 
 // scrapeSettings returns the scrape settings that the Prometheus Operator would generate from the endpoint. Each Secret
-// is a folder.
+// is a directory.
 func scrapeSettings(t *testing.T, monitor manifest, secrets string) string {
 	t.Helper()
 	endpoint := monitor.Spec.Endpoints[0]
@@ -195,7 +195,7 @@ func askedOverTLS(t *testing.T, address, secrets string) string {
 	return response.Status
 }
 
-// secretFiles writes a folder for each Secret of the page, with the content from cert-manager and kubectl.
+// secretFiles writes a directory for each Secret of the page, with the content from cert-manager and kubectl.
 func secretFiles(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -50,7 +50,7 @@ func apiServerStall() Scenario {
 				l.Cluster.APIServer.Resume,
 				// Every interval is counted, whatever its cause.
 				func() error { return l.counted(ctx, 2, "kubeflap_node_heartbeat_interval_seconds_count") },
-				// The last heartbeat before the pause may be seen just after it began.
+				// The last heartbeat before the pause may be seen just after the pause began.
 				func() error { return l.allWereLate(frozen - time.Second) },
 				func() error { return l.flapEverything(ctx) },
 				func() error { return l.keptItsWatches(ctx) },

@@ -17,18 +17,19 @@ const takenOutFor = 7 * time.Second
 // replicas is the number of pods: the batch, and two that are not upgraded.
 const replicas = batch + 2
 
-// stops returns how long the old container of each pod in the batch takes to stop. The times spread over more than a
-// batching window of 2 s or 5 s, but less than one of 10 s. The kubelet notices a stop at its next relist, up to 1 s later:
-// the first two stops must be less than 4 s apart, so that they are never noticed exactly 5 s apart.
+// stops returns how long the old container of each pod in the batch takes to stop. The times are spread over more than
+// 5 s, but less than 10 s. So all stops fit into a batching window of 10 s, but not into one of 2 s or 5 s. The kubelet
+// notices a stop at its next relist, up to 1 s later. The first two stops must be less than 4 s apart, so that they are
+// never noticed exactly 5 s apart.
 func stops() map[string]time.Duration {
 	return map[string]time.Duration{
 		podName(0): time.Second, podName(1): 4500 * time.Millisecond, podName(2): 8500 * time.Millisecond, podName(3): 9 * time.Second,
 	}
 }
 
-// batchUpgrade is the incident of clients that batch updates. First, the batch is removed from the load balancers. Then
-// all images change, and each container stops after its own delay. Each address leaves Endpoints once, but before that,
-// the clients put it back.
+// batchUpgrade reproduces the incident of clients that batch updates. First, the batch is removed from the load
+// balancers. Then all images change, and each container stops after its own delay. Each address leaves Endpoints once,
+// but before that, the clients put it back.
 func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",

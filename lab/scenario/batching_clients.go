@@ -21,7 +21,7 @@ type batchingClients struct {
 	mu sync.Mutex
 	// listed holds the readiness of the addresses in each slice.
 	listed map[string]map[string]bool
-	// left holds the addresses that have left since they were removed from the load balancers.
+	// left holds the addresses that have left the slices since they were removed from the load balancers.
 	left map[string]bool
 	all  []*batchingClient
 }
@@ -31,7 +31,8 @@ type batchingClient struct {
 	// open is true while a window is open. in holds the addresses of the load balancer.
 	open bool
 	in   map[string]bool
-	// stale counts the addresses that the client put back although they had not left since their removal.
+	// stale counts the addresses that the client put back although they had not left the slices since their removal
+	// from the load balancers.
 	stale int
 }
 

@@ -32,7 +32,7 @@ type blinded struct {
 	coverage []byte
 }
 
-// blindedBy runs a fault for its duration, and returns when kubeflap reports the truth again.
+// blindedBy runs a fault for the given duration, and returns when kubeflap's reports are correct again.
 func (l *Lab) blindedBy(ctx context.Context, f watchFault) error {
 	if l.URL == "" {
 		return nil // without kubeflap there is nothing to check

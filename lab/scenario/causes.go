@@ -34,8 +34,8 @@ type causeCase struct {
 func causeCases(release cluster.Release, p *probes) []causeCase {
 	all := slices.Concat(apiCases(), serviceCases(p), kubeletCases(p))
 	if release == cluster.Oldest {
-		// On this release, a kubelet restart also costs addresses of other cases. The scenario kubelet-restart covers
-		// it.
+		// On this release, a kubelet restart would also remove the addresses of other cases. The scenario
+		// kubelet-restart covers it.
 		all = slices.DeleteFunc(all, func(c causeCase) bool { return c.Service == restarted })
 	}
 	return all

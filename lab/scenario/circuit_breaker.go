@@ -84,9 +84,9 @@ func circuitBreakerForbidden() Scenario {
 			Options: cluster.Options{ControllerManagerFlags: []string{"--use-service-account-credentials"}},
 		},
 		func(ctx context.Context, l *Lab) error { return l.allowLeases(ctx, "list", "watch") },
-		// If a silent watch continues, it shows the old heartbeat as new, so the node gets another grace period.
-		// Without a silent watch, the node is marked at once. Wait for the same time here, so that the alert can be
-		// sent first.
+		// In the scenario with a silent watch, the node gets another grace period, because the watch shows the old
+		// heartbeat as new when it continues. Here, the node would be marked at once. Wait for the same time, so that
+		// the alert can be sent first.
 		func(ctx context.Context, l *Lab) error {
 			return allOf(
 				func() error { return poll.Sleep(ctx, grace) },
@@ -144,7 +144,7 @@ func dieUnseen(ctx context.Context, l *Lab, open, shut func(context.Context, *La
 	)
 }
 
-// circuitBreakerOff disables the breaker. The node controller then marks nodes whose Leases were renewed in time, as
+// circuitBreakerOff disables the breaker. The node controller then marks nodes whose Leases were renewed on time, as
 // before v1.37.
 func circuitBreakerOff() Scenario {
 	return behindTheTimes(false, Scenario{

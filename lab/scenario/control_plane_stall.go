@@ -17,12 +17,13 @@ import (
 // node's pods.
 const stall = grace + 8*time.Second
 
-// controlPlaneStall runs without the circuit breaker. With it, the node controller only marks a node whose Lease it
-// reads after the stall and before the kubelet renews it, which may be none. Scenario etcd-stall has the breaker.
+// controlPlaneStall runs without the circuit breaker. With the breaker, the node controller only marks a node if it
+// reads the Lease after the stall, but before the kubelet renews it. It might then mark no node. Scenario etcd-stall
+// has the breaker.
 func controlPlaneStall(release cluster.Release) Scenario {
 	const nodes = 4
-	// The node controller is blocked in the first pass that finds a late node. It only checks the other nodes after the
-	// stall, when they renew again. With the default period, one pass almost always finds all nodes late.
+	// The node controller blocks in the first pass that finds a late node. When it checks the other nodes after the
+	// stall, they renew again. With the default period, one pass almost always finds all nodes late.
 	flags := []string{graceFlag(), "--node-monitor-period=5s"}
 	if breaks(release) {
 		flags = append(flags, breakerOff)

@@ -15,9 +15,9 @@ import (
 // its watch, it marks no node.
 func breaks(release cluster.Release) bool { return release != cluster.Oldest }
 
-// behindTheTimes completes a scenario in which the controller manager is behind, although every Lease is renewed in
-// time. Without the circuit breaker, the node controller then marks nodes. With the breaker, it does not, and there is
-// no incident.
+// behindTheTimes completes a scenario in which the controller manager sees outdated Leases, although every Lease is
+// renewed on time. Without the circuit breaker, the node controller then marks nodes. With the breaker, it does not,
+// and there is no incident.
 func behindTheTimes(breaker bool, s Scenario) Scenario {
 	const nodes = 4
 	s.Options.Nodes, s.Options.ControllerManagerPod = nodes, true
@@ -158,7 +158,7 @@ func nobodyMarked(ctx context.Context, l *Lab) error {
 	return allInTime(l)
 }
 
-// allInTime checks that no node is at fault: each has renewed its Lease in time.
+// allInTime checks that no node is at fault: each has renewed its Lease on time.
 func allInTime(l *Lab) error {
 	counts, err := l.Truth.Counts()
 	if err != nil {

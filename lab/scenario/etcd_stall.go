@@ -21,7 +21,7 @@ import (
 const etcdGone = time.Minute + grace + 130*time.Second
 
 // etcdStall stops etcd for so long that the API server drops its connections, watches and requests. Observers may miss
-// events then, so it is a Blind.
+// events then, so the stall is the scenario's Blind step.
 func etcdStall() Scenario {
 	return Scenario{
 		Name:    "etcd-stall",

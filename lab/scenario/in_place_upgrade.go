@@ -74,8 +74,8 @@ func (l *Lab) restartSilently(ctx context.Context) error {
 	)
 }
 
-// upgradeSlowly is the incident: the image changes while the address is still in the Service. The address leaves late,
-// returns too early, leaves again and returns.
+// upgradeSlowly reproduces the incident: the image changes while the address is still in the Service. The address
+// leaves late, returns too early, leaves again and returns.
 func (l *Lab) upgradeSlowly(ctx context.Context) error {
 	if err := l.upgrade(ctx, "example.com/app:3"); err != nil {
 		return err

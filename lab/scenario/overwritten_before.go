@@ -11,7 +11,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// overwrittenBefore is the incident of overwritten Endpoints, but kubeflap starts after they were overwritten.
+// overwrittenBefore reproduces the incident of overwritten Endpoints, but starts kubeflap after they were overwritten.
 func overwrittenBefore() Scenario {
 	return Scenario{
 		Name:     "overwritten-before",

@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/poll"
 )
 
-// recipes is the folder of the recipes, relative to the lab's folder.
+// recipes is the directory of the recipes, relative to the lab's directory.
 const recipes = "../docs/recipes"
 
 // policyUpgrade is the batch upgrade with the policies of docs/recipes. The first update of slices and Endpoints
@@ -168,8 +168,8 @@ func (s *Steps) replaced(ctx context.Context, image string) error {
 	})
 }
 
-// undrainPods deletes the list of drained pods. No controller watches this ConfigMap, so it also changes the Service,
-// which makes the controllers write again.
+// undrainPods deletes the list of drained pods. No controller watches this ConfigMap, so undrainPods also changes the
+// Service, which makes the controllers write again.
 func (s *Steps) undrainPods(ctx context.Context) error {
 	if err := s.Client.CoreV1().ConfigMaps("shop").Delete(ctx, "drained", metav1.DeleteOptions{}); err != nil {
 		return fmt.Errorf("delete the list of drained pods: %w", err)

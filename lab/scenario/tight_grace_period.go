@@ -21,8 +21,8 @@ func tightGracePeriod(release cluster.Release) Scenario {
 		}},
 		Options: cluster.Options{
 			Nodes: 3, ControllerManagerPod: true,
-			// A kubelet renews every 10.0 to 10.4 s. The more often the node controller checks, the more often it
-			// notices these tenths.
+			// A kubelet renews every 10.0 to 10.4 s. The more often the node controller checks, the more often it finds
+			// a Lease that is older than 10.0 s.
 			ControllerManagerFlags: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=200ms"},
 		},
 		Run: func(ctx context.Context, l *Lab) error {

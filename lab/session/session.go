@@ -34,7 +34,7 @@ type Options struct {
 	Manifest string
 	// Save is the path of a recording by kubeflap. If it is not empty, the replay must also agree with the truth.
 	Save string
-	// Rules is the folder of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
+	// Rules is the directory of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
 	Rules string
 	// Seconds starts additional kubeflap instances with delayed watches. At the end, all instances must report the
 	// same.
@@ -160,7 +160,7 @@ func (s *Session) play(ctx context.Context) error {
 	}
 	s.over = time.Now()
 	s.options.Log.Info("scenario has ended", "scenario", s.scenario.Name)
-	// Late reports of losses must not go back in time either, so call stop after judge.
+	// Call stop after judge, because losses that are reported late must not go back in time either.
 	return errors.Join(s.judge(ctx), stop())
 }
 

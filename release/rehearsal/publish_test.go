@@ -145,10 +145,10 @@ func TestPublish(t *testing.T) {
 // noLogin hides the registry passwords of this machine's user.
 func noLogin(t *testing.T) {
 	t.Helper()
-	folder := t.TempDir()
-	put(t, filepath.Join(folder, "config.json"), []byte("{}"), 0o600)
-	t.Setenv("DOCKER_CONFIG", folder)
-	t.Setenv("HELM_REGISTRY_CONFIG", filepath.Join(folder, "helm.json"))
+	directory := t.TempDir()
+	put(t, filepath.Join(directory, "config.json"), []byte("{}"), 0o600)
+	t.Setenv("DOCKER_CONFIG", directory)
+	t.Setenv("HELM_REGISTRY_CONFIG", filepath.Join(directory, "helm.json"))
 }
 
 // pushedImage checks through the registry's API that the pushed image is the built one, and complete for each platform.

@@ -31,7 +31,8 @@ type heartbeats struct {
 	slow, silent []lateNode
 	// all is set if nearly all nodes were late in the last ten minutes.
 	all bool
-	// earlier is the upper bound of the longest interval before the last ten minutes, or 0 if it is irrelevant.
+	// earlier is an upper bound of the longest interval that is older than ten minutes. It is 0 if that interval is
+	// irrelevant.
 	earlier time.Duration
 }
 
@@ -113,8 +114,8 @@ func (b *heartbeats) stalled() bool {
 	return b.all || b.recent(b.nodes) == 0 && b.earlier == 0 && len(b.with(verdict.SharedPath)) > 0
 }
 
-// longest returns the interval by which to judge the grace period. If nearly all nodes are late, the control plane is at fault
-// and no grace period should bridge the delay. It then returns a healthy interval.
+// longest returns the interval by which to judge the grace period. If nearly all nodes are late, the control plane is
+// at fault and no grace period should bridge the delay. In that case, longest returns a healthy interval.
 func (b *heartbeats) longest() time.Duration {
 	if b.stalled() {
 		return b.settings().OnTime()

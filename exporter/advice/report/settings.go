@@ -20,7 +20,7 @@ type ShortToleration struct {
 // flagAdvice is the advice on one flag of the kube-controller-manager. It applies if the flag is set and differs returns true.
 type flagAdvice struct {
 	name string
-	// differs reports whether the value differs from the profiles in a way that matters.
+	// differs reports whether the difference from the profiles needs advice.
 	differs func(value float64, b *heartbeats) bool
 	// assumed describes the value in the profiles. why returns the reason for the advice.
 	assumed, advice string

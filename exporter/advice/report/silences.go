@@ -20,8 +20,8 @@ const (
 // lateNode is a node with the silences to which a finding refers.
 type lateNode struct {
 	Node
-	// times is the number of silences. last is the end of the newest one. Both are zero for metrics of an older
-	// kubeflap.
+	// times is the number of silences. last is the end of the newest one. Both are zero if the metrics come from an
+	// older kubeflap.
 	times uint64
 	last  time.Time
 	// missed is set if the node exceeded the grace period.

@@ -9,7 +9,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// The incidents have already decided who is at fault. A report repeats their verdicts and only judges nodes without a verdict.
+// The verdicts of incidents already name the component at fault. The report repeats them, and only judges nodes without
+// a verdict.
 
 // otherVerdicts reports whether the node has verdicts that blame neither the node nor the grace period. An older kubeflap
 // exposes nothing else about its silences.

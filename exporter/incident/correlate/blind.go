@@ -8,8 +8,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// watchBroke records that kubeflap cannot see heartbeats. Silences that were already proven stay proven. Otherwise the
-// node may have sent heartbeats, and other nodes may be silent, too.
+// watchBroke records that kubeflap cannot see heartbeats. Silences that were already proven stay proven. In all other
+// cases, the node may have sent heartbeats, and other nodes may be silent, too.
 func (l *nodes) watchBroke(x transition.WatchBroke) {
 	for _, n := range l.troubled {
 		s := n.silence

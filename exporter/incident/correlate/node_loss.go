@@ -179,8 +179,9 @@ func (l *nodes) merge(shared []*verdict.Silence, into record.Subject, t time.Tim
 // triggerPrecision is the precision of renewTime in the trigger of an incident of many nodes.
 const triggerPrecision = 10 * time.Minute
 
-// sharedTrigger returns a trigger that is independent of which node was lost first, because replicas may see another
-// order. The nodes sent their last heartbeats within one interval.
+// sharedTrigger returns the trigger of an incident of several nodes. It does not depend on which node was lost first,
+// because replicas may see the losses in another order. All of these nodes sent their last heartbeats within one
+// interval.
 func sharedTrigger(renewed time.Time) uint64 {
 	if renewed.IsZero() {
 		return 0

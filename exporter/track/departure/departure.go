@@ -29,8 +29,8 @@ const (
 
 // Departure holds the announcement that a node will leave. The zero value is a node that stays.
 type Departure struct {
-	// now is the current announcement by a taint, a deletion or a condition. before is the first announcement of those that
-	// directly followed each other until now, or until the announcement ended.
+	// now is the current announcement by a taint, a deletion or a condition. before is the first of the announcements
+	// that followed each other without a gap, up to now or up to the end of the last one.
 	now, before announcement
 	// cordoned is the time at which the node became unschedulable, or zero. sound is set if the node had been healthy
 	// for troubleBefore at that time.
@@ -75,8 +75,8 @@ func (d *Departure) Note(e event.Event, o *event.Node, troubled time.Time, isRea
 	}
 }
 
-// change replaces the current announcement. Who maintains a node replaces one condition by another, also when the node is
-// already silent. The departure is then announced since the first of them.
+// change replaces the current announcement. A maintenance tool may replace one condition by another, even while the
+// node is silent. The departure then counts as announced since the first one.
 func (d *Departure) change(to announcement) {
 	if d.now.reason != "" {
 		if d.before.until.IsZero() || !d.before.until.Equal(d.now.since) {

@@ -7,7 +7,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/window"
 )
 
-// CatchUp tracks the renewals after a missed grace period. If they were in time by the node's clock and together cover
+// CatchUp tracks the renewals after a missed grace period. If they were on time by the node's clock and together cover
 // the silence, the watch was late, not the node.
 //
 // A renewal that waited for etcd looks different: the kubelet has retried in the meantime, and etcd accepts only one of

@@ -117,7 +117,7 @@ func (c *Client) Readyz(ctx context.Context) ([]byte, error) {
 	request.Header.Set("Accept", "*/*")
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the address
+		return nil, err //nolint:wrapcheck // the error names the address
 	}
 	defer answer.Body.Close()
 	// Part of the text is better than none, so read errors are ignored.

@@ -65,7 +65,7 @@ func (c contentTypes) WrappedRoundTripper() http.RoundTripper { return c.RoundTr
 func (c contentTypes) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := c.RoundTripper.RoundTrip(request)
 	if err != nil || answer.StatusCode != http.StatusOK {
-		return answer, err //nolint:wrapcheck // nothing was added
+		return answer, err //nolint:wrapcheck // this wrapper adds nothing
 	}
 	if accepted(request, answer) {
 		if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeJSON) {

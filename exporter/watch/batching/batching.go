@@ -107,5 +107,5 @@ func (c *conn) sleep(d time.Duration) {
 // Close closes the connection and interrupts a waiting Read.
 func (c *conn) Close() error {
 	c.closeWaits()
-	return c.Conn.Close() //nolint:wrapcheck // nothing was added
+	return c.Conn.Close() //nolint:wrapcheck // this wrapper adds nothing
 }

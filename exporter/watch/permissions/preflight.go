@@ -68,7 +68,7 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 	if err == nil && len(logged) > 0 {
 		log.Info("the API server answers", "after", time.Since(start).Round(time.Millisecond))
 	}
-	return all, err //nolint:wrapcheck // it is the function's own error, or the context's
+	return all, err //nolint:wrapcheck // this is the error of do or of the context
 }
 
 func checkAll(ctx context.Context, resources []apiclient.Resource) []Access {

@@ -78,7 +78,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	request.Header.Set("Accept", "application/json")
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the address
+		return nil, err //nolint:wrapcheck // the error names the address
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, limit))

@@ -32,7 +32,7 @@ type Coverage struct {
 	Recorder *Recorder `json:"recorder,omitempty"`
 }
 
-// Recorder describes whether events are recorded in the folder of --data.dir.
+// Recorder describes whether events are recorded in the directory of --data.dir.
 type Recorder struct {
 	Recording bool `json:"recording"`
 	// Since is the time since which Recording has its value, or null at the start. Reason is empty while events are recorded.

@@ -22,7 +22,8 @@ import (
 const (
 	// Path is the URL path of the recordings.
 	Path = "/api/v1/recording"
-	// patience is the time in which a client must accept each part of the data. A whole recording may take longer.
+	// patience is the maximum time that a client may take to accept each part of the data. A whole recording may take
+	// longer.
 	patience = time.Minute
 )
 
@@ -32,8 +33,8 @@ type Period struct {
 	Anonymise bool
 }
 
-// Handler serves the recordings in a folder. It calls refused for each request, and responds to an error with its text
-// and status 403. refused must ensure that clients are authenticated, because a recording shows the whole cluster.
+// Handler serves the recordings in a directory. It calls refused for each request, and responds to an error with its
+// text and status 403. refused must ensure that clients are authenticated, because a recording shows the whole cluster.
 func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -84,7 +85,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 	to := &gate{out: out}
 	w, err := recording.NewDenseWriter(to, header)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what failed
+		return err //nolint:wrapcheck // the error says what failed
 	}
 	for ev, readErr := range events {
 		if err = errors.Join(readErr, ctx.Err()); err != nil {
@@ -103,7 +104,7 @@ func stream(ctx context.Context, out io.Writer, events iter.Seq2[event.Event, er
 		_ = w.Close()
 		return err
 	}
-	return w.Close() //nolint:wrapcheck // it says what failed
+	return w.Close() //nolint:wrapcheck // the error says what failed
 }
 
 // gate discards all writes after it is closed. It is needed because a recording.Writer flushes later.
@@ -119,7 +120,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	if g.closed.Load() {
 		return 0, errClosed
 	}
-	return g.out.Write(p) //nolint:wrapcheck // the recording names it
+	return g.out.Write(p) //nolint:wrapcheck // the recording adds its name to the error
 }
 
 // patient sets a new write deadline for each part of the response, so that the server's write timeout does not truncate
@@ -141,7 +142,7 @@ func (p patient) Write(b []byte) (int, error) {
 	n, err := p.ResponseWriter.Write(b)
 	// The time until the next write is unlimited.
 	_ = p.control.SetWriteDeadline(time.Time{})
-	return n, err //nolint:wrapcheck // the recording names it
+	return n, err //nolint:wrapcheck // the recording adds its name to the error
 }
 
 // parse parses the query. Its errors name the parameter.

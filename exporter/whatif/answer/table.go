@@ -38,7 +38,8 @@ func (a *Answer) Table() (t Table) {
 	return t
 }
 
-// Depends reports whether the settings matter: a node failed or was set to Unknown, or is with any of them.
+// Depends reports whether the settings matter: a node failed, or was set to Unknown, or would be set to Unknown with
+// one of the settings.
 func (a *Answer) Depends() bool {
 	return slices.ContainsFunc(a.Settings, func(r Row) bool {
 		return slices.ContainsFunc(r.Transitions, func(t Transition) bool { return t.Recorded || t.Failed || t.Predicted != No })

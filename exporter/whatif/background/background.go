@@ -1,6 +1,6 @@
-// Package background predicts from the flight recorder's folder what would have happened during an incident with other settings.
-// It reads the folder in a goroutine of its own, one incident at a time, within limits of time and size, and keeps the newest
-// predictions. So neither the tracker nor a page waits for it.
+// Package background predicts from the flight recorder's directory what would have happened during an incident with
+// other settings. It reads the directory in a goroutine of its own, one incident at a time, within limits of time and
+// size, and keeps the newest predictions. So neither the tracker nor a page waits for it.
 package background
 
 import (
@@ -25,7 +25,7 @@ const (
 	maxTime   = time.Minute
 	// maxKept is the number of predictions that are kept.
 	maxKept = 100
-	// fresh is how long the prediction for a period that has not ended is kept.
+	// fresh is the time for which a prediction for an ongoing incident is kept.
 	fresh = time.Minute
 	// written is the time after which the recorder has written an event.
 	written = 5 * time.Second
@@ -37,7 +37,7 @@ type Prediction struct {
 	Because string
 }
 
-// Predictor predicts from the recordings in a folder. Its methods may be called concurrently.
+// Predictor predicts from the recordings in a directory. Its methods may be called concurrently.
 type Predictor struct {
 	dir   string
 	grace time.Duration
@@ -61,7 +61,8 @@ type entry struct {
 	final, pending bool
 }
 
-// New returns a Predictor for a folder. grace is the grace period that the user has configured; 0 if it is taken from the recording.
+// New returns a Predictor for a directory. grace is the grace period that the user has configured; 0 if it is taken
+// from the recording.
 func New(dir string, grace time.Duration) *Predictor {
 	return &Predictor{dir: dir, grace: grace, jobs: make(chan job, 1), kept: map[string]*entry{}}
 }
@@ -171,6 +172,6 @@ func reasonOf(ctx context.Context, err error) error {
 	case errors.Is(err, flightrecorder.ErrNothing):
 		return flightrecorder.ErrNothing
 	}
-	// The path of the folder is not for readers of the page.
+	// The path of the directory is not for readers of the page.
 	return errors.New("the recordings cannot be read; kubeflap's log has the state of the flight recorder")
 }

@@ -21,8 +21,8 @@ var (
 	later = end.Add(time.Hour)
 )
 
-// folder returns a folder in which a flight recorder kept the recording of the lost node.
-func folder(t *testing.T) (dir string) {
+// directory returns a directory in which a flight recorder kept the recording of the lost node.
+func directory(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	r, err := flightrecorder.New(flightrecorder.Settings{
@@ -84,7 +84,7 @@ func settled(t *testing.T, p *background.Predictor, id string, start, end, now t
 }
 
 func TestPredictionForAnIncident(t *testing.T) {
-	p := running(t, folder(t))
+	p := running(t, directory(t))
 	if given := p.For("a", start, end, later); given.Answer != nil || given.Because != "it is being computed" {
 		t.Errorf("the first request: %+v", given)
 	}
@@ -109,7 +109,7 @@ func TestPredictionForAnIncident(t *testing.T) {
 // TestOngoingIncident checks that the prediction for an ongoing incident is computed again after a minute, and that the old one
 // is shown until then.
 func TestOngoingIncident(t *testing.T) {
-	p := running(t, folder(t))
+	p := running(t, directory(t))
 	now := start.Add(20 * time.Second)
 	first := settled(t, p, "a", start, time.Time{}, now)
 	if first.Answer == nil || first.Answer.To.After(now) {
@@ -129,7 +129,7 @@ func TestOngoingIncident(t *testing.T) {
 }
 
 func TestWithoutAPrediction(t *testing.T) {
-	dir := folder(t)
+	dir := directory(t)
 	for name, test := range map[string]struct {
 		dir             string
 		start, end, now time.Time
@@ -139,7 +139,7 @@ func TestWithoutAPrediction(t *testing.T) {
 		"it ended after the recordings":  {dir, start, start.Add(time.Minute), later, "the recordings end at 2026-11-23 12:12:42 UTC"},
 		"long ago":                       {dir, start.Add(-48 * time.Hour), start.Add(-47 * time.Hour), later, "nothing was recorded in this period"},
 		"a long one":                     {dir, start, start.Add(7 * time.Hour), start.Add(9 * time.Hour), "the incident lasted longer than 6 hours"},
-		"no folder":                      {dir + "/none", start, end, later, "the recordings cannot be read"},
+		"no directory":                   {dir + "/none", start, end, later, "the recordings cannot be read"},
 	} {
 		given := settled(t, running(t, test.dir), "a", test.start, test.end, test.now)
 		if given.Answer != nil || !strings.Contains(given.Because, test.want) || strings.Contains(given.Because, dir) {
@@ -150,7 +150,7 @@ func TestWithoutAPrediction(t *testing.T) {
 
 // TestManyRequests checks that requests never wait, although nothing computes, and that what is kept is limited.
 func TestManyRequests(t *testing.T) {
-	p := background.New(folder(t), 0)
+	p := background.New(directory(t), 0)
 	if given := p.For("a", start, end, later); given.Because != "it is being computed" {
 		t.Errorf("%+v", given)
 	}

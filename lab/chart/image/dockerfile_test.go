@@ -70,8 +70,8 @@ func TestDockerfileBuildsACleanClone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, folder := range []string{"usr", "tmp"} {
-		if err := os.Mkdir(filepath.Join(base, folder), 0o700); err != nil {
+	for _, directory := range []string{"usr", "tmp"} {
+		if err := os.Mkdir(filepath.Join(base, directory), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

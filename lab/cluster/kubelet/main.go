@@ -46,7 +46,7 @@ func run(ctx context.Context, o options) error {
 	flags, config := kubemark.GetHollowKubeletConfig(&kubemark.HollowKubeletOptions{
 		NodeName: o.name, KubeletPort: o.port, MaxPods: 110,
 	})
-	// GetHollowKubeletConfig has created an unused folder.
+	// GetHollowKubeletConfig has created an unused directory.
 	if err := os.RemoveAll(flags.RootDirectory); err != nil {
 		return fmt.Errorf("remove the unused directory: %w", err)
 	}
