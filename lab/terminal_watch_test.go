@@ -55,7 +55,7 @@ func (d *desk) changed(b *background) {
 	rest := b.out.String()
 	for _, pattern := range []string{
 		`(?m)^Watching 3 nodes and \d Services. Times are UTC. Press Ctrl-C to stop.$`,
-		`(?m)^[\d:.]+  node node-2: no heartbeat for 24s, the whole grace period`,
+		`(?m)^[\d:.]+  node node-2: no heartbeat for 24s \(the whole grace period\)`,
 		`(?m)^[\d:.]+  >>> INCIDENT, verdict \w+: Node node-2 sent no heartbeat for `,
 		`(?m)^[\d:.]+  service shop/web: no ready address left: node_heartbeat_lost( \(at [\d:.]+\))?$`,
 		`(?m)^[\d:.]+  service shop/web: has a ready address again after .* without any: node_heartbeat_lost( \(at [\d:.]+\))?$`,

@@ -67,7 +67,8 @@ func (l *Lab) stallEtcd(ctx context.Context) error {
 	)
 }
 
-// blamesEtcd checks for some time that kubeflap reports a fault in what the nodes share, and nobody else. In the end, it must.
+// blamesEtcd checks for the given time that kubeflap blames nothing but the path that the nodes share. By the end of
+// that time, kubeflap must have blamed it.
 func (b *blindness) blamesEtcd(ctx context.Context, lasts time.Duration) error {
 	l, verdict := b.lab, ""
 	if l.URL == "" {
