@@ -23,6 +23,7 @@ import (
 type whatIfCluster struct {
 	*cluster.Cluster
 	record *cluster.Process
+	meter  *meter
 
 	mu sync.Mutex
 	// beats sends each node's next heartbeat to a waiting goroutine.
@@ -41,7 +42,7 @@ func startWhatIf(t *testing.T, kubeflap string, grace, monitor time.Duration, re
 		return nil, err
 	}
 	t.Cleanup(started.Stop)
-	c := &whatIfCluster{Cluster: started, beats: map[string]chan time.Time{}, unknown: map[string][]time.Time{}, status: map[string]corev1.ConditionStatus{}}
+	c := &whatIfCluster{Cluster: started, meter: newMeter(), beats: map[string]chan time.Time{}, unknown: map[string][]time.Time{}, status: map[string]corev1.ConditionStatus{}}
 	if err := c.serve(t.Context()); err != nil {
 		return nil, err
 	}
@@ -59,24 +60,32 @@ func startWhatIf(t *testing.T, kubeflap string, grace, monitor time.Duration, re
 	})
 }
 
-// serve creates a Service with a pod on each node. The pods tolerate all taints, so none is evicted.
+// serve creates a Service with a pod on each node, and a Service for each of these pods alone. The pods tolerate all
+// taints, so none is evicted.
 func (c *whatIfCluster) serve(ctx context.Context) error {
 	no, labels := false, map[string]string{"app": "web"}
-	_, err := c.Client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 80}}},
-	}, metav1.CreateOptions{})
+	err := c.service(ctx, "web", labels)
 	for i := range whatIfNodes {
 		if err != nil {
-			return fmt.Errorf("create the Service and its pods: %w", err)
+			return fmt.Errorf("create the Services and their pods: %w", err)
 		}
+		node := cluster.NodeName(i)
 		_, err = c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1), Labels: labels},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i+1), Labels: map[string]string{"app": "web", "on": node}},
 			Spec: corev1.PodSpec{
-				NodeName: cluster.NodeName(i), AutomountServiceAccountToken: &no, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+				NodeName: node, AutomountServiceAccountToken: &no, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 				Containers: []corev1.Container{{Name: "app", Image: "example.com/app:1"}},
 			},
 		}, metav1.CreateOptions{})
+		err = errors.Join(err, c.service(ctx, "only-on-"+node, map[string]string{"on": node}), c.apart(ctx, node))
 	}
+	return err
+}
+
+func (c *whatIfCluster) service(ctx context.Context, name string, selector map[string]string) error {
+	_, err := c.Client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
 	return err
 }
 
@@ -87,6 +96,8 @@ func (c *whatIfCluster) run(ctx context.Context, script map[string][]fault) ([]h
 	watches, watching := errgroup.WithContext(watching)
 	watches.Go(func() error { return c.watchLeases(watching) })
 	watches.Go(func() error { return c.watchNodes(watching) })
+	watches.Go(func() error { return c.watchPods(watching) })
+	watches.Go(func() error { return c.watchSlices(watching) })
 	if err := poll.Sleep(ctx, recovery); err != nil {
 		return nil, err
 	}
@@ -124,6 +135,10 @@ func (c *whatIfCluster) run(ctx context.Context, script map[string][]fault) ([]h
 // silence pauses a kubelet after its next heartbeat, and resumes it at the end of the silence.
 func (c *whatIfCluster) silence(ctx context.Context, f fault) (happened, error) {
 	h := happened{fault: f}
+	remove, err := c.evictable(ctx, f)
+	if err != nil {
+		return h, err
+	}
 	from, err := wait(ctx, c.nextBeat(f.node))
 	if err != nil {
 		return h, err
@@ -149,7 +164,10 @@ func (c *whatIfCluster) silence(ctx context.Context, f fault) (happened, error) 
 	if err != nil {
 		return h, err
 	}
-	return h, poll.Sleep(ctx, recovery)
+	if err := poll.Sleep(ctx, recovery); err != nil {
+		return h, err
+	}
+	return h, remove()
 }
 
 // nextBeat returns a channel with the time of the node's next heartbeat.

@@ -69,7 +69,8 @@ type happened struct {
 // TestWhatIf checks the predictions of kubeflap whatif. The same faults run in several clusters, whose controller
 // managers have different settings, and each cluster is recorded. From each recording, kubeflap predicts the results in
 // every other cluster. At least 95 % of the "yes" predictions and of the "no" predictions must be right, and at most 10
-// % may be "too close" or unknown.
+// % may be "too close" or unknown. The numbers of lost addresses and evictions must be within the predicted ranges, and
+// the outage seconds within 2.5 s per outage.
 func TestWhatIf(t *testing.T) {
 	if !*whatIf {
 		t.Skip("only run by make lab-whatif")
@@ -112,13 +113,16 @@ func TestWhatIf(t *testing.T) {
 				t.Fatal(err)
 			}
 			one := predicted.compare(all[i], all[j])
-			one.compareLosses(predicted, there)
+			one.compareEffects(predicted, there.Recorded.AddressesLost, clusters[j].meter.measured())
 			t.Logf("predictions for %s/%s from %s/%s: %s", to.grace, to.monitor, from.grace, from.monitor, one)
 			total.add(one)
 		}
 	}
+	for i, c := range clusters {
+		t.Logf("%s/%s: %+v", whatIfSettings[i].grace, whatIfSettings[i].monitor, c.meter.measured())
+	}
 	t.Logf("all %d pairs: %s", len(whatIfSettings)*(len(whatIfSettings)-1), total)
-	if err := total.check(); err != nil {
+	if err := errors.Join(total.check(), total.checkEffects()); err != nil {
 		t.Error(err)
 	}
 }
@@ -126,21 +130,22 @@ func TestWhatIf(t *testing.T) {
 // tally counts predictions.
 type tally struct {
 	yes, yesRight, no, noRight, tooClose, unknown int
-	// losses and lossesRight count the pairs in which the number of lost addresses was predicted.
-	losses, lossesRight int
-	misses              []string
+	losses, evictions, outages                    amount
+	misses                                        []string
 }
 
 func (x *tally) add(y tally) {
 	x.yes, x.yesRight, x.no, x.noRight = x.yes+y.yes, x.yesRight+y.yesRight, x.no+y.no, x.noRight+y.noRight
 	x.tooClose, x.unknown = x.tooClose+y.tooClose, x.unknown+y.unknown
-	x.losses, x.lossesRight = x.losses+y.losses, x.lossesRight+y.lossesRight
+	x.losses.add(y.losses)
+	x.evictions.add(y.evictions)
+	x.outages.add(y.outages)
 	x.misses = append(x.misses, y.misses...)
 }
 
 func (x tally) String() string {
-	return strings.Join(append([]string{fmt.Sprintf("right: %d of %d yes, %d of %d no; %d too close, %d unknown; lost addresses right: %d of %d",
-		x.yesRight, x.yes, x.noRight, x.no, x.tooClose, x.unknown, x.lossesRight, x.losses)},
+	return strings.Join(append([]string{fmt.Sprintf("right: %d of %d yes, %d of %d no; %d too close, %d unknown; lost addresses: %s; evictions: %s; outage seconds: %s",
+		x.yesRight, x.yes, x.noRight, x.no, x.tooClose, x.unknown, x.losses, x.evictions, x.outages)},
 		x.misses...), "\n    ")
 }
 
@@ -159,8 +164,8 @@ func (x tally) check() error {
 type prediction struct {
 	Recorded struct{ AddressesLost, OutageSeconds float64 }
 	Settings []struct {
-		AddressesLost struct{ AtLeast, AtMost float64 }
-		Transitions   []struct {
+		AddressesLost, Evictions, OutageSeconds numberRange
+		Transitions                             []struct {
 			Node           string
 			LastHeartbeat  time.Time
 			SilenceSeconds float64
@@ -168,6 +173,9 @@ type prediction struct {
 		}
 	}
 }
+
+// numberRange is a predicted range of a number.
+type numberRange struct{ AtLeast, AtMost float64 }
 
 func predictWhatIf(ctx context.Context, kubeflap, recording string, grace, monitor time.Duration) (prediction, error) {
 	var p prediction
@@ -180,17 +188,6 @@ func predictWhatIf(ctx context.Context, kubeflap, recording string, grace, monit
 		return p, fmt.Errorf("read the prediction: %w", err)
 	}
 	return p, nil
-}
-
-// compareLosses compares the predicted number of lost addresses with that of the other recording.
-func (x *tally) compareLosses(p, there prediction) {
-	x.losses++
-	lost, got := p.Settings[0].AddressesLost, there.Recorded.AddressesLost
-	if lost.AtLeast <= got && got <= lost.AtMost {
-		x.lossesRight++
-		return
-	}
-	x.misses = append(x.misses, fmt.Sprintf("predicted %v to %v lost addresses, got %v", lost.AtLeast, lost.AtMost, got))
 }
 
 // compare compares the predictions with the results in another cluster.

@@ -63,9 +63,9 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []st
 	tolerates, forever := tolerationOf(x, p)
 	earliest := m.earliest.Add(wait + tolerates)
 	latest := m.latest.Add(wait + tolerates + evictionDelay)
-	back := m.back
-	if back.IsZero() {
-		back = s.end
+	readyFrom, readyBy := m.readyFrom, m.readyBy
+	if readyBy.IsZero() {
+		readyFrom, readyBy = s.end, s.end
 	}
 	switch {
 	case forever, p.from.After(m.at), !p.gone.IsZero() && p.gone.Before(m.at):
@@ -74,9 +74,9 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []st
 		return answer.No // something else deleted the pod first
 	case slices.ContainsFunc(full, func(f stretch) bool { return !f.to.Before(m.at) && f.from.Before(latest) }):
 		return answer.No // if every node is Unknown, the controller removes the taints (master disruption mode)
-	case back.Add(x.MonitorPeriod).Before(earliest):
+	case readyBy.Add(x.MonitorPeriod).Before(earliest):
 		return answer.No
-	case m.outcome == answer.Yes && back.After(latest):
+	case m.outcome == answer.Yes && readyFrom.After(latest):
 		return answer.Yes
 	}
 	return answer.TooClose

@@ -7,14 +7,16 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
 
-// mark is a predicted interval in which a node is Unknown. back is zero if the node is still Unknown at the end of the
-// recording.
+// mark is a predicted interval in which a node is Unknown. back is the time at which the node and its pods are Ready
+// again. The node itself is Ready between readyFrom and readyBy: the kubelet reports its pods up to 10 s later. All
+// three are zero if the node is still Unknown at the end of the recording.
 type mark struct {
 	silence              *silence
 	outcome              answer.Outcome
 	because              string
 	earliest, at, latest time.Time
 	back                 time.Time
+	readyFrom, readyBy   time.Time
 }
 
 // in reports whether the mark happens. Marks that are too close or cannot be predicted happen if unsure is true.
@@ -26,7 +28,7 @@ func (m mark) in(unsure bool) bool {
 func (s *Study) predict(x Settings) []mark {
 	recorded, certain := s.Recorded()
 	isRecorded := certain && recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod
-	usual := s.usualReturn()
+	usual, longest := s.usualReturn(), s.longestReturn()
 	var all []mark
 	for _, silent := range s.silences {
 		m := s.predictOne(silent, x)
@@ -43,6 +45,7 @@ func (s *Study) predict(x Settings) []mark {
 			m.fact()
 		}
 		m.back = silent.returned(usual)
+		m.readyFrom, m.readyBy = silent.nodeReturned(longest)
 		all = append(all, m)
 	}
 	return all
@@ -144,6 +147,38 @@ func (s *Study) usualReturn() time.Duration {
 	}
 	slices.Sort(all)
 	return max(all[len(all)/2], 0)
+}
+
+// nodeReturned returns the limits of the time at which the node is Ready again after a mark, or zero if the recording ends
+// first.
+func (x *silence) nodeReturned(longest time.Duration) (from, by time.Time) {
+	switch {
+	case x.end == endOpen:
+		return time.Time{}, time.Time{}
+	case x.end == endDeleted:
+		return x.to, x.to
+	case !x.back.IsZero():
+		return x.back, x.back
+	}
+	return x.to, x.to.Add(longest)
+}
+
+// statusInterval is the kubelet's interval of status updates (nodeStatusUpdateFrequency).
+const statusInterval = 10 * time.Second
+
+// longestReturn returns the longest time from the end of a silence until the node is Ready. Without an example it is the
+// kubelet's status interval.
+func (s *Study) longestReturn() time.Duration {
+	longest, known := time.Duration(0), false
+	for _, x := range s.silences {
+		if x.end == endHeartbeat && !x.back.IsZero() {
+			longest, known = max(longest, x.back.Sub(x.to)), true
+		}
+	}
+	if !known {
+		return statusInterval
+	}
+	return min(longest, statusInterval)
 }
 
 func (m mark) transition() answer.Transition {

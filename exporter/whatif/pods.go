@@ -44,7 +44,9 @@ func (s *Study) applyPod(e event.Event, o *event.Pod) {
 			s.evicted++
 		}
 	}
-	s.markedIs(p, e.Seen, isMarked(o))
+	if marked := isMarked(o); marked || p.gone.IsZero() { // a deleted pod ends, it does not return
+		s.markedIs(p, e.Seen, marked)
+	}
 	if e.Type == event.Deleted {
 		delete(s.pods, o.UID)
 	}
