@@ -63,14 +63,18 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []st
 	tolerates, forever := tolerationOf(x, p)
 	earliest := m.earliest.Add(wait + tolerates)
 	latest := m.latest.Add(wait + tolerates + evictionDelay)
+	gone := p.gone
+	if p.evicted && !gone.Before(m.silence.from) {
+		gone = time.Time{} // it was evicted in the same silence, so it would still be there
+	}
 	readyFrom, readyBy := m.readyFrom, m.readyBy
 	if readyBy.IsZero() {
 		readyFrom, readyBy = s.end, s.end
 	}
 	switch {
-	case forever, p.from.After(m.at), !p.gone.IsZero() && p.gone.Before(m.at):
+	case forever, p.from.After(m.at):
 		return answer.No
-	case !p.gone.IsZero() && !p.evicted && p.gone.Before(earliest):
+	case !gone.IsZero() && gone.Before(earliest):
 		return answer.No // something else deleted the pod first
 	case slices.ContainsFunc(full, func(f stretch) bool { return !f.to.Before(m.at) && f.from.Before(latest) }):
 		return answer.No // if every node is Unknown, the controller removes the taints (master disruption mode)

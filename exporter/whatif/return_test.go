@@ -71,3 +71,26 @@ func TestTheEndOfAnEvictedPodIsNoReturn(t *testing.T) {
 		t.Errorf("outage of %+v s, want 39 s", got)
 	}
 }
+
+// TestAPodThatWasEvictedEarlier checks that a longer grace period evicts a pod later, although the pod was already gone by
+// then in the recording.
+func TestAPodThatWasEvictedEarlier(t *testing.T) {
+	s := newStory(3, 1)
+	s.beats("node-1", 10, 150, 160)
+	s.unknown(52, "node-1")
+	p := s.pods["node-1"]
+	p.Disruption, p.Deletion = evictedByTaint, at(112)
+	s.add(82, event.Modified, p)
+	s.add(83, event.Deleted, p)
+	n := s.nodes["node-1"]
+	n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(151)
+	s.add(151, event.Modified, n)
+	s.beatsUntil(160, "node-2", "node-3")
+	s.ends(160)
+	for grace, want := range map[time.Duration]answer.Range{20 * time.Second: exactly(1), 90 * time.Second: exactly(1), 110 * time.Second: {AtMost: 1}, 130 * time.Second: {}} {
+		x := Settings{GracePeriod: grace, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
+		if got := s.predictAll(40*time.Second, x).Settings[0]; got.Evictions != want {
+			t.Errorf("%s: %+v evictions, want %+v", grace, got.Evictions, want)
+		}
+	}
+}
