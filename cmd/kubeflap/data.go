@@ -27,7 +27,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which events and incidents are recorded, limited by --data.age and --data.size. If not set, nothing is recorded.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "How long recordings are kept in --data.dir.", "14d", &f.age)
-	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in --data.dir with pseudonyms. They change when kubeflap restarts.").Bool()
+	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms, which change when kubeflap restarts. The file incidents.jsonl keeps the names.").Bool()
 	return f
 }
 
@@ -43,7 +43,7 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	if err != nil {
 		return nil, err
 	}
-	p.record, p.recorder = recorder.Record, recorder.Status
+	p.record, p.pace, p.recorder = recorder.Record, recorder.Pace, recorder.Status
 	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
 	earlier := readCoverage(*f.dir, logger)
 	if p.history, err = openHistory(*f.dir, settings.incidents, earlier, logger); err != nil {

@@ -28,6 +28,9 @@ type pipeline struct {
 
 	// record receives each event before the tracker. It is nil if nothing is recorded.
 	record func(event.Event)
+	// pace slows lists down to the speed of the disk. It is called without a lock, so that only the list itself waits. It
+	// is nil if nothing is recorded.
+	pace func(event.Event)
 	// coverage records when resources were not watched.
 	coverage *coverage.Log
 	// history keeps the incidents of earlier processes. It is nil if no incidents are kept.
@@ -71,6 +74,13 @@ func newPipeline(settings settings, now func() time.Time, to reporter) *pipeline
 
 // apply passes an event to the tracker and distributes the resulting transitions.
 func (p *pipeline) apply(e event.Event) {
+	p.handle(e)
+	if p.pace != nil {
+		p.pace(e)
+	}
+}
+
+func (p *pipeline) handle(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.record != nil {

@@ -116,8 +116,18 @@ func settings(t *testing.T) flightrecorder.Settings {
 	return flightrecorder.Settings{Dir: filepath.Join(t.TempDir(), "data"), Size: 256 << 20, Age: 30 * 24 * time.Hour}
 }
 
-// run starts a recorder and returns a function that stops it. log receives the recorder's log.
+// run starts a recorder in a synctest bubble and returns a function that stops it. log receives the recorder's log.
 func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
+	t.Helper()
+	r, end, log := start(t, s)
+	return r, func() {
+		synctest.Wait()
+		end()
+	}, log
+}
+
+// start starts a recorder and returns a function that stops it. log receives the recorder's log.
+func start(t testing.TB, s flightrecorder.Settings) (r *flightrecorder.Recorder, stop func(), log *strings.Builder) {
 	t.Helper()
 	log = &strings.Builder{}
 	r, err := flightrecorder.New(s, slog.New(slog.NewTextHandler(log, nil)))
@@ -128,7 +138,6 @@ func run(t *testing.T, s flightrecorder.Settings) (r *flightrecorder.Recorder, s
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 	return r, func() {
-		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)

@@ -59,6 +59,7 @@ type Recorder struct {
 	log        *slog.Logger
 	queue      chan event.Event
 	anonymiser *recording.Anonymiser
+	pace       pace
 
 	mu     sync.Mutex
 	status Status
@@ -136,6 +137,7 @@ func (r *Recorder) Status() Status {
 // Run records until the context is canceled. It retries after disk failures, and while another process uses the
 // directory.
 func (r *Recorder) Run(ctx context.Context) error {
+	defer r.pace.off.Store(true)
 	wait := retryAfter
 	for {
 		began := time.Now()

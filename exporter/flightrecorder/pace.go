@@ -1,0 +1,42 @@
+package flightrecorder
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+const (
+	// pacedAbove is the number of queued events above which lists wait. The rest of the queue is for watch events.
+	pacedAbove = queueSize / 2
+	// paceStep is the time between two looks at the queue. The recorder writes much less than half of the queue in it.
+	paceStep = time.Millisecond
+	// paceAtMost is the time that a list waits for room. Without room until then, the disk hangs.
+	paceAtMost = 5 * time.Second
+)
+
+// pace is the state of Pace.
+type pace struct {
+	// hung is set while the disk hangs, and off after the end of Run. No list waits then.
+	hung, off atomic.Bool
+}
+
+// Pace slows a list down to the speed of the disk, because the list of a large cluster arrives faster than it can be
+// written. Call it after Record, without a lock: it waits for room in the queue if the event is an object of a list. It
+// does not wait for a disk that hangs.
+func (r *Recorder) Pace(ev event.Event) {
+	if ev.Type != event.Listed {
+		return
+	}
+	for end := time.Now().Add(paceAtMost); len(r.queue) > pacedAbove; time.Sleep(paceStep) {
+		if r.pace.hung.Load() || r.pace.off.Load() {
+			return
+		}
+		if time.Now().After(end) {
+			r.pace.hung.Store(true)
+			return
+		}
+	}
+	r.pace.hung.Store(false)
+}
