@@ -1,0 +1,196 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+)
+
+// realName begins all names of the test's cluster. No pseudonym, and no word of Kubernetes, contains it.
+const realName = "realname"
+
+// fillNames gives every field of an object a value. Texts are distinctive names.
+func fillNames(v reflect.Value, name string) {
+	switch at := v.Addr().Interface().(type) {
+	case *time.Time:
+		*at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		return
+	case *event.UID:
+		*at = event.ParseUID(name)
+		return
+	case *event.Status:
+		*at = event.StatusTrue
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillNames(v.Field(i), name+"-"+strings.ToLower(v.Type().Field(i).Name))
+		}
+	case reflect.String:
+		v.SetString(name)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Float64:
+		v.SetFloat(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillNames(v.Elem(), name)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fillNames(v.Index(0), name)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{name + "-key": name + "-value"}))
+	default:
+		panic("the test cannot fill a " + v.Type().String())
+	}
+}
+
+// namedEvents returns a list, changes and a broken watch of each resource. Every field of every object has a value.
+func namedEvents(t *testing.T, now time.Time) (all []event.Event) {
+	t.Helper()
+	for _, kind := range append(event.Kinds(), event.KindCluster, event.KindControlPlaneLease) {
+		for typ := event.Added; typ <= event.Unanswered; typ++ {
+			if kind == event.KindCluster && typ != event.Added && typ != event.Modified {
+				continue
+			}
+			e := event.Event{Seen: now, Kind: kind, Type: typ}
+			if typ.HasObject() {
+				e.Object = event.New(kind)
+				fillNames(reflect.ValueOf(e.Object).Elem(), fmt.Sprintf("%s-%s-%s", realName, kind, typ))
+			} else if typ == event.Down || typ == event.Unavailable {
+				e.Reason = realName + "-reason"
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// unzipped returns the text of a recording.
+func unzipped(t *testing.T, from io.Reader) string {
+	t.Helper()
+	in, err := gzip.NewReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func recordAll(t *testing.T, dir string, anonymise bool, events []event.Event) {
+	t.Helper()
+	r, err := flightrecorder.New(flightrecorder.Settings{Dir: dir, Size: 1 << 30, Age: time.Hour, Anonymise: anonymise}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		r.Record(e)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop() // stop writes the queued events
+	if err := r.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoRealNameIsDownloaded checks that an anonymised download contains none of the names, addresses and UIDs in any field
+// that is recorded. It covers new fields automatically.
+func TestNoRealNameIsDownloaded(t *testing.T) {
+	dir, now := t.TempDir(), time.Now().Add(-time.Minute)
+	events := namedEvents(t, now)
+	recordAll(t, dir, false, events)
+	address := startDownloads(t, dir, webConfig(t, onePassword))
+	download := func(query string) string {
+		period := url.Values{"from": {now.Add(-time.Hour).Format(time.RFC3339)}}.Encode()
+		response, text, err := (visitor{user: "reader", password: "sesame"}).ask(t, http.MethodGet, "http://"+address+"/api/v1/recording?"+period+query)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%v %v %.200s", response, err, text)
+		}
+		for name, values := range response.Header {
+			if strings.Contains(strings.Join(values, " "), realName) {
+				t.Errorf("header %s: %q", name, values)
+			}
+		}
+		return unzipped(t, strings.NewReader(text))
+	}
+	whole, anonymous := download(""), download("&anonymise")
+	if n := strings.Count(whole, realName); n < 200 {
+		t.Errorf("the recording has %d real names; the test proves nothing", n)
+	}
+	for line := range strings.Lines(anonymous) {
+		if strings.Contains(strings.ToLower(line), realName) {
+			t.Errorf("a real name in %s", line)
+		}
+	}
+	if got, want := strings.Count(anonymous, "\n"), strings.Count(whole, "\n"); got != want {
+		t.Errorf("the anonymised recording has %d lines, the other %d", got, want)
+	}
+	for _, e := range events {
+		if e.Object == nil || e.Object.Metadata().UID.IsZero() {
+			continue
+		}
+		if uid := e.Object.Metadata().UID.String(); !strings.Contains(whole, uid) || strings.Contains(anonymous, uid) {
+			t.Errorf("UID %s: in the recording %t, in the anonymised one %t", uid, strings.Contains(whole, uid), strings.Contains(anonymous, uid))
+		}
+	}
+}
+
+// TestAnAnonymisedFolderHasNoRealName checks the files of a flight recorder with --data.anonymise.
+func TestAnAnonymisedFolderHasNoRealName(t *testing.T) {
+	dir := t.TempDir()
+	recordAll(t, dir, true, namedEvents(t, time.Now()))
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files %q, %v", files, err)
+	}
+	for _, path := range files {
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := unzipped(t, file); strings.Contains(strings.ToLower(text), realName) || strings.Count(text, "\n") < 50 {
+			t.Errorf("%s:\n%s", path, text)
+		}
+		_ = file.Close()
+	}
+}
+
+// TestAReportOfAnAnonymisedFolderHasNoRealName checks that a report is made from the recordings alone: incidents.jsonl in
+// the same folder has the real names.
+func TestAReportOfAnAnonymisedFolderHasNoRealName(t *testing.T) {
+	file, err := os.Open(lostNode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	renamed := strings.NewReplacer(`"node-`, `"realname-`, `"shop"`, `"realname-shop"`, `"web`, `"realname-web`).Replace(unzipped(t, file))
+	recording, dir := write(t, filepath.Join(t.TempDir(), "renamed.jsonl"), renamed), t.TempDir()
+	recordInto(t, dir, recording, true)
+	write(t, filepath.Join(dir, incidentsFile), `{"Incident":{"ID":"1","Subject":"realname-2"}}`+"\n")
+	if out := must(t, "report", "--recording", recording); strings.Count(out, realName) < 10 {
+		t.Fatalf("the recording has no real names:\n%s", out)
+	}
+	out := must(t, "report", "--recording", dir)
+	if strings.Contains(out, realName) || !strings.Contains(out, "# Post-mortem: node node-") {
+		t.Errorf("real names in\n%s", out)
+	}
+}
