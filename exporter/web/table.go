@@ -60,11 +60,15 @@ func headingOf(x *found) heading {
 // What returns the subject with its kind.
 func (h *heading) What() string { return strings.TrimSuffix(h.Kind+" "+h.Name, " ") }
 
+// linkOf returns a link that also works at a replica that started later and has not seen the begin of the incident.
 func linkOf(x *found) string {
-	link := url.Values{"id": {x.ID}}
+	link, at := url.Values{"id": {x.ID}}, x.Start
+	if !x.End.IsZero() {
+		at = x.End
+	}
 	if subject := query.SubjectOf(x.Incident); len(subject) <= query.MaxSubject {
 		link.Set("subject", subject)
-		link.Set("at", strconv.FormatInt(x.Start.Unix(), 10))
+		link.Set("at", strconv.FormatInt(at.Unix(), 10))
 	}
 	if x.cluster.Name != "" {
 		link.Set("cluster", x.cluster.Name)

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/metrics"
+	"github.com/kubeflap/kubeflap/exporter/web"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
+)
+
+// served serves the pages of a pipeline and returns the URL.
+func served(t *testing.T, p *pipeline) string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	handler, err := web.Handler(web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: p.unready, Clusters: []web.Cluster{p.cluster("")}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// idsOf returns the IDs of a pipeline's incidents by subject and start, which replicas may see some seconds apart.
+func idsOf(all []incident.Incident, after float64) map[string]string {
+	ids := map[string]string{}
+	for i := range all {
+		if x := &all[i]; x.Start.Sub(storyBegin).Seconds() >= after {
+			ids[fmt.Sprintf("%s/%s at %.0f min", x.Namespace, x.Subject, x.Start.Sub(storyBegin).Minutes())] = x.ID
+		}
+	}
+	return ids
+}
+
+// linksOf returns the links to incidents on a page.
+func linksOf(t *testing.T, base string) (links []string) {
+	t.Helper()
+	_, page, err := (visitor{}).ask(t, http.MethodGet, base+"/flaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`href="(/flaps\?[^"]*id=[^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if link := html.UnescapeString(found[1]); !slices.Contains(links, link) {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
+// TestReplicasServeTheSameIncidents compares two replicas in virtual time. The second one starts two minutes after the
+// first one, while node-5 is silent. The first one is restarted with its --data.dir while it is silent again.
+func TestReplicasServeTheSameIncidents(t *testing.T) {
+	c := newFakeCluster(9).silence(90, 400, 5).silence(700, 850, 3).silence(1300, 1700, 5).silence(2200, 2400, 3)
+	cart := c.services[1]
+	for _, at := range []float64{60, 150, 1000} { // one flap before the second replica starts, and two after
+		c.at(at, func() { cart.pods[0].setReady(c, false, "ContainersNotReady") })
+		c.at(at+8, func() { cart.pods[0].setReady(c, true, "") })
+	}
+	first := newRestarted(t, c)
+	second := newPipeline(trackerSettings(), func() time.Time { return c.now }, silent(""))
+	both := func() {
+		one := first.pipeline.apply
+		c.sink = func(e event.Event) { one(e); second.apply(e) }
+	}
+	first.runUntil(120)
+	c.sink = second.apply
+	c.watch()
+	both()
+	first.runUntil(1500)
+	first.kill()
+	c.sink = second.apply
+	c.runUntil(1510)
+	first.begin()
+	c.watch()
+	both()
+	for c.second() < 3000 {
+		first.runUntil(c.second() + 10)
+		second.advance()
+	}
+	theirs, _ := second.cluster("").Incidents()
+	for subject, id := range idsOf(theirs, 160) {
+		if got := idsOf(first.incidents(), 160)[subject]; got != id {
+			t.Errorf("%s is %q in the first replica and %q in the second", subject, got, id)
+		}
+	}
+	if a, b := idsOf(first.incidents(), 160), idsOf(theirs, 160); len(a) != len(b) || len(a) < 4 {
+		t.Errorf("the first replica has %v, the second %v", a, b)
+	}
+	bases := []string{served(t, first.pipeline), served(t, second)}
+	for _, from := range bases {
+		links := linksOf(t, from)
+		if len(links) < 4 {
+			t.Errorf("the page of %s has the links %q", from, links)
+		}
+		for _, link := range links {
+			for _, base := range bases {
+				if got := (visitor{}).status(t, base+link); got != http.StatusOK {
+					t.Errorf("the link %s of %s has status %d at %s", link, from, got, base)
+				}
+			}
+		}
+	}
+	for _, x := range theirs {
+		if x.Subject != "node-5" {
+			continue
+		}
+		for _, base := range bases {
+			if got := (visitor{}).status(t, base+"/flaps?id="+x.ID); got != http.StatusOK {
+				t.Errorf("the node that was silent when the second replica started: status %d at %s", got, base)
+			}
+		}
+	}
+}
+
+// TestReplicasAreProcesses does the same with two processes on one API server.
+func TestReplicasAreProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts processes")
+	}
+	t.Parallel()
+	c, dir := newChurning(), filepath.Join(t.TempDir(), "data")
+	first := startRecording(t, c, dir)
+	watches := func(p *recordingProcess) {
+		p.until("it watches", func() bool {
+			return strings.Contains(p.get("/metrics"), `kubeflap_service_addresses{namespace="shop",service="web-1",state="ready"} 1`)
+		})
+	}
+	watches(first)
+	second := startRecording(t, c, filepath.Join(t.TempDir(), "data"))
+	watches(second)
+	has := func(p *recordingProcess, service string) (id string) {
+		p.until("there is an incident of "+service, func() bool {
+			all := p.incidents().Incidents
+			at := slices.IndexFunc(all, func(x api.Incident) bool { return len(x.Services) > 0 && x.Services[0].Service == service })
+			if at >= 0 {
+				id = all[at].ID
+			}
+			return at >= 0
+		})
+		return id
+	}
+	same := func(service string) {
+		a, b := has(first, service), has(second, service)
+		if a != b {
+			t.Errorf("%s: the first replica serves %s, the second %s", service, a, b)
+		}
+		for _, p := range []*recordingProcess{first, second} {
+			for _, id := range []string{a, b} {
+				if page := p.get("/flaps?id=" + id); !strings.Contains(page, "shop/"+service) {
+					t.Errorf("the page of %s does not show %s", id, service)
+				}
+			}
+		}
+	}
+	c.setReady(3, false)
+	same("web-3")
+	c.setReady(3, true)
+	c.setReady(5, false)
+	same("web-5")
+	first.kill()
+	first = startRecording(t, c, dir)
+	watches2 := func() {
+		first.until("it watches again", func() bool {
+			return strings.Contains(first.get("/metrics"), `kubeflap_service_addresses{namespace="shop",service="web-5",state="not_ready"} 1`)
+		})
+	}
+	watches2()
+	same("web-3")
+	same("web-5")
+	c.setReady(5, true)
+	c.setReady(7, false)
+	same("web-7")
+	c.setReady(7, true)
+	same("web-5")
+}
