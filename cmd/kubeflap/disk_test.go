@@ -42,11 +42,18 @@ type recordingProcess struct {
 // startRecording starts kubeflap with a directory. wrap is the beginning of the command line, or empty.
 func startRecording(t *testing.T, c *churning, dir string, wrap ...string) *recordingProcess {
 	t.Helper()
+	return startRecordingWith(t, c, dir, nil, wrap...)
+}
+
+// startRecordingWith starts kubeflap with a folder and more flags.
+func startRecordingWith(t *testing.T, c *churning, dir string, flags []string, wrap ...string) *recordingProcess {
+	t.Helper()
 	binary, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := append(slices.Clone(wrap), binary, "run", "--kubeconfig="+c.kubeconfig(t), "--data.dir="+dir, "--web.listen-address=127.0.0.1:0")
+	args = append(args, flags...)
 	p := &recordingProcess{t: t, cluster: c, missed: -1, cmd: exec.Command(args[0], args[1:]...), dir: dir}
 	out, err := p.cmd.StderrPipe()
 	if err == nil {

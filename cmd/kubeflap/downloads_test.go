@@ -207,6 +207,13 @@ func TestReadingAnAnonymisedDirectory(t *testing.T) {
 
 func startDownloads(t *testing.T, dir, config string) string {
 	t.Helper()
+	return startDownloadsOf(t, dir, config)
+}
+
+// startDownloadsOf serves the recordings in a folder, and the pages of some clusters, like kubeflap with
+// --web.enable-recordings.
+func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) string {
+	t.Helper()
 	p, found := listening()
 	systemd := false
 	flags := &toolkit.FlagConfig{WebListenAddresses: &[]string{"127.0.0.1:0"}, WebSystemdSocket: &systemd, WebConfigFile: &config}
@@ -216,6 +223,10 @@ func startDownloads(t *testing.T, dir, config string) string {
 	}
 	registry := newRegistry(nothingDropped)
 	served := web.Pages{Metrics: metrics.NewPage(registry), Registry: registry, Unready: allWatched, Recordings: handler}
+	for _, x := range pipelines {
+		served.Metrics.Add(x.collector, "")
+		served.Clusters = append(served.Clusters, x.cluster(""))
+	}
 	untilTheEnd(t, func(ctx context.Context) error { return serve(ctx, p, flags, served) })
 	return <-found
 }
