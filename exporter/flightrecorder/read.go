@@ -34,29 +34,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	if before.next.IsZero() || before.next.After(to) {
 		return nil, false, fmt.Errorf("%w: from %s to %s", ErrNothing, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 	}
-	return eventsFrom(from, to, before.state(recorded, from), recorded), areAnonymised(all), nil
-}
-
-// eventsFrom returns a state, and then the events between two times.
-func eventsFrom(from, to time.Time, state, recorded events) events {
-	return func(yield func(event.Event, error) bool) {
-		for ev, err := range state {
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-		for ev, err := range recorded {
-			if err == nil && ev.Seen.Before(from) {
-				continue
-			}
-			if err == nil && ev.Seen.After(to) {
-				return
-			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-	}
+	return before.replay(recorded, from, to), areAnonymised(all), nil
 }
 
 // areAnonymised reports whether all files are anonymised. A directory may have files from before and after the flag

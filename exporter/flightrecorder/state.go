@@ -100,51 +100,76 @@ func stateAt(all events, at time.Time) (events, error) {
 }
 
 // state returns the state after the summarized events, as lists.
-func (s *summary) state(all events, at time.Time) events {
+func (s *summary) state(all events, at time.Time) events { return s.replay(all, at, time.Time{}) }
+
+// replay returns the state after the summarized events, as lists at a time, and then the events from that time on, up to
+// another time. If that is zero, it only returns the state. It reads all events once.
+func (s *summary) replay(all events, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
-		for kind := range s.kinds {
-			if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
-				return
-			}
-		}
-		if !s.yieldObjects(all, at, yield) {
+		if !s.yieldBegin(from, yield) {
 			return
 		}
-		for kind := range s.kinds {
-			if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Synced}, nil) {
+		number, complete := 0, false
+		for ev, err := range all {
+			if err != nil {
+				yield(event.Event{}, err)
 				return
 			}
-			down := s.kinds[kind].down
-			if down.Kind != 0 && !yield(event.Event{Seen: at, Kind: down.Kind, Type: down.Type, Reason: down.Reason}, nil) {
+			if number++; number <= s.events {
+				if listed, newest := s.newestAs(ev, number, from); newest && !yield(listed, nil) {
+					return
+				}
+				continue
+			}
+			if !complete && !s.yieldEnd(from, yield) || ev.Seen.After(to) {
 				return
 			}
+			complete = true
+			if !ev.Seen.Before(from) && !yield(ev, nil) {
+				return
+			}
+		}
+		if !complete {
+			s.yieldEnd(from, yield)
 		}
 	}
 }
 
-// yieldObjects reads the events again and yields the last state of each object.
-func (s *summary) yieldObjects(all events, at time.Time, yield func(event.Event, error) bool) bool {
-	number := 0
-	for ev, err := range all {
-		if err != nil {
-			return yield(event.Event{}, err)
-		}
-		if number++; number > s.events {
-			return true
-		}
-		if !ev.Type.HasObject() {
-			continue
-		}
-		if newest, ok := s.newest[keyOf(ev.Object)]; !ok || newest != number {
-			continue
-		}
-		what := event.Listed
-		if ev.Kind == event.KindCluster {
-			what = ev.Type // the cluster is never listed
-		}
-		if !yield(event.Event{Seen: at, Kind: ev.Kind, Type: what, Object: ev.Object}, nil) {
+// yieldBegin yields the begin of each list.
+func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) bool {
+	for kind := range s.kinds {
+		if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
 			return false
 		}
 	}
 	return true
+}
+
+// yieldEnd yields the end of each list, and the state of broken watches.
+func (s *summary) yieldEnd(at time.Time, yield func(event.Event, error) bool) bool {
+	for kind := range s.kinds {
+		if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Synced}, nil) {
+			return false
+		}
+		down := s.kinds[kind].down
+		if down.Kind != 0 && !yield(event.Event{Seen: at, Kind: down.Kind, Type: down.Type, Reason: down.Reason}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// newestAs returns an event as part of a list, if it has the last state of its object. number is the number of the event.
+func (s *summary) newestAs(ev event.Event, number int, at time.Time) (listed event.Event, ok bool) {
+	if !ev.Type.HasObject() {
+		return ev, false
+	}
+	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != number {
+		return ev, false
+	}
+	what := event.Listed
+	if ev.Kind == event.KindCluster {
+		what = ev.Type // the cluster is never listed
+	}
+	return event.Event{Seen: at, Kind: ev.Kind, Type: what, Object: ev.Object}, true
 }

@@ -146,6 +146,14 @@ func encode(value any) ([]byte, error) {
 }
 
 func decodeEvent(text []byte) (event.Event, error) {
+	if ev, ok := decodeWritten(text); ok {
+		return ev, nil
+	}
+	return decodeAny(text)
+}
+
+// decodeAny decodes a line whose fields may have any order.
+func decodeAny(text []byte) (event.Event, error) {
 	var l line[json.RawMessage]
 	if err := json.Unmarshal(text, &l); err != nil {
 		return event.Event{}, plain(err)

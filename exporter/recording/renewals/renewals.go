@@ -40,6 +40,7 @@ type Leases struct {
 	index   map[event.UID]int
 	known   []*event.Lease
 	version uint64
+	parser  parser
 }
 
 // Note stores the Lease of an event that is written or read in full.
@@ -116,9 +117,11 @@ func (b *Batch) Line() ([]byte, error) {
 
 // Events decodes the events of a line. It returns an error unless the line was written by a Batch with the same Leases.
 func (l *Leases) Events(text []byte) ([]event.Event, error) {
-	var in line
-	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, fmt.Errorf("renewals: %w", err)
+	in, ok := l.parser.parse(text)
+	if !ok {
+		if err := json.Unmarshal(text, &in); err != nil {
+			return nil, fmt.Errorf("renewals: %w", err)
+		}
 	}
 	if len(in.Renewals) > maxEntries {
 		return nil, fmt.Errorf("renewals: %d in one line exceed the limit of %d", len(in.Renewals), maxEntries)

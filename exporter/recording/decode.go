@@ -1,0 +1,30 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// decodeWritten decodes a line with an object in one step, because the kind is written before the object. It returns false
+// for any other line, and for lines with an error, which decodeAny then describes.
+func decodeWritten(text []byte) (event.Event, bool) {
+	const key = `"kind":"`
+	head, _, found := bytes.Cut(text, []byte(`,"object":{`))
+	at := bytes.Index(head, []byte(key))
+	if !found || at < 0 {
+		return event.Event{}, false
+	}
+	name, _, _ := bytes.Cut(head[at+len(key):], []byte{'"'})
+	var kind event.Kind
+	if kind.UnmarshalText(name) != nil {
+		return event.Event{}, false
+	}
+	l := line[event.Object]{Object: event.New(kind)}
+	if l.Object == nil || json.Unmarshal(text, &l) != nil || l.Kind != kind || l.Object == nil || !l.Type.HasObject() ||
+		checkSeen(l.Seen) != nil || checkObject(l.Object) != nil {
+		return event.Event{}, false
+	}
+	return event.Event{Seen: l.Seen.UTC(), Kind: kind, Type: l.Type, Reason: l.Reason, Object: inUTC(l.Object)}, true
+}
