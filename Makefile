@@ -79,7 +79,7 @@ lab-test: bin/helm bin/controller-gen bin/kubectl ## Run every scenario of the l
 	cd lab && $(FRESH) -timeout 60m -parallel 10 $(if $(RELEASE),. -release $(RELEASE),./...)
 lab-verdicts: ## Run the verdict scenarios that are too slow for lab-test. [RELEASE=v1.31.0]
 	cd lab && $(FRESH) -timeout 60m -parallel 10 -run TestScenarios . -verdicts $(if $(RELEASE),-release $(RELEASE))
-lab-whatif: ## Check the predictions of kubeflap whatif with real controller managers. Takes 12 minutes.
+lab-whatif: ## Check the predictions of kubeflap whatif with real controller managers. Takes 9 minutes.
 	cd lab && $(FRESH) -timeout 60m -v -run 'TestWhatIf$$' . -whatif
 lab-docs: ## Run all scenarios and write docs/causes.md.
 	cd lab && $(FRESH) -timeout 60m -run TestScenarios . -update

@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/lab/cluster"
 )
 
-var whatIf = flag.Bool("whatif", false, "run only TestWhatIf, which takes about 12 minutes")
+var whatIf = flag.Bool("whatif", false, "run only TestWhatIf, which takes about 9 minutes")
 
 // whatIfSettings lists the settings of the controller managers.
 var whatIfSettings = []struct{ grace, monitor time.Duration }{
