@@ -37,8 +37,16 @@ func TestOtherLinesAreNotDecodedInOneStep(t *testing.T) {
 		t.Fatal("a good line is not decoded")
 	}
 	for _, change := range [][2]string{
-		{`"kind":"nodes",`, ``}, {`nodes`, `knots`}, {`"kind":"nodes"`, `"kind": "nodes"`}, {`added`, `bookmark`}, {`{"name":"a"}`, `null`}, {`"name":"a"`, ``}, {`"a"}}`, `"a"}`},
-		{`2026-03-01T12:00:00Z`, `1926-03-01T12:00:00Z`}, {`"type"`, `"kind":"pods","type"`}, {`{"name":"a"}}`, `{"name":"a"},"object":null}`},
+		{`"kind":"nodes",`, ``},
+		{`nodes`, `knots`},
+		{`"kind":"nodes"`, `"kind": "nodes"`},
+		{`added`, `bookmark`},
+		{`{"name":"a"}`, `null`},
+		{`"name":"a"`, ``},
+		{`"a"}}`, `"a"}`},
+		{`2026-03-01T12:00:00Z`, `1926-03-01T12:00:00Z`},
+		{`"type"`, `"kind":"pods","type"`},
+		{`{"name":"a"}}`, `{"name":"a"},"object":null}`},
 	} {
 		text := strings.Replace(good, change[0], change[1], 1)
 		if got, ok := decodeWritten([]byte(text)); ok {
