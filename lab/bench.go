@@ -49,6 +49,7 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 	cmd.Flag("page", "Document with the tables to update.").Default("../docs/performance.md").ExistingFileVar(&o.Page)
 	cmd.Flag("growth", "Measure kubeflap in a cluster that grows to this size.").EnumVar(&f.grow, sizes...)
 	cmd.Flag("churn", "Duration of the measurement in which pods and Services are created and deleted, in a cluster of the smallest size.").DurationVar(&o.Churn)
+	cmd.Flag("recorder", "Duration of the comparison of kubeflap with and without --data.dir, in a cluster of the medium size.").DurationVar(&o.Recorder)
 	cmd.Flag("profile", "Directory for CPU and heap profiles of kubeflap at each size, until it is synced, under load and during continuous scrapes. If set, sizes are profiled instead of measured. The profiled binary is built from --source. Open the profiles with go tool pprof.").ExistingDirVar(&o.Profiles)
 	cmd.Flag("source", "Directory with kubeflap's source.").Default("..").ExistingDirVar(&o.Source)
 	cmd.Validate(func(*kingpin.CmdClause) error { return f.validate() })
@@ -58,12 +59,12 @@ func addBenchFlags(cmd *kingpin.CmdClause) *benchFlags {
 // validate returns an error if the flags select no measurement, or contain invalid values.
 func (f *benchFlags) validate() error {
 	switch o := f.options; {
-	case len(f.sizes) == 0 && f.grow == "" && o.Churn == 0:
-		return errors.New("nothing to measure: set --size, --growth or --churn")
+	case len(f.sizes) == 0 && f.grow == "" && o.Churn == 0 && o.Recorder == 0:
+		return errors.New("nothing to measure: set --size, --growth, --churn or --recorder")
 	case o.Runs < 1:
 		return fmt.Errorf("--runs=%d: must be at least 1", o.Runs)
-	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Churn < 0:
-		return errors.New("--rest, --load and --churn: must be positive")
+	case o.Pace.Rest <= 0 || o.Pace.Load <= 0 || o.Churn < 0 || o.Recorder < 0:
+		return errors.New("--rest, --load, --churn and --recorder: must be positive")
 	case o.Pace.Events <= 0:
 		return fmt.Errorf("--events=%g: must be positive", o.Pace.Events)
 	}
@@ -94,7 +95,7 @@ func (f *benchFlags) run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("find a directory for filled clusters: %w", err)
 	}
 	f.options.Cache = filepath.Join(cache, "kubeflap-lab")
-	f.options.ChurnSize = bench.Sizes()[0]
+	f.options.ChurnSize, f.options.RecorderSize = bench.Sizes()[0], bench.Sizes()[1]
 	_, err = bench.Run(ctx, f.options)
 	return err
 }

@@ -30,6 +30,10 @@ type Options struct {
 	// of size ChurnSize.
 	Churn     time.Duration
 	ChurnSize Size
+	// Recorder is the duration of the comparison of kubeflap with and without --data.dir, in a cluster of size
+	// RecorderSize.
+	Recorder     time.Duration
+	RecorderSize Size
 	// Programs lists the names of the programs to compare.
 	Programs []string
 	Pace     Pace
@@ -56,9 +60,10 @@ type Result struct {
 
 // Measured holds all results of a benchmark.
 type Measured struct {
-	Results []Result
-	Grown   Grown
-	Churned Churned
+	Results  []Result
+	Grown    Grown
+	Churned  Churned
+	Recorded Recorded
 }
 
 // Run runs all requested measurements, and updates each part of the page as soon as it is measured.
@@ -94,6 +99,11 @@ func Run(ctx context.Context, o Options) (m Measured, err error) {
 			failures = append(failures, fmt.Errorf("measure churn: %w", err))
 		}
 	}
+	if o.Recorder > 0 && ctx.Err() == nil {
+		if err := o.measureRecorder(ctx, &m); err != nil {
+			failures = append(failures, fmt.Errorf("measure the flight recorder: %w", err))
+		}
+	}
 	return m, errors.Join(failures...)
 }
 
@@ -124,6 +134,13 @@ func (o Options) measureChurn(ctx context.Context, m *Measured) (err error) {
 	return m.Churned.write(o.Page)
 }
 
+func (o Options) measureRecorder(ctx context.Context, m *Measured) (err error) {
+	if m.Recorded, err = o.record(ctx, o.RecorderSize, o.Recorder); err != nil {
+		return err
+	}
+	return m.Recorded.write(o.Page)
+}
+
 // checkPage checks that the page has a place for each result. Otherwise Run would fail after an hour.
 func (o Options) checkPage() error {
 	var parts []string
@@ -138,6 +155,9 @@ func (o Options) checkPage() error {
 	}
 	if o.Churn > 0 {
 		parts = append(parts, partChurn)
+	}
+	if o.Recorder > 0 {
+		parts = append(parts, partRecorder)
 	}
 	for _, part := range parts {
 		if _, _, err := around(o.Page, part); err != nil {

@@ -23,12 +23,12 @@ func TestBench(t *testing.T) {
 	tiny := Size{Name: "tiny", Nodes: 6, Pods: 60, Services: 6}
 	o := Options{
 		Kubeflap: kubeflap, Sizes: []Size{tiny}, Runs: 1, Programs: []string{Kubeflap, FloorTyped, FloorTransformer},
-		Grow: tiny, Steps: 1, Churn: 4 * time.Second, ChurnSize: tiny,
+		Grow: tiny, Steps: 1, Churn: 4 * time.Second, ChurnSize: tiny, Recorder: 8 * time.Second, RecorderSize: tiny,
 		Pace:  Pace{Rest: 500 * time.Millisecond, Load: 2 * time.Second, Settle: 50 * time.Millisecond, Events: 60, Scrapes: 2, Probes: 2},
 		Cache: t.TempDir(), Page: filepath.Join(t.TempDir(), "performance.md"), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	var page strings.Builder
-	for _, part := range []string{"tiny", "growth", "churn"} {
+	for _, part := range []string{"tiny", "growth", "churn", "recorder"} {
 		fmt.Fprintf(&page, "Before %[1]s.\n<!-- bench %[1]s -->\n<!-- end of bench %[1]s -->\nAfter %[1]s.\n", part)
 	}
 	if err := os.WriteFile(o.Page, []byte(page.String()), 0o600); err != nil {
@@ -91,6 +91,11 @@ func expectMeasured(t *testing.T, m Measured) {
 	if len(m.Churned.Samples) == 0 || m.Churned.Services == 0 {
 		t.Errorf("%d Services were created and deleted, with %d samples", m.Churned.Services, len(m.Churned.Samples))
 	}
+	for _, phase := range m.Recorded.Phases {
+		if len(phase.Without) == 0 || len(phase.With) == 0 || phase.Bytes == 0 {
+			t.Errorf("incomplete phase: %+v", phase)
+		}
+	}
 	for _, sample := range m.Churned.Samples {
 		if sample.Memory*sample.Heap*sample.Series*sample.Goroutines == 0 {
 			t.Errorf("incomplete sample: %+v", sample)
@@ -114,7 +119,7 @@ func expectPage(t *testing.T, path string) {
 	for _, want := range []string{
 		"Before tiny.\n", "\nAfter tiny.\n", "Before growth.\n", "\nAfter churn.\n",
 		"| " + string(Shown) + " |", "| " + string(SyncedCPU) + ", relative to " + FloorTransformer + " |",
-		"](performance-growth.svg)", "| Services | 6 nodes and 60 pods |", "](performance-churn.svg)", "| Goroutines |",
+		"](performance-growth.svg)", "| Services | 6 nodes and 60 pods |", "](performance-churn.svg)", "| Goroutines |", "| at rest | CPU per minute |", "Recordings per node and day", " of recordings | Time until synced, median |",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("%q is not on the page:\n%s", want, page)

@@ -8,8 +8,9 @@ import (
 
 // Names of parts of the page. The other parts are named after the sizes.
 const (
-	partGrowth = "growth"
-	partChurn  = "churn"
+	partGrowth   = "growth"
+	partChurn    = "churn"
+	partRecorder = "recorder"
 )
 
 // writeRow writes a row of a table.

@@ -1,0 +1,248 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kubeflap/kubeflap/lab/cluster"
+	"github.com/kubeflap/kubeflap/lab/poll"
+)
+
+const (
+	// recordingName is the name of the kubeflap with --data.dir.
+	recordingName = Kubeflap + ", recording"
+	// recorderFull and recorderAge are the defaults of --data.size in bytes and of --data.age in days.
+	recorderFull = 256 << 20
+	recorderAge  = 14
+	// recorderFlush is longer than the interval at which the flight recorder writes to the disk.
+	recorderFlush = 3 * time.Second
+	// generations is the number of lists that the flight recorder writes per day.
+	generations = 12
+	// recordings matches the files of the flight recorder, whose names begin with a time in the form recordingStamp.
+	recordings     = "*.jsonl.gz"
+	recordingStamp = "20060102T150405.000000Z"
+)
+
+// Recorded holds the costs of the flight recorder. Two kubeflaps watched the same cluster at the same time, one with
+// --data.dir and one without.
+type Recorded struct {
+	Size     Size
+	Duration time.Duration
+	// List is the size in bytes of the recording of the first lists.
+	List   float64
+	Phases []RecorderPhase
+	// Without and With are the durations in seconds from start to sync: without --data.dir, and with Full bytes of
+	// recordings.
+	Without, With []float64
+	Full          float64
+}
+
+// RecorderPhase compares both kubeflaps during one kind of load.
+type RecorderPhase struct {
+	Name          string
+	Without, With []Sample
+	// Bytes is the size of the recordings that were written.
+	Bytes float64
+}
+
+// recorders are two kubeflaps on the same cluster.
+type recorders struct {
+	options       Options
+	cluster       *cluster.Cluster
+	dir           string
+	without, with *running
+}
+
+// record measures kubeflap with and without --data.dir: at rest for half of the duration, and with flapping pods for
+// the other half. After that, it compares the starts.
+func (o Options) record(ctx context.Context, size Size, d time.Duration) (recorded Recorded, err error) {
+	recorded.Size, recorded.Duration = size, d
+	data, err := o.populated(ctx, size)
+	if err != nil {
+		return recorded, err
+	}
+	dir, err := os.MkdirTemp("", "kubeflap-bench-data-")
+	if err != nil {
+		return recorded, fmt.Errorf("create the data directory: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	err = withLoad(ctx, o.Log, size, data, func(ctx context.Context, c *cluster.Cluster, l *load) error {
+		r := &recorders{options: o, cluster: c, dir: dir}
+		if err := r.compare(ctx, l, &recorded); err != nil {
+			return err
+		}
+		if recorded.Full, err = fill(dir); err != nil {
+			return err
+		}
+		return r.starts(ctx, &recorded)
+	})
+	return recorded, err
+}
+
+// compare runs both kubeflaps side by side.
+func (r *recorders) compare(ctx context.Context, l *load, recorded *Recorded) (err error) {
+	if r.without, err = r.start(ctx, recorded.Size, false); err != nil {
+		return err
+	}
+	defer r.without.process.Stop()
+	if r.with, err = r.start(ctx, recorded.Size, true); err != nil {
+		return err
+	}
+	defer r.with.process.Stop()
+	if err := poll.Sleep(ctx, recorderFlush); err != nil {
+		return err
+	}
+	if recorded.List, err = recordedBytes(r.dir); err != nil {
+		return err
+	}
+	for _, phase := range []struct {
+		name   string
+		events float64
+	}{{"at rest", 0}, {fmt.Sprintf("with %d events per second", churnEvents), churnEvents}} {
+		p := RecorderPhase{Name: phase.name}
+		err := r.phase(ctx, recorded.Duration/2, &p, func(ctx context.Context) error { return l.flap(ctx, phase.events) })
+		if err != nil {
+			return err
+		}
+		recorded.Phases = append(recorded.Phases, p)
+	}
+	return r.with.process.Terminate(ctx)
+}
+
+// start starts a kubeflap, and waits until it is synced.
+func (r *recorders) start(ctx context.Context, size Size, recording bool) (*running, error) {
+	p := newProgram(Kubeflap, binaries{kubeflap: r.options.Kubeflap})
+	if recording {
+		p.name = recordingName
+		p.args = func(kubeconfig, address, telemetry string) []string {
+			return append(kubeflapArgs(kubeconfig, address, telemetry), "--data.dir="+r.dir)
+		}
+	}
+	started, err := p.start(r.cluster)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := started.untilSynced(ctx, size); err != nil {
+		started.process.Stop()
+		return nil, err
+	}
+	return started, nil
+}
+
+// phase takes samples of both kubeflaps during a load.
+func (r *recorders) phase(ctx context.Context, d time.Duration, p *RecorderPhase, load func(context.Context) error) error {
+	before, err := recordedBytes(r.dir)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return load(ctx) })
+	for _, side := range []struct {
+		of      *running
+		samples *[]Sample
+	}{{r.without, &p.Without}, {r.with, &p.With}} {
+		group.Go(func() (err error) {
+			*side.samples, err = side.of.sample(ctx, min(churnSample, d/churnSamples))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	after, err := recordedBytes(r.dir)
+	p.Bytes = after - before
+	return err
+}
+
+// starts measures the start without --data.dir and with a full directory, in turn.
+func (r *recorders) starts(ctx context.Context, recorded *Recorded) error {
+	for range r.options.Runs {
+		for _, side := range []struct {
+			recording bool
+			took      *[]float64
+		}{{false, &recorded.Without}, {true, &recorded.With}} {
+			began := time.Now()
+			started, err := r.start(ctx, recorded.Size, side.recording)
+			if err != nil {
+				return err
+			}
+			*side.took = append(*side.took, time.Since(began).Seconds())
+			if err := started.process.Terminate(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recordedBytes returns the total size of the recordings.
+func recordedBytes(dir string) (total float64, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, recordings))
+	if err != nil {
+		return 0, fmt.Errorf("find the recordings: %w", err)
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, fmt.Errorf("measure a recording: %w", err)
+		}
+		total += float64(info.Size())
+	}
+	return total, nil
+}
+
+// fill copies the recordings as earlier generations, two hours apart, until the directory is full or the copies are
+// too old. It returns the size of all recordings.
+func fill(dir string) (total float64, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, recordings))
+	if err != nil {
+		return 0, fmt.Errorf("find the recordings: %w", err)
+	}
+	size, err := recordedBytes(dir)
+	if err != nil {
+		return 0, err
+	}
+	for generation := 1; float64(generation+1)*size < recorderFull && generation < recorderAge*generations; generation++ {
+		for _, path := range paths {
+			stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
+			at, err := time.Parse(recordingStamp, stamp)
+			if err != nil {
+				return 0, fmt.Errorf("read the time of a recording: %w", err)
+			}
+			at = at.Add(-time.Duration(generation) * 24 * time.Hour / generations)
+			if err := copyFile(path, filepath.Join(dir, at.Format(recordingStamp)+"-"+rest)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return recordedBytes(dir)
+}
+
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("copy a recording: %w", err)
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy a recording: %w", err)
+	}
+	if _, err = io.Copy(target, source); err != nil {
+		_ = target.Close()
+		return fmt.Errorf("copy a recording: %w", err)
+	}
+	if err := target.Close(); err != nil {
+		return fmt.Errorf("copy a recording: %w", err)
+	}
+	return nil
+}

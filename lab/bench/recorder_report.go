@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// write writes the costs of the flight recorder into the page.
+func (r Recorded) write(page string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s. Two kubeflaps watched the same cluster for %s, one with `--data.dir`. The recording of the first lists has %s.\n\n",
+		r.Size, r.Duration, bytesize(r.List))
+	writeRow(&b, []string{"", "", "without", "with `--data.dir`", "difference"})
+	writeRow(&b, []string{"---", "---", "---", "---", "---"})
+	for _, p := range r.Phases {
+		for _, v := range []struct {
+			figure string
+			unit   unit
+			of     func(Sample) float64
+		}{
+			{"CPU per minute", seconds, func(s Sample) float64 { return s.CPUPerMinute }},
+			{"Memory", mebibytes, func(s Sample) float64 { return s.Memory }},
+		} {
+			without, with := meanOf(p.Without, v.of), meanOf(p.With, v.of)
+			writeRow(&b, []string{p.Name, v.figure, v.unit(without), v.unit(with), fmt.Sprintf("%s, %+.1f %%", v.unit(with-without), 100*(with-without)/without)})
+		}
+		writeRow(&b, []string{p.Name, "Recordings per node and day", "", bytesize(r.perNodeAndDay(p)), ""})
+	}
+	without, with := median(r.Without), median(r.With)
+	writeRow(&b, []string{"start with " + bytesize(r.Full) + " of recordings", "Time until synced, median", seconds(without), seconds(with), seconds(with - without)})
+	return writePart(page, partRecorder, b.String())
+}
+
+// perNodeAndDay returns the bytes that a phase would record per node in a day, including the lists.
+func (r Recorded) perNodeAndDay(p RecorderPhase) float64 {
+	return (generations*r.List + p.Bytes*float64(24*time.Hour)/float64(r.Duration/2)) / float64(r.Size.Nodes)
+}
+
+func meanOf(samples []Sample, of func(Sample) float64) float64 {
+	var values []float64
+	for _, s := range samples {
+		values = append(values, of(s))
+	}
+	return mean(values)
+}
