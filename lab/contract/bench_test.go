@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	rulesapi "github.com/prometheus/prometheus/rules"
+
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
@@ -61,7 +63,7 @@ func benchmarkRules(b *testing.B, replicas int, lost bool) {
 // Services. Every 10 s a Service is replaced, and every second a pod fails its probe for some seconds. All metrics are
 // scraped for the last three hours, and rules are evaluated for the last hour. Rules with longer ranges query
 // kubeflap's own watches and replicas, whose series cover the whole day, and hourly outages, which are evaluated every
-// 5 minutes.
+// 5 minutes. The optional rules for fleets are measured separately, as fleet-ms/op.
 func BenchmarkRulesAfterADayOfChurn(b *testing.B) {
 	for _, interval := range intervals {
 		b.Run(fmt.Sprintf("every=%s", interval), func(b *testing.B) { benchmarkChurn(b, interval) })
@@ -74,6 +76,9 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 	c := bigCluster(end.Add(-full), 2000)
 	c.churns(full + time.Hour)
 	e := newEvaluator(b)
+	fleet := &evaluator{t: b, groups: slices.Clone(e.groups)}
+	fleet.groups = slices.DeleteFunc(fleet.groups, func(g *rulesapi.Group) bool { return g.Name() != fleetGroup })
+	e.groups = slices.DeleteFunc(e.groups, func(g *rulesapi.Group) bool { return g.Name() == fleetGroup })
 	for at := end.Add(-24 * time.Hour); at.Before(end.Add(-full)); at = at.Add(interval) {
 		e.watchesOf(at)
 	}
@@ -85,11 +90,14 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 			e.evaluate(at)
 		}
 	}
-	firing, spent := 0, time.Duration(0)
+	firing, spent, ofFleet := 0, time.Duration(0), time.Duration(0)
 	for b.Loop() {
 		b.StopTimer()
 		c.runUntil(at)
 		e.scrape(at, gatherer(c), "a")
+		began := time.Now()
+		fleet.evaluate(at)
+		ofFleet += time.Since(began)
 		before := cpu(b)
 		b.StartTimer()
 		firing = len(e.evaluate(at))
@@ -97,9 +105,13 @@ func benchmarkChurn(b *testing.B, interval time.Duration) {
 		at = at.Add(interval)
 	}
 	b.ReportMetric(float64(spent.Milliseconds())/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(ofFleet.Milliseconds())/float64(b.N), "fleet-ms/op")
 	b.ReportMetric(float64(len(e.refs)), "series")
 	b.ReportMetric(float64(firing), "alerts")
 }
+
+// fleetGroup is the group of the rules in rules/fleet.yaml.
+const fleetGroup = "kubeflap-fleet"
 
 // watchesOf stores kubeflap's metrics about itself.
 func (e *evaluator) watchesOf(at time.Time) {
