@@ -29,18 +29,25 @@ func (u UID) IsZero() bool { return u == UID{} }
 
 // String returns the UID in the form of a UUID.
 func (u UID) String() string {
-	var b [36]byte
+	b := u.text()
+	return string(b[:])
+}
+
+func (u UID) text() (b [36]byte) {
 	hex.Encode(b[0:8], u[0:4])
 	hex.Encode(b[9:13], u[4:6])
 	hex.Encode(b[14:18], u[6:8])
 	hex.Encode(b[19:23], u[8:10])
 	hex.Encode(b[24:36], u[10:16])
 	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
-	return string(b[:])
+	return b
 }
 
 // MarshalText returns the UID in the form of a UUID.
-func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+func (u UID) MarshalText() ([]byte, error) {
+	b := u.text()
+	return b[:], nil
+}
 
 // UnmarshalText parses a text written by MarshalText. It returns an error for any other text.
 func (u *UID) UnmarshalText(text []byte) error {

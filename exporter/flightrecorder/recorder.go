@@ -26,6 +26,10 @@ import (
 const (
 	// queueSize is the maximum number of events that wait for the disk. Further events are lost and counted.
 	queueSize = 16384
+	// writeEvery is the interval at which queued events are written to the disk. A killed process loses the events since
+	// then. Waking up for each event would take twice the CPU. A queue with more than writeAbove events does not wait.
+	writeEvery = time.Second
+	writeAbove = queueSize / 4
 	// retryAfter is the delay before the recorder retries after a failure. Each retry lists all resources, so the delay
 	// doubles up to retryAtMost while retries fail.
 	retryAfter  = 10 * time.Second
@@ -59,6 +63,7 @@ type Recorder struct {
 	settings   Settings
 	log        *slog.Logger
 	queue      chan event.Event
+	filling    chan struct{} // filling receives a value when the queue exceeds writeAbove
 	anonymiser *recording.Anonymiser
 	pace       pace
 
@@ -89,7 +94,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
-	r := &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize)}
+	r := &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1)}
 	if s.Anonymise {
 		r.anonymiser = recording.NewAnonymiser()
 	}
@@ -107,6 +112,12 @@ func (r *Recorder) Record(ev event.Event) {
 	case r.queue <- ev:
 	default:
 		r.lose(1)
+	}
+	if len(r.queue) > writeAbove {
+		select {
+		case r.filling <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -231,8 +242,9 @@ func (r *Recorder) session(ctx context.Context) error {
 
 // write writes events until the context is canceled or a failure occurs.
 func (r *Recorder) write(ctx context.Context, w *writer) error {
-	tick := time.NewTicker(upkeepEvery)
-	defer tick.Stop()
+	due, upkeep := time.NewTicker(writeEvery), time.NewTicker(upkeepEvery)
+	defer due.Stop()
+	defer upkeep.Stop()
 	for {
 		if watches, gap := r.takeGap(); gap {
 			if err := w.restart(ctx, watches); err != nil {
@@ -242,14 +254,14 @@ func (r *Recorder) write(ctx context.Context, w *writer) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			return r.drain(w)
-		case ev := <-r.queue:
-			if err = w.write(ev); err != nil {
-				r.lose(1)
-			}
+			return r.writeQueued(w)
+		case <-due.C:
+			err = r.writeQueued(w)
+		case <-r.filling:
+			err = r.writeQueued(w)
 		case found := <-w.found:
 			err = w.list(found)
-		case <-tick.C:
+		case <-upkeep.C:
 			err = w.upkeep(time.Now())
 		}
 		if err != nil {
@@ -268,18 +280,15 @@ func (r *Recorder) takeGap() (watches, bool) {
 	return r.watches, gap
 }
 
-// drain writes the queued events.
-func (r *Recorder) drain(w *writer) error {
-	for {
-		select {
-		case ev := <-r.queue:
-			if err := w.write(ev); err != nil {
-				return err
-			}
-		default:
-			return nil
+// writeQueued writes the queued events to the disk.
+func (r *Recorder) writeQueued(w *writer) error {
+	for range len(r.queue) {
+		if err := w.write(<-r.queue); err != nil {
+			r.lose(1)
+			return err
 		}
 	}
+	return w.flush()
 }
 
 func (r *Recorder) measured(all []file) {

@@ -76,6 +76,14 @@ func (w *writer) add(ev event.Event) error {
 	return w.open.Write(ev)
 }
 
+// flush writes the events of the current file to the disk.
+func (w *writer) flush() error {
+	if w.open == nil {
+		return nil
+	}
+	return w.open.Flush()
+}
+
 // create creates the next file. seen is the time of its first event.
 func (w *writer) create(seen time.Time) error {
 	begins := seen.Truncate(time.Microsecond)

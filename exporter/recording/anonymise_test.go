@@ -76,7 +76,7 @@ func TestNoUIDOrAddressSurvives(t *testing.T) {
 
 func encoded(t *testing.T, ev event.Event) string {
 	t.Helper()
-	text, err := encodeEvent(ev)
+	text, err := new(encoder).event(ev)
 	if err != nil {
 		t.Fatal(err)
 	}

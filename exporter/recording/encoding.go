@@ -56,7 +56,8 @@ const kubeflapRecording = "recording"
 
 func encodeHeader(header Header, version int) ([]byte, error) {
 	header.Recorded = header.Recorded.UTC()
-	return encode(struct {
+	var e encoder
+	return e.encode(struct {
 		format
 		Header
 	}{format{kubeflapRecording, version}, header})
@@ -88,7 +89,11 @@ type line[Object any] struct {
 	Object Object       `json:"object,omitempty"`
 }
 
-func encodeEvent(ev event.Event) ([]byte, error) {
+// encoder encodes lines. It reuses its buffer.
+type encoder struct{ buf bytes.Buffer }
+
+// event encodes an event. The line is valid until the next call.
+func (e *encoder) event(ev event.Event) ([]byte, error) {
 	if err := check(ev); err != nil {
 		return nil, err
 	}
@@ -96,7 +101,7 @@ func encodeEvent(ev event.Event) ([]byte, error) {
 	if ev.Object != nil {
 		l.Object = inUTC(ev.Object)
 	}
-	text, err := encode(l)
+	text, err := e.encode(l)
 	if err == nil && len(text) > maxLine {
 		err = errTooLong
 	}
@@ -135,14 +140,18 @@ func checkObject(object event.Object) error {
 }
 
 // encode returns compact JSON with a trailing newline. It does not escape &, < and >.
-func encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+func (e *encoder) encode(value any) ([]byte, error) {
+	const keep = 1 << 20
+	if e.buf.Cap() > keep {
+		e.buf = bytes.Buffer{} // do not hold the memory of a rare large object
+	}
+	e.buf.Reset()
+	out := json.NewEncoder(&e.buf)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(value); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	return b.Bytes(), nil
+	return e.buf.Bytes(), nil
 }
 
 func decodeEvent(text []byte) (event.Event, error) {

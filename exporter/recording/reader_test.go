@@ -235,7 +235,7 @@ func TestEventsCanBeLeftAndTakenUpAgain(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	random := filler{Rand: rand.New(rand.NewPCG(3, 4)), full: true, zone: time.UTC, text: func() string { return "text" }}
 	for _, ev := range random.everything() {
-		text, err := encodeEvent(ev)
+		text, err := new(encoder).event(ev)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -251,13 +251,13 @@ func FuzzReader(f *testing.F) {
 			if err = nextErr; err != nil {
 				break
 			}
-			if text, err = encodeEvent(ev); err != nil {
+			if text, err = new(encoder).event(ev); err != nil {
 				t.Fatalf("read but not to be written: %v", err)
 			}
 			if ev, err = decodeEvent(text); err != nil {
 				t.Fatalf("written but not to be read: %v", err)
 			}
-			if again, err = encodeEvent(ev); err != nil || !bytes.Equal(text, again) {
+			if again, err = new(encoder).event(ev); err != nil || !bytes.Equal(text, again) {
 				t.Fatalf("error %v, wrote first %s and then %s", err, text, again)
 			}
 		}

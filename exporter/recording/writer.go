@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
@@ -24,10 +25,11 @@ type Writer struct {
 	file io.Closer // file is nil if the caller closes the output
 	gzip *gzip.Writer
 
-	mu    sync.Mutex
-	out   io.Writer
-	bytes *countedBytes // bytes is nil if the size is not needed
-	span  span
+	mu      sync.Mutex
+	out     io.Writer
+	encoder encoder
+	bytes   *countedBytes // bytes is nil if the size is not needed
+	span    span
 	// dense writes several Lease renewals per line. It is nil if each event has its own line.
 	dense *dense
 	// flush is the timer for unflushed lines. It is nil if there are none. pending counts their events.
@@ -146,6 +148,17 @@ func (w *Writer) Write(ev event.Event) error {
 	return nil
 }
 
+// Flush writes all events to the file.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.flush != nil {
+		w.flush.Stop()
+		w.flushNow()
+	}
+	return w.err
+}
+
 // Pending returns the number of events that are not in the file yet. After a failure, these events are lost.
 func (w *Writer) Pending() int {
 	w.mu.Lock()
@@ -167,7 +180,7 @@ func (w *Writer) writeEvent(ev event.Event) error {
 	if w.dense != nil && w.dense.batch.Add(ev) {
 		return nil
 	}
-	text, err := encodeEvent(ev)
+	text, err := w.encoder.event(ev)
 	if err != nil {
 		return err
 	}
