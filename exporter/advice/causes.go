@@ -47,7 +47,7 @@ var causeTexts = [cause.Count]causeText{
 	},
 	cause.ReadinessGate: {
 		happened: "a readiness gate stopped being True in pods of {owner}",
-		remedy:   "Look at the controller that sets the readiness gate of {name}, usually a load-balancer controller, and find out what it is waiting for.",
+		remedy:   "Check the controller that sets the readiness gate of {name}, usually a load-balancer controller, and find out why it waits.",
 	},
 	cause.PodDeleted: {
 		happened: "pods of {owner} were deleted",
@@ -66,7 +66,7 @@ var causeTexts = [cause.Count]causeText{
 		happened:      "Service {name} has a selector, so the endpoints controller removed its manually managed addresses",
 		remedy:        removeSelector + "Then write the Endpoints again. The grace period and API rates are not at fault.",
 		pending:       "Service {name} has a selector, so the endpoints controller will remove its manually managed addresses",
-		pendingRemedy: removeSelector + "Until then the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
+		pendingRemedy: removeSelector + "Until then, the next sync of the Service, or a restart of the kube-controller-manager, removes them.",
 		advice:        `remove the selector: kubectl -n {namespace} patch service {name} --type=json -p '[{"op":"remove","path":"/spec/selector"}]'`,
 		why: "the endpoints controller owns the Endpoints of a Service with a selector: " +
 			"at its next sync it replaces manually managed addresses with the pods that match, and no pod matches.",

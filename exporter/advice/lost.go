@@ -16,11 +16,11 @@ type LostNodes struct {
 	// Names contains the nodes' names. Count is their number, and Known is the number of nodes in the cluster.
 	Names        string
 	Count, Known int
-	// NotMarked reports whether the node controller left the nodes Ready. ClockSetBack reports whether their clocks were set
-	// back. Upgraded reports whether their kubelets were upgraded during the silence.
+	// NotMarked reports whether the node controller left the nodes Ready. ClockSetBack reports whether their clocks
+	// were set back. Upgraded reports whether their kubelets were upgraded during the silence.
 	NotMarked, ClockSetBack, Upgraded bool
-	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their heartbeats
-	// return.
+	// Away reports whether some nodes have not recovered. EndUnseen reports whether kubeflap did not see their
+	// heartbeats return.
 	Away, EndUnseen bool
 	// Etcd reports whether all API servers stopped renewing their Leases, too.
 	Etcd bool
@@ -67,7 +67,7 @@ func (n LostNodes) byVerdict() (text string, saysGrace bool) {
 func (n LostNodes) ofKubelet() (text string, saysGrace bool) {
 	switch n.Cause {
 	case cause.NodeNotReady:
-		return "Find out why: kubectl describe node " + n.Names + " has its message under Ready (container runtime, network plug-in, disk). " +
+		return "Find out why: kubectl describe node " + n.Names + " shows the message under Ready (container runtime, network plug-in, disk). " +
 			"The grace period is not at fault.", false
 	case cause.KubeletRestart:
 		return "Find out why the kubelet of " + n.Names + " restarted. Before v1.35, pods are not Ready while their kubelet restarts, so restart kubelets one node at a time.", false

@@ -16,7 +16,7 @@ func tightGracePeriod(release cluster.Release) Scenario {
 		Alone:    true,
 		Pages: []Page{{
 			Alert:  "KubeflapGracePeriodTooTight",
-			Says:   []string{"is 10s;", "less than twice that is always unsafe", fmt.Sprintf("set --node-monitor-grace-period=%.0fs", release.DefaultGrace().Seconds())},
+			Says:   []string{"is 10s;", "less than twice this interval is always unsafe", fmt.Sprintf("set --node-monitor-grace-period=%.0fs", release.DefaultGrace().Seconds())},
 			Remedy: "less than 20s is always unsafe",
 		}},
 		Options: cluster.Options{

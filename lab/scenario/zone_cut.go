@@ -32,7 +32,7 @@ func zoneCut() Scenario {
 			lostPage(slow[0], "--node-monitor-grace-period to "),
 			lostPage(slow[1], "--node-monitor-grace-period to "),
 			{
-				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the others are on time, etcd works"},
+				Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"3 of 9 nodes", "not the kubelets", "If the other nodes are on time, etcd works"},
 				Remedy: "what only these nodes share",
 			},
 		},
