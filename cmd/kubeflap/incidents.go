@@ -20,7 +20,7 @@ type incidentLister struct {
 
 func registerIncidents(app *kingpin.Application) (string, command) {
 	a := &incidentLister{}
-	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. By default, reads through the API server from the kubeflap in the cluster of the kubeconfig. This requires the permission to get services/proxy. With --url, reads from that URL.")
+	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. By default, the command connects through the API server to the kubeflap in the kubeconfig's cluster. This requires permission to get services/proxy.")
 	cmd.Arg("id", "Show this incident in full. The beginning of its ID is enough.").StringVar(&a.id)
 	a.addFlags(cmd, "service", "List only incidents that affected a Service in this namespace.",
 		"List only incidents of this cluster, if the kubeflap serves several.")

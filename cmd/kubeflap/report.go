@@ -34,7 +34,7 @@ func registerReport(app *kingpin.Application) (string, command) {
 	cmd := app.Command("report", "Write a post-mortem of a period's incidents as one Markdown or HTML file. Reads a recording (--recording), "+
 		"the kubeflap at a URL (--url), or the kubeflap in the cluster of the kubeconfig.")
 	cmd.Flag("recording", "Read this recording, or this directory of --data.dir. The report includes the checksum of a recording, and the same recording always produces the same report.").StringVar(&r.recording)
-	cmd.Flag("from", "Start of the period: a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, which counts back from the end of the recording or from now. "+
+	cmd.Flag("from", "Start of the period, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the recording or from now. "+
 		"The default is the start of the recording, or of the oldest incident that the running kubeflap keeps.").PlaceHolder("TIME").SetValue(named{&r.from, "from"})
 	cmd.Flag("to", "End of the period, like --from. The default is the end of the recording, or now.").PlaceHolder("TIME").SetValue(named{&r.to, "to"})
 	cmd.Flag("service", "Report only incidents that affected this Service, as NAMESPACE/NAME.").PlaceHolder("NAMESPACE/NAME").StringVar(&r.affected)

@@ -31,14 +31,14 @@ type whatIf struct {
 
 func registerWhatIf(app *kingpin.Application) (string, command) {
 	w := &whatIf{}
-	cmd := app.Command("whatif", "Predict from a recording the effect of other settings: which nodes would have turned Unknown, the resulting address losses, "+
+	cmd := app.Command("whatif", "Predict the effect of other settings from a recording. The prediction includes Unknown nodes, the resulting address losses, "+
 		"outages and evictions, and how long it would have taken to detect failed nodes.")
 	w.source.addFlags(cmd)
 	addFlag(cmd, "node-monitor-grace-period", "Grace periods to compare, separated by commas.", "20s,30s,40s,50s,60s,90s,120s", &w.grace)
 	addFlag(cmd, "node-monitor-period", "Node monitor periods to compare, separated by commas.", "5s", &w.monitor)
-	addFlag(cmd, "batching-window", "Batching windows of clients to compare, separated by commas. Allowed are 0s, 2s, 5s and 10s.", "0s", &w.window)
-	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the time for which pods tolerate an unreachable "+
-		"node, except for pods that tolerate it forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)
+	addFlag(cmd, "batching-window", "Client batching windows to compare, separated by commas. Allowed values are 0s, 2s, 5s and 10s.", "0s", &w.window)
+	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the recorded values of all pods, "+
+		"except pods that tolerate an unreachable node forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)
 	addFlag(cmd, "recorded-grace-period", "The grace period during the recording. With 0s, it is read from the recording.", "0s", &w.recorded)
 	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&w.output, []string{"text", "json"}})
 	cmd.Validate(func(*kingpin.CmdClause) error { return w.validate() })

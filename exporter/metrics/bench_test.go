@@ -17,7 +17,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track"
 )
 
-// size is the size of a benchmark cluster.
+// size defines a benchmark cluster.
 type size struct{ nodes, services int }
 
 func sizes() map[string]size {

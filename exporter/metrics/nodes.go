@@ -57,12 +57,12 @@ func newNodeMetrics() *nodeMetrics {
 		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while something announces that the node will leave: a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
+		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node has been silent for more than the grace period plus 15 s and is still Ready, although the API server answers, otherwise 0.", whileLeasesKnown, "node")
+		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. Only counts while the API server answers.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",

@@ -15,7 +15,7 @@ func (c Catalogue) Reference() string {
 
 This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `). A test fails when it is out of date.
 
-A counter starts at 0 when its object is first seen, and ends when the object is deleted. Counters of a namespace stay for an hour after its last pod or Service.
+A counter starts at 0 when its object is first seen, and ends when the object is deleted. Namespace counters are kept for an hour after the last pod or Service is gone.
 
 A series with the label ` + "`cause`" + ` starts with its first count instead of 0, so ` + "`increase()`" + ` misses that count. Count losses with the
 counters without a cause: ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Use the counters with a cause for the share of each cause.

@@ -62,7 +62,7 @@ func newServiceMetrics() *serviceMetrics {
 		"Addresses whose readiness differs between Endpoints, EndpointSlices and pods for more than 10 s.",
 		"one per Service with at least one such address", "namespace", "service")
 	m.foreign = gauge("kubeflap_service_foreign_addresses",
-		"Addresses of a Service with a selector, from EndpointSlices or Endpoints, that neither Kubernetes nor a known manager wrote.",
+		"Foreign addresses of a Service with a selector, in EndpointSlices or Endpoints. Neither Kubernetes nor a known manager wrote them.",
 		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
 		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they wait for a node, a volume or an image.",

@@ -46,6 +46,6 @@ func (f *NodeLoss) lateWith() []*Silence {
 
 func (f *NodeLoss) lateWithText(group []*Silence) string {
 	return fmt.Sprintf("the heartbeats of %d of %d nodes became late within %s, some of them for less than the grace period: "+
-		"independent failures look like this less than once in 1,000 times", len(group), f.Nodes,
+		"independent failures look like this in less than 0.1 %% of cases", len(group), f.Nodes,
 		phrase.Duration(max(group[len(group)-1].Began.Sub(group[0].Began), time.Second)))
 }

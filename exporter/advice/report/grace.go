@@ -91,8 +91,8 @@ func (b *heartbeats) unsure() Recommendation {
 	return x
 }
 
-// settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed. It omits the
-// observed intervals.
+// settings returns the grace period, the expected heartbeat interval, and whether the control plane is managed. It
+// omits the observed intervals.
 func (b *heartbeats) settings() advice.GracePeriod {
 	return advice.GracePeriod{Period: b.grace, Interval: b.every, Managed: b.managed}
 }
@@ -151,7 +151,7 @@ func (b *heartbeats) observed() string {
 
 func fitting(renewals int) string {
 	if renewals == 0 {
-		return "no renewal fits into it"
+		return "too short for a single renewal"
 	}
 	missable := "none may be missed"
 	if renewals > 1 {

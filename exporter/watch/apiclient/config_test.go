@@ -77,7 +77,7 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 		{"no file, but a context", "/does/not/exist", Choice{Context: "near"}, "--context=near: ", true},
 		{"the file of the flag", file, Choice{Kubeconfig: "/does/not/exist"}, "/does/not/exist", false},
 		{"no current context", contextless, Choice{}, contextless + " has no current context: choose one with --context: far, near", false},
-		{"the current context", dangling, Choice{}, dangling + " does not have its current context gone: choose one with --context: far, near", false},
+		{"the current context", dangling, Choice{}, dangling + " does not contain its current context gone: choose one with --context: far, near", false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
 		{"the cluster", file, Choice{Cluster: "z"}, "--cluster=z: the kubeconfig " + file + " has only c, d", false},
 		{"the user", file, Choice{User: "z"}, "--user=z: the kubeconfig " + file + " has only u, v", false},

@@ -47,7 +47,7 @@ func unusable(err error, kubeconfig *api.Config, rules *clientcmd.ClientConfigLo
 	case current == "":
 		return fmt.Errorf("the kubeconfig %s has no current context: %s", files(rules, ""), choices)
 	case !slices.Contains(contexts, current):
-		return fmt.Errorf("the kubeconfig %s does not have its current context %s: %s", files(rules, ""), current, choices)
+		return fmt.Errorf("the kubeconfig %s does not contain its current context %s: %s", files(rules, ""), current, choices)
 	}
 	return fmt.Errorf("use the kubeconfig %s: %w", files(rules, ""), err)
 }

@@ -35,7 +35,7 @@ func (s Service) String() string {
 	return s.Namespace + "/" + s.Name + ":" + s.Port
 }
 
-// path returns the path of the API server's proxy. The proxy uses plain HTTP unless scheme is "https".
+// path returns the URL path of the API server's proxy. The proxy uses plain HTTP unless scheme is "https".
 func (s Service) path(scheme string) string {
 	name := s.Name + ":" + s.Port
 	if scheme != "" {
@@ -103,7 +103,7 @@ func (c *Client) listEach(ctx context.Context, namespaces []string) ([]Service, 
 		}
 	}
 	if !listed {
-		return nil, fmt.Errorf("cannot find kubeflap's Service: %w: name it with --%s=NAMESPACE/NAME, which needs only get on services/proxy", forbidden, c.flag)
+		return nil, fmt.Errorf("cannot find kubeflap's Service: %w: use --%s=NAMESPACE/NAME, which only requires permission to get services/proxy", forbidden, c.flag)
 	}
 	return all, nil
 }

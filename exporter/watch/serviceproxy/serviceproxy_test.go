@@ -94,7 +94,7 @@ func TestFind(t *testing.T) {
 		{"several", map[string]string{all: services("a/flap:"+httpPort, "b/flap:"+httpPort)}, "", "choose one with --service: a/flap, b/flap"},
 		{"only in a namespace that may be listed", map[string]string{shop: services("shop/flap:" + httpPort)}, "shop/flap", ""},
 		{"none in those that may be listed", map[string]string{shop: services(), mine: services()}, "", "in the namespace mine or shop (you may not list all)"},
-		{"no namespace may be listed", nil, "", "is forbidden: name it with --service=NAMESPACE/NAME"},
+		{"no namespace may be listed", nil, "", "is forbidden: use --service=NAMESPACE/NAME"},
 		{"something else answers", map[string]string{all: "<html>"}, "", "the server is not a Kubernetes API server"},
 		{"the server is not ready", map[string]string{all: status(503, "ServiceUnavailable", "not ready")}, "", "find kubeflap's Service: not ready"},
 	} {
