@@ -52,7 +52,7 @@ func New(settings Settings) *Tracker {
 	t := &Tracker{watches: watches.New()}
 	t.controlPlane = controlplane.New(t.watches, &t.found)
 	t.nodes = nodes.New(settings.GracePeriod, t.controlPlane, t.watches, &t.found)
-	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.Turn) { t.losses.PodResolved(w) })
+	t.pods = pods.New(t.watches, &t.found, t.nodes, func(w *pods.ReadinessLoss) { t.losses.PodResolved(w) })
 	t.losses = losses.New(t.watches, &t.found, t.pods, t.nodes)
 	t.endpoints = endpoints.New(endpoints.Settings{
 		BounceWindow: settings.BounceWindow, Source: settings.AddressSource, KnownManagers: settings.KnownManagers,
@@ -88,7 +88,7 @@ func (t *Tracker) applyObject(e event.Event) {
 	switch o := e.Object.(type) {
 	case *event.Node:
 		if turned := t.nodes.Apply(e, o); turned {
-			t.pods.NodeTurned(o.Name)
+			t.pods.NodeReadyChanged(o.Name)
 		}
 		if e.Type != event.Listed {
 			t.nodes.ShowOverdue(e.Seen)

@@ -59,7 +59,7 @@ func (s *Study) evictions(x Settings, marks []mark) (all, needless answer.Range)
 
 // evicts predicts whether a node's mark evicts one of its pods. wait is the time until the controller sets the taint.
 // The controller removes the taint at most one monitor period after the node's return.
-func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []stretch) answer.Outcome {
+func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []interval) answer.Outcome {
 	tolerates, forever := tolerationOf(x, p)
 	earliest := m.earliest.Add(wait + tolerates)
 	latest := m.latest.Add(wait + tolerates + evictionDelay)
@@ -76,7 +76,7 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []st
 		return answer.No
 	case !gone.IsZero() && gone.Before(earliest):
 		return answer.No // something else deleted the pod first
-	case slices.ContainsFunc(full, func(f stretch) bool { return !f.to.Before(m.at) && f.from.Before(latest) }):
+	case slices.ContainsFunc(full, func(f interval) bool { return !f.to.Before(m.at) && f.from.Before(latest) }):
 		return answer.No // if every node is Unknown, the controller removes the taints (master disruption mode)
 	case readyBy.Add(x.MonitorPeriod).Before(earliest):
 		return answer.No
@@ -99,12 +99,12 @@ func tolerationOf(x Settings, p *pod) (d time.Duration, forever bool) {
 }
 
 // allUnknown returns the intervals in which every node is Unknown.
-func (s *Study) allUnknown(marked []mark) []stretch {
+func (s *Study) allUnknown(marked []mark) []interval {
 	total := 0
 	for _, zone := range s.zones {
 		total += len(zone)
 	}
-	var all []stretch
+	var all []interval
 	var active []*mark
 	for i := range marked {
 		m := &marked[i]
@@ -118,7 +118,7 @@ func (s *Study) allUnknown(marked []mark) []stretch {
 				to = a.back
 			}
 		}
-		all = append(all, stretch{m.at, to})
+		all = append(all, interval{m.at, to})
 	}
 	return all
 }

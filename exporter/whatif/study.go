@@ -26,13 +26,13 @@ type Study struct {
 	silences []*silence
 	// blind holds the intervals in which heartbeats or nodes were not watched. down holds the start of the current
 	// interval for each kind. A kind is blind until its first list is complete.
-	blind  []stretch
+	blind  []interval
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
 	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat, in which the
 	// controller may have been cut off, too.
 	lastBeat time.Time
-	quiet    []stretch
+	quiet    []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
 	leader    string
 	led       []time.Time
@@ -44,8 +44,8 @@ type Study struct {
 	evicted   int
 }
 
-// stretch is an interval. to is zero if it has not ended.
-type stretch struct{ from, to time.Time }
+// interval is a period of time. to is zero if it has not ended.
+type interval struct{ from, to time.Time }
 
 // New returns a Study for predictions with the settings. recorded is the grace period during the recording, or 0 if the
 // Study must find it in the recording.
@@ -128,7 +128,7 @@ func (s *Study) watch(e event.Event) {
 // anyBeat records a heartbeat of any node.
 func (s *Study) anyBeat(t time.Time) {
 	if !s.lastBeat.IsZero() && t.Sub(s.lastBeat) > usualInterval && len(s.nodes) > 1 {
-		s.quiet = append(s.quiet, stretch{s.lastBeat, t})
+		s.quiet = append(s.quiet, interval{s.lastBeat, t})
 	}
 	s.lastBeat = t
 }
@@ -140,7 +140,7 @@ func (s *Study) works(e event.Event) {
 	}
 	delete(s.down, e.Kind)
 	if e.Kind == event.KindLease || e.Kind == event.KindNode {
-		s.blind = append(s.blind, stretch{from, e.Seen})
+		s.blind = append(s.blind, interval{from, e.Seen})
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Study) applyLeader(e event.Event, l *event.ControlPlaneLease) {
 func (s *Study) Finish() {
 	for _, kind := range []event.Kind{event.KindLease, event.KindNode} {
 		if from, down := s.down[kind]; down {
-			s.blind = append(s.blind, stretch{from: from})
+			s.blind = append(s.blind, interval{from: from})
 		}
 	}
 	if s.end.After(s.lastBeat) {
@@ -202,9 +202,9 @@ func (s *Study) bounds(x *silence) (shortest, longest time.Duration) {
 	return max(to.Sub(x.from), 0), x.to.Sub(from)
 }
 
-// overlaps reports whether any stretch overlaps the interval.
-func overlaps(all []stretch, from, to time.Time) bool {
-	return slices.ContainsFunc(all, func(x stretch) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
+// overlaps reports whether any interval overlaps the time between from and to.
+func overlaps(all []interval, from, to time.Time) bool {
+	return slices.ContainsFunc(all, func(x interval) bool { return x.from.Before(to) && (x.to.IsZero() || x.to.After(from)) })
 }
 
 // Recorded returns the settings during the recording. known reports whether the grace period is certain: the user

@@ -43,7 +43,7 @@ type sweep struct {
 	counts   counts
 }
 
-// state is the state of an address during a sweep.
+// state describes an address during a sweep.
 type state struct{ base, ready bool }
 
 // clients is a Service during a sweep, as its clients see it.

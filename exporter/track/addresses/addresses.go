@@ -9,7 +9,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// State is the state of an address in a Service.
+// State describes an address in a Service.
 type State uint8
 
 // States of an address. After None, they are ordered from best to worst.
@@ -25,8 +25,8 @@ const (
 // Stays reports whether the state is Ready or NotReady, so that the address is expected to stay in the Service.
 func (s State) Stays() bool { return s == Ready || s == NotReady }
 
-// StateOf returns the state of an address in one slice or Endpoints object. A terminating address that is ready counts as
-// ready, because with publishNotReadyAddresses it receives traffic until it is removed (endpointslice controller,
+// StateOf returns the state of an address in one slice or Endpoints object. A terminating address that is ready counts
+// as ready, because with publishNotReadyAddresses it receives traffic until it is removed (endpointslice controller,
 // podToEndpoint).
 func StateOf(a *event.Address) State {
 	switch {
@@ -74,7 +74,7 @@ func (a *Address) State() State {
 	return None
 }
 
-// IP returns the IP of the address, or the zero Addr for a host name.
+// IP returns the address, or the zero Addr for a host name.
 func (a *Address) IP() netip.Addr {
 	if a.raw == ([16]byte{}) {
 		return netip.Addr{}

@@ -1,5 +1,5 @@
-// Package consumers models clients of Endpoints and EndpointSlices that batch updates, such as load balancer controllers. It
-// computes their reactions to the changes of a Service's addresses.
+// Package consumers models clients of Endpoints and EndpointSlices that batch updates, such as load balancer
+// controllers. It computes their reactions to the changes of a Service's addresses.
 package consumers
 
 import (
@@ -159,7 +159,7 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 			continue
 		}
 		updated = true
-		if x.turn(id, ready, now, oldest) {
+		if x.addressChanged(id, ready, now, oldest) {
 			bounced = append(bounced, id)
 		}
 	}
@@ -174,9 +174,9 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 	}
 }
 
-// turn applies the change of one address. It reports whether the consumer removes an address that it put back recently, at
-// oldest or later. A longer window would have hidden this bounce.
-func (x *consumer) turn(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
+// addressChanged applies the change of one address. It reports whether the consumer removes an address that it put back
+// at oldest or later. A longer window would have hidden this bounce.
+func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
 	case !ready:

@@ -42,8 +42,8 @@ type Departure struct {
 	left bool
 }
 
-// announcement is an announcement by a taint, a deletion or a condition. Its reason and name are empty if there was none.
-// It was first seen at since, and was in force until the time until, which is zero for the current announcement.
+// announcement is an announcement by a taint, a deletion or a condition. Its reason and name are empty if there was
+// none. It was first seen at since, and was in force until the time until, which is zero for the current announcement.
 type announcement struct {
 	reason       Reason
 	name         string
@@ -104,7 +104,7 @@ func announcementOf(o *event.Node) (Reason, string) {
 	return "", ""
 }
 
-// At returns the announcement that applied at t, or empty strings. name is the name of the taint or the condition.
+// At returns the announcement that applied at t, or empty strings. name identifies the taint or the condition.
 func (d *Departure) At(t time.Time) (reason Reason, name string) {
 	switch {
 	case d.now.in(t):

@@ -83,7 +83,7 @@ func New(settings Settings, watches *watches.Watches, found *transition.List, po
 
 // PodChanged handles a pod that was added, changed or deleted.
 func (x *Endpoints) PodChanged(id event.UID, c pods.Change, t time.Time) {
-	if c.Turned {
+	if c.ReadyChanged {
 		x.propagation.podTurned(id, c.Ready, t)
 	}
 	for l := c.Services; l != nil; l = l.Rest {
@@ -151,7 +151,8 @@ func (x *Endpoints) Sweep(e event.Event) {
 	}
 }
 
-// sweepSources drops objects sorted by UID, so that the same events always cause the same transitions in the same order.
+// sweepSources drops objects sorted by UID, so that the same events always cause the same transitions in the same
+// order.
 func (x *Endpoints) sweepSources(e event.Event, sources map[event.UID]*source) {
 	for _, id := range sortedIDs(sources) {
 		if sources[id].generation != x.watches.Generation(e.Kind) {

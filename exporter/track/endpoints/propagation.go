@@ -24,7 +24,7 @@ const (
 type propagation struct {
 	watches *watches.Watches
 	losses  *losses.Losses
-	// pending holds address changes that were seen before their pods' changes, until those are seen.
+	// pending holds the address changes that were seen before the corresponding pod changes.
 	pending []pending
 }
 
@@ -39,7 +39,7 @@ func (x *propagation) observe(s shift, p *pods.Pod, change transition.AddressFol
 		x.notePending(s, change)
 		return
 	}
-	turned := x.watches.Time(p.Turned())
+	turned := x.watches.Time(p.ReadyChangedAt())
 	if turned.After(s.created) && turned.After(s.ledger.Changed) && s.at.Sub(turned) <= propagationLimit && x.watches.Live(event.KindPod, turned) {
 		change.Delay = s.at.Sub(turned)
 		x.losses.Report(s.service, change)
@@ -55,8 +55,8 @@ func (x *propagation) notePending(s shift, change transition.AddressFollowedPod)
 	}
 }
 
-// podTurned reports the address changes that were seen before the change of their pod. Their propagation time was too short
-// to measure.
+// podTurned reports the address changes that were seen before the change of their pod. Their propagation time was too
+// short to measure.
 func (x *propagation) podTurned(id event.UID, ready bool, t time.Time) {
 	x.forgetPending(t)
 	if !x.watches.Live(event.KindPod, t) {

@@ -101,7 +101,7 @@ func (s *service) HasSelector() bool { return len(s.selector) > 0 }
 // UID returns the Service's UID.
 func (s *service) UID() event.UID { return s.uid }
 
-// Writers returns the writers of the Service's addresses.
+// Writers returns the clients that write the Service's addresses.
 func (s *service) Writers() *writers.Set { return &s.writers }
 
 // HasSteadyWriter reports whether the Service has no selector, and its addresses have one writer.

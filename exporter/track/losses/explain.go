@@ -47,7 +47,7 @@ func (q *Losses) explain(l *Loss) explanation {
 		return explanation{cause: p.Leaving(), certain: true}
 	case p.WasReady():
 		return q.explainByPod(l, p)
-	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.Turned())).Abs() <= evidenceWait:
+	case notReady && p.Recovered() != cause.Unknown && l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())).Abs() <= evidenceWait:
 		// The pod watch is ahead: it has already shown the pod not ready and ready again.
 		return explanation{cause: p.Recovered(), certain: true}
 	}
@@ -61,7 +61,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanat
 	if !p.IsReady() || why != cause.Unknown && why != cause.PodDeleted || q.watches.Missing(event.KindPod) {
 		return explanation{cause: why}
 	}
-	if since := l.Change.Time.Sub(q.watches.Time(p.Turned())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
+	if since := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())); why == cause.Unknown && notReady && since >= 0 && since <= watches.LagWait {
 		// Alternatively, the slice watch lags and shows a state from which the pod has recovered.
 		why = p.Recovered()
 	}
@@ -71,7 +71,7 @@ func (q *Losses) explainAgainstPod(l *Loss, p *pods.Pod, notReady bool) explanat
 // explainByPod explains a loss while the pod is not ready. If the pod has been unready for a long time, but its address
 // was in rotation (publishNotReadyAddresses), the cause is a change of the Service.
 func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
-	longAgo := l.Change.Time.Sub(q.watches.Time(p.Turned())) > evidenceWait
+	longAgo := l.Change.Time.Sub(q.watches.Time(p.ReadyChangedAt())) > evidenceWait
 	switch {
 	case longAgo && l.Service.Ledger().changedAround(l.Change.Time):
 		return explanation{cause: cause.ServiceChanged, certain: true}
@@ -82,10 +82,10 @@ func (q *Losses) explainByPod(l *Loss, p *pods.Pod) explanation {
 	return explanation{cause: p.Cause(), certain: p.Cause() != cause.Unknown && !longAgo}
 }
 
-// explainManual explains the loss of a manually managed address. If the Service has a selector, the endpoints controller
-// clears its manually managed Endpoints (endpoints controller, syncService). The mirroring controller then clears the slices
-// that mirror them (endpointslicemirroring controller, syncEndpoints). No controller changes other manually managed slices,
-// so somebody edited them.
+// explainManual explains the loss of a manually managed address. If the Service has a selector, the endpoints
+// controller clears its manually managed Endpoints (endpoints controller, syncService). The mirroring controller then
+// clears the slices that mirror them (endpointslicemirroring controller, syncEndpoints). No controller changes other
+// manually managed slices, so somebody edited them.
 func (q *Losses) explainManual(l *Loss) cause.Cause {
 	if l.InEndpoints && l.Service.WasCleared() && !l.Change.Foreign {
 		return cause.EndpointsReset

@@ -11,8 +11,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 )
 
-// evidenceWait is the time for which a loss waits for its evidence, because different watches have no common order. If the
-// required watch is known to lag, the loss waits for watches.LagWait.
+// evidenceWait is the time for which a loss waits for its evidence, because different watches have no common order. If
+// the required watch is known to lag, the loss waits for watches.LagWait.
 const evidenceWait = time.Second
 
 // SettleCertainOf settles the losses of an address that its pod's event explains, oldest first.
@@ -41,8 +41,8 @@ func (q *Losses) settleIfCertain(l *Loss) {
 	}
 }
 
-// Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if that
-// time is after by.
+// Due returns the time at which the next loss stops waiting, and a function that settles it. The function is nil if
+// that time is after by.
 func (q *Losses) Due(by time.Time) (due time.Time, settle func()) {
 	if !q.fresh.IsEmpty() {
 		if at := q.fresh.Front().Change.Time.Add(evidenceWait); !at.After(by) {
@@ -87,7 +87,7 @@ func (q *Losses) SettleAll() {
 }
 
 // PodResolved settles the losses that waited for the cause of a pod's readiness change.
-func (q *Losses) PodResolved(w *pods.Turn) {
+func (q *Losses) PodResolved(w *pods.ReadinessLoss) {
 	if w.Cause != cause.Unknown {
 		q.settleFollowing(w)
 	}
@@ -97,7 +97,7 @@ func (q *Losses) PodResolved(w *pods.Turn) {
 
 // settleFollowing settles the losses that a pod's readiness change caused, even if the pod is Ready again or was
 // deleted. They were seen while the pod was not Ready, or earlier if the pod watch lags.
-func (q *Losses) settleFollowing(w *pods.Turn) {
+func (q *Losses) settleFollowing(w *pods.ReadinessLoss) {
 	for l := q.of[w.ID]; l != nil; l = l.older {
 		if !l.settled && !l.Change.Removed && q.followed(w, l) {
 			q.settle(l, w.Cause)
@@ -106,17 +106,17 @@ func (q *Losses) settleFollowing(w *pods.Turn) {
 }
 
 // followed reports whether a readiness change caused a loss.
-func (q *Losses) followed(w *pods.Turn, l *Loss) bool {
+func (q *Losses) followed(w *pods.ReadinessLoss, l *Loss) bool {
 	after := l.Change.Time.Sub(w.At)
 	if after <= evidenceWait {
 		return after >= -watches.LagWait
 	}
 	// The slice watch lags. If the pod is Ready again, the loss must have been seen before that.
-	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.Turned()))
+	again := w.Pod.IsReady() && l.Change.Time.After(q.watches.Time(w.Pod.ReadyChangedAt()))
 	return !again && !l.Service.Ledger().changedAround(l.Change.Time)
 }
 
-// settleOverdueOf settles those of a pod's losses that only waited for the cause of its readiness change.
+// settleOverdueOf settles the losses of a pod that only waited for the cause of its readiness change.
 func (q *Losses) settleOverdueOf(id event.UID) {
 	var waiting []*Loss
 	for l := q.of[id]; l != nil; l = l.older {

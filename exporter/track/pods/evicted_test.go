@@ -11,7 +11,7 @@ import (
 )
 
 func TestShortTolerationsAreCountedByNamespace(t *testing.T) {
-	x := New(watches.New(), &transition.List{}, nil, func(*Turn) {})
+	x := New(watches.New(), &transition.List{}, nil, func(*ReadinessLoss) {})
 	pod := func(namespace, name string, notReady, unreachable *event.Toleration) *event.Pod {
 		return &event.Pod{Meta: event.Meta{UID: event.ParseUID(name), Namespace: namespace, Name: name}, ToleratesNotReady: notReady, ToleratesUnreachable: unreachable}
 	}

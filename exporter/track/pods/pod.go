@@ -20,10 +20,10 @@ type Pod struct {
 	namespace *totals.Namespace[counts]
 	node      text
 	owner     text
-	// turned is the time at which Ready last changed, and updated the time at which an image last changed in place. ended is
-	// the time at which a container's exit was seen while Ready was True.
-	turned, updated, ended event.Moment
-	containers             []container
+	// changed is the time at which Ready last changed, and updated the time at which an image last changed in place.
+	// ended is the time at which a container's exit was seen while Ready was True.
+	changed, updated, ended event.Moment
+	containers              []container
 	// services are the Services that have been seen to contain the pod.
 	services            *ServiceList
 	generation          uint32
@@ -41,8 +41,8 @@ type Pod struct {
 	// short is the number of seconds for which the pod tolerates a node that is not Ready, plus one. It is 0 if the
 	// toleration is not short.
 	short uint8
-	// cause is the cause of not being Ready. recovered is the cause of the last unready period. leaving is the cause of
-	// the pod's permanent removal, or Unknown if it stays.
+	// cause explains why the pod is not Ready. recovered is the cause of the last unready period. leaving is the cause
+	// of the pod's permanent removal, or Unknown if it stays.
 	cause, recovered, leaving cause.Cause
 }
 
@@ -65,10 +65,10 @@ func (p *Pod) IsReady() bool { return p.ready == event.StatusTrue }
 // WasReady reports whether Ready is not True now, but was True before.
 func (p *Pod) WasReady() bool { return p.ready != event.StatusTrue && p.everReady }
 
-// Turned returns the time at which Ready last changed; 0 if it never changed.
-func (p *Pod) Turned() event.Moment { return p.turned }
+// ReadyChangedAt returns the time at which Ready last changed; 0 if it never changed.
+func (p *Pod) ReadyChangedAt() event.Moment { return p.changed }
 
-// Cause returns the cause of the pod not being Ready.
+// Cause returns the reason why the pod is not Ready.
 func (p *Pod) Cause() cause.Cause { return p.cause }
 
 // Recovered returns the cause of the pod's last unready period.
@@ -147,7 +147,7 @@ func (p *Pod) ownerName() string {
 	return name
 }
 
-// container returns the container of a name, or nil. It is nearly always at index at.
+// container returns the named container, or nil. It is nearly always at index at.
 func (p *Pod) container(name string, at int) *container {
 	if at < len(p.containers) && p.containers[at].runs.Value().name == name {
 		return &p.containers[at]

@@ -35,11 +35,11 @@ type Pods struct {
 	found   *transition.List
 	nodes   nodeFacts
 	// resolved is called when the cause of a readiness change is certain, before the pod changes again.
-	resolved func(*Turn)
+	resolved func(*ReadinessLoss)
 
 	pods       map[event.UID]*Pod
 	namespaces totals.Totals[counts]
-	turns      turns
+	undecided  readinessLosses
 	// departed holds recently deleted pods.
 	departed   map[event.UID]departure
 	departures queue.Queue[departed]
@@ -52,7 +52,7 @@ type Pods struct {
 	short map[short]int
 }
 
-// counts are the counts of one namespace.
+// counts holds one namespace's counters.
 type counts struct {
 	inPlaceUpdates uint64
 	// ungatedUpdates counts the in-place updates of pods without a readiness gate.
@@ -65,18 +65,18 @@ type counts struct {
 }
 
 // New returns Pods without a pod. It calls resolved when the cause of a readiness change is certain.
-func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*Turn)) *Pods {
+func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,
-		pods: map[event.UID]*Pod{}, turns: newTurns(), departed: map[event.UID]departure{},
+		pods: map[event.UID]*Pod{}, undecided: newReadinessLosses(), departed: map[event.UID]departure{},
 		pending: pending{}, stuck: map[event.UID]time.Time{}, onLost: map[string]map[string]int{}, short: map[short]int{},
 	}
 }
 
 // Change describes the effect of an event on a pod.
 type Change struct {
-	// Turned reports whether the pod's Ready condition changed. Ready reports whether it is now True.
-	Turned, Ready bool
+	// ReadyChanged reports whether the pod's Ready condition changed. Ready reports whether it is now True.
+	ReadyChanged, Ready bool
 	// Updated reports whether an image was changed in place.
 	Updated bool
 	// Services are the existing Services that contain the pod.
@@ -98,14 +98,14 @@ func (x *Pods) Apply(e event.Event, o *event.Pod) Change {
 	if e.Type == event.Modified && p.running {
 		updated = x.compareContainers(p, e, o, p.ready == event.StatusTrue && ready == event.StatusTrue)
 	}
-	turned := ready != p.ready
-	if turned {
-		x.turn(p, e, o)
+	changed := ready != p.ready
+	if changed {
+		x.readyChanged(p, e, o)
 	}
 	x.countOnLost(p, -1)
 	x.set(p, o)
 	x.noteStuck(o.UID, p, o, e.Seen)
-	return Change{Turned: turned, Ready: p.IsReady(), Updated: updated, Services: p.existingServices()}
+	return Change{ReadyChanged: changed, Ready: p.IsReady(), Updated: updated, Services: p.existingServices()}
 }
 
 func (x *Pods) add(e event.Event, o *event.Pod) {
@@ -145,7 +145,7 @@ func (x *Pods) Delete(id event.UID, last *event.Pod) (c Change, ok bool) {
 	if last != nil {
 		x.noteLeaving(p, last, x.watches.Now())
 	}
-	x.resolve(x.turns.of[id])
+	x.resolve(x.undecided.of[id])
 	delete(x.pods, id)
 	delete(x.stuck, id)
 	if p.pending {

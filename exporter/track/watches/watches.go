@@ -29,7 +29,7 @@ type Watches struct {
 	cutOff bool
 }
 
-// state is the state of one watch.
+// state describes one watch.
 type state struct {
 	// generation is the number of the newest list. An object that is missing in the newest list no longer exists.
 	generation uint32

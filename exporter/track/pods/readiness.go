@@ -21,8 +21,9 @@ const (
 	evidenceWait = time.Second
 )
 
-// Turn is a pod's change from Ready to another status whose cause still depends on later events of the pod's node.
-type Turn struct {
+// ReadinessLoss is a pod's change from Ready to another status whose cause still depends on later events of the pod's
+// node.
+type ReadinessLoss struct {
 	ID  event.UID
 	Pod *Pod
 	At  time.Time
@@ -31,7 +32,7 @@ type Turn struct {
 	nodeBy time.Time
 	// ready is the time since which the pod had been Ready, or zero if it was Ready in the first list.
 	ready time.Time
-	// Cause is set when the turn is resolved.
+	// Cause is set when the loss is resolved.
 	Cause cause.Cause
 	node  string
 	// tentative is the cause so far: ProbeFailed, which a node that is not Ready overrides, or NodeHeartbeatLost, for a
@@ -41,22 +42,22 @@ type Turn struct {
 	changes []transition.PodReadyChanged
 }
 
-// turns holds the readiness changes whose cause is not certain yet.
-type turns struct {
-	of map[event.UID]*Turn
-	on map[string]map[event.UID]*Turn
-	// probes and marks hold the turns by tentative cause, sorted by time.
-	probes, marks queue.Queue[*Turn]
+// readinessLosses holds the readiness changes whose cause is not certain yet.
+type readinessLosses struct {
+	of map[event.UID]*ReadinessLoss
+	on map[string]map[event.UID]*ReadinessLoss
+	// probes and marks hold the losses by tentative cause, sorted by time.
+	probes, marks queue.Queue[*ReadinessLoss]
 }
 
-func newTurns() turns {
-	return turns{of: map[event.UID]*Turn{}, on: map[string]map[event.UID]*Turn{}}
+func newReadinessLosses() readinessLosses {
+	return readinessLosses{of: map[event.UID]*ReadinessLoss{}, on: map[string]map[event.UID]*ReadinessLoss{}}
 }
 
-func (q *turns) add(w *Turn) {
+func (q *readinessLosses) add(w *ReadinessLoss) {
 	q.of[w.ID] = w
 	if q.on[w.node] == nil {
-		q.on[w.node] = map[event.UID]*Turn{}
+		q.on[w.node] = map[event.UID]*ReadinessLoss{}
 	}
 	q.on[w.node][w.ID] = w
 	if w.tentative == cause.ProbeFailed {
@@ -66,7 +67,7 @@ func (q *turns) add(w *Turn) {
 	}
 }
 
-func (q *turns) remove(w *Turn) {
+func (q *readinessLosses) remove(w *ReadinessLoss) {
 	delete(q.of, w.ID)
 	if delete(q.on[w.node], w.ID); len(q.on[w.node]) == 0 {
 		delete(q.on, w.node)
@@ -75,18 +76,18 @@ func (q *turns) remove(w *Turn) {
 
 // Pending returns the tentative cause of a pod that waits for its node's event. ok is false if it does not wait.
 func (x *Pods) Pending(id event.UID) (why cause.Cause, ok bool) {
-	if w := x.turns.of[id]; w != nil {
+	if w := x.undecided.of[id]; w != nil {
 		return w.tentative, true
 	}
 	return cause.Unknown, false
 }
 
-// turn handles a change of Ready. The first change to True completes the pod's start, and is not a transition.
-func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
+// readyChanged handles a change of Ready. The first change to True completes the pod's start, and is not a transition.
+func (x *Pods) readyChanged(p *Pod, e event.Event, o *event.Pod) {
 	from, to := p.ready, readyOf(o)
 	if from == event.StatusTrue {
 		p.namespace.Counts.unready++
-		x.resolve(x.turns.of[o.UID])
+		x.resolve(x.undecided.of[o.UID])
 		x.blame(p, e, o)
 	}
 	if p.everReady {
@@ -96,7 +97,7 @@ func (x *Pods) turn(p *Pod, e event.Event, o *event.Pod) {
 		p.everReady, p.cause, p.recovered = true, cause.Unknown, p.cause
 		p.updateDone = p.replaced
 	}
-	p.turned, p.ended = x.watches.Moment(e.Seen), 0
+	p.changed, p.ended = x.watches.Moment(e.Seen), 0
 }
 
 // blame determines why a pod lost readiness.
@@ -106,20 +107,20 @@ func (x *Pods) blame(p *Pod, e event.Event, o *event.Pod) {
 		p.cause = c.cause()
 	}
 	x.observeStale(p, e.Seen)
-	w := &Turn{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.turned), tentative: p.cause}
+	w := &ReadinessLoss{ID: o.UID, Pod: p, node: o.Node, At: e.Seen, ready: x.watches.Time(p.changed), tentative: p.cause}
 	if o.Ready != nil && !o.Ready.Transition.IsZero() {
 		w.nodeBy = o.Ready.Transition.Add(nodeWait)
 	}
 	why, certain := x.causeByNode(w)
 	p.cause = why
 	if !certain {
-		x.turns.add(w)
+		x.undecided.add(w)
 	}
 }
 
-// causeByNode returns the cause of a turn according to the node's events so far. certain reports whether no later event
-// can change the cause.
-func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
+// causeByNode returns the cause of a readiness loss according to the node's events so far. certain reports whether no
+// later event can change the cause.
+func (x *Pods) causeByNode(w *ReadinessLoss) (why cause.Cause, certain bool) {
 	switch w.tentative {
 	case cause.ProbeFailed:
 		switch by := w.At.Add(evidenceWait); {
@@ -137,7 +138,7 @@ func (x *Pods) causeByNode(w *Turn) (why cause.Cause, certain bool) {
 
 // report counts and reports a change of Ready. A change whose cause is not certain yet waits.
 func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
-	if w := x.turns.of[id]; w != nil {
+	if w := x.undecided.of[id]; w != nil {
 		w.changes = append(w.changes, change)
 		return
 	}
@@ -148,37 +149,37 @@ func (x *Pods) report(id event.UID, p *Pod, change transition.PodReadyChanged) {
 	x.found.Add(change)
 }
 
-// NodeTurned resolves the turns that a change of a node's Ready explains.
-func (x *Pods) NodeTurned(node string) {
-	x.resolveEach(x.turns.on[node], func(w *Turn) bool {
+// NodeReadyChanged resolves the readiness losses that a change of a node's Ready explains.
+func (x *Pods) NodeReadyChanged(node string) {
+	x.resolveEach(x.undecided.on[node], func(w *ReadinessLoss) bool {
 		_, certain := x.causeByNode(w)
 		return certain
 	})
 }
 
-// ResolveAll resolves all turns. Call it when no more evidence will arrive.
-func (x *Pods) ResolveAll() { x.resolveEach(x.turns.of, func(*Turn) bool { return true }) }
+// ResolveAll resolves all readiness losses. Call it when no more evidence will arrive.
+func (x *Pods) ResolveAll() { x.resolveEach(x.undecided.of, func(*ReadinessLoss) bool { return true }) }
 
-// resolveEach resolves the matching turns sorted by time.
-func (x *Pods) resolveEach(of map[event.UID]*Turn, match func(*Turn) bool) {
-	var some []*Turn
+// resolveEach resolves the matching readiness losses sorted by time.
+func (x *Pods) resolveEach(of map[event.UID]*ReadinessLoss, match func(*ReadinessLoss) bool) {
+	var some []*ReadinessLoss
 	for _, w := range of {
 		if match(w) {
 			some = append(some, w)
 		}
 	}
-	slices.SortFunc(some, func(a, b *Turn) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
+	slices.SortFunc(some, func(a, b *ReadinessLoss) int { return cmp.Or(a.At.Compare(b.At), bytes.Compare(a.ID[:], b.ID[:])) })
 	for _, w := range some {
 		x.resolve(w)
 	}
 }
 
-// resolve settles the cause of a turn, unless the turn is nil or already resolved.
-func (x *Pods) resolve(w *Turn) {
-	if w == nil || x.turns.of[w.ID] != w {
+// resolve settles the cause of a readiness loss, unless the loss is nil or already resolved.
+func (x *Pods) resolve(w *ReadinessLoss) {
+	if w == nil || x.undecided.of[w.ID] != w {
 		return
 	}
-	x.turns.remove(w)
+	x.undecided.remove(w)
 	p := w.Pod
 	why, _ := x.causeByNode(w)
 	if p.ready == event.StatusTrue {
@@ -194,16 +195,16 @@ func (x *Pods) resolve(w *Turn) {
 	x.resolved(w)
 }
 
-// Due returns the time at which the next turn stops waiting, and a function that resolves it. The function is nil if that time is
-// after by.
+// Due returns the time at which the next readiness loss stops waiting, and a function that resolves it. The function is
+// nil if that time is after by.
 func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
-	var q *queue.Queue[*Turn]
-	if !x.turns.probes.IsEmpty() {
-		due, q = x.dueOfProbe(x.turns.probes.Front()), &x.turns.probes
+	var q *queue.Queue[*ReadinessLoss]
+	if !x.undecided.probes.IsEmpty() {
+		due, q = x.dueOfProbe(x.undecided.probes.Front()), &x.undecided.probes
 	}
-	if !x.turns.marks.IsEmpty() {
-		if at := x.turns.marks.Front().At.Add(watches.LagWait); q == nil || at.Before(due) {
-			due, q = at, &x.turns.marks
+	if !x.undecided.marks.IsEmpty() {
+		if at := x.undecided.marks.Front().At.Add(watches.LagWait); q == nil || at.Before(due) {
+			due, q = at, &x.undecided.marks
 		}
 	}
 	if q == nil || due.After(by) {
@@ -214,7 +215,7 @@ func (x *Pods) Due(by time.Time) (due time.Time, resolve func()) {
 
 // dueOfProbe returns the time until which a pod with a failed probe waits for its node. It is later while the node
 // watch is known to lag.
-func (x *Pods) dueOfProbe(w *Turn) time.Time {
+func (x *Pods) dueOfProbe(w *ReadinessLoss) time.Time {
 	due, limit := w.At.Add(nodeWait), w.At.Add(watches.LagWait)
 	switch until := x.watches.LaggingUntil(event.KindNode); {
 	case !due.Before(until):
@@ -225,15 +226,15 @@ func (x *Pods) dueOfProbe(w *Turn) time.Time {
 	return limit
 }
 
-// observeStale reports the time for which Ready stayed True although the pod's container was about to be replaced, or had
-// exited. If the pod became Ready with the new container before this loss, its Ready was not stale.
+// observeStale reports the time for which Ready stayed True although the pod's container was about to be replaced, or
+// had exited. If the pod became Ready with the new container before this loss, its Ready was not stale.
 func (x *Pods) observeStale(p *Pod, t time.Time) {
 	var since time.Time
 	switch {
-	case p.cause == cause.InPlaceUpdate && p.turned > p.updated && p.updateDone:
+	case p.cause == cause.InPlaceUpdate && p.changed > p.updated && p.updateDone:
 		return
 	case p.cause == cause.InPlaceUpdate:
-		since = x.watches.Time(max(p.updated, p.turned))
+		since = x.watches.Time(max(p.updated, p.changed))
 	case p.cause == cause.ContainerExit:
 		since = x.watches.Time(p.ended)
 	default:
