@@ -45,7 +45,7 @@ func TestTheDemoRepeatsNoGracePeriod(t *testing.T) {
 	}
 }
 
-// playDemo replays the embedded recordings at once and returns the terminal output.
+// playDemo replays the embedded recordings without waiting and returns the terminal output.
 func playDemo(t *testing.T) string {
 	t.Helper()
 	recordings, err := openIncidents()

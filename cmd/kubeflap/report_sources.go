@@ -73,7 +73,7 @@ type played struct {
 	damage error
 }
 
-// play opens a recording and replays it at once. Damage is not an error, but is stored in the result.
+// play opens a recording and replays it without waiting. Damage is not an error, but is stored in the result.
 func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader, error)) (*played, error) {
 	reader, err := open()
 	if err != nil {
@@ -110,7 +110,7 @@ func (n *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replayInto replays a recording at once and returns the final state, even if the recording is damaged.
+// replayInto replays a recording without waiting and returns the final state, even if the recording is damaged.
 func replayInto(ctx context.Context, reader *recording.Reader, settings settings, seen *postmortem.Observer, study *whatif.Study) (*pipeline, error) {
 	clock := recording.NewClock(0)
 	pipeline := newPipeline(settings, clock.Now, silent(""))

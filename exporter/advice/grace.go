@@ -3,23 +3,24 @@ package advice
 import "time"
 
 const (
-	// HeartbeatInterval is the default interval at which a kubelet renews its Lease: a quarter of nodeLeaseDurationSeconds (40
-	// s).
+	// HeartbeatInterval is the default interval at which a kubelet renews its Lease: a quarter of
+	// nodeLeaseDurationSeconds (40 s).
 	HeartbeatInterval = 10 * time.Second
 	// DefaultGracePeriod is the default of --node-monitor-grace-period since v1.32.
 	DefaultGracePeriod = 50 * time.Second
 	// LongestGrace is the longest grace period to recommend. Dead nodes receive traffic until the grace period ends.
 	LongestGrace = 2 * time.Minute
 
-	// leastForSlow is the shortest grace period to recommend if heartbeats are late. A kubelet notices a broken connection
-	// after 45 s: 30 s until the HTTP/2 ping and 15 s for its response. After that, it must still send a heartbeat.
+	// leastForSlow is the shortest grace period to recommend if heartbeats are late. A kubelet notices a broken
+	// connection after 45 s: 30 s until the HTTP/2 ping and 15 s for its response. After that, it must still send a
+	// heartbeat.
 	leastForSlow = time.Minute
 )
 
 // GracePeriod holds the settings and measurements that determine the recommended grace period.
 type GracePeriod struct {
-	// Period is the current grace period, or 0 if unknown. Default is the default of the Kubernetes version: 40 s up to
-	// v1.31, 50 s from v1.32, or 0 if the version is unknown.
+	// Period is the current grace period, or 0 if unknown. Default is the value without the flag: 40 s up to v1.31,
+	// 50 s from v1.32, or 0 if the version is unknown.
 	Period, Default time.Duration
 	// Interval is the nodes' undisturbed heartbeat interval, or 0 if unknown.
 	Interval time.Duration
@@ -44,15 +45,15 @@ func (g GracePeriod) OnTime() time.Duration { return g.interval() * 104 / 100 }
 // Undisturbed returns the longest heartbeat interval of a node without delays: OnTime plus the time of the request.
 func (g GracePeriod) Undisturbed() time.Duration { return g.OnTime() + 1100*time.Millisecond }
 
-// Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat makes a node
-// Unknown.
+// Shortest returns the shortest safe grace period: twice the heartbeat interval. Below it, a single lost heartbeat
+// makes a node Unknown.
 func (g GracePeriod) Shortest() time.Duration { return 2 * g.interval() }
 
 // Unsafe reports whether the grace period is shorter than Shortest and thus unsafe for all nodes.
 func (g GracePeriod) Unsafe() bool { return g.Period > 0 && g.Period < g.Shortest() }
 
-// Late returns the interval above which a heartbeat is late: half the grace period, or an undisturbed interval if that is
-// longer.
+// Late returns the interval above which a heartbeat is late: half the grace period, or an undisturbed interval if that
+// is longer.
 func (g GracePeriod) Late() time.Duration {
 	period := g.Period
 	if period == 0 {

@@ -12,7 +12,7 @@ type message struct {
 	reader *fields
 	rest   []byte
 
-	// number is the number of the current field. Its value is in bytes or in varint, depending on the wire type. The
+	// number is the current field number. Its value is in bytes or in varint, depending on the wire type. The
 	// other one is zero.
 	number protowire.Number
 	bytes  []byte

@@ -11,7 +11,8 @@ type Event struct {
 	Seen time.Time
 	Kind Kind
 	Type Type
-	// Object is the state after the event, or the last state of a deleted object. It is nil if Type.HasObject returns false.
+	// Object is the state after the event, or the last state of a deleted object. It is nil if Type.HasObject returns
+	// false.
 	Object Object
 	// Reason is the reason why a watch is Down or Unavailable, or why a direct read failed.
 	Reason Reason
@@ -20,8 +21,8 @@ type Event struct {
 // Kind is a watched resource, or the cluster itself.
 type Kind uint8
 
-// The watched resources. KindCluster is not a resource: its only object describes the API server. KindControlPlaneLease covers
-// some Leases in the namespace kube-system, which are optional evidence.
+// The watched resources. KindCluster is not a resource: its only object describes the API server. KindControlPlaneLease
+// covers some Leases in the namespace kube-system, which are optional evidence.
 const (
 	KindNode Kind = iota + 1
 	KindLease
@@ -33,8 +34,8 @@ const (
 	KindControlPlaneLease
 )
 
-// Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which is
-// optional. No alert, page or probe reports a missing watch of control-plane Leases.
+// Kinds returns the required resources in the order in which reports list them. It omits KindControlPlaneLease, which
+// is optional. No alert, page or probe reports a missing watch of control-plane Leases.
 func Kinds() []Kind {
 	return []Kind{KindNode, KindLease, KindPod, KindService, KindEndpointSlice, KindEndpoints}
 }
@@ -45,8 +46,8 @@ const NumKinds = int(KindControlPlaneLease) + 1
 // String returns the resource's name in the API and in the label `resource`.
 func (k Kind) String() string { return textOf(kindTexts[:], k) }
 
-// Type is the type of an event. Events report changes of an object, steps of a list or a direct read, and changes of the watch
-// itself.
+// Type distinguishes the events of a watch. Events report changes of an object, steps of a list or a direct read, and
+// changes of the watch itself.
 type Type uint8
 
 // The types of Event. A list arrives as Listing, one Listed for each object, and Synced. After an interruption it
@@ -66,8 +67,8 @@ const (
 	Down
 	// Unavailable means that the resource cannot be watched, because it is absent or forbidden.
 	Unavailable
-	// Asking means that kubeflap starts to read some Leases directly, because the watch has not shown a heartbeat for a long
-	// time.
+	// Asking means that kubeflap starts to read some Leases directly, because the watch has not shown a heartbeat for a
+	// long time.
 	Asking
 	// Read carries a Lease that was read directly from etcd.
 	Read

@@ -14,7 +14,7 @@ type Meta struct {
 // Metadata returns the object's identity.
 func (m *Meta) Metadata() *Meta { return m }
 
-// Status is the status of a condition. The zero value is unknown, because the API conventions treat an absent condition as
+// Status is a condition's status. The zero value is unknown, because the API conventions treat an absent condition as
 // unknown.
 type Status uint8
 
@@ -78,8 +78,8 @@ type EndpointSlice struct {
 	Writer string `json:"writer,omitempty"`
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains endpoints.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the last field manager of the endpoints other than the kube-controller-manager. It still owns the field.
-	// It is empty if no such manager exists.
+	// OtherWriter is the last field manager of the endpoints other than the kube-controller-manager. It still owns the
+	// field. It is empty if no such manager exists.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -99,8 +99,8 @@ type Endpoints struct {
 	// LastApplied reports whether the annotation kubectl.kubernetes.io/last-applied-configuration contains subsets. The
 	// annotation remains when a controller overwrites the subsets.
 	LastApplied bool `json:"lastApplied,omitempty"`
-	// OtherWriter is the last field manager of the subsets other than the kube-controller-manager. It still owns the field. It
-	// is empty if no such manager exists.
+	// OtherWriter is the last field manager of the subsets other than the kube-controller-manager. It still owns the
+	// field. It is empty if no such manager exists.
 	OtherWriter string    `json:"otherWriter,omitempty"`
 	Addresses   []Address `json:"addresses,omitempty"`
 }
@@ -110,12 +110,13 @@ func (*Endpoints) Kind() Kind { return KindEndpoints }
 
 // Address is a Service address in an EndpointSlice or an Endpoints object.
 type Address struct {
-	// UID is the UID of the target (targetRef), or AddressUID(IP) if the address has no target.
+	// UID identifies the target (targetRef). It is AddressUID(IP) if the address has no target.
 	UID UID `json:"uid"`
 	// IP is an IP address, or a host name if the slice has the type FQDN.
 	IP   string `json:"ip"`
 	Node string `json:"node,omitempty"`
-	// ByHand reports whether the address is manually managed: it has no targetRef, so no controller derived it from a pod.
+	// ByHand reports whether the address is manually managed: it has no targetRef, so no controller derived it from a
+	// pod.
 	ByHand      bool `json:"byHand,omitempty"`
 	Ready       bool `json:"ready,omitempty"`
 	Terminating bool `json:"terminating,omitempty"`
@@ -124,7 +125,7 @@ type Address struct {
 // Cluster describes the API server.
 type Cluster struct {
 	Meta
-	// Version is the version of the API server, such as "v1.36.3".
+	// Version is the API server's version, such as "v1.36.3".
 	Version string `json:"version,omitempty"`
 }
 

@@ -45,15 +45,15 @@ type Incident struct {
 	// incidents that were merged into this one.
 	ID   string
 	Also []string
-	// Start is the start of the incident. End is the time at which everything had recovered, or zero.
+	// Start is the time at which the incident began. End is the time at which everything had recovered, or zero.
 	Start, End time.Time
 	State      State
 	Cause      cause.Cause
 	Scope      Scope
 	// Subject is the node, the workload or the Service. Namespace is empty if the subject has none.
 	Namespace, Subject string
-	// Nodes and Services list the affected nodes and Services. Both lists are limited. NodesLeftOut and ServicesLeftOut count
-	// the rest.
+	// Nodes and Services list the affected nodes and Services. Both lists are limited. NodesLeftOut and ServicesLeftOut
+	// count the rest.
 	Nodes           []string
 	NodesLeftOut    int
 	Services        []Service
@@ -209,7 +209,7 @@ const (
 	Started NoticeKind = iota + 1
 	// Changed means that the losses of a pending incident have happened.
 	Changed
-	// Ended means that everything has stayed recovered.
+	// Ended means that the recovery has lasted.
 	Ended
 	// Merged means that the incident was merged into another one, which replaces it in later reports.
 	Merged

@@ -191,7 +191,7 @@ func (j *Journal) SaveBeside(name string, text []byte) error {
 func replace(path string, text []byte) error {
 	temporary := path + ".tmp"
 	if err := os.WriteFile(temporary, text, 0o600); err != nil {
-		_ = os.Remove(temporary) // a part of it would fill the disk
+		_ = os.Remove(temporary) // a partial file would fill the disk
 		return fmt.Errorf("save incidents: %w", err)
 	}
 	if err := os.Rename(temporary, path); err != nil {

@@ -34,14 +34,14 @@ type Filter struct{ Namespace, Service, Node, Cluster string }
 
 // Source describes the origin of a report.
 type Source struct {
-	// Version is the version of the kubeflap that writes the report. Server is the version of the running kubeflap that
+	// Version is the kubeflap version that writes the report. Server is the version of the running kubeflap that
 	// answered, or empty if it is unknown or a recording was read.
 	Version, Server string
 	// Kubernetes lists the versions of the API server in order of appearance. It is empty if they are unknown.
 	Kubernetes []string
 	// Recording describes the recording. It is nil for a running kubeflap.
 	Recording *Recording
-	// URL is the address of a running kubeflap, or a description of it.
+	// URL is the address of a running kubeflap, or a description.
 	URL string
 }
 

@@ -32,7 +32,7 @@ func NewAnonymiser() *Anonymiser {
 	}
 }
 
-// Header returns the header of the anonymised recording. It drops the title, which is free text.
+// Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
 	header.Title = ""
 	header.Kubernetes = release(header.Kubernetes)

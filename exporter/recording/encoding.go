@@ -1,5 +1,5 @@
-// Package recording writes events to a file and replays them in real time, faster, or at once. A recording is JSON
-// Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names with
+// Package recording writes events to a file and replays them in real time, faster, or without waiting. A recording is
+// JSON Lines: a header, then one event per line (docs/recording-format.md). An Anonymiser replaces names with
 // pseudonyms.
 package recording
 

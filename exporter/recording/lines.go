@@ -12,7 +12,7 @@ import (
 // lines reads a recording line by line. The recording may be compressed.
 type lines struct {
 	in *bufio.Reader
-	// number is the number of the last line, or of the line that cannot be read.
+	// number is the line number of the last line, or of the unreadable line.
 	number int
 	// unended reports whether the last line has no newline. If that line is also invalid JSON, the recording is
 	// truncated.

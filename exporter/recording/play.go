@@ -48,7 +48,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Clock is the clock of a replay. It shows the time in the recording, so that queries refer to that time. It never runs
+// Clock provides the time of a replay. It shows the recorded time, so that queries refer to that time. It never runs
 // backwards, and stays between the last applied event and the next one. After the end it stays at the last event. Each
 // call of Play needs its own Clock.
 type Clock struct {

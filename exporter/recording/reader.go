@@ -69,7 +69,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// Header returns the header of the recording.
+// Header returns the recording's header.
 func (r *Reader) Header() Header { return r.header }
 
 // Next returns the next event, or io.EOF after the last one. Other errors contain the file, the line and the problem.

@@ -43,7 +43,7 @@ type Bar struct {
 // X returns the left end of the bar for SVG.
 func (b Bar) X() string { return percent(b.Left) }
 
-// Width returns the width of the bar for SVG.
+// Width returns the bar's width in SVG.
 func (b Bar) Width() string { return percent(b.Wide) }
 
 // Tick is a time below the bars.

@@ -9,7 +9,7 @@ import (
 
 // ControlPlane summarizes the control-plane Leases at a time. The zero value means that the Leases are not visible.
 type ControlPlane struct {
-	// Time is the time of the summary.
+	// Time is the time to which the summary refers.
 	Time time.Time
 	// Shown is the time at which the watch last showed a renewal. It is zero if the Leases are not visible.
 	Shown time.Time
@@ -36,11 +36,11 @@ func (x LeaderChanged) String() string {
 	return "new leader of the kube-controller-manager: " + x.To
 }
 
-// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server does not renew its Lease, while another
-// component still renews its own.
+// ControlPlaneLeaseLate means that the leading kube-controller-manager or an API server does not renew its Lease, while
+// another component still renews its own.
 type ControlPlaneLeaseLate struct {
 	At
-	// Name is the name of the Lease. Host is the machine of the API server, if known.
+	// Name identifies the Lease. Host is the machine of the API server, if known.
 	Name, Host string
 	// Since is the time of the last renewal, by kubeflap's clock.
 	Since time.Time

@@ -13,8 +13,8 @@ type HeartbeatSeen struct {
 	Node string
 	// Interval is the time since the previous heartbeat.
 	Interval time.Duration
-	// Unwatched reports whether the interval started before kubeflap watched the node. Its length is then computed from the
-	// node's own clock and is not a measurement.
+	// Unwatched reports whether the interval started before kubeflap watched the node. Its length is then computed from
+	// the node's own clock and is not a measurement.
 	Unwatched bool
 }
 
@@ -31,11 +31,11 @@ type HeartbeatLate struct {
 	Node string
 	// Silence is the time without a heartbeat, which equals half the grace period.
 	Silence time.Duration
-	// Announced describes the announcement of the node's departure. It is empty unless the announcement came before the next
-	// heartbeat was due.
+	// Announced describes the announcement of the node's departure. It is empty unless the announcement came before the
+	// next heartbeat was due.
 	Announced string
-	// Unwatched reports whether the heartbeat was late before kubeflap watched the node, by the node's own clock. It is then
-	// not counted.
+	// Unwatched reports whether the heartbeat was late before kubeflap watched the node, by the node's own clock. It is
+	// then not counted.
 	Unwatched bool
 	// Last is the same as NodeLoss.Last.
 	Last time.Time
@@ -69,8 +69,8 @@ type NodeLoss struct {
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after the last heartbeat.
 	Announced      string
 	AnnouncedAfter bool
-	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to Unknown. It is
-	// 0 if the controller did not set Ready to Unknown, or if the age is unknown.
+	// MarkedAge is the age of the newest heartbeat that the node controller must have seen when it set Ready to
+	// Unknown. It is 0 if the controller did not set Ready to Unknown, or if the age is unknown.
 	MarkedAge time.Duration
 	// GracePeriod is the current grace period, or 0 if unknown. Managed reports whether a cloud provider runs the
 	// control plane, so that its flags cannot be set.
@@ -78,8 +78,8 @@ type NodeLoss struct {
 	Managed     bool
 	// ControlPlane is the state of the control-plane Leases at the time of the loss.
 	ControlPlane ControlPlane
-	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that it may have missed
-	// heartbeats.
+	// Blind reports whether kubeflap's watch was broken at some time since the last heartbeat, so that it may have
+	// missed heartbeats.
 	Blind bool
 	// Last is the time of the node's last renewal in the first list after a break, if its silence began while the watch
 	// was broken. It is zero if unknown.
@@ -89,9 +89,9 @@ type NodeLoss struct {
 	Unseen bool
 	// Labels holds the node's labels that other nodes may share. It is nil if unknown.
 	Labels []NodeLabel
-	// Found reports whether the node was lost before kubeflap watched it. Perhaps and Returned are only set for such nodes.
-	// Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the number of other
-	// nodes that turned Ready soon after this node fell silent.
+	// Found reports whether the node was lost before kubeflap watched it. Perhaps and Returned are only set for such
+	// nodes. Perhaps describes a possible announcement of the departure, before or after the loss. Returned is the
+	// number of other nodes that turned Ready soon after this node fell silent.
 	Found    bool
 	Perhaps  string
 	Returned int
@@ -103,8 +103,8 @@ type NodeLabel struct {
 	Nodes      int
 }
 
-// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the grace
-// period.
+// InTime reports whether the node controller set Ready to Unknown although the newest heartbeat was younger than the
+// grace period.
 func (x NodeLoss) InTime() bool { return x.MarkedAge > 0 && x.MarkedAge < x.GracePeriod }
 
 // Fields returns the names for a structured log line.
@@ -206,8 +206,8 @@ func (x NodeReadyChanged) String() string {
 	return s
 }
 
-// NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay, although
-// the API server answers. The node controller is stuck, or leaves silent nodes Ready on purpose.
+// NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay,
+// although the API server answers. The node controller is stuck, or leaves silent nodes Ready on purpose.
 type NodeNotMarked struct {
 	At
 	Node string
@@ -271,7 +271,8 @@ func (x KubeletUpgraded) String() string {
 type NodeRemoved struct {
 	At
 	Node string
-	// Earliest is the earliest possible time of the deletion, because the watch may have been broken. It is zero if unknown.
+	// Earliest is the earliest possible time of the deletion, because the watch may have been broken. It is zero if
+	// unknown.
 	Earliest time.Time
 }
 
@@ -291,7 +292,8 @@ const (
 	MachineRebooted
 	// MachineReplaced means another machine: the providerID differs.
 	MachineReplaced
-	// MachineUnclear means a rebooted or a replaced machine: the bootID differs and no providerID identifies the machine.
+	// MachineUnclear means a rebooted or a replaced machine: the bootID differs and no providerID identifies the
+	// machine.
 	MachineUnclear
 )
 
@@ -316,15 +318,16 @@ func (m Machine) String() string {
 	}[m]
 }
 
-// GracePeriodKnown means that kubeflap learned a setting that affects the node monitor grace period, or the number of nodes.
+// GracePeriodKnown means that kubeflap learned a setting that affects the node monitor grace period, or the number of
+// nodes.
 type GracePeriodKnown struct {
 	At
-	// Period is the current grace period, or 0 if unknown. Default is the default of the Kubernetes version.
+	// Period is the current grace period, or 0 if unknown. Default applies to this Kubernetes version.
 	Period, Default time.Duration
 	// Assumed reports whether Period is only an assumption, based on the default.
 	Assumed bool
-	// Interval is the longest interval at which any node sends heartbeats if nothing delays them. It is 0 if there are no
-	// nodes.
+	// Interval is the longest interval at which any node sends heartbeats if nothing delays them. It is 0 if there are
+	// no nodes.
 	Interval time.Duration
 	// Managed reports whether a cloud provider runs the control plane, so that the grace period cannot be set.
 	Managed bool

@@ -11,7 +11,8 @@ import (
 // Pod identifies a pod.
 type Pod struct {
 	Namespace, Name, Node string
-	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4". It is empty if the pod has no controller.
+	// Owner is the controller that owns the pod, such as "ReplicaSet/web-5d4". It is empty if the pod has no
+	// controller.
 	Owner string
 }
 
@@ -79,7 +80,7 @@ func (x PodRestartedSilently) String() string {
 type PodEvicted struct {
 	At
 	Pod
-	// Status is the status of the node's Ready condition: Unknown or False. After is the time since Ready took that status.
+	// Status is the node's Ready status, Unknown or False. After is the time since Ready took that status.
 	Status event.Status
 	After  time.Duration
 	// Tolerates is the pod's toleration of the taint. It is nil if unknown.

@@ -13,22 +13,22 @@ import (
 // Silence is the loss of a node: a missing heartbeat, or a mark by the node controller.
 type Silence struct {
 	Node string
-	// Began is the last heartbeat before the silence. Ended is the first heartbeat after it, or zero if the silence is ongoing.
-	// Both are by kubeflap's clock.
+	// Began is the last heartbeat before the silence. Ended is the first heartbeat after it, or zero if the silence is
+	// ongoing. Both are by kubeflap's clock.
 	Began, Ended time.Time
 	// Announced describes the node's departure announcement. It is empty if there was none before the first missing
 	// heartbeat was due. AnnouncedAfter reports whether the announcement came after Began.
 	Announced      string
 	AnnouncedAfter bool
-	// Rebooted reports whether the node reported another bootID after Began. Upgraded reports whether it reported another
-	// kubeletVersion.
+	// Rebooted reports whether the node reported another bootID after Began. Upgraded reports whether it reported
+	// another kubeletVersion.
 	Rebooted, Upgraded bool
 	// Deleted is the earliest possible time of the Node's deletion. It is zero if the Node was not deleted.
 	Deleted time.Time
 	// Again describes the machine of a later Node with the same name. It is zero if there is no such Node.
 	Again transition.Machine
-	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat that the
-	// controller must have seen at that time, or 0 if unknown.
+	// Marked reports whether the node controller set Ready to Unknown. MarkedAge is the age of the newest heartbeat
+	// that the controller must have seen at that time, or 0 if unknown.
 	Marked    bool
 	MarkedAge time.Duration
 	// MarkedInTime reports whether MarkedAge was shorter than the grace period at that time.
@@ -44,9 +44,11 @@ type Silence struct {
 	// Relisted reports whether the silence began during a break of kubeflap's own watch, and the list after the break
 	// showed the last renewal. Began is then the time of that renewal by the node's own clock.
 	Relisted bool
-	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace period.
+	// Read reports whether a direct read of Leases confirmed that the node sent no heartbeat for the whole grace
+	// period.
 	Read bool
-	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time of the mark.
+	// Unseen reports whether kubeflap only saw status reports, which may be 5 min apart. Began is then the time of the
+	// mark.
 	Unseen bool
 	// ClockBack is the step by which the node's clock was set back, or 0. After such a step, the node's heartbeats do
 	// not count for a while.
@@ -57,8 +59,8 @@ type Silence struct {
 	Labels []transition.NodeLabel
 	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
-	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then by the node's own
-	// clock.
+	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then by the node's
+	// own clock.
 	Found Found
 }
 
@@ -69,8 +71,8 @@ type Found struct {
 	// InDoubt reports whether the last heartbeat is too recent to explain the mark. Either the node had returned, the
 	// mark was wrong, or the clocks differ.
 	InDoubt bool
-	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was not
-	// Unknown.
+	// Marked is the time at which the node controller set Ready to Unknown, by its own clock. It is zero if Ready was
+	// not Unknown.
 	Marked time.Time
 	// Perhaps describes a possible departure announcement of the node, before or after the start of the silence. It is
 	// empty if there is none.
@@ -101,7 +103,7 @@ type NodeLoss struct {
 	Break Break
 	// Upgrades holds the recent upgrades of kubelets. It is nil if there were none.
 	Upgrades *upgrades.Upgrades
-	// Rate is the rate of single silences in this cluster.
+	// Rate measures how often single silences occur in this cluster.
 	Rate chance.Rate
 
 	// group caches the result of the method together. grouped reports whether it is valid.

@@ -14,7 +14,7 @@ import (
 
 // Cluster provides the incidents of one cluster.
 type Cluster struct {
-	// Name is the name of the cluster. It is empty if there is only one cluster.
+	// Name identifies the cluster. It is empty if there is only one cluster.
 	Name string
 	// Incidents returns the incidents, and the current time in the cluster.
 	Incidents func() ([]incident.Incident, time.Time)
@@ -32,8 +32,8 @@ type Cluster struct {
 	Coverage func() coverage.State
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
-	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if nothing is
-	// recorded.
+	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if
+	// nothing is recorded.
 	WhatIf func(x *incident.Incident, asOf time.Time) background.Prediction
 	// downloads reports whether the page links to recordings of incidents.
 	downloads bool

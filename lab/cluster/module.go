@@ -31,7 +31,7 @@ type Module struct {
 // Binaries is the directory of the built programs.
 type Binaries string
 
-// Path returns the path of a program.
+// Path returns a program's path.
 func (b Binaries) Path(name string) string { return filepath.Join(string(b), name) }
 
 // BuildModules returns the programs of the given modules. They are built once, and kept in the user's cache under the

@@ -34,7 +34,7 @@ type Process struct {
 
 // Command describes a program for StartProcess.
 type Command struct {
-	// Path is the path of the program. Args are its arguments, without the program name.
+	// Path locates the program. Args are its arguments, without the program name.
 	Path string
 	Args []string
 	// Env is added to the lab's environment.

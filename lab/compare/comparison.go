@@ -14,7 +14,7 @@ import (
 // Comparison compares a running kubeflap with the truth.
 type Comparison struct {
 	Truth *truth.Recorder
-	// URL is the URL of kubeflap's metrics.
+	// URL is the address of kubeflap's metrics.
 	URL string
 	// Base holds the counts from which the comparison starts.
 	Base Base

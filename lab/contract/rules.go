@@ -22,7 +22,7 @@ type Rule struct {
 	Labels      []string
 }
 
-// Name returns the name of the alert or the recording rule.
+// Name returns the alert's or recording rule's name.
 func (r *Rule) Name() string { return r.Alert + r.Record }
 
 // RulePath returns the path to a file in rules/.

@@ -41,7 +41,7 @@ type blindness struct {
 	// began is a time slightly before the first scrape.
 	began            time.Time
 	before, reported truth.Counts
-	// excused means that nodes were really late, so kubeflap may report them.
+	// excused means that kubeflap may report late nodes, because they were really late.
 	excused bool
 }
 

@@ -31,10 +31,10 @@ func endpointsReset() Scenario {
 		Options:    cluster.Options{Nodes: 1, ControllerManagerPod: true},
 		Prepare:    prepareEndpointsReset,
 		Run: func(ctx context.Context, l *Lab) error {
-			if err := l.wipeBySelector(ctx); err != nil {
+			if err := l.overwriteBySelector(ctx); err != nil {
 				return err
 			}
-			return l.wipeByHand(ctx)
+			return l.overwriteManually(ctx)
 		},
 	}
 }
@@ -84,9 +84,9 @@ func prepareEndpointsReset(ctx context.Context, l *Lab) error {
 	)
 }
 
-// wipeBySelector makes the endpoints controller overwrite manually managed addresses: first by restarting it, then by
-// changing the Service.
-func (l *Lab) wipeBySelector(ctx context.Context) error {
+// overwriteBySelector makes the endpoints controller overwrite manually managed addresses: first by restarting it, then
+// by changing the Service.
+func (l *Lab) overwriteBySelector(ctx context.Context) error {
 	const resets = "kubeflap_service_endpoints_resets_total"
 	return allOf(
 		func() error { return l.applyByHand(ctx) },
@@ -130,9 +130,9 @@ func (l *Lab) scraped(ctx context.Context) error {
 	return nil
 }
 
-// wipeByHand empties, rewrites, deletes and recreates the Endpoints of a Service that correctly has no selector. The
-// Service's slices are mirrored from these Endpoints.
-func (l *Lab) wipeByHand(ctx context.Context) error {
+// overwriteManually empties, rewrites, deletes and recreates the Endpoints of a Service that correctly has no selector.
+// The Service's slices are mirrored from these Endpoints.
+func (l *Lab) overwriteManually(ctx context.Context) error {
 	const namespace, name = "shop", "database"
 	const resets, outages = "kubeflap_service_endpoints_resets_total", "kubeflap_service_outages_total"
 	write := func() error { return l.writeEndpoints(ctx, namespace, name, "192.0.2.1", "192.0.2.2") }

@@ -19,7 +19,7 @@ import (
 // resources is the number of lists at the beginning of a recording.
 const resources = 6
 
-// speed is the speed of the paced replay, as a multiple of the recording's.
+// speed is the paced replay's speed, as a multiple of the recorded speed.
 const speed = "30"
 
 // startRecording starts a recording, and waits until it contains all lists.

@@ -39,7 +39,7 @@ type Options struct {
 	// Seconds starts additional kubeflap instances with delayed watches. At the end, all instances must report the
 	// same.
 	Seconds []Delays
-	// Seed is the seed of the random scenario.
+	// Seed initializes the random scenario.
 	Seed uint64
 	// Turns limits how many sessions start at the same time. Its capacity is the limit; nil means no limit. A start
 	// uses all CPUs, while a scenario mostly waits. Also, no kubelet may be paused for so long that its heartbeat is
@@ -61,8 +61,8 @@ type Session struct {
 	Paging *paging.Paging
 	Paged  []Paged
 
-	// ReportedIncident is the cause of the reported incident. ReportedCauses holds the causes of the losses by Service. Lag is
-	// the longest time for which a loss was shown without its cause.
+	// ReportedIncident is the cause of the reported incident. ReportedCauses holds the causes of the losses by Service.
+	// Lag is the longest time for which a loss was shown without its cause.
 	ReportedIncident string
 	ReportedCauses   map[string]string
 	Lag              time.Duration

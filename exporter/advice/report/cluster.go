@@ -20,15 +20,16 @@ type Cluster struct {
 	Expected time.Duration
 	// Managed reports whether a cloud provider runs the control plane, so that its flags cannot be set.
 	Managed bool
-	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap that does not expose it.
+	// Now is the time of the newest event. It is zero if the metrics come from an older kubeflap that does not expose
+	// it.
 	Now   time.Time
 	Nodes []Node
 	// Intervals is the histogram of all heartbeat intervals since kubeflap started.
 	Intervals  Histogram
 	Services   []Service
 	Namespaces []Namespace
-	// Flags holds the flags that are set on the kube-controller-manager, as far as kubeflap reads them. Durations are in
-	// seconds.
+	// Flags holds the flags that are set on the kube-controller-manager, as far as kubeflap reads them. Durations are
+	// in seconds.
 	Flags            map[string]float64
 	ShortTolerations []ShortToleration
 	// Unwatched lists the resources that cannot be watched, with the reason.
@@ -45,8 +46,8 @@ type Node struct {
 	Late, Missed uint64
 	// Verdicts holds the verdicts of the node's incidents in the last ten minutes.
 	Verdicts []verdict.Verdict
-	// Silences holds the silences since kubeflap first saw the node, by verdict and reason. It is nil if the metrics come from
-	// an older kubeflap.
+	// Silences holds the silences since kubeflap first saw the node, by verdict and reason. It is nil if the metrics
+	// come from an older kubeflap.
 	Silences []Silences
 }
 
@@ -62,7 +63,8 @@ type Silences struct {
 type Service struct {
 	Namespace, Name string
 	Conflict        bool
-	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager wrote.
+	// ForeignAddresses counts the addresses of a Service with a selector that neither Kubernetes nor a known manager
+	// wrote.
 	ForeignAddresses uint64
 	// ResetsWithSelector and ResetsSelectorless count resets of manually managed Endpoints.
 	ResetsWithSelector, ResetsSelectorless uint64
@@ -75,7 +77,8 @@ type Service struct {
 type Namespace struct {
 	Name                                           string
 	InPlaceUpdates, UngatedUpdates, SilentRestarts uint64
-	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if they were not counted.
+	// Windows holds the bounces and stale re-adds of clients, sorted by batching window. It is empty if they were not
+	// counted.
 	Windows []advice.Window
 }
 
@@ -102,8 +105,8 @@ func (h Histogram) total() uint64 {
 // and renews its Lease at nearly the same time.
 const one = 1
 
-// median returns the median of the intervals longer than one second. It interpolates linearly within a bucket, as
-// histogram_quantile does.
+// median returns the median interval, without intervals of up to one second. It interpolates linearly within a bucket,
+// as histogram_quantile does.
 func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64

@@ -42,8 +42,9 @@ func (l *nodes) relisted(n *node, listed, last time.Time) time.Time {
 	return last
 }
 
-// wereInTime withdraws a silence that did not happen, because the watch was late. It also withdraws the incident if it
-// is empty afterwards. If the node controller has marked the node since then, the silence stays but proves nothing.
+// wereInTime withdraws a silence that only seemed to happen because the watch was late. It also withdraws the incident
+// if it is empty afterwards. If the node controller has marked the node since then, the silence stays but proves
+// nothing.
 func (l *nodes) wereInTime(x transition.HeartbeatsWereInTime) {
 	n := l.troubled[x.Node]
 	if n == nil || n.silence == nil {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// delay is the delay of the timers. Transitions may arrive late, because a loss waits a second for its cause, or up
-	// to 15 s if a watch lags.
+	// delay is the time for which the timers wait. Transitions may arrive late, because a loss waits a second for its
+	// cause, or up to 15 s if a watch lags.
 	delay = time.Second
 	// sweepEvery is the interval between runs of sweep.
 	sweepEvery = time.Minute
@@ -202,12 +202,12 @@ func (l *Log) sweep(t time.Time) {
 	l.nodes.sweep(t)
 }
 
-// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, each with the newest
-// first.
+// Incidents returns copies of the incidents as of t. Running incidents come first, then pending ones, each with the
+// newest first.
 func (l *Log) Incidents(t time.Time) []incident.Incident { return ask(l, t, l.records.Incidents) }
 
-// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most expensive
-// fields.
+// Overview returns the same copies without Evidence, Timeline, Numbers, Summary and Remedy, which are the most
+// expensive fields.
 func (l *Log) Overview(t time.Time) []incident.Incident { return ask(l, t, l.records.Overview) }
 
 // Incident returns a copy of the incident with the given ID as of t. ok reports whether it exists.

@@ -48,10 +48,11 @@ type node struct {
 	// missed is set while no heartbeat has arrived since gapFrom.
 	missed  bool
 	gapFrom time.Time
-	// trigger is the trigger of the last missed heartbeat. renewed is the renewTime before that.
+	// trigger identifies the last missed heartbeat. renewed is the renewTime before that.
 	trigger uint64
 	renewed time.Time
-	// listed is the end of the last break of the watch in which the node fell silent. It is zero if there was no such break.
+	// listed is the end of the last break of the watch in which the node fell silent. It is zero if there was no such
+	// break.
 	listed time.Time
 	// setBack is the time at which the node's clock was last set back, or zero. setBackBy is the size of that step.
 	setBack   time.Time

@@ -10,7 +10,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind is the kind of observation in an entry.
+// Kind classifies the observation in an entry.
 type Kind uint8
 
 // The kinds. Entries with the same time are sorted in this order, so that causes come before effects.
@@ -35,17 +35,19 @@ const (
 	PodRestarted
 	PodWasStale
 	PodNotReady
-	// EvictedUnknown and EvictedNotReady mean that the pod was evicted after its node turned Unknown or reported not ready.
+	// EvictedUnknown and EvictedNotReady mean that the pod was evicted after its node turned Unknown or reported not
+	// ready.
 	EvictedUnknown
 	EvictedNotReady
 	SelectorConflict
 	// EndpointsOverwritten means that the addresses were removed before kubeflap started.
 	EndpointsOverwritten
-	// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Contested means that two
-	// writers keep undoing each other's changes.
+	// ForeignAddresses means that an object adds foreign addresses to a Service with a selector. Contested means that
+	// two writers keep undoing each other's changes.
 	ForeignAddresses
 	Contested
-	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that they are back.
+	// AddressesWithdrawn means that somebody removed pod addresses from Endpoints. WithdrawnReturned means that they
+	// are back.
 	AddressesWithdrawn
 	EndpointsReset
 	AddressLost

@@ -8,7 +8,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
 
-// Kind is the kind of subject that an incident follows. It determines the scope, the summary and the remedy.
+// Kind classifies the subject that an incident follows. It determines the scope, the summary and the remedy.
 type Kind uint8
 
 // The kinds of subjects.
@@ -53,7 +53,7 @@ func Service(x transition.Service, why cause.Cause) Subject {
 // OfNodes reports whether the subject is a node, or something that nodes share.
 func (s Subject) OfNodes() bool { return s.Kind != KindWorkload && s.Kind != KindService }
 
-// key returns the key of an active incident. All causes of a node's losses are related and form one incident. For a
+// key returns an active incident's key. All causes of a node's losses are related and form one incident. For a
 // workload or a Service, each cause has its own remedy and therefore its own incident.
 func (s Subject) key() string {
 	switch s.Kind {

@@ -91,7 +91,7 @@ func newCodecs(scheme *runtime.Scheme, lease event.Kind) codecs {
 // CloseIdleConnections closes idle connections.
 func (c *Client) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
-// Version returns the version of the API server, such as "v1.36.3".
+// Version returns the API server's version, such as "v1.36.3".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

@@ -42,8 +42,8 @@ func (c codecs) DecoderToVersion(typed runtime.Decoder, version runtime.GroupVer
 	return &decoder{typed: c.NegotiatedSerializer.DecoderToVersion(typed, version), reader: &decode.Reader{}, lease: c.lease}
 }
 
-// bufferedFramer reads all available bytes of a watch at once. Fewer reads cause fewer packets: after each read, the
-// client sends a packet that allows the server to send more (golang.org/x/net/http2, transportResponseBody.Read).
+// bufferedFramer reads all available bytes of a watch in one call. Fewer reads cause fewer packets: after each read,
+// the client sends a packet that allows the server to send more (golang.org/x/net/http2, transportResponseBody.Read).
 type bufferedFramer struct {
 	runtime.Framer
 }
@@ -70,7 +70,7 @@ type watchEvents struct {
 func (w watchEvents) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	e, ok := into.(*metav1.WatchEvent)
 	if !ok {
-		return nil, nil, fmt.Errorf("read a watch event: cannot read it into %T", into)
+		return nil, nil, fmt.Errorf("cannot decode a watch event into %T", into)
 	}
 	var err error
 	e.Type, e.Object.Raw, err = w.reader.WatchEvent(data)

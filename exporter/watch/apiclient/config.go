@@ -25,7 +25,7 @@ type Config struct {
 	*rest.Config
 	// Context is the name of the kubeconfig context, or a description of what is used instead.
 	Context string
-	// Namespace is the namespace of the context or of the service account.
+	// Namespace comes from the context or from the service account.
 	Namespace string
 }
 

@@ -22,8 +22,8 @@ type Query struct {
 	State          incident.State
 	// From and To limit the time in which an incident was ongoing. A zero time is no limit.
 	From, To time.Time
-	// ID is the ID of an incident. Another replica may know the incident by another ID. Subject and At, a time at which
-	// the incident was ongoing, identify it there.
+	// ID selects a single incident. Another replica may know the incident by another ID. Subject and At, a time at
+	// which the incident was ongoing, identify it there.
 	ID, Subject string
 	At          time.Time
 	// Page starts at 1.

@@ -157,7 +157,7 @@ func checkLayer(t *testing.T, layer io.Reader, arch, version string) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "kubeflap")
-	if err := os.WriteFile(path, files["kubeflap"], 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(path, files["kubeflap"], 0o700); err != nil { //nolint:gosec // the test runs it
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput()
