@@ -29,7 +29,7 @@ const (
 	// writeEvery is the interval at which queued events are written to the disk. A killed process loses the events since
 	// then. Waking up for each event would take twice the CPU. A queue with more than writeAbove events does not wait.
 	writeEvery = time.Second
-	writeAbove = queueSize / 4
+	writeAbove = queueSize / 16
 	// retryAfter is the delay before the recorder retries after a failure. Each retry lists all resources, so the delay
 	// doubles up to retryAtMost while retries fail.
 	retryAfter  = 10 * time.Second
