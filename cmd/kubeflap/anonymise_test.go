@@ -112,8 +112,8 @@ func recordAll(t *testing.T, dir string, anonymise bool, events []event.Event) {
 	}
 }
 
-// TestNoRealNameIsDownloaded checks that an anonymised download contains none of the names, addresses and UIDs in any field
-// that is recorded. It covers new fields automatically.
+// TestNoRealNameIsDownloaded checks that an anonymised download contains none of the names, addresses and UIDs in any
+// field that is recorded. It covers new fields automatically.
 func TestNoRealNameIsDownloaded(t *testing.T) {
 	dir, now := t.TempDir(), time.Now().Add(-time.Minute)
 	events := namedEvents(t, now)
@@ -154,8 +154,8 @@ func TestNoRealNameIsDownloaded(t *testing.T) {
 	}
 }
 
-// TestAnAnonymisedFolderHasNoRealName checks the files of a flight recorder with --data.anonymise.
-func TestAnAnonymisedFolderHasNoRealName(t *testing.T) {
+// TestAnAnonymisedDirectoryHasNoRealName checks the files of a flight recorder with --data.anonymise.
+func TestAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
 	dir := t.TempDir()
 	recordAll(t, dir, true, namedEvents(t, time.Now()))
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
@@ -174,9 +174,9 @@ func TestAnAnonymisedFolderHasNoRealName(t *testing.T) {
 	}
 }
 
-// TestAReportOfAnAnonymisedFolderHasNoRealName checks that a report is made from the recordings alone: incidents.jsonl in
-// the same folder has the real names.
-func TestAReportOfAnAnonymisedFolderHasNoRealName(t *testing.T) {
+// TestAReportOfAnAnonymisedDirectoryHasNoRealName checks that a report is made from the recordings alone:
+// incidents.jsonl in the same directory has the real names.
+func TestAReportOfAnAnonymisedDirectoryHasNoRealName(t *testing.T) {
 	file, err := os.Open(lostNode)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func startRecording(t *testing.T, c *churning, dir string, wrap ...string) *reco
 	return startRecordingWith(t, c, dir, nil, wrap...)
 }
 
-// startRecordingWith starts kubeflap with a folder and more flags.
+// startRecordingWith starts kubeflap with a directory and more flags.
 func startRecordingWith(t *testing.T, c *churning, dir string, flags []string, wrap ...string) *recordingProcess {
 	t.Helper()
 	binary, err := built()
@@ -145,7 +145,8 @@ func (p *recordingProcess) records(works bool) {
 	p.until("kubeflap_flight_recorder_recording is "+value, func() bool { return p.metric("kubeflap_flight_recorder_recording") == value })
 }
 
-// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each since it was called first.
+// counts waits until some more pods have lost readiness, and checks that kubeflap has counted each since it was called
+// first.
 func (p *recordingProcess) counts() {
 	p.t.Helper()
 	missed := func() int {
@@ -197,8 +198,8 @@ func (p *recordingProcess) kept(incidents []api.Incident) {
 	p.until("all incidents are saved", func() bool { return len(missing()) == 0 })
 }
 
-// readable returns the number of events that were recorded since a time, and the number of gaps between them. Both are 0 if
-// nothing is on the disk yet.
+// readable returns the number of events that were recorded since a time, and the number of gaps between them. Both are
+// 0 if nothing is on the disk yet.
 func (p *recordingProcess) readable(from time.Time) (n, gaps int) {
 	p.t.Helper()
 	events, _, err := flightrecorder.Read(p.t.Context(), p.dir, from, time.Now())
@@ -338,7 +339,7 @@ func TestAReadOnlyDisk(t *testing.T) {
 }
 
 // Somebody deletes the directory. It is made again, with all incidents that kubeflap knows.
-func TestAFolderThatIsRemoved(t *testing.T) {
+func TestADirectoryThatIsRemoved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
@@ -362,7 +363,7 @@ func TestAFolderThatIsRemoved(t *testing.T) {
 }
 
 // Of two processes with one directory, one records. The other one serves, and takes over when the first one is killed.
-func TestTwoProcessesWithOneFolder(t *testing.T) {
+func TestTwoProcessesWithOneDirectory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}

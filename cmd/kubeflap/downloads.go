@@ -101,11 +101,11 @@ func (p period) open(path string) (*recording.Reader, error) {
 	if until.Before(p.from.Time) {
 		return nil, errors.New("--to is before --from")
 	}
-	return openFolder(context.Background(), path, p.from.Time, until)
+	return openDirectory(context.Background(), path, p.from.Time, until)
 }
 
-// openFolder opens the recordings in a flight recorder's directory between two times as a single recording.
-func openFolder(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
+// openDirectory opens the recordings in a flight recorder's directory between two times as a single recording.
+func openDirectory(ctx context.Context, dir string, from, to time.Time) (*recording.Reader, error) {
 	events, anonymised, err := flightrecorder.Read(ctx, dir, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("directory %s: %w", dir, err)

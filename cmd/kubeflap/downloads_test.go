@@ -72,7 +72,7 @@ func metricsOf(t *testing.T, args ...string) string {
 	return inOrder(t, out)
 }
 
-func TestReplayOfAFolder(t *testing.T) {
+func TestReplayOfADirectory(t *testing.T) {
 	dir := recordedStory(t)
 	if metricsOf(t, dir) != metricsOf(t, story) {
 		t.Error("the directory and the recording give other metrics")
@@ -210,7 +210,7 @@ func startDownloads(t *testing.T, dir, config string) string {
 	return startDownloadsOf(t, dir, config)
 }
 
-// startDownloadsOf serves the recordings in a folder, and the pages of some clusters, like kubeflap with
+// startDownloadsOf serves the recordings in a directory, and the pages of some clusters, like kubeflap with
 // --web.enable-recordings.
 func startDownloadsOf(t *testing.T, dir, config string, pipelines ...*pipeline) string {
 	t.Helper()

@@ -35,7 +35,7 @@ const reportedIncidents = 10_000
 // readRecording replays the recording. damage is the error that ended the replay early, or nil.
 func (r *reportWriter) readRecording(p program, in *postmortem.Input) (damage, err error) {
 	if info, err := os.Stat(r.recording); err == nil && info.IsDir() {
-		return r.readFolder(p, in)
+		return r.readDirectory(p, in)
 	}
 	file, err := os.Open(r.recording)
 	if err != nil {

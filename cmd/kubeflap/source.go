@@ -58,7 +58,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 		return s.openURL(ctx)
 	}
 	if info, err := os.Stat(s.path); err == nil && info.IsDir() {
-		return s.openFolder(ctx)
+		return s.openDirectory(ctx)
 	}
 	if s.from.given() || s.to.given() {
 		return nil, nil, fmt.Errorf("--from and --to need --url or a directory of --data.dir, and %s is not a directory", s.path)
@@ -70,7 +70,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 	return reader, func() { _ = reader.Close() }, nil
 }
 
-func (s *source) openFolder(ctx context.Context) (*recording.Reader, func(), error) {
+func (s *source) openDirectory(ctx context.Context) (*recording.Reader, func(), error) {
 	begin, end, err := flightrecorder.Span(s.path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory %s: %w", s.path, err)
@@ -79,7 +79,7 @@ func (s *source) openFolder(ctx context.Context) (*recording.Reader, func(), err
 	if to.Before(from) {
 		return nil, nil, errors.New("--to is before --from")
 	}
-	reader, err := openFolder(ctx, s.path, from, to)
+	reader, err := openDirectory(ctx, s.path, from, to)
 	return reader, func() {}, err
 }
 

@@ -19,9 +19,9 @@ func predicted(t *testing.T, args ...string) string {
 	return rest
 }
 
-// TestWhatIfReadsAFolderAndAURL checks that a directory of --data.dir and a kubeflap that serves it produce the same
+// TestWhatIfReadsADirectoryAndAURL checks that a directory of --data.dir and a kubeflap that serves it produce the same
 // answer as the recording.
-func TestWhatIfReadsAFolderAndAURL(t *testing.T) {
+func TestWhatIfReadsADirectoryAndAURL(t *testing.T) {
 	dir := recordedStory(t)
 	want := predicted(t, "--recording", story)
 	if got := predicted(t, "--recording", dir); got != want {

@@ -72,7 +72,7 @@ func madeOf(in *Input) (all []fact) {
 		add("Checksum", "none, because a running kubeflap drops its oldest incidents. Use a recording for a reproducible report")
 		return all
 	}
-	if r.Folder {
+	if r.Directory {
 		add("Made from", "the recordings in the directory "+r.File)
 	} else {
 		add("Made from", "the recording "+r.File+fmt.Sprintf(" (%d bytes)", r.Size))
@@ -86,7 +86,7 @@ func madeOf(in *Input) (all []fact) {
 	if r.Damage != "" {
 		add("Damage", "only the beginning of the recording could be replayed: "+r.Damage)
 	}
-	if r.Folder {
+	if r.Directory {
 		add("Checksum", "none, because the files in a directory change. Use a recording for a reproducible report")
 		return all
 	}

@@ -50,8 +50,8 @@ type Recording struct {
 	// File is the name of the file or directory. SHA256 is the file's checksum in hexadecimal, and Size is its length
 	// in bytes.
 	File, SHA256 string
-	// Folder is set for a directory. It has no checksum, because its files change.
-	Folder     bool
+	// Directory is set for a directory. It has no checksum, because its files change.
+	Directory  bool
 	Size       int64
 	Title      string
 	Anonymised bool

@@ -15,9 +15,9 @@ func body(t *testing.T, args ...string) string {
 	return text
 }
 
-// TestAReportOfAFolder checks that a directory of --data.dir gives the same report as the recording, apart from its
+// TestAReportOfADirectory checks that a directory of --data.dir gives the same report as the recording, apart from its
 // source.
-func TestAReportOfAFolder(t *testing.T) {
+func TestAReportOfADirectory(t *testing.T) {
 	dir := recordedIn(t, lostNode)
 	for _, args := range [][]string{nil, {"--node=node-2"}, {"--service=shop/web"}, {"--from=30s"}} {
 		got, want := body(t, append(args, "--recording", dir)...), body(t, append(args, "--recording", lostNode)...)

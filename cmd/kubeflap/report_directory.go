@@ -12,8 +12,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
-// readFolder replays a period of a --data.dir directory, with a margin before and after.
-func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err error) {
+// readDirectory replays a period of a --data.dir directory, with a margin before and after.
+func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, err error) {
 	begin, end, err := flightrecorder.Span(r.recording)
 	if err != nil {
 		return nil, fmt.Errorf("--recording: directory %s: %w", r.recording, err)
@@ -29,11 +29,11 @@ func (r *reportWriter) readFolder(p program, in *postmortem.Input) (damage, err 
 	if !r.from.given() {
 		first = begin
 	}
-	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openFolder(p.ctx, r.recording, first, last) })
+	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openDirectory(p.ctx, r.recording, first, last) })
 	if err != nil {
 		return nil, err
 	}
-	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Folder: true, Anonymised: played.header.Anonymised}
+	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Directory: true, Anonymised: played.header.Anonymised}
 	in.From, in.To = from, to
 	return played.damage, r.conclude(played, in)
 }
