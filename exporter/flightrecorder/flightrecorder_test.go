@@ -434,7 +434,7 @@ func stale(object event.Object) event.Object {
 	return object
 }
 
-func TestAFileIsNoFolder(t *testing.T) {
+func TestAFileIsNoDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
