@@ -114,8 +114,8 @@ func (x HeartbeatMissed) String() string {
 	return fmt.Sprintf("node %s: no heartbeat for %s (the whole grace period)", x.Node, round(x.Silence))
 }
 
-// NodeFoundLost means that the node was lost before kubeflap watched it: the first list shows it as Unknown, or with a
-// Lease that is older than the grace period and is not renewed for one more interval. Counters do not include such
+// NodeFoundLost means that the node was lost before kubeflap watched it. Either the first list shows it as Unknown, or
+// its Lease is older than the grace period and is not renewed for one more interval. Counters do not include such
 // losses.
 type NodeFoundLost struct {
 	At

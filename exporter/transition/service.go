@@ -168,7 +168,7 @@ type WithdrawnAddressesReturned struct {
 }
 
 func (x WithdrawnAddressesReturned) String() string {
-	return fmt.Sprintf("%s: no addresses are missing any more in %s", x.Service, x.Object)
+	return fmt.Sprintf("%s: the missing addresses are back in %s", x.Service, x.Object)
 }
 
 // AddressesContested means that two writers keep undoing each other's changes to the addresses of a Service without a selector.

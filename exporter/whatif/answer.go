@@ -141,7 +141,7 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*10) / 10 }
 // cannotSay lists the questions that the recording cannot answer.
 func (s *Study) cannotSay(certain bool) []string {
 	all := []string{
-		"Other load, or pods on other nodes: the addresses are replayed as recorded.",
+		"Another load or pod placement: the addresses are replayed as recorded.",
 		"Other probe thresholds: the recording contains the resulting readiness, not each probe.",
 	}
 	if !certain {

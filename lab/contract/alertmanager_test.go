@@ -95,7 +95,7 @@ func notified(t *testing.T, conf *config.Config, since time.Time, moments []mome
 	return sent
 }
 
-// send sends alerts as Prometheus does after an evaluation: the firing ones, and those that have stopped firing.
+// send sends alerts as Prometheus does after an evaluation: the firing alerts, and the alerts that have stopped firing.
 func send(t *testing.T, to *mem.Alerts, active map[model.Fingerprint]*alert.Alert, firing []labels.Labels) {
 	now := time.Now()
 	var all []*alert.Alert

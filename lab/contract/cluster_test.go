@@ -204,7 +204,7 @@ func (c *cluster) replace(n *node) {
 	})
 }
 
-// anyNode returns a random node that is Ready and schedulable, except for the named one.
+// anyNode returns a random node that is Ready and schedulable, but not the named node.
 func (c *cluster) anyNode(but string) *node {
 	var names []string
 	for name, n := range c.nodes {

@@ -26,8 +26,8 @@ const (
 )
 
 // openBreaker completes a scenario in which a node stops while the breaker is open. The node stays Ready, and its pods
-// stay in Services. The leader is known, so a change of the leader cannot explain it. open opens the breaker, and shut
-// closes it.
+// stay in Services. The leader is known, so a change of the leader cannot explain it. open and shut change the state of
+// the breaker.
 func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scenario {
 	s.Incident = Incident{"control_plane", "node_heartbeat_lost", "controller_manager", "errors of its watch of Leases"}
 	s.Alone = true

@@ -71,7 +71,7 @@ func TestIncidentsOfNodesTakeRoomWhenTheyAreDecided(t *testing.T) {
 	s := newScenario(t).at(0)
 	names := nodesNamed(100)
 	s.beats(names...)
-	for i, name := range names[:12] { // the silences are too far apart for a common cause, and too few for node after node
+	for i, name := range names[:12] { // the silences are too far apart for a common cause, and too few for an outage that moves from node to node
 		s.at(40+2000*float64(i)).misses(40, name)
 	}
 	equal(t, "incidents while the last is not decided", len(s.Incidents(s.now)), 11)

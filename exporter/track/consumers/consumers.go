@@ -175,7 +175,7 @@ func (c *Consumers) apply(b batch, window int, closed *Closed) {
 }
 
 // addressChanged applies the change of one address. It reports whether the consumer removes an address that it put back
-// at oldest or later. A longer window would have hidden this bounce.
+// no earlier than oldest. A longer window would have hidden this bounce.
 func (x *consumer) addressChanged(id event.UID, ready bool, now, oldest event.Moment) (bounced bool) {
 	last := x.turns[id]
 	switch {
