@@ -28,6 +28,8 @@ const (
 	maxLine = 4 << 20
 	// rewriteAbove is the size above which the file is rewritten if most of its lines are outdated.
 	rewriteAbove = 4 << 20
+	// writeSize is the size of a write in bytes. The start or the end of an incident fits into one.
+	writeSize = 64 << 10
 )
 
 // Journal is a file with one line of JSON for each saved state of an incident. The last line with an ID is the valid
@@ -114,16 +116,17 @@ func (j *Journal) write() error {
 	if err := j.open(); err != nil {
 		return err
 	}
-	var text bytes.Buffer
+	// Many ongoing incidents can take megabytes, so they are not encoded in memory.
+	out := bufio.NewWriterSize(j.file, writeSize)
+	lines := json.NewEncoder(out)
 	for _, s := range j.pending {
-		line, err := json.Marshal(s)
-		if err != nil {
-			return fmt.Errorf("encode incident %s: %w", s.Incident.ID, err)
+		if err := lines.Encode(s); err != nil {
+			j.close() // the file may contain a partial line, so the next write must begin with a newline
+			return fmt.Errorf("save incident %s: %w", s.Incident.ID, err)
 		}
-		text.Write(append(line, '\n'))
 	}
-	if _, err := j.file.Write(text.Bytes()); err != nil {
-		j.close() // the file may contain a partial line, so the next write must begin with a newline
+	if err := out.Flush(); err != nil {
+		j.close()
 		return fmt.Errorf("save incidents: %w", err)
 	}
 	clear(j.pending)
