@@ -26,9 +26,11 @@ func flap(n int) []event.Event {
 		addresses[i] = event.Address{UID: uid(event.KindPod, i), IP: fmt.Sprintf("10.%d.%d.%d", service>>8, service&255, i), Node: fmt.Sprintf("node-%d", (service*pods+i)%1000), Ready: i != pod || ready}
 	}
 	seen := noon.Add(time.Duration(n) * 100 * time.Millisecond)
-	object := &event.Pod{Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, Transition: seen, Writer: "kubelet"},
+	object := &event.Pod{
+		Meta: meta(event.KindPod, pod), Node: "node-17", Phase: "Running", Ready: &event.Condition{Status: event.StatusTrue, Transition: seen, Writer: "kubelet"},
 		ContainersReady: event.StatusTrue, Owner: "ReplicaSet/" + name + "-7d4b9c6f5", Labels: map[string]string{"app": name, "pod-template-hash": "7d4b9c6f5"},
-		Containers: []event.Container{{Name: "app", Image: "registry.example/app:1", ID: "containerd://" + uid(event.KindPod, pod).String(), Ready: ready, State: "running", Started: noon}}}
+		Containers: []event.Container{{Name: "app", Image: "registry.example/app:1", ID: "containerd://" + uid(event.KindPod, pod).String(), Ready: ready, State: "running", Started: noon}},
+	}
 	if !ready {
 		object.Ready.Status, object.Ready.Reason, object.Ready.Message = event.StatusFalse, "ContainersNotReady", "containers with unready status: [app]"
 	}
