@@ -62,11 +62,11 @@ func newNodeMetrics() *nodeMetrics {
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. Only counts while the API server answers.", whileLeasesKnown, "node")
+		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It is only set while the API server answers.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"Expected interval between heartbeats, as the maximum of all nodes. It is a quarter of the Lease duration (10 s by default), or less if a node regularly sends heartbeats more often.",
+		"Longest expected heartbeat interval of all nodes. It is a quarter of the Lease duration (10 s by default), or less if a node regularly sends heartbeats more often.",
 		"one, while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
 		"1 if the cloud provider manages the control plane (EKS, GKE, AKS) and its flags cannot be set, otherwise 0.", always)

@@ -20,7 +20,7 @@ A counter starts at 0 when its object is first seen, and ends when the object is
 A series with the label ` + "`cause`" + ` starts with its first count instead of 0, so ` + "`increase()`" + ` misses that count. Count losses with the
 counters without a cause: ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Use the counters with a cause for the share of each cause.
 
-Times are in seconds. Histograms are native and classic. A stable metric keeps its name, labels and meaning within a major version.
+Times are in seconds. Each histogram is exposed in the native and the classic format. A stable metric keeps its name, labels and meaning within a major version.
 ` + "`/metrics` also has `kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
 
 | metric | type | labels | series | stability | meaning |
