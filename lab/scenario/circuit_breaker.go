@@ -36,7 +36,7 @@ func openBreaker(s Scenario, open, shut func(context.Context, *Lab) error) Scena
 	s.LastLosses = map[string]string{"web": "node_heartbeat_lost"}
 	s.Pages = []Page{{
 		Alert:  "KubeflapSilentNodesReady",
-		Says:   []string{breakerVictim, "their addresses", "or it waits"},
+		Says:   []string{breakerVictim, "their addresses", "or it does not trust its data"},
 		Remedy: "permission to get Leases",
 	}, {
 		// This page is sent right after the grace period, before it is known that the node stays Ready.
