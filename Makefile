@@ -30,8 +30,8 @@ build: ## Build bin/kubeflap.
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kubeflap ./cmd/kubeflap
 help: ## Print this list.
 	@sed -nE 's/^([a-z-]+):.* ## (.*)/\1\t\2/p' Makefile | expand -t 18
-demo: ## Replay five recorded incidents and serve them on localhost:9969. Needs only Go.
-	go run ./cmd/kubeflap demo
+demo: build ## Replay five recorded incidents and serve them on localhost:9969. Needs only Go.
+	@bin/kubeflap demo
 test: ## Run all checks that a change must pass. As root on Debian, also install the tools.
 	tools/install.sh
 	@$(MAKE) lab-test & lab=$$!; nice $(MAKE) --keep-going $(CHECKS) || failed=1; wait $$lab && test -z "$${failed-}"

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -20,10 +21,11 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
-	"github.com/kubeflap/kubeflap/exporter/phrase"
+	"github.com/kubeflap/kubeflap/exporter/listing"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/recording"
 	"github.com/kubeflap/kubeflap/exporter/recording/incidents"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
@@ -45,6 +47,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 			return err
 		}
 		d := newDemo(recordings, float64(pace), flags.settings(), addressForABrowser((*listen.WebListenAddresses)[0]), p.out)
+		d.program = os.Args[0]
 		d.introduce(moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
 		return d.serve(p, listen)
@@ -57,10 +60,12 @@ type demo struct {
 	out io.Writer
 	// site is the URL of the demo's pages.
 	site string
+	// program is the command that started the demo.
+	program string
 }
 
 func newDemo(recordings []openRecording, speed float64, settings settings, site string, out io.Writer) demo {
-	d := demo{out: &lockedWriter{out: out}, site: site}
+	d := demo{out: &lockedWriter{out: out}, site: site, program: "kubeflap"}
 	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
 		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
 	})
@@ -77,11 +82,12 @@ func (d demo) introduce(moved bool) {
 	for _, rec := range d.recordings {
 		fmt.Fprintf(d.out, "  %-22s  %s\n", rec.cluster, printable.Line(rec.Header().Title))
 	}
-	fmt.Fprintf(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n\n"+
-		"  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
+	fmt.Fprint(d.out, "\nRecordings 1, 3 and 5 use a short grace period of 10 to 24 seconds, so that no incident takes long.\n"+
+		"The grace period is the time that the node controller waits for a heartbeat before it marks a node Unknown.\n\n")
 	if moved {
-		fmt.Fprintf(d.out, "\nThe port %s is in use, so the demo uses another one.\n", strings.TrimPrefix(defaultAddress, ":"))
+		fmt.Fprintf(d.out, "The port %s is in use, so the demo uses another one.\n\n", strings.TrimPrefix(defaultAddress, ":"))
 	}
+	fmt.Fprintf(d.out, "  incidents  %[1]s/flaps\n  metrics    %[1]s/metrics\n", d.site)
 	fmt.Fprintln(d.out, "\nPress Ctrl-C to stop the demo.")
 }
 
@@ -97,44 +103,21 @@ func addressForABrowser(listen string) string {
 // conclude prints a table of all incidents.
 func (d demo) conclude() {
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nINCIDENT\tABOUT\tIT HIT\tVERDICT\tFIRST STEP")
+	fmt.Fprintln(table, "\nRECORDING\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
 	for i, pipeline := range d.pipelines {
-		all, _ := pipeline.cluster("").Incidents()
+		all, asOf := pipeline.cluster("").Incidents()
 		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", d.recordings[i].cluster,
-				printable.Line(about(x)), printable.Line(hit(x)), x.Verdict, advice.FirstStep(x.Verdict))
+			row := api.Of("", asOf, &x)
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1,
+				printable.Line(listing.What(&row)), printable.Line(listing.Hit(&row)), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}
 	_ = table.Flush() // an error means that the terminal is gone
-	fmt.Fprintf(d.out, "\nThe replay is complete. Details are at %s/flaps until you press Ctrl-C.\n", d.site)
-}
-
-// about returns an incident's subject as in summaries.
-func about(x incident.Incident) string {
-	kind, name, ofKind := strings.Cut(x.Subject, "/")
-	if !ofKind {
-		return path.Join(x.Namespace, x.Subject)
-	}
-	return kind + " " + path.Join(x.Namespace, name)
-}
-
-// hit summarizes an incident's losses.
-func hit(x incident.Incident) string {
-	var parts []string
-	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 0 && (x.Scope == incident.ScopeNode || x.Scope == incident.ScopeControlPlane) {
-		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
-	}
-	switch {
-	case x.Lost > 0:
-		parts = append(parts, phrase.Count(x.Lost, "address", "addresses"))
-	case x.State == incident.StateRunning && x.Scope == incident.ScopeService:
-		parts = append(parts, "all manually managed addresses")
-	}
-	if len(parts) == 0 {
-		return "nothing yet"
-	}
-	return strings.Join(parts, ", ")
+	fmt.Fprintf(d.out, "\nThe replay is complete. To see why kubeflap excluded other causes, open %[1]s/flaps, or run in another terminal:\n\n"+
+		"  %[2]s incidents --url %[1]s        # list the incidents\n"+
+		"  %[2]s incidents --url %[1]s ID     # show one of them in full\n\n"+
+		"Press Ctrl-C to stop the demo.\n", d.site, d.program)
 }
 
 // takeFreePort replaces the default address if its port is in use, and reports whether it did. It is only used by the

@@ -70,14 +70,14 @@ func TestTheDemoSaysWhatWillHappenAndWhatHappened(t *testing.T) {
 			t.Errorf("the introduction does not say %q:\n%s", want, introduction)
 		}
 	}
-	_, table, _ := strings.Cut(rest, "\nINCIDENT ")
+	_, table, _ := strings.Cut(rest, "\nRECORDING ")
 	for _, row := range [][]string{
-		{"1-heartbeat-loss", "node-2", "1 node, 2 addresses", " node ", "kubelet"},
-		{"2-endpoints-reset", "kube-system/kube-scheduler", "all manually managed addresses", "endpoints_controller", "remove the selector"},
-		{"2-endpoints-reset", "shop/database", "4 addresses", "foreign_writer", "who writes"},
-		{"3-control-plane-stall", "control plane", "4 nodes", "shared_path", "share"},
-		{"4-batch-upgrade", "web", "4 addresses", "update_in_place", "readiness gate"},
-		{"5-tight-grace-period", "kube-controller-manager", "3 nodes", "grace_period", "raise --node-monitor-grace-period"},
+		{"1 ", "node-2", "2 addresses of shop/web", " node ", "kubelet"},
+		{"2 ", "kube-system/kube-scheduler", "all manually managed addresses", "endpoints_controller", "remove the selector"},
+		{"2 ", "shop/database", "4 addresses", "foreign_writer", "who writes"},
+		{"3 ", "control plane", "4 nodes", "shared_path", "share"},
+		{"4 ", "web", "4 addresses", "update_in_place", "readiness gate"},
+		{"5 ", "kube-controller-manager", "3 nodes", "grace_period", "raise --node-monitor-grace-period"},
 	} {
 		if !hasRow(table, row) {
 			t.Errorf("the table has no row with %q:\n%s", row, table)

@@ -83,6 +83,9 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 // readThroughAPIServer reads from the kubeflap in the kubeconfig's cluster.
 func (i *instance) readThroughAPIServer(p program, path string, query url.Values) ([]byte, error) {
 	config, err := i.cluster.load()
+	if errors.Is(err, apiclient.ErrNoCluster) {
+		return nil, fmt.Errorf("%w. To read from a kubeflap outside of this cluster, use --url", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,10 @@ func run(as role, args []string, out, errOut io.Writer) int {
 	promslogflag.AddFlags(app, logging)
 
 	args = likeKubectl(app, args)
+	if topic := unknownTopic(app, args); topic != "" {
+		fmt.Fprintf(errOut, "%s: there is no command %s; see %[1]s --help\n", as.name, printable.Line(topic))
+		return 2
+	}
 	name, err := app.Parse(args)
 	switch {
 	case done:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -90,6 +91,10 @@ func (r *remote) request(ctx context.Context, address, accept string) (*http.Res
 	}
 	request.Header.Set("Accept", accept)
 	response, err := client.Do(request)
+	var failed *url.Error
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		return nil, fmt.Errorf("--url: there is no response from %s: %w. Check that kubeflap serves this address", failed.URL, failed.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read --url: %w", err)
 	}
@@ -145,10 +150,10 @@ func (r *remote) client() (*http.Client, error) {
 	return client, nil
 }
 
-// address returns the URL for a path. The flag's URL may already end with the path of the metrics or the API.
+// address returns the URL for a path. The flag's URL may already end with the path of the metrics, the page or the API.
 func (r *remote) address(path string) string {
-	base := r.url
-	for _, known := range []string{"/metrics", api.Path, recordings.Path} {
+	base, _, _ := strings.Cut(r.url, "?")
+	for _, known := range []string{"/metrics", "/flaps", api.Path, recordings.Path} {
 		base = strings.TrimSuffix(base, known)
 	}
 	return strings.TrimSuffix(base, "/") + path

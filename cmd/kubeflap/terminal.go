@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/listing"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 )
@@ -15,6 +17,12 @@ import (
 // renewInterval is the interval at which a kubelet renews its Lease. With a grace period below 20 s, even a normal
 // interval exceeds half of the grace period.
 const renewInterval = 10 * time.Second
+
+// remedyIndent and remedyWidth are the indentation of remedies, and the maximum width of their lines.
+const (
+	remedyIndent = 12
+	remedyWidth  = 120
+)
 
 // terminal prints transitions and incidents in the order of detection. It prints an incident's remedy on a separate
 // line.
@@ -57,20 +65,22 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 	t.line(at, at, t.incidentLine(n))
 	over := n.Kind == incident.Dropped || n.Kind == incident.Ongoing || n.Kind == incident.Ended
 	if x := &n.Incident; over && x.Remedy != "" && x.Withdrawn == "" {
-		fmt.Fprintf(t.out, "            Remedy: %s\n", printable.Line(x.Remedy))
+		fmt.Fprintf(t.out, "%*s%s\n", remedyIndent, "", listing.Wrap("Remedy: "+x.Remedy, remedyIndent, remedyWidth))
 	}
 }
 
-// line prints a text with the time of detection. If the change happened earlier, line adds that time.
+// earlier is the time between a change and its detection from which both times are printed.
+const earlier = time.Second
+
+// line prints a text with the time of detection. If the change happened much earlier, line adds that time.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found
 	}
-	shown := clockTime(t.last)
-	if at := clockTime(when); at != shown {
-		text += " (at " + at + ")"
+	if t.last.Sub(when) >= earlier {
+		text += " [happened at " + clockTime(when) + "]"
 	}
-	fmt.Fprintf(t.out, "%s  %s\n", shown, printable.Line(text))
+	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
 }
 
 func (t *terminal) incidentLine(n incident.Notice) string {
@@ -80,7 +90,7 @@ func (t *terminal) incidentLine(n incident.Notice) string {
 		if x.Withdrawn != "" {
 			return "<<< " + x.Summary
 		}
-		return fmt.Sprintf("<<< RESOLVED after %s: verdict %s. %s", x.End.Sub(x.Start).Round(100*time.Millisecond), x.Verdict, x.Summary)
+		return fmt.Sprintf("<<< RESOLVED after %s: verdict %s. %s", phrase.Duration(x.End.Sub(x.Start)), x.Verdict, x.Summary)
 	case incident.Merged:
 		text := fmt.Sprintf("<<< MERGED: %s %s is part of the incident of the %s", x.Scope, x.Subject, n.IntoSubject)
 		if t.page != "" {

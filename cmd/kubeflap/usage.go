@@ -27,5 +27,18 @@ func wrongUsage(app *kingpin.Application, args []string, err error) string {
 	if context == nil || context.SelectedCommand == nil {
 		return fmt.Sprintf("%v; see %s --help", err, app.Name)
 	}
-	return fmt.Sprintf("%v; see %s %s --help", err, app.Name, context.SelectedCommand.FullCommand())
+	command := context.SelectedCommand
+	if strings.HasPrefix(err.Error(), "unexpected ") && command.GetFlag("recording") != nil {
+		err = fmt.Errorf("%w: to read a recording, use --recording", err)
+	}
+	return fmt.Sprintf("%v; see %s %s --help", err, app.Name, command.FullCommand())
+}
+
+// unknownTopic returns the argument of the command help if there is no such command, or "". kingpin would print the
+// general help and report success.
+func unknownTopic(app *kingpin.Application, args []string) string {
+	if len(args) > 1 && args[0] == "help" && !strings.HasPrefix(args[1], "-") && app.GetCommand(args[1]) == nil {
+		return args[1]
+	}
+	return ""
 }

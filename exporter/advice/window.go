@@ -54,8 +54,7 @@ func windowRemedy(windows []Window) string {
 	var all []string
 	if i := hidingWindow(windows, misled); i > 0 {
 		length := phrase.Duration(windows[i].Length)
-		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, so that these addresses leave in one update.", batchPeriods, length),
-			fmt.Sprintf("If you cannot set these flags either, let the clients of the Endpoints batch updates for %s.", length))
+		all = append(all, fmt.Sprintf("If you cannot add a gate, set %s of the kube-controller-manager to %s, or let the clients batch endpoint updates for %[2]s. These addresses then leave in one update.", batchPeriods, length))
 	} else {
 		all = append(all, fmt.Sprintf("Batching for up to %s, by %s or in the clients, is no substitute for the gate.",
 			phrase.Duration(windows[len(windows)-1].Length), batchPeriods))
@@ -76,16 +75,16 @@ func staleText(windows []Window) string {
 		case w.StaleReadds > 0 && w.Length == 0:
 			by = append(by, fmt.Sprintf("%d without batching", w.StaleReadds))
 		case w.StaleReadds > 0:
-			by = append(by, fmt.Sprintf("%d if they batch for %s", w.StaleReadds, phrase.Duration(w.Length)))
+			by = append(by, fmt.Sprintf("%d with batches of %s", w.StaleReadds, phrase.Duration(w.Length)))
 		}
 	}
 	if len(by) == 0 {
 		return ""
 	}
 	if i := hidingWindow(windows, staleReadds); i > 0 {
-		by = append(by, "none if they batch for "+phrase.Duration(windows[i].Length))
+		by = append(by, "none with batches of "+phrase.Duration(windows[i].Length))
 	}
-	return "Clients that apply all ready addresses would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
+	return "In this update, clients would have put back addresses of containers that were about to be replaced: " + strings.Join(by, ", ") + "."
 }
 
 // bounceText describes which window hides the bounces. It is empty if there were none.

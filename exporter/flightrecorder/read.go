@@ -24,6 +24,9 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	if err != nil {
 		return nil, false, err
 	}
+	if len(all) == 0 {
+		return nil, false, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
+	}
 	base := baseBefore(all, from)
 	all = slices.DeleteFunc(all[base:], func(f file) bool { return f.begins.After(to) })
 	recorded = whileWanted(ctx, eventsOf(all))

@@ -142,12 +142,15 @@ func listed(names []string, leftOut int) string {
 
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// wrapped makes a text printable and wraps it at word boundaries. All lines but the first are indented.
-func wrapped(text string, indent int) string {
+func wrapped(text string, indent int) string { return Wrap(text, indent, textWidth) }
+
+// Wrap makes a text printable and wraps it at word boundaries, so that lines have at most width columns. The text begins
+// at column indent, and all lines but the first are indented.
+func Wrap(text string, indent, width int) string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(printable.Line(text)) {
-		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > textWidth {
+		if line != "" && indent+utf8.RuneCountInString(line+" "+word) > width {
 			lines, line = append(lines, line), ""
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")

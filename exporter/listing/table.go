@@ -97,8 +97,8 @@ func (x *row) verdict() string {
 	return x.Verdict
 }
 
-// what returns the subject with its kind and namespace.
-func (x *row) what() string {
+// What returns the subject of an incident with its kind and namespace.
+func What(x *api.Incident) string {
 	kind, name, ofKind := strings.Cut(x.Subject, "/")
 	switch {
 	case ofKind:
@@ -109,21 +109,26 @@ func (x *row) what() string {
 	return x.Subject
 }
 
-// hit summarizes the losses: the numbers of nodes and addresses, and the outage time. It omits the name of a Service
-// that is the subject.
-func (x *row) hit() string {
+func (x *row) what() string { return What(x.Incident) }
+
+// Hit summarizes the losses of an incident: the numbers of nodes and addresses, and the outage time. It omits the name of
+// a Service that is the subject.
+func Hit(x *api.Incident) string {
 	var parts []string
 	if nodes := len(x.Nodes) + x.NodesLeftOut; nodes > 1 {
 		parts = append(parts, phrase.Count(nodes, "node", "nodes"))
 	}
-	services := len(x.Services) + x.ServicesLeftOut
+	services, service := len(x.Services)+x.ServicesLeftOut, ""
+	if len(x.Services) > 0 {
+		service = x.Services[0].Namespace + "/" + x.Services[0].Service
+	}
 	if x.AddressesLost > 0 {
 		text := phrase.Count(x.AddressesLost, "address", "addresses")
 		switch {
 		case services > 1:
 			text += fmt.Sprintf(" of %d Services", services)
-		case services == 1 && !strings.HasSuffix(" "+x.what(), " "+x.service(0)):
-			text += " of " + x.service(0)
+		case services == 1 && !strings.HasSuffix(" "+What(x), " "+service):
+			text += " of " + service
 		}
 		parts = append(parts, text)
 	}
@@ -140,6 +145,6 @@ func (x *row) hit() string {
 	return strings.Join(parts, ", ")
 }
 
-func (x *row) service(i int) string { return x.Services[i].Namespace + "/" + x.Services[i].Service }
+func (x *row) hit() string { return Hit(x.Incident) }
 
 func seconds(n float64) string { return phrase.Duration(time.Duration(n * float64(time.Second))) }

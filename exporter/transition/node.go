@@ -200,10 +200,19 @@ func (x NodeReadyChanged) String() string {
 		least = "at least "
 	}
 	s := fmt.Sprintf("node %s: Ready %s -> %s (%[2]s for %[4]s%[5]s)", x.Node, x.From, x.To, least, round(x.Lasted))
-	if x.To != event.StatusTrue && x.Silence > 0 {
-		s += fmt.Sprintf(", last heartbeat %s ago", round(x.Silence))
+	if age := x.HeartbeatAge(); x.To != event.StatusTrue && age > 0 {
+		s += fmt.Sprintf(", last heartbeat %s ago", round(age))
 	}
 	return s
+}
+
+// HeartbeatAge returns the age of the newest heartbeat when Ready changed, or 0 if it is unknown. Nodes and Leases have
+// separate watches, so a heartbeat that kubeflap received before the status Unknown may be newer than this status.
+func (x NodeReadyChanged) HeartbeatAge() time.Duration {
+	if x.To == event.StatusUnknown && x.Loss.MarkedAge == 0 && x.Silence < x.Loss.GracePeriod {
+		return 0
+	}
+	return x.Silence
 }
 
 // NodeNotMarked means that a silent node is still Ready after the grace period and the node controller's own delay,

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/timeline"
+	"github.com/kubeflap/kubeflap/exporter/verdict"
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
@@ -20,6 +22,8 @@ type card struct {
 	Timeline *timeline.Drawing
 	Evidence []evidenceRow
 	Effects  []effectRow
+	// ToFix names the component to fix. It is empty if the verdict is undecided.
+	ToFix string
 	// Weighed lists the considered hypotheses.
 	Weighed  []weighedRow
 	Detailed bool
@@ -84,6 +88,9 @@ func figuresOf(x *found) []figure {
 }
 
 func (c *card) takeDetails(x *found) {
+	if x.Verdict != verdict.Undecided {
+		c.ToFix = advice.ToFix(x.Verdict)
+	}
 	for _, e := range x.Evidence {
 		row := evidenceRow{Time: clock(e.Time), Text: e.Text}
 		if e.Until.Sub(e.Time) >= 100*time.Millisecond {

@@ -203,7 +203,7 @@ func (l *nodes) turnedNotReady(x transition.NodeReadyChanged) {
 	r.Open.Nodes[n.name] = struct{}{}
 	n.unready.End(x.Time)
 	n.unready = r.Timeline.Begin(incident.TrackNode, n.name, x.Time)
-	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.Silence})
+	r.Evidence.Add(evidence.Entry{Kind: kind, Time: x.Time, Name: n.name, Duration: x.HeartbeatAge()})
 	l.records.Touch(r, x.Time)
 }
 

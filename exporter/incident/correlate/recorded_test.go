@@ -97,7 +97,7 @@ func TestRecordedIncidentsHaveTheRightCauseScopeAndRemedy(t *testing.T) {
 			"4-batch-upgrade", 1, incident.StateRecovered, incident.ScopeWorkload, cause.InPlaceUpdate, "Service/web", verdict.UpdateInPlace,
 			[]string{
 				"readiness gate", "--endpoint-updates-batch-period of the kube-controller-manager to 10s",
-				"3 without batching, 3 if they batch for 2s, 2 if they batch for 5s, none if they batch for 10s",
+				"3 without batching, 3 with batches of 2s, 2 with batches of 5s, none with batches of 10s",
 			},
 		},
 		{

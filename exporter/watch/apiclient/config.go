@@ -2,7 +2,9 @@ package apiclient
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -39,6 +41,9 @@ func LoadConfig(choice Choice, userAgent string) (Config, error) {
 	})
 	// RawConfig fails only if a file cannot be read.
 	kubeconfig, err := deferred.RawConfig()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Config{}, fmt.Errorf("%w: --kubeconfig=%s does not exist", ErrNoCluster, choice.Kubeconfig)
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}

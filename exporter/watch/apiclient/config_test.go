@@ -75,7 +75,7 @@ func TestLoadConfigSaysWhatIsMissing(t *testing.T) {
 	}{
 		{"no file", "/does/not/exist:" + empty, Choice{}, "/does/not/exist (does not exist), " + empty + " (has no context)", true},
 		{"no file, but a context", "/does/not/exist", Choice{Context: "near"}, "--context=near: ", true},
-		{"the file of the flag", file, Choice{Kubeconfig: "/does/not/exist"}, "/does/not/exist", false},
+		{"the file of the flag", file, Choice{Kubeconfig: "/does/not/exist"}, "--kubeconfig=/does/not/exist does not exist", true},
 		{"no current context", contextless, Choice{}, contextless + " has no current context: choose one with --context: far, near", false},
 		{"the current context", dangling, Choice{}, dangling + " does not contain its current context gone: choose one with --context: far, near", false},
 		{"the context", file, Choice{Context: "z"}, "--context=z: the kubeconfig " + file + " has only far, near", false},
