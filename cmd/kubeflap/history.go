@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
+	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
 	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/archive"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/journal"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
@@ -289,21 +290,14 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 	return job
 }
 
-// look updates the outages that were ongoing before the restart. services returns the Services of the tracker. look
-// returns the incidents that have ended with these outages.
-func (h *history) look(at time.Time, services func() []endpoints.Service) (ended []incident.Incident) {
-	if !h.HasOutages() {
+// look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
+// last call.
+func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.Incident) {
+	if !h.Stands() {
 		return nil
 	}
-	down := map[[2]string]bool{}
-	for _, s := range services() {
-		if s.Ready == 0 {
-			down[[2]string{s.Namespace, s.Name}] = true
-		}
-	}
-	changed := h.Look(at, func(namespace, name string) bool { return down[[2]string{namespace, name}] })
 	var all []incident.Incident
-	for _, id := range changed {
+	for _, id := range h.Look(at, clusterOf(at, tracker)) {
 		x, ok := h.incident(at, id)
 		if !ok {
 			continue
@@ -317,6 +311,22 @@ func (h *history) look(at time.Time, services func() []endpoints.Service) (ended
 		h.save(at, all, nil)
 	}
 	return ended
+}
+
+// clusterOf returns what nodes and Services lack.
+func clusterOf(at time.Time, tracker *track.Tracker) *archive.Cluster {
+	c := &archive.Cluster{NotReady: map[string]bool{}, Services: map[archive.ServiceName]archive.Lacking{}}
+	for _, n := range tracker.Nodes(at, nil) {
+		if n.Ready != event.StatusTrue {
+			c.NotReady[n.Name] = true
+		}
+	}
+	for _, s := range tracker.Services(at, nil) {
+		if s.Ready == 0 || s.NotReady > 0 {
+			c.Services[archive.ServiceName{Namespace: s.Namespace, Name: s.Name}] = archive.Lacking{All: s.Ready == 0, Some: s.NotReady > 0}
+		}
+	}
+	return c
 }
 
 // incident returns the incident with an ID, from this process or an earlier one.

@@ -91,6 +91,73 @@ func TestAnOutageThatOutlastsItsNode(t *testing.T) {
 	}
 }
 
+// TestPodsThatAreStillNotReadyAfterARestart restarts kubeflap while the only pod of a Service is not ready. No list shows
+// that it ever was.
+func TestPodsThatAreStillNotReadyAfterARestart(t *testing.T) {
+	for _, pods := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d pods", pods), func(t *testing.T) {
+			c := newFakeCluster(9)
+			service := c.service("solo", true)
+			var broken *fakePod
+			for i := range pods {
+				broken = service.start(c, c.nodes[i])
+				broken.serve()
+			}
+			service.fill()
+			r := newRestarted(t, c)
+			c.at(360, func() { broken.setReady(c, false, "ContainersNotReady") })
+			c.at(1000, func() { broken.setReady(c, true, "") })
+			r.runUntil(500)
+			before := r.only()
+			r.restart(520)
+			for _, at := range []float64{521, 700, 990} {
+				r.runUntil(at)
+				if x := r.only(); x.ID != before.ID || x.State != incident.StateRunning || !x.End.IsZero() || x.Services[0].Down != (pods == 1) {
+					t.Errorf("at %g s: %+v", at, x)
+				}
+			}
+			r.runUntil(1200)
+			x := r.only()
+			if x.State != incident.StateEnded || x.End.Sub(storyBegin) < 1000*time.Second || strings.Contains(x.Summary, "not watching") {
+				t.Errorf("in the end: %+v", x)
+			}
+			if n := r.notices(); strings.Count(n, "ended") != 1 {
+				t.Errorf("reported %s", n)
+			}
+		})
+	}
+}
+
+// TestALaterIncidentDoesNotContinueARecoveredOne restarts kubeflap long after a node has recovered, when it is silent
+// again.
+func TestALaterIncidentDoesNotContinueARecoveredOne(t *testing.T) {
+	r := newRestarted(t, newFakeCluster(9).silence(300, 400, 5).silence(9000, 20000, 5))
+	r.runUntil(450)
+	before := r.only()
+	r.restart(9200)
+	r.runUntil(9300)
+	all := r.incidents()
+	if len(all) != 2 || all[0].ID == before.ID || all[1].ID != before.ID || !all[1].End.Equal(before.End) || all[1].State != incident.StateEnded {
+		t.Errorf("got %+v", all)
+	}
+	if strings.Contains(all[1].Summary, "not watching") {
+		t.Error(all[1].Summary)
+	}
+}
+
+// TestTheRemedyFollowsALongSilence restarts kubeflap while a node is down. The remedy must fit the length of the silence.
+func TestTheRemedyFollowsALongSilence(t *testing.T) {
+	r := newRestarted(t, newFakeCluster(9).silence(300, 4000, 5))
+	r.runUntil(3300)
+	before := r.only()
+	r.restart(3330)
+	r.runUntil(3500)
+	after := r.only()
+	if after.Remedy != before.Remedy || after.Numbers.LongestInterval <= before.Numbers.LongestInterval {
+		t.Errorf("before: %s (%s)\nafter: %s (%s)", before.Remedy, before.Numbers.LongestInterval, after.Remedy, after.Numbers.LongestInterval)
+	}
+}
+
 // TestTheLastSecondsBeforeARestartAreKept stops kubeflap when a Service has just lost its last address.
 func TestTheLastSecondsBeforeARestartAreKept(t *testing.T) {
 	for _, stops := range []bool{false, true} {

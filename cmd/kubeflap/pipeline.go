@@ -12,7 +12,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/metrics"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
 	"github.com/kubeflap/kubeflap/exporter/track/watches"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/web"
@@ -166,8 +165,7 @@ func (p *pipeline) look(t time.Time) {
 	if len(p.tracker.Unready(t)) == 0 {
 		p.history.Watching(t)
 	}
-	services := func() []endpoints.Service { return p.tracker.Services(t, nil) }
-	for _, x := range append(p.history.look(t, services), p.history.Ended(t)...) {
+	for _, x := range append(p.history.look(t, p.tracker), p.history.Ended(t)...) {
 		p.history.save(t, []incident.Incident{x}, nil)
 		p.reporter.incident(t, incident.Notice{Kind: incident.Ended, Incident: x})
 	}

@@ -41,8 +41,8 @@ type past struct {
 	open bool
 	// by lists the IDs of the current incidents that continue this one.
 	by []string
-	// outages are those that were ongoing at stopped.
-	outages []*outage
+	// standing holds the objects that had not recovered at stopped.
+	standing []*standing
 }
 
 // New returns an archive of saved incidents. The process that saved them watched until stopped.
@@ -72,12 +72,12 @@ func (p *past) interrupt(saved, stopped time.Time) {
 	if i := p.openBlind(); i >= 0 {
 		// The previous process ended before it knew whether the incident was still ongoing.
 		p.stopped = p.Timeline[i].Start
-		p.holdOutages()
+		p.hold()
 		return
 	}
 	p.stopped = stopped
 	p.runOutages(stopped.Sub(saved))
-	p.holdOutages()
+	p.hold()
 	p.Evidence = append(p.Evidence, incident.Evidence{Time: stopped, Until: stopped, Count: 1, Text: "kubeflap stopped watching"})
 	for i := range p.Timeline {
 		if p.Timeline[i].End.IsZero() {
@@ -131,7 +131,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 		return nil
 	}
 	for _, p := range a.past {
-		if p.open && !p.isDown() {
+		if p.open && !p.stands() {
 			p.end(a.watching)
 			ended = append(ended, p.Incident)
 		}
@@ -142,13 +142,13 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 // end ends an incident that no current one continues.
 func (p *past) end(watching time.Time) {
 	p.open = false
-	seen := p.lastRecovery()
-	switch {
+	unseen := false
+	switch seen := p.lastRecovery(); {
 	case !p.End.IsZero():
 	case !seen.IsZero():
 		p.End = seen
 	default:
-		p.End = watching
+		p.End, unseen = watching, true
 		p.Evidence = append(p.Evidence, incident.Evidence{
 			Time: watching, Until: watching, Count: 1,
 			Text: "everything had recovered when kubeflap watched again. The incident ended " + between(p.stopped, watching),
@@ -158,9 +158,8 @@ func (p *past) end(watching time.Time) {
 		p.End = p.Start // the clock was set back
 	}
 	p.Incident = p.asOf(p.End)
-	p.State, p.outages = incident.StateEnded, nil
-	p.summarise()
-	if seen.IsZero() {
+	p.State, p.standing = incident.StateEnded, nil
+	if unseen {
 		p.Summary = strings.TrimSuffix(p.Summary, ".") + ". It ended while kubeflap was not watching, " + between(p.stopped, watching) + "."
 	}
 }

@@ -102,7 +102,7 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	if ended := a.Ended(at(6)); len(ended) != 0 {
 		t.Errorf("ended while it is unknown whether the Service is down: %+v", ended)
 	}
-	a.Look(at(6), func(string, string) bool { return false })
+	a.Look(at(6), &Cluster{})
 	told := a.Ended(at(6.1))
 	x := a.Join(at(6.1), nil, 500)
 	if len(told) != 1 || len(x) != 1 || !reflect.DeepEqual(told[0], x[0]) {

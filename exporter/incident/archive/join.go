@@ -16,7 +16,7 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	all := before
 	all.State, all.End, all.Withdrawn = x.State, x.End, x.Withdrawn
 	switch last := p.lastRecovery(); {
-	case p.isDown():
+	case p.stands():
 		all.State, all.End = incident.StateRunning, time.Time{}
 	case !all.End.IsZero() && last.After(all.End):
 		all.End = last
@@ -44,10 +44,13 @@ func (p *past) describe(all, x *incident.Incident) {
 		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
 		return
 	}
-	all.Numbers.LongestInterval = max(all.Numbers.LongestInterval, x.Numbers.LongestInterval)
 	if len(all.Nodes) == 1 && all.NodesLeftOut == 0 && x.Happened != "" && x.Numbers.LongestInterval >= p.Numbers.LongestInterval {
 		all.Happened = x.Happened
+		if x.Verdict == all.Verdict {
+			all.Remedy, all.Numbers = x.Remedy, x.Numbers
+		}
 	}
+	all.Numbers.LongestInterval = max(all.Numbers.LongestInterval, x.Numbers.LongestInterval)
 	summarise(all)
 }
 
@@ -64,8 +67,8 @@ func (p *past) common(x *incident.Incident) (n int) {
 // countedAgain reports whether the outage of a Service was ongoing when kubeflap stopped, and the first lists of this
 // process showed its end and then its return.
 func (p *past) countedAgain(s incident.Service, x *incident.Incident) bool {
-	return s.Outages > 0 && !x.Start.Before(p.stopped) && slices.ContainsFunc(p.outages, func(o *outage) bool {
-		return !o.seen && o.namespace == s.Namespace && o.name == s.Name
+	return s.Outages > 0 && !x.Start.Before(p.stopped) && slices.ContainsFunc(p.standing, func(o *standing) bool {
+		return o.down && !o.seen && o.service == ServiceName{s.Namespace, s.Name}
 	})
 }
 

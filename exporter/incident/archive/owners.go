@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
 // group is a set of current incidents and the past ones that they continue. After a restart, kubeflap may see one past
@@ -110,6 +111,8 @@ func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
 
 func (p *past) sameAs(x *incident.Incident) bool {
 	switch {
+	case !p.End.IsZero() && x.Start.Sub(p.End) > record.Quiet:
+		return false
 	case p.ID == x.ID || slices.Contains(p.Also, x.ID):
 		return true
 	case ofNodes(p.Scope) != ofNodes(x.Scope):
