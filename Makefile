@@ -2,6 +2,8 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 # Build static binaries. All targets except unit share one build of each dependency.
 export CGO_ENABLED = 0
+# Without this flag, Go compiles everything again for a clone in another directory.
+export GOFLAGS += -trimpath
 
 git        = $(shell TZ=UTC git $(1) 2>/dev/null)
 # The latest tag and the distance to it. Without a tag, it still becomes a valid version, because the chart needs one.

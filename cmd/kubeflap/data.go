@@ -46,9 +46,7 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	p.record, p.pace, p.recorder = recorder.Record, recorder.Pace, recorder.Status
 	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
 	earlier := readCoverage(*f.dir, logger)
-	if p.history, err = openHistory(*f.dir, settings.incidents, earlier, logger); err != nil {
-		return nil, err
-	}
+	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
 	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
 	return recorder, nil
 }
