@@ -17,8 +17,8 @@ var ErrNothing = errors.New("nothing was recorded in this period")
 
 // Read returns the recorded events between two times: first the state of all objects at from, as lists, then the events
 // until to. If the recording begins later, Read begins with the oldest list. Read reports the watches as down while no
-// recorder was running. anonymised reports whether all names are pseudonyms. It is safe to call Read while a Recorder
-// writes into the directory.
+// recorder was running. anonymised reports whether all names are pseudonyms. If the names change in between, Read returns
+// a RenamedError. It is safe to call Read while a Recorder writes into the directory.
 func Read(ctx context.Context, dir string, from, to time.Time) (recorded events, anonymised bool, err error) {
 	all, err := filesOf(dir)
 	if err != nil {
@@ -29,6 +29,10 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	}
 	base := baseBefore(all, from)
 	all = slices.DeleteFunc(all[base:], func(f file) bool { return f.begins.After(to) })
+	named, err := namesIn(all)
+	if err != nil {
+		return nil, false, err
+	}
 	recorded = whileWanted(ctx, eventsOf(all))
 	before, err := summarise(recorded, from)
 	if err != nil {
@@ -37,26 +41,7 @@ func Read(ctx context.Context, dir string, from, to time.Time) (recorded events,
 	if before.next.IsZero() || before.next.After(to) {
 		return nil, false, fmt.Errorf("%w: from %s to %s", ErrNothing, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 	}
-	return before.replay(recorded, from, to), areAnonymised(all), nil
-}
-
-// areAnonymised reports whether all files are anonymised. A directory may have files from before and after the flag
-// --data.anonymise was changed. A file without a complete header has no events; see eventsIn.
-func areAnonymised(all []file) bool {
-	for _, f := range all {
-		r, err := recording.Open(f.path)
-		if hasNoEvents(err) {
-			continue
-		}
-		if err != nil {
-			return false
-		}
-		_ = r.Close() // the file was only read
-		if !r.Header().Anonymised {
-			return false
-		}
-	}
-	return true
+	return before.replay(recorded, from, to), named.anonymised, nil
 }
 
 // whileWanted stops events with an error when a context ends.

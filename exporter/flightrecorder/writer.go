@@ -33,9 +33,12 @@ type writer struct {
 	background sync.WaitGroup
 	stating    atomic.Bool
 	recovery   recovery
+	// anonymiser is nil if the recordings have the real names.
+	anonymiser *recording.Anonymiser
 }
 
-// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists.
+// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists. The directory
+// must be locked.
 func newWriter(r *Recorder) (*writer, error) {
 	unfinished, err := filepath.Glob(filepath.Join(r.settings.Dir, "*"+temporary))
 	if err != nil {
@@ -49,6 +52,13 @@ func newWriter(r *Recorder) (*writer, error) {
 	w := &writer{of: r, next: roleStart, found: make(chan listPart)}
 	failure := r.Status().Err
 	w.recovery.active = failure != nil && !errors.Is(failure, errInUse)
+	if r.settings.Anonymise {
+		key, err := r.key()
+		if err != nil {
+			return nil, err
+		}
+		w.anonymiser = recording.NewKeyedAnonymiser(key)
+	}
 	return w, w.prune()
 }
 
@@ -70,8 +80,8 @@ func (w *writer) add(ev event.Event) error {
 			return err
 		}
 	}
-	if w.of.anonymiser != nil {
-		ev = w.of.anonymiser.Event(ev)
+	if w.anonymiser != nil {
+		ev = w.anonymiser.Event(ev)
 	}
 	return w.open.Write(ev)
 }
@@ -90,12 +100,8 @@ func (w *writer) create(seen time.Time) error {
 	if !begins.After(w.begins) {
 		begins = w.begins.Add(time.Microsecond) // the clock was set back
 	}
-	header := recording.Header{Recorded: begins}
-	if w.of.anonymiser != nil {
-		header = w.of.anonymiser.Header(header)
-	}
 	path := pathOf(w.of.settings.Dir, begins, w.next)
-	open, err := recording.CreateDense(path, header)
+	open, err := recording.CreateDense(path, w.header(begins))
 	if err != nil {
 		return err
 	}
@@ -109,6 +115,15 @@ func (w *writer) create(seen time.Time) error {
 		w.of.works()
 	}
 	return nil
+}
+
+// header returns the header of a file that begins at a time.
+func (w *writer) header(begins time.Time) recording.Header {
+	header := recording.Header{Recorded: begins}
+	if w.anonymiser != nil {
+		header = w.anonymiser.Header(header)
+	}
+	return header
 }
 
 // close closes the current file.
@@ -160,20 +175,20 @@ func (w *writer) state(at time.Time) {
 	w.stating.Store(true)
 	w.background.Go(func() {
 		defer w.stating.Store(false)
-		if err := writeState(w.of.settings.Dir, at, w.of.anonymiser != nil); err != nil {
+		if err := writeState(w.of.settings.Dir, at, w.header(at)); err != nil {
 			w.of.log.Warn("cannot start a new set of recordings, continuing with the last one", "err", err)
 		}
 	})
 }
 
 // writeState computes the state at a time from the earlier files, and writes it to a state file.
-func writeState(dir string, at time.Time, anonymised bool) error {
+func writeState(dir string, at time.Time, header recording.Header) error {
 	state, err := stateBefore(dir, at)
 	if err != nil {
 		return err
 	}
 	path := pathOf(dir, at, roleState)
-	out, err := recording.CreateDense(path+temporary, recording.Header{Recorded: at, Anonymised: anonymised})
+	out, err := recording.CreateDense(path+temporary, header)
 	if err != nil {
 		return err
 	}
