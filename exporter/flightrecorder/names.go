@@ -33,8 +33,8 @@ type names struct {
 }
 
 // namesIn returns the names in some files, which must be the same in all of them. It ignores files without a readable
-// header, because they have no events.
-func namesIn(all []file) (found names, err error) {
+// header, because none of their events can be read.
+func namesIn(all []part) (found names, err error) {
 	process, known := "", false
 	for _, f := range all {
 		if f.role == roleStart {

@@ -84,12 +84,12 @@ func TestOtherNamesAreNotJoined(t *testing.T) {
 		change func(*testing.T, *flightrecorder.Settings)
 		log    string
 	}{
-		"the key is deleted":                 {func(_ *testing.T, s *flightrecorder.Settings) { _ = os.Remove(filepath.Join(s.Dir, "pseudonyms.key")) }, ""},
-		"the key is cut short":               {damaged(func(text []byte) []byte { return text[:len(text)/2] }), "is damaged and is replaced"},
-		"the key is empty":                   {damaged(func([]byte) []byte { return nil }), "is damaged and is replaced"},
-		"the key is zeros":                   {damaged(func(text []byte) []byte { return make([]byte, len(text)) }), "is damaged and is replaced"},
-		"a bit of the key flips":             {damaged(func(text []byte) []byte { return append([]byte{text[0] ^ 1}, text[1:]...) }), ""},
-		"--data.anonymise is off":            {func(_ *testing.T, s *flightrecorder.Settings) { s.Anonymise = false }, ""},
+		"the key is deleted":      {func(_ *testing.T, s *flightrecorder.Settings) { _ = os.Remove(filepath.Join(s.Dir, "pseudonyms.key")) }, ""},
+		"the key is cut short":    {damaged(func(text []byte) []byte { return text[:len(text)/2] }), "is damaged and is replaced"},
+		"the key is empty":        {damaged(func([]byte) []byte { return nil }), "is damaged and is replaced"},
+		"the key is zeros":        {damaged(func(text []byte) []byte { return make([]byte, len(text)) }), "is damaged and is replaced"},
+		"a bit of the key flips":  {damaged(func(text []byte) []byte { return append([]byte{text[0] ^ 1}, text[1:]...) }), ""},
+		"--data.anonymise is off": {func(_ *testing.T, s *flightrecorder.Settings) { s.Anonymise = false }, ""},
 		"an earlier version had no such key": {func(t *testing.T, s *flightrecorder.Settings) {
 			withoutSet(t, s.Dir)
 			_ = os.Remove(filepath.Join(s.Dir, "pseudonyms.key"))
