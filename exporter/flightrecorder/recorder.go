@@ -141,21 +141,22 @@ func (r *Recorder) Status() Status {
 }
 
 // Run records until the context is canceled. It retries after disk failures, and while another process uses the
-// directory.
+// directory. It never returns an error, because a failure to record is no failure of kubeflap.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer r.pace.off.Store(true)
 	wait := retryAfter
 	for {
 		began := time.Now()
-		err := r.session(ctx)
-		if ctx.Err() != nil {
-			return err
+		if err := r.session(ctx); err != nil {
+			r.failed(err)
 		}
 		if time.Since(began) > retryAtMost {
 			wait = retryAfter
 		}
-		r.failed(err)
 		r.discard(ctx, wait)
+		if ctx.Err() != nil {
+			return nil
+		}
 		wait = min(2*wait, retryAtMost)
 	}
 }
@@ -256,7 +257,7 @@ func (r *Recorder) write(ctx context.Context, w *writer) error {
 		case found := <-w.found:
 			err = w.list(found)
 		case <-upkeep.C:
-			err = w.upkeep(time.Now())
+			err = w.upkeep()
 		}
 		if err != nil {
 			return err
@@ -288,11 +289,9 @@ func (r *Recorder) writeQueued(w *writer) error {
 func (r *Recorder) measured(all []file) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.Bytes, r.status.Oldest = 0, time.Time{}
+	r.status.Bytes = 0
 	for _, f := range all {
 		r.status.Bytes += f.size
 	}
-	if len(all) > 0 {
-		r.status.Oldest = all[0].begins
-	}
+	r.status.Oldest = oldest(all)
 }
