@@ -2,6 +2,7 @@ package flightrecorder_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -69,38 +70,46 @@ func TestStoppingAFailingRecorder(t *testing.T) {
 	})
 }
 
-// TestAGenerationThatCannotBeContinued deletes a file of the current generation. The next one must then begin with lists,
+// TestAGenerationThatCannotBeContinued loses a file of the current generation. The next one must then begin with lists,
 // because the state cannot be computed.
 func TestAGenerationThatCannotBeContinued(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := settings(t)
-		var c *cluster
-		s.List = func(ctx context.Context, kind event.Kind, each func(event.Object)) (string, error) {
-			return c.api(ctx, kind, each)
-		}
-		r, stop, log := run(t, s)
-		c = newCluster(7, r)
-		c.list()
-		changes := func(n int) {
-			for range n {
-				time.Sleep(10 * time.Second)
-				c.change()
-				time.Sleep(time.Millisecond)
-			}
-		}
-		changes(500)
-		if err := os.Remove(files(t, s.Dir)[0]); err != nil {
-			t.Fatal(err)
-		}
-		changes(300)
-		at, objects, sent := now(), maps.Clone(c.objects), len(c.sent)
-		changes(100)
-		stop()
-		if rest := checkState(t, read(t, s.Dir, at, now()), objects); !reflect.DeepEqual(rest, c.sent[sent:]) {
-			t.Errorf("%d events after the state, want %d", len(rest), len(c.sent)-sent)
-		}
-		if status := r.Status(); !status.Recording || status.Gaps != 1 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "listing all resources again") {
-			t.Errorf("%+v, %s", status, log)
-		}
-	})
+	for name, lose := range map[string]func(path string) error{
+		"it is deleted": os.Remove,
+		"a bit flips": func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, flipped(text), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := settings(t)
+				var c *cluster
+				s.List = func(ctx context.Context, kind event.Kind, each func(event.Object)) (string, error) { return c.api(ctx, kind, each) }
+				r, stop, log := run(t, s)
+				c = newCluster(7, r)
+				c.list()
+				changes := func(n int) {
+					for range n {
+						time.Sleep(10 * time.Second)
+						c.change()
+						time.Sleep(time.Millisecond)
+					}
+				}
+				changes(500)
+				if err := lose(files(t, s.Dir)[0]); err != nil {
+					t.Fatal(err)
+				}
+				changes(300)
+				at, objects, sent := now(), maps.Clone(c.objects), len(c.sent)
+				changes(1500)
+				stop()
+				if rest := checkState(t, read(t, s.Dir, at, now()), objects); !reflect.DeepEqual(rest, c.sent[sent:]) {
+					t.Errorf("%d events after the state, want %d", len(rest), len(c.sent)-sent)
+				}
+				if status := r.Status(); !status.Recording || status.Gaps != 1 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "listing all resources again") {
+					t.Errorf("%+v, %s", status, log)
+				}
+			})
+		})
+	}
 }

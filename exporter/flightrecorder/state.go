@@ -39,7 +39,7 @@ type summary struct {
 
 // watchState is the state of a watch.
 type watchState struct {
-	// listing is the place of the event that began the current list, or 0. listed is set after a complete list.
+	// listing is the place of the event that began the current list, or 0 without one. listed is set after a complete list.
 	listing int
 	listed  bool
 	// down is the event that broke the watch, if the watch has not worked since then.
@@ -77,7 +77,7 @@ func (s *summary) note(ev placed) {
 		s.dropUnlisted(ev.Kind, w.listing)
 		*w = watchState{listed: true}
 	case event.Down, event.Unavailable:
-		w.down = ev.Event
+		w.down, w.listing = ev.Event, 0
 	case event.Up:
 		w.down = event.Event{}
 	}
@@ -140,8 +140,8 @@ func (s *summary) replay(r *reading, from, to time.Time) events {
 
 // yieldBegin yields the begin of each list.
 func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) bool {
-	for kind := range s.kinds {
-		if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
+	for kind, w := range s.kinds {
+		if (w.listed || w.listing > 0) && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
 			return false
 		}
 	}
@@ -152,27 +152,28 @@ func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) 
 // summarized, the lists have no end, because objects are missing.
 func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, error) bool) bool {
 	torn := r.lostUntil(s.last) > s.lost
-	for kind := range s.kinds {
-		k, down := event.Kind(kind), s.kinds[kind].down
+	for kind, w := range s.kinds {
+		k := event.Kind(kind)
 		if torn {
-			down = event.Event{Kind: k, Type: event.Down, Reason: event.ReasonNotRecorded}
+			w.down = event.Event{Kind: k, Type: event.Down, Reason: event.ReasonNotRecorded}
 		}
-		if s.kinds[kind].listed && !torn && !yield(event.Event{Seen: at, Kind: k, Type: event.Synced}, nil) {
+		if w.listed && w.listing == 0 && !torn && !yield(event.Event{Seen: at, Kind: k, Type: event.Synced}, nil) {
 			return false
 		}
-		if (s.kinds[kind].listed || !torn) && down.Kind != 0 && !yield(event.Event{Seen: at, Kind: k, Type: down.Type, Reason: down.Reason}, nil) {
+		if (w.listed || !torn) && w.down.Kind != 0 && !yield(event.Event{Seen: at, Kind: k, Type: w.down.Type, Reason: w.down.Reason}, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// newestAs returns an event as part of a list, if it has the last state of its object.
+// newestAs returns an event as part of a list, if it has the last state of its object. A list that was not complete yet is
+// continued by the later events. It then only contains what this list has shown, because other objects may be gone.
 func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
 		return ev.Event, false
 	}
-	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != ev.place {
+	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != ev.place || newest < s.kinds[ev.Kind].listing {
 		return ev.Event, false
 	}
 	what := event.Listed

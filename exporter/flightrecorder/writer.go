@@ -185,13 +185,10 @@ func (w *writer) state() {
 	dir, at, number, header := w.of.settings.Dir, w.begins, w.number, w.header(w.begins)
 	w.background.Go(func() {
 		defer w.stating.Store(false)
-		switch err := writeState(dir, at, number, header); {
-		case errors.Is(err, errIncomplete):
-			// Without another list, no later file could be read.
-			w.of.log.Warn("cannot start a new set of recordings, listing all resources again", "err", err)
+		if err := writeState(dir, at, number, header); err != nil {
+			// The current generation must not go on: it may be damaged, and it cannot be deleted before it ends.
+			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
 			w.of.relist()
-		case err != nil:
-			w.of.log.Warn("cannot start a new set of recordings, continuing with the last one", "err", err)
 		}
 	})
 }
