@@ -84,7 +84,9 @@ func TestAGenerationThatCannotBeContinued(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := settings(t)
 				var c *cluster
-				s.List = func(ctx context.Context, kind event.Kind, each func(event.Object)) (string, error) { return c.api(ctx, kind, each) }
+				s.List = func(ctx context.Context, kind event.Kind, each func(event.Object)) (string, error) {
+					return c.api(ctx, kind, each)
+				}
 				r, stop, log := run(t, s)
 				c = newCluster(7, r)
 				c.list()
