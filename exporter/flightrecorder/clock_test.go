@@ -148,8 +148,8 @@ func TestFilesOfEarlierVersions(t *testing.T) {
 		c.run(5 * 60)
 		c.stop()
 		for _, path := range files(t, c.s.Dir) {
-			stamp, rest, _ := strings.Cut(filepath.Base(path), "-")
-			if err := os.Rename(path, filepath.Join(c.s.Dir, stamp+rest[strings.Index(rest, "-"):])); err != nil {
+			parts := strings.Split(filepath.Base(path), "-")
+			if err := os.Rename(path, filepath.Join(c.s.Dir, parts[0]+"-"+parts[2])); err != nil {
 				t.Fatal(err)
 			}
 		}

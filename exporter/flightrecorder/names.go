@@ -1,7 +1,6 @@
 package flightrecorder
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,12 +18,6 @@ func (e *RenamedError) Error() string {
 	return fmt.Sprintf("the names in the recordings change at %s, because --data.anonymise or the key of the pseudonyms changed: select a period that ends at %s, or one that begins at %s",
 		e.At.UTC().Format(time.RFC3339Nano), before.Format(time.RFC3339), before.Add(time.Second).Format(time.RFC3339))
 }
-
-// ErrRenamed matches every RenamedError.
-var ErrRenamed = errors.New("the names in the recordings change")
-
-// Is implements the interface of errors.Is.
-func (e *RenamedError) Is(target error) bool { return target == ErrRenamed }
 
 // names describes the names in a file: real ones, or a set of pseudonyms.
 type names struct {

@@ -49,6 +49,7 @@ func TestKeyedPseudonymsKeepReferences(t *testing.T) {
 	for key, value := range other.Selector {
 		sameSelector = sameSelector && service.Selector[key] == value
 	}
+	ip := slice.Addresses[0].IP
 	for what, holds := range map[string]bool{
 		"the Lease has the node's name":             lease.Name == node.Name,
 		"the pod is on the node":                    pod.Node == node.Name,
@@ -58,7 +59,7 @@ func TestKeyedPseudonymsKeepReferences(t *testing.T) {
 		"Endpoints have the Service's name":         endpoints.Name == service.Name,
 		"equal labels stay equal":                   sameSelector,
 		"a Service in another namespace is another": other.Name != service.Name,
-		"the same IP stays the same":                slice.Addresses[0].IP == slice.Addresses[1].IP && slice.Addresses[0].IP == endpoints.Addresses[0].IP,
+		"the same IP stays the same":                ip == slice.Addresses[1].IP && ip == endpoints.Addresses[0].IP,
 		"an address by hand is not the pod's":       slice.Addresses[1].UID != slice.Addresses[0].UID,
 	} {
 		if !holds {

@@ -54,7 +54,7 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 		case errors.Is(err, flightrecorder.ErrNothing):
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
-		case errors.Is(err, flightrecorder.ErrRenamed):
+		case errors.As(err, new(*flightrecorder.RenamedError)):
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		case err != nil:
