@@ -174,35 +174,63 @@ func TestDownloadOfARecording(t *testing.T) {
 }
 
 // TestReadingAnAnonymisedDirectory checks that the header of what is read from a directory of --data.anonymise says so,
-// and that a directory with real names in one of its files never claims it.
+// and that real names and pseudonyms are never joined.
 func TestReadingAnAnonymisedDirectory(t *testing.T) {
 	dir := t.TempDir()
-	check := func(want bool) {
+	download := func(from string) (status int, text string) {
 		t.Helper()
-		reader, err := period{}.open(dir)
+		address := startDownloads(t, dir, webConfig(t, onePassword))
+		visitor := visitor{user: "reader", password: "sesame"}
+		response, text, err := visitor.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording?from="+from+"&to=2026-11-24T00:00:00Z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, text
+	}
+	check := func(from string, want bool) {
+		t.Helper()
+		var p period
+		if err := p.from.Set(from); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := p.open(dir)
 		if err != nil || reader.Header().Anonymised != want {
-			t.Fatalf("the directory: %+v, %v, want %t", reader.Header(), err, want)
+			t.Fatalf("the directory: %+v, %v, want %t", reader, err, want)
 		}
 		for _, err := range reader.Events() {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		address := startDownloads(t, dir, webConfig(t, onePassword))
-		visitor := visitor{user: "reader", password: "sesame"}
-		response, text, err := visitor.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording?from=2026-03-01T11:00:00Z&to=2026-11-24T00:00:00Z")
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("%v, %v", response, err)
+		status, text := download(from)
+		if status != http.StatusOK {
+			t.Fatalf("status %d: %s", status, text)
 		}
-		download, err := recording.Open(write(t, filepath.Join(t.TempDir(), "download.jsonl.gz"), text))
-		if err != nil || download.Header().Anonymised != want {
-			t.Fatalf("the download: %+v, %v, want %t", download.Header(), err, want)
+		downloaded, err := recording.Open(write(t, filepath.Join(t.TempDir(), "download.jsonl.gz"), text))
+		if err != nil || downloaded.Header().Anonymised != want {
+			t.Fatalf("the download: %+v, %v, want %t", downloaded.Header(), err, want)
 		}
 	}
+	const before = "2026-03-01T11:00:00Z"
 	recordInto(t, dir, story, true)
-	check(true)
-	recordInto(t, dir, lostNode, false)
-	check(false) // the lost node happened after the story
+	check(before, true)
+	recordInto(t, dir, lostNode, false) // the lost node happened after the story
+	const want = "the names in the recordings change at "
+	if status, text := download(before); status != http.StatusConflict || !strings.HasPrefix(text, want) {
+		t.Errorf("status %d: %s, want 409 and %q", status, text, want)
+	}
+	_, err := period{}.open(dir)
+	var renamed *flightrecorder.RenamedError
+	if !errors.As(err, &renamed) {
+		t.Fatalf("error %v, want %q", err, want)
+	}
+	after := renamed.At.Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
+	check(after, false)
+	for args, want := range map[string]int{"": 1, "--from=" + after: 0} {
+		if status, _, log := kubeflap(t, append([]string{"report", "--recording", dir}, strings.Fields(args)...)...); status != want || want != 0 && !strings.Contains(log, after) {
+			t.Errorf("report %s: status %d, want %d: %s", args, status, want, log)
+		}
+	}
 }
 
 func startDownloads(t *testing.T, dir, config string) string {

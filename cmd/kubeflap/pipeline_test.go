@@ -23,6 +23,26 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	}
 }
 
+// TestAFreshStartHasNoGap checks that the coverage begins with the first lists, which arrive a moment after the start.
+func TestAFreshStartHasNoGap(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := start
+	p := newPipeline(trackerSettings(), func() time.Time { return now }, silent(""))
+	now = start.Add(30 * time.Millisecond)
+	for _, what := range []event.Type{event.Listing, event.Synced} {
+		for _, kind := range event.Kinds() {
+			p.apply(event.Event{Seen: now, Kind: kind, Type: what})
+			now = now.Add(time.Millisecond)
+		}
+	}
+	listed := now.Add(-time.Millisecond)
+	now = start.Add(time.Hour)
+	p.advance()
+	if c := p.coverage.Now(); len(c.Gaps) > 0 || !c.Since.Equal(listed) {
+		t.Errorf("gaps %v since %v, want none since %v", c.Gaps, c.Since, listed)
+	}
+}
+
 func TestAReplayReportsTheWatchesOfItsRecording(t *testing.T) {
 	recordings, err := openIncidents()
 	if err != nil {

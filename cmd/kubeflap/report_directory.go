@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -29,13 +31,34 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	if !r.from.given() {
 		first = begin
 	}
-	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openDirectory(p.ctx, r.recording, first, last) })
+	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openAround(p.ctx, r.recording, from, to, first, last) })
 	if err != nil {
 		return nil, err
 	}
 	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Directory: true, Anonymised: played.header.Anonymised}
 	in.From, in.To = from, to
 	return played.damage, r.conclude(played, in)
+}
+
+// openAround opens the recordings in a directory from first to last. If the names change in the margin before or after
+// the period, it leaves out that part of the margin.
+func openAround(ctx context.Context, dir string, from, to, first, last time.Time) (*recording.Reader, error) {
+	const margins = 2
+	for range margins {
+		reader, err := openDirectory(ctx, dir, first, last)
+		var renamed *flightrecorder.RenamedError
+		switch {
+		case !errors.As(err, &renamed):
+			return reader, err
+		case !renamed.At.After(from):
+			first = renamed.At
+		case renamed.At.After(to):
+			last = renamed.At.Add(-1)
+		default:
+			return nil, err
+		}
+	}
+	return openDirectory(ctx, dir, first, last)
 }
 
 // outside returns an error if a period and a recording do not overlap.

@@ -62,6 +62,8 @@ type Log struct {
 	begin time.Time
 	State
 	open [event.NumKinds]gap
+	// watched is set for resources that this process has watched.
+	watched [event.NumKinds]bool
 	// broke is the reason of each watch's last break.
 	broke [event.NumKinds]event.Reason
 }
@@ -147,7 +149,8 @@ func (l *Log) unwatched(t time.Time, w *watches.Watch) {
 	switch {
 	case now.from.IsZero():
 		*now = gap{w.Since, reason}
-		if w.Since.IsZero() || w.Since.Before(l.begin) {
+		// Before the first list, Since is the time of the first event, which is after the start.
+		if !l.watched[w.Resource] || w.Since.IsZero() || w.Since.Before(l.begin) {
 			now.from = l.begin
 		}
 	case now.reason == NotListed:
@@ -161,7 +164,7 @@ func (l *Log) unwatched(t time.Time, w *watches.Watch) {
 // end closes the open gap of a resource, if any.
 func (l *Log) end(k event.Kind, t time.Time) {
 	g := l.open[k]
-	l.open[k] = gap{}
+	l.open[k], l.watched[k] = gap{}, true
 	switch {
 	case g.from.IsZero() || !t.After(g.from):
 		return

@@ -75,6 +75,33 @@ func TestTheCoverageBeginsWithTheFirstLists(t *testing.T) {
 	check(t, l, "since 9")
 }
 
+// TestNoGapBeforeTheFirstLists checks that the time between the start of the process and its first event does not matter:
+// a watch that was never listed reports the time of the first event.
+func TestNoGapBeforeTheFirstLists(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second float64 // the resources are listed at these times
+		reason        event.Reason
+		want          string
+	}{
+		"all at once":         {0.06, 0.06, "", "since 0.06"},
+		"one after the other": {0.06, 4, "", "since 4"},
+		"after a failure":     {0.06, 4, event.ReasonTimeout, "since 4"},
+		"much later":          {0.06, 400, "", "since 0.06, pods 0-400 not listed yet"},
+		"forbidden for long":  {0.06, 400, event.ReasonForbidden, "since 0.06, pods 0-400 forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := New(clock(0), State{}, time.Time{})
+			l.Update(clock(0.03), broken(0.03, "", event.Kinds()...))
+			check(t, l, "since 0, nodes+leases+pods+services+endpointslices+endpoints 0-now not listed yet")
+			l.Update(clock(test.first), broken(0.03, test.reason, event.KindPod))
+			l.Update(clock(test.second), nil)
+			check(t, l, test.want)
+			l.Update(clock(502), broken(500, event.ReasonForbidden, event.KindPod))
+			check(t, l, test.want+", pods 500-now forbidden")
+		})
+	}
+}
+
 func TestAResourceThatIsListedMuchLaterHasAGap(t *testing.T) {
 	l := New(clock(0), State{}, time.Time{})
 	l.Update(clock(0), unlisted(event.Kinds()...))

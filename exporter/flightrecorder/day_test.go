@@ -98,7 +98,7 @@ func BenchmarkADay(b *testing.B) {
 				n := d.rand.IntN(dayPods)
 				d.pod(at, event.Modified, n)
 				d.pod(at, event.Modified, n)
-				if err := w.upkeep(at); err != nil {
+				if err := w.upkeep(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,10 +2,13 @@ package flightrecorder
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,18 +37,39 @@ const (
 type file struct {
 	path   string
 	begins time.Time
+	// number orders the files by creation, because the clock may be set back. A state file has the number of the file that
+	// begins with it. Files of earlier versions have no number. They are older than all others.
+	number int
 	role   role
 	size   int64
 }
 
-func pathOf(dir string, begins time.Time, r role) string {
-	return filepath.Join(dir, begins.UTC().Format(stampForm)+"-"+string(r)+suffix)
+func pathOf(dir string, begins time.Time, number int, r role) string {
+	return filepath.Join(dir, fmt.Sprintf("%s-%06d-%s%s", begins.UTC().Format(stampForm), number, r, suffix))
+}
+
+// parseName reads the name of a recording.
+func parseName(name string) (f file, ok bool) {
+	text, ok := strings.CutSuffix(name, suffix)
+	parts := strings.Split(text, "-")
+	begins, err := time.Parse(stampForm, parts[0])
+	f = file{begins: begins, role: role(parts[len(parts)-1])}
+	switch {
+	case !ok || err != nil || f.role != roleStart && f.role != roleNext && f.role != roleState:
+		return f, false
+	case len(parts) == 2: // an earlier version wrote it
+		return f, true
+	case len(parts) == 3:
+		f.number, err = strconv.Atoi(parts[1])
+		return f, err == nil
+	}
+	return f, false
 }
 
 // isBase reports whether a replay can begin with this file.
 func (f file) isBase() bool { return f.role != roleNext }
 
-// filesOf returns the recordings in a directory in reading order. It ignores files with other names.
+// filesOf returns the recordings in a directory in the order of their creation. It ignores files with other names.
 func filesOf(dir string) ([]file, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -53,21 +77,37 @@ func filesOf(dir string) ([]file, error) {
 	}
 	var all []file
 	for _, entry := range entries {
-		stamp, rest, _ := strings.Cut(entry.Name(), "-")
-		text, ok := strings.CutSuffix(rest, suffix)
-		begins, err := time.Parse(stampForm, stamp)
-		info, infoErr := entry.Info()
-		r := role(text)
-		if !ok || err != nil || infoErr != nil || r != roleStart && r != roleNext && r != roleState {
+		f, ok := parseName(entry.Name())
+		info, err := entry.Info()
+		if !ok || err != nil {
 			continue
 		}
-		all = append(all, file{filepath.Join(dir, entry.Name()), begins, r, info.Size()})
+		f.path, f.size = filepath.Join(dir, entry.Name()), info.Size()
+		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b file) int {
-		// A state file comes before the file that begins at the same time.
-		return cmp.Or(a.begins.Compare(b.begins), cmp.Compare(b.role, a.role))
+		// A state file comes before the file that begins with it.
+		return cmp.Or(cmp.Compare(a.number, b.number), a.begins.Compare(b.begins), cmp.Compare(b.role, a.role))
 	})
 	return all, nil
+}
+
+// deleteUnfinished deletes the files that a process had not completed when it was killed.
+func deleteUnfinished(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read the recordings directory: %w", err)
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), temporary)
+		if _, isRecording := parseName(name); !ok || !isRecording && name != keyName {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("delete an unfinished recording: %w", err)
+		}
+	}
+	return nil
 }
 
 // LastWrite returns the time of the last write into a directory, or the zero time if there was none.
@@ -85,24 +125,24 @@ func LastWrite(dir string) (last time.Time) {
 }
 
 // prune deletes the oldest generations while the files are larger than size bytes in total, and all generations that
-// ended before oldest. A generation is a base and the files up to the next base. prune keeps the newest generation, and
-// returns the remaining files.
-func prune(all []file, size int64, oldest time.Time) ([]file, error) {
+// ended before oldest. It keeps the newest generation, and returns the remaining files.
+func prune(all []file, size int64, oldest time.Time) (kept []file, err error) {
 	var total int64
 	for _, f := range all {
 		total += f.size
 	}
-	for {
-		next := slices.IndexFunc(all[min(1, len(all)):], file.isBase) + 1
-		if next == 0 || total <= size && all[next].begins.After(oldest) {
-			return all, nil
+	generations := generationsOf(all)
+	for i, g := range generations {
+		if i == len(generations)-1 || total <= size && g.endsAfter(oldest, generations[i+1]) {
+			kept = append(kept, g...)
+			continue
 		}
-		for _, f := range all[:next] {
-			if err := os.Remove(f.path); err != nil {
+		for _, f := range g {
+			if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return all, fmt.Errorf("delete an old recording: %w", err)
 			}
 			total -= f.size
 		}
-		all = all[next:]
 	}
+	return kept, nil
 }

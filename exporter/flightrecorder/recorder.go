@@ -20,7 +20,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/kubeflap/kubeflap/exporter/event"
-	"github.com/kubeflap/kubeflap/exporter/recording"
 )
 
 const (
@@ -52,7 +51,7 @@ type Settings struct {
 	// Size is the maximum size of the directory in bytes. Age is the retention time of events.
 	Size int64
 	Age  time.Duration
-	// Anonymise replaces names, addresses and UIDs with pseudonyms.
+	// Anonymise replaces names, addresses and UIDs with pseudonyms. Their key is a file in the directory.
 	Anonymise bool
 	// List lists the objects of a resource and returns the list's resourceVersion. The recorder calls it after a gap.
 	List func(ctx context.Context, kind event.Kind, each func(event.Object)) (version string, err error)
@@ -60,12 +59,11 @@ type Settings struct {
 
 // Recorder records events. Disk failures do not affect its callers.
 type Recorder struct {
-	settings   Settings
-	log        *slog.Logger
-	queue      chan event.Event
-	filling    chan struct{} // filling receives a value when the queue exceeds writeAbove
-	anonymiser *recording.Anonymiser
-	pace       pace
+	settings Settings
+	log      *slog.Logger
+	queue    chan event.Event
+	filling  chan struct{} // filling receives a value when the queue exceeds writeAbove
+	pace     pace
 
 	mu     sync.Mutex
 	status Status
@@ -94,11 +92,7 @@ func New(s Settings, logger *slog.Logger) (*Recorder, error) {
 	if info, err := os.Stat(s.Dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--data.dir=%s is not a directory", s.Dir)
 	}
-	r := &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1)}
-	if s.Anonymise {
-		r.anonymiser = recording.NewAnonymiser()
-	}
-	return r, nil
+	return &Recorder{settings: s, log: logger, queue: make(chan event.Event, queueSize), filling: make(chan struct{}, 1)}, nil
 }
 
 // Record queues an event. It never blocks: if the queue is full, the event is lost and counted.
@@ -147,21 +141,22 @@ func (r *Recorder) Status() Status {
 }
 
 // Run records until the context is canceled. It retries after disk failures, and while another process uses the
-// directory.
+// directory. It never returns an error, because a failure to record is no failure of kubeflap.
 func (r *Recorder) Run(ctx context.Context) error {
 	defer r.pace.off.Store(true)
 	wait := retryAfter
 	for {
 		began := time.Now()
-		err := r.session(ctx)
-		if ctx.Err() != nil {
-			return err
+		if err := r.session(ctx); err != nil {
+			r.failed(err)
 		}
 		if time.Since(began) > retryAtMost {
 			wait = retryAfter
 		}
-		r.failed(err)
 		r.discard(ctx, wait)
+		if ctx.Err() != nil {
+			return nil
+		}
 		wait = min(2*wait, retryAtMost)
 	}
 }
@@ -262,7 +257,7 @@ func (r *Recorder) write(ctx context.Context, w *writer) error {
 		case found := <-w.found:
 			err = w.list(found)
 		case <-upkeep.C:
-			err = w.upkeep(time.Now())
+			err = w.upkeep()
 		}
 		if err != nil {
 			return err
@@ -294,11 +289,9 @@ func (r *Recorder) writeQueued(w *writer) error {
 func (r *Recorder) measured(all []file) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.status.Bytes, r.status.Oldest = 0, time.Time{}
+	r.status.Bytes = 0
 	for _, f := range all {
 		r.status.Bytes += f.size
 	}
-	if len(all) > 0 {
-		r.status.Oldest = all[0].begins
-	}
+	r.status.Oldest = oldest(all)
 }

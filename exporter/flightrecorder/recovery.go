@@ -71,6 +71,13 @@ func (w *writer) end(failure error) error {
 	return failure
 }
 
+// relist lets the recorder list all resources again, because recorded events were lost.
+func (r *Recorder) relist() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupt(r.status.Recording)
+}
+
 // removed reports whether a file is gone.
 func removed(path string) bool {
 	_, err := os.Stat(path)

@@ -1,31 +1,43 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// Span returns the times of the first and the last event in a directory.
+// Span returns the begin of the first recording in a directory, and the time of the last event that was recorded.
 func Span(dir string) (begin, end time.Time, err error) {
 	all, err := filesOf(dir)
 	if err != nil {
 		return begin, end, err
 	}
-	all = all[baseBefore(all, begin):]
+	var damage error
 	for _, f := range slices.Backward(all) {
-		if f.role == roleState && !f.begins.Equal(all[0].begins) {
-			continue
-		}
 		for ev, err := range eventsIn(f.path) {
 			if err != nil {
-				return begin, end, err
+				damage = cmp.Or(damage, err)
+				break
 			}
 			end = ev.Seen
 		}
 		if !end.IsZero() {
-			return all[0].begins, end, nil
+			return oldest(all), end, nil
 		}
 	}
+	if damage != nil {
+		return begin, end, damage
+	}
 	return begin, end, fmt.Errorf("%w: the directory has no recordings", ErrNothing)
+}
+
+// oldest returns the begin of the first base by the clock.
+func oldest(all []file) (begin time.Time) {
+	for _, f := range all {
+		if f.isBase() && (begin.IsZero() || f.begins.Before(begin)) {
+			begin = f.begins
+		}
+	}
+	return begin
 }

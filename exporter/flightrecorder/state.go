@@ -26,55 +26,58 @@ func keyOf(object event.Object) key {
 
 // summary locates the last state of all objects within a sequence of events.
 type summary struct {
-	// newest maps each object to the number of the event with its last state.
+	// newest maps each object to the place of the event with its last state.
 	newest map[key]int
 	// kinds holds the state of each watch.
 	kinds [event.NumKinds]watchState
-	// events is the number of events read. next is the time of the first event after them, or zero if there is none.
-	events int
-	next   time.Time
+	// last is the place of the last event. next is the time of the first event after it, or zero if there is none.
+	last int
+	next time.Time
+	// lost is the number of parts up to last that could not be read completely.
+	lost int
 }
 
 // watchState is the state of a watch.
 type watchState struct {
-	// listing is the number of the event that began the current list, or 0. listed is set after a complete list.
+	// listing is the place of the event that began the current list, or 0 without one. listed is set after a complete list.
 	listing int
 	listed  bool
 	// down is the event that broke the watch, if the watch has not worked since then.
 	down event.Event
 }
 
-// summarise reads the events before a time.
-func summarise(all events, until time.Time) (*summary, error) {
+// summarise reads the events before a time, or all events if the time is zero.
+func summarise(r *reading, until time.Time) (*summary, error) {
 	s := &summary{newest: map[key]int{}}
-	for ev, err := range all {
+	for ev, err := range r.events() {
 		if err != nil {
 			return nil, err
 		}
-		if !ev.Seen.Before(until) {
+		if !until.IsZero() && !ev.Seen.Before(until) {
 			s.next = ev.Seen
 			break
 		}
-		s.events++
+		s.last = ev.place
 		s.note(ev)
 	}
+	s.lost = r.lostUntil(s.last)
 	return s, nil
 }
 
-func (s *summary) note(ev event.Event) {
+func (s *summary) note(ev placed) {
 	w := &s.kinds[ev.Kind]
 	switch ev.Type {
 	case event.Added, event.Modified, event.Listed, event.Read:
-		s.newest[keyOf(ev.Object)] = s.events
+		s.newest[keyOf(ev.Object)] = ev.place
 	case event.Deleted:
 		delete(s.newest, keyOf(ev.Object))
 	case event.Listing:
-		w.listing = s.events
+		w.listing = ev.place
 	case event.Synced:
 		s.dropUnlisted(ev.Kind, w.listing)
 		*w = watchState{listed: true}
 	case event.Down, event.Unavailable:
-		w.down = ev
+		w.down, w.listing = ev.Event, 0
 	case event.Up:
 		w.down = event.Event{}
 	}
@@ -82,90 +85,96 @@ func (s *summary) note(ev event.Event) {
 
 // dropUnlisted removes the objects that are missing from a complete list.
 func (s *summary) dropUnlisted(kind event.Kind, listing int) {
-	for k, number := range s.newest {
-		if k.kind == kind && number < listing {
+	for k, place := range s.newest {
+		if k.kind == kind && place < listing {
 			delete(s.newest, k)
 		}
 	}
 }
 
-// stateAt returns the state of all objects just before a time, as lists. It reads the events twice, and needs about 40
-// bytes of memory per object.
-func stateAt(all events, at time.Time) (events, error) {
-	s, err := summarise(all, at)
+// stateAt returns the state of all objects after all events, as lists at a time. It reads the events twice, and needs
+// about 40 bytes of memory per object.
+func stateAt(r *reading, at time.Time) (events, error) {
+	s, err := summarise(r, time.Time{})
 	if err != nil {
 		return nil, err
 	}
-	return s.state(all, at), nil
+	return s.replay(r, at, time.Time{}), nil
 }
-
-// state returns the state after the summarized events, as lists.
-func (s *summary) state(all events, at time.Time) events { return s.replay(all, at, time.Time{}) }
 
 // replay returns the state after the summarized events, as lists at a time, and then the events from that time on, up to
 // another time. If that is zero, it only returns the state. It reads all events once.
-func (s *summary) replay(all events, from, to time.Time) events {
+func (s *summary) replay(r *reading, from, to time.Time) events {
 	return func(yield func(event.Event, error) bool) {
 		if !s.yieldBegin(from, yield) {
 			return
 		}
-		number, complete := 0, false
-		for ev, err := range all {
+		complete := false
+		for ev, err := range r.events() {
 			if err != nil {
 				yield(event.Event{}, err)
 				return
 			}
-			if number++; number <= s.events {
-				if listed, newest := s.newestAs(ev, number, from); newest && !yield(listed, nil) {
+			if ev.place <= s.last {
+				if listed, newest := s.newestAs(ev, from); newest && !yield(listed, nil) {
 					return
 				}
 				continue
 			}
-			if !complete && !s.yieldEnd(from, yield) || ev.Seen.After(to) {
+			if !complete && !s.yieldEnd(r, from, yield) || ev.Seen.After(to.Add(clockSlack)) {
 				return
 			}
 			complete = true
-			if !ev.Seen.Before(from) && !yield(ev, nil) {
+			if ev.Seen.Before(from) {
+				ev.Seen = from // the clock was set back a little
+			}
+			if !ev.Seen.After(to) && !yield(ev.Event, nil) {
 				return
 			}
 		}
 		if !complete {
-			s.yieldEnd(from, yield)
+			s.yieldEnd(r, from, yield)
 		}
 	}
 }
 
 // yieldBegin yields the begin of each list.
 func (s *summary) yieldBegin(at time.Time, yield func(event.Event, error) bool) bool {
-	for kind := range s.kinds {
-		if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
+	for kind, w := range s.kinds {
+		if (w.listed || w.listing > 0) && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Listing}, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// yieldEnd yields the end of each list, and the state of broken watches.
-func (s *summary) yieldEnd(at time.Time, yield func(event.Event, error) bool) bool {
-	for kind := range s.kinds {
-		if s.kinds[kind].listed && !yield(event.Event{Seen: at, Kind: event.Kind(kind), Type: event.Synced}, nil) {
+// yieldEnd yields the end of each list, and the state of broken watches. If one of the files was deleted since it was
+// summarized, the lists have no end, because objects are missing.
+func (s *summary) yieldEnd(r *reading, at time.Time, yield func(event.Event, error) bool) bool {
+	torn := r.lostUntil(s.last) > s.lost
+	for kind, w := range s.kinds {
+		k := event.Kind(kind)
+		if torn {
+			w.down = event.Event{Kind: k, Type: event.Down, Reason: event.ReasonNotRecorded}
+		}
+		if w.listed && w.listing == 0 && !torn && !yield(event.Event{Seen: at, Kind: k, Type: event.Synced}, nil) {
 			return false
 		}
-		down := s.kinds[kind].down
-		if down.Kind != 0 && !yield(event.Event{Seen: at, Kind: down.Kind, Type: down.Type, Reason: down.Reason}, nil) {
+		if (w.listed || !torn) && w.down.Kind != 0 && !yield(event.Event{Seen: at, Kind: k, Type: w.down.Type, Reason: w.down.Reason}, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// newestAs returns an event as part of a list, if it has the last state of its object. number is the number of the event.
-func (s *summary) newestAs(ev event.Event, number int, at time.Time) (listed event.Event, ok bool) {
+// newestAs returns an event as part of a list, if it has the last state of its object. A list that was not complete yet is
+// continued by the later events. It then only contains what this list has shown, because other objects may be gone.
+func (s *summary) newestAs(ev placed, at time.Time) (listed event.Event, ok bool) {
 	if !ev.Type.HasObject() {
-		return ev, false
+		return ev.Event, false
 	}
-	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != number {
-		return ev, false
+	if newest, known := s.newest[keyOf(ev.Object)]; !known || newest != ev.place || newest < s.kinds[ev.Kind].listing {
+		return ev.Event, false
 	}
 	what := event.Listed
 	if ev.Kind == event.KindCluster {

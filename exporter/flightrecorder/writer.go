@@ -1,10 +1,11 @@
 package flightrecorder
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,15 +17,21 @@ import (
 // writer writes the files of one session. It must be used by one goroutine only.
 type writer struct {
 	of *Recorder
-	// open is the current file. It is nil before the file's first event.
+	// open is the current file. It is nil before the file's first event. path and number are those of the current or the
+	// last file.
 	open   *recording.Writer
+	path   string
+	number int
 	begins time.Time
-	role   role
+	// newest is the time of the last event.
+	newest time.Time
 	// next is the role of the next file. base is the start of the generation, and size the total size of its closed
 	// files.
 	next role
 	base time.Time
 	size int64
+	// stateDue is set if the next file must begin a generation with a state.
+	stateDue bool
 	// lists tracks the resources that are being listed after a gap.
 	lists lists
 	found chan listPart
@@ -33,22 +40,33 @@ type writer struct {
 	background sync.WaitGroup
 	stating    atomic.Bool
 	recovery   recovery
+	// anonymiser is nil if the recordings have the real names.
+	anonymiser *recording.Anonymiser
 }
 
-// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists.
+// newWriter deletes unfinished files from the directory. The first file will begin with the watches' lists. The directory
+// must be locked.
 func newWriter(r *Recorder) (*writer, error) {
-	unfinished, err := filepath.Glob(filepath.Join(r.settings.Dir, "*"+temporary))
-	if err != nil {
-		return nil, fmt.Errorf("read the recordings directory: %w", err)
+	if err := deleteUnfinished(r.settings.Dir); err != nil {
+		return nil, err
 	}
-	for _, path := range unfinished {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("delete an unfinished recording: %w", err)
-		}
+	all, err := filesOf(r.settings.Dir)
+	if err != nil {
+		return nil, err
 	}
 	w := &writer{of: r, next: roleStart, found: make(chan listPart)}
+	if len(all) > 0 {
+		w.number = all[len(all)-1].number
+	}
 	failure := r.Status().Err
 	w.recovery.active = failure != nil && !errors.Is(failure, errInUse)
+	if r.settings.Anonymise {
+		key, err := r.key()
+		if err != nil {
+			return nil, err
+		}
+		w.anonymiser = recording.NewKeyedAnonymiser(key)
+	}
 	return w, w.prune()
 }
 
@@ -63,15 +81,26 @@ func (w *writer) write(ev event.Event) error {
 	return w.add(ev)
 }
 
-// add writes an event, and creates a file if none is open.
+// add writes an event, and creates a file if none is open. A generation begins when the clock is set, because readers
+// find a state by its time.
 func (w *writer) add(ev event.Event) error {
+	step := ev.Seen.Sub(w.newest)
+	if w.next == roleNext && (step < -clockSlack || step > fileAge) {
+		if err := w.close(); err != nil {
+			return err
+		}
+		w.stateDue, w.newest = true, ev.Seen
+	}
 	if w.open == nil {
 		if err := w.create(ev.Seen); err != nil {
 			return err
 		}
 	}
-	if w.of.anonymiser != nil {
-		ev = w.of.anonymiser.Event(ev)
+	if ev.Seen.After(w.newest) {
+		w.newest = ev.Seen
+	}
+	if w.anonymiser != nil {
+		ev = w.anonymiser.Event(ev)
 	}
 	return w.open.Write(ev)
 }
@@ -87,28 +116,34 @@ func (w *writer) flush() error {
 // create creates the next file. seen is the time of its first event.
 func (w *writer) create(seen time.Time) error {
 	begins := seen.Truncate(time.Microsecond)
-	if !begins.After(w.begins) {
-		begins = w.begins.Add(time.Microsecond) // the clock was set back
-	}
-	header := recording.Header{Recorded: begins}
-	if w.of.anonymiser != nil {
-		header = w.of.anonymiser.Header(header)
-	}
-	path := pathOf(w.of.settings.Dir, begins, w.next)
-	open, err := recording.CreateDense(path, header)
+	path := pathOf(w.of.settings.Dir, begins, w.number+1, w.next)
+	open, err := recording.CreateDense(path, w.header(begins))
 	if err != nil {
 		return err
 	}
 	w.recovery.note(path)
-	w.open, w.begins, w.role = open, begins, w.next
-	if w.next == roleStart {
-		w.base, w.size = begins, 0
+	w.number++
+	w.open, w.path, w.begins, w.newest = open, path, begins, begins
+	switch {
+	case w.next == roleStart:
+		w.base, w.size, w.stateDue = begins, 0, false
+	case w.stateDue && !w.stating.Load():
+		w.state()
 	}
 	w.next = roleNext
 	if !w.recovery.active && !w.of.Status().Recording {
 		w.of.works()
 	}
 	return nil
+}
+
+// header returns the header of a file that begins at a time.
+func (w *writer) header(begins time.Time) recording.Header {
+	header := recording.Header{Recorded: begins}
+	if w.anonymiser != nil {
+		header = w.anonymiser.Header(header)
+	}
+	return header
 }
 
 // close closes the current file.
@@ -125,55 +160,54 @@ func (w *writer) close() error {
 	return err
 }
 
-// upkeep starts a new file if the current one is too large or too old, starts a generation if it is due, and deletes
-// the oldest ones.
-func (w *writer) upkeep(now time.Time) error {
+// upkeep closes the current file if it is too large or too old, notes that a generation is due, and deletes the oldest
+// ones. The next event creates the next file, so that the name of each file has the time of an event.
+func (w *writer) upkeep() error {
 	settings := w.of.settings
 	switch {
 	case w.open == nil:
 		return nil
-	case removed(pathOf(settings.Dir, w.begins, w.role)):
+	case removed(w.path):
 		return errRemoved
-	case w.open.Size() < settings.Size/fileShare && now.Sub(w.begins) < fileAge:
-		return w.prune()
-	}
-	before := w.begins
-	if err := errors.Join(w.close(), w.create(max64(now, before))); err != nil {
-		return err
-	}
-	if !w.stating.Load() && (w.size >= settings.Size/generationShare || now.Sub(w.base) >= generationAge) {
-		w.state(w.begins)
+	case w.stateDue && !w.stating.Load(), w.open.Size() >= settings.Size/fileShare, w.newest.Sub(w.begins) >= fileAge:
+		if err := w.close(); err != nil {
+			return err
+		}
+		w.stateDue = w.stateDue || w.size >= settings.Size/generationShare || w.newest.Sub(w.base) >= generationAge
 	}
 	return w.prune()
 }
 
-func max64(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// state writes a state file in the background. at is the start of the current file.
-func (w *writer) state(at time.Time) {
-	w.base, w.size = at, 0
+// state writes the state at the start of the current file in the background.
+func (w *writer) state() {
+	w.base, w.size, w.stateDue = w.begins, 0, false
 	w.stating.Store(true)
+	dir, at, number, header := w.of.settings.Dir, w.begins, w.number, w.header(w.begins)
 	w.background.Go(func() {
 		defer w.stating.Store(false)
-		if err := writeState(w.of.settings.Dir, at, w.of.anonymiser != nil); err != nil {
-			w.of.log.Warn("cannot start a new set of recordings, continuing with the last one", "err", err)
+		if err := writeState(dir, at, number, header); err != nil {
+			// The current generation must not go on: it may be damaged, and it cannot be deleted before it ends.
+			w.of.log.Warn("cannot compute the state for a new set of recordings, listing all resources again", "err", err)
+			w.of.relist()
 		}
 	})
 }
 
-// writeState computes the state at a time from the earlier files, and writes it to a state file.
-func writeState(dir string, at time.Time, anonymised bool) error {
-	state, err := stateBefore(dir, at)
+// errIncomplete means that the state is unknown, because a file of the generation is damaged or was deleted.
+var errIncomplete = errors.New("the current set of recordings is incomplete")
+
+// writeState computes the state at the start of a file from the earlier files, and writes it to a state file.
+func writeState(dir string, at time.Time, number int, header recording.Header) error {
+	r, err := readingBefore(dir, number)
 	if err != nil {
 		return err
 	}
-	path := pathOf(dir, at, roleState)
-	out, err := recording.CreateDense(path+temporary, recording.Header{Recorded: at, Anonymised: anonymised})
+	state, err := stateAt(r, at)
+	if err != nil {
+		return err
+	}
+	path := pathOf(dir, at, number, roleState)
+	out, err := recording.CreateDense(path+temporary, header)
 	if err != nil {
 		return err
 	}
@@ -185,6 +219,9 @@ func writeState(dir string, at time.Time, anonymised bool) error {
 			break
 		}
 	}
+	if failure := r.failure(); failure != nil {
+		err = errors.Join(err, fmt.Errorf("%w: %w", errIncomplete, failure))
+	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(path+temporary))
 	}
@@ -194,19 +231,21 @@ func writeState(dir string, at time.Time, anonymised bool) error {
 	return nil
 }
 
-// stateBefore returns the state at a time, from the files that begin earlier.
-func stateBefore(dir string, at time.Time) (events, error) {
+// readingBefore returns a reading of the generation before a file. All its files are closed.
+func readingBefore(dir string, number int) (*reading, error) {
 	all, err := filesOf(dir)
 	if err != nil {
 		return nil, err
 	}
-	before := all[:0]
-	for _, f := range all {
-		if f.begins.Before(at) {
-			before = append(before, f)
-		}
+	before := generationsOf(slices.DeleteFunc(all, func(f file) bool { return f.number >= number }))
+	if len(before) == 0 || !before[len(before)-1][0].isBase() {
+		return nil, fmt.Errorf("%w: its lists are missing", errIncomplete)
 	}
-	return stateAt(eventsOf(before[baseBefore(before, at):]), at)
+	var parts []part
+	for _, f := range before[len(before)-1] {
+		parts = append(parts, part{file: f})
+	}
+	return newReading(context.Background(), parts), nil
 }
 
 // prune deletes old generations and measures the size of the directory.

@@ -1,7 +1,11 @@
 package recording
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"sync"
@@ -10,11 +14,14 @@ import (
 )
 
 // Anonymiser replaces all data that identifies a cluster: names, addresses, UIDs, images, labels and free text. It
-// keeps times, numbers and Kubernetes' own words (anonymise_words.go). A name always gets the same pseudonym,
-// numbered by first appearance, so that a replay of the anonymised recording gives the same results. Several
-// goroutines may use an Anonymiser.
+// keeps times, numbers and Kubernetes' own words (anonymise_words.go). A name always gets the same pseudonym, so that a
+// replay of the anonymised recording gives the same results. Several goroutines may use an Anonymiser.
 type Anonymiser struct {
-	mu         sync.Mutex
+	mu sync.Mutex
+	// keyed computes pseudonyms from a key. If it is nil, they are numbered by first appearance.
+	keyed hash.Hash
+	text  []byte // text is a buffer for the input of keyed
+	// The maps hold the pseudonyms that were numbered.
 	pseudonyms map[realName]string
 	count      map[string]uint32
 	uids       map[event.UID]event.UID
@@ -23,7 +30,7 @@ type Anonymiser struct {
 // realName is a name to replace. The same name in two namespaces belongs to two objects.
 type realName struct{ noun, namespace, text string }
 
-// NewAnonymiser returns an Anonymiser for one recording.
+// NewAnonymiser returns an Anonymiser for one recording. Its pseudonyms are short, as in node-1, and it remembers each.
 func NewAnonymiser() *Anonymiser {
 	return &Anonymiser{
 		pseudonyms: make(map[realName]string),
@@ -32,8 +39,23 @@ func NewAnonymiser() *Anonymiser {
 	}
 }
 
+// NewKeyedAnonymiser returns an Anonymiser whose pseudonyms depend only on the name and a secret key. They are the same
+// in all recordings with this key, and it remembers none, so that it can run for months.
+func NewKeyedAnonymiser(key []byte) *Anonymiser {
+	return &Anonymiser{keyed: hmac.New(sha256.New, key)}
+}
+
 // Header returns the anonymised recording's header. It drops the title, which is free text.
 func (a *Anonymiser) Header(header Header) Header {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	header.Pseudonyms = ""
+	if a.keyed != nil {
+		// This does not reveal the key.
+		const length = 8
+		digest := a.digest(realName{noun: "pseudonyms"})
+		header.Pseudonyms = hex.EncodeToString(digest[:length])
+	}
 	header.Title = ""
 	header.Kubernetes = release(header.Kubernetes)
 	header.Anonymised = true
@@ -72,10 +94,16 @@ func (a *Anonymiser) Event(ev event.Event) event.Event {
 	return ev
 }
 
-// pseudonym returns "noun-7" for the seventh name with this noun. It returns "" for an empty name.
+// pseudonym returns "noun-7" for the seventh name with this noun, or with a key "noun-" and 12 hexadecimal digits. It
+// returns "" for an empty name.
 func (a *Anonymiser) pseudonym(n realName) string {
 	if n.text == "" {
 		return ""
+	}
+	if a.keyed != nil {
+		const length = 6
+		digest := a.digest(n)
+		return n.noun + "-" + hex.EncodeToString(digest[:length])
 	}
 	if known, ok := a.pseudonyms[n]; ok {
 		return known
@@ -83,6 +111,19 @@ func (a *Anonymiser) pseudonym(n realName) string {
 	made := fmt.Sprintf("%s-%d", n.noun, a.number(n.noun))
 	a.pseudonyms[n] = made
 	return made
+}
+
+// digest returns the HMAC of a name. No noun and no namespace contains a zero byte.
+func (a *Anonymiser) digest(n realName) (digest [sha256.Size]byte) {
+	a.text = append(a.text[:0], n.noun...)
+	a.text = append(a.text, 0)
+	a.text = append(a.text, n.namespace...)
+	a.text = append(a.text, 0)
+	a.text = append(a.text, n.text...)
+	a.keyed.Reset()
+	_, _ = a.keyed.Write(a.text) // a hash never returns an error
+	a.keyed.Sum(digest[:0])
+	return digest
 }
 
 func (a *Anonymiser) number(noun string) uint32 {

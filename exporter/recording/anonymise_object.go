@@ -133,12 +133,13 @@ func (a *Anonymiser) condition(namespace string, original *event.Condition) *eve
 	return &c
 }
 
-// address keeps the relation between UID and target: the UID is the target's or, without a target, derived from the IP.
+// address keeps the UID of the target. The UID of an address without a target is derived from its IP. With a key, it is
+// not derived from the new IP, because two of these may be equal.
 func (a *Anonymiser) address(original event.Address) event.Address {
 	replaced := original
 	replaced.IP = a.ip(original.IP)
 	replaced.Node = a.nodeName(original.Node)
-	if original.UID == event.AddressUID(original.IP) {
+	if a.keyed == nil && original.UID == event.AddressUID(original.IP) {
 		replaced.UID = event.AddressUID(replaced.IP)
 	} else {
 		replaced.UID = a.uid(original.UID)
@@ -147,38 +148,56 @@ func (a *Anonymiser) address(original event.Address) event.Address {
 }
 
 // ip replaces IPv4 addresses with addresses from 10.0.0.0/8, and IPv6 addresses with addresses from fd00::/8, in order
-// of appearance. It treats any other text as a host name.
+// of appearance or with a key. It treats any other text as a host name.
 func (a *Anonymiser) ip(original string) string {
 	ip, err := netip.ParseAddr(original)
 	if err != nil {
 		return a.pseudonym(realName{"host", "", original})
 	}
 	n := realName{"ip", "", original}
+	if a.keyed != nil {
+		digest := a.digest(n)
+		return private(ip.Is4(), binary.BigEndian.Uint64(digest[:])).String()
+	}
 	if known, ok := a.pseudonyms[n]; ok {
 		return known
 	}
-	var made netip.Addr
+	counter := "ipv6"
 	if ip.Is4() {
-		var b [4]byte
-		binary.BigEndian.PutUint32(b[:], 10<<24|a.number("ipv4"))
-		made = netip.AddrFrom4(b)
-	} else {
-		b := [16]byte{0: 0xfd}
-		binary.BigEndian.PutUint64(b[8:], uint64(a.number("ipv6")))
-		made = netip.AddrFrom16(b)
+		counter = "ipv4"
 	}
-	a.pseudonyms[n] = made.String()
-	return made.String()
+	made := private(ip.Is4(), uint64(a.number(counter))).String()
+	a.pseudonyms[n] = made
+	return made
+}
+
+// private returns an address from 10.0.0.0/8, or for IPv6 from fd00::/8. Its last bits are those of a number.
+func private(is4 bool, number uint64) netip.Addr {
+	if is4 {
+		const bits = 24
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], 10<<bits|uint32(number)&(1<<bits-1))
+		return netip.AddrFrom4(b)
+	}
+	b := [16]byte{0: 0xfd}
+	binary.BigEndian.PutUint64(b[8:], number)
+	return netip.AddrFrom16(b)
 }
 
 func (a *Anonymiser) uid(original event.UID) event.UID {
 	if original.IsZero() {
 		return original
 	}
+	if a.keyed != nil {
+		digest := a.digest(realName{"uid", "", string(original[:])})
+		made := event.UID(digest[:len(event.UID{})])
+		made[6], made[8] = made[6]&0x0f|0x40, made[8]&0x3f|0x80 // these are the version and variant of a random UUID
+		return made
+	}
 	if known, ok := a.uids[original]; ok {
 		return known
 	}
-	made := event.UID{6: 0x40, 8: 0x80} // these are the version and variant of a random UUID
+	made := event.UID{6: 0x40, 8: 0x80} // as above
 	binary.BigEndian.PutUint32(made[12:], a.number("uid"))
 	a.uids[original] = made
 	return made

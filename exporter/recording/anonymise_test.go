@@ -38,10 +38,10 @@ func TestNoRealNameSurvives(t *testing.T) {
 			planted = append(planted, string(name))
 			return strings.ReplaceAll(disguise, "%s", string(name))
 		}
-		anonymiser := NewAnonymiser()
+		anonymiser, keyed := NewAnonymiser(), NewKeyedAnonymiser([]byte("key"))
 		for _, ev := range random.everything() {
 			before := encoded(t, ev)
-			text := encoded(t, anonymiser.Event(ev))
+			text := encoded(t, anonymiser.Event(ev)) + encoded(t, keyed.Event(ev))
 			for _, name := range planted {
 				if strings.Contains(text, name) {
 					t.Errorf("%q in disguise %q survived in %s", name, disguise, text)
@@ -62,9 +62,9 @@ func TestNoUIDOrAddressSurvives(t *testing.T) {
 			planted = append(planted, fmt.Sprintf(form, 100+random.IntN(100), 100+random.IntN(100)))
 			return planted[len(planted)-1]
 		}
-		anonymiser := NewAnonymiser()
+		anonymiser, keyed := NewAnonymiser(), NewKeyedAnonymiser([]byte("key"))
 		for _, ev := range random.everything() {
-			text := encoded(t, anonymiser.Event(ev))
+			text := encoded(t, anonymiser.Event(ev)) + encoded(t, keyed.Event(ev))
 			for _, name := range planted {
 				if strings.Contains(text, `"`+name+`"`) || strings.Contains(text, event.ParseUID(name).String()) {
 					t.Errorf("%s survived in %s", name, text)

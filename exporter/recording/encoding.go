@@ -37,6 +37,9 @@ type Header struct {
 	Title string `json:"title,omitempty"`
 	// Anonymised reports whether names are replaced with pseudonyms.
 	Anonymised bool `json:"anonymised"`
+	// Pseudonyms identifies the set of pseudonyms. Recordings with the same set have the same pseudonyms for the same
+	// names. It is "" if the pseudonyms are only used in this recording.
+	Pseudonyms string `json:"pseudonyms,omitempty"`
 }
 
 // format identifies a file as a recording. It is decoded before the rest of the header, which may depend on the

@@ -54,6 +54,9 @@ func Handler(dir string, refused func() error, logger *slog.Logger) http.Handler
 		case errors.Is(err, flightrecorder.ErrNothing):
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
+		case errors.As(err, new(*flightrecorder.RenamedError)):
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
 		case err != nil:
 			logger.Error("cannot read the recordings", "err", err)
 			http.Error(w, "The recordings cannot be read. See kubeflap's log.", http.StatusInternalServerError)

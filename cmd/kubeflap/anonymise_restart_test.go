@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+)
+
+// recorderOf starts a flight recorder of a fake cluster, and returns a function that stops it.
+func recorderOf(t *testing.T, c *fakeCluster, dir string, anonymise bool) (stop func()) {
+	t.Helper()
+	r, err := flightrecorder.New(flightrecorder.Settings{
+		Dir: dir, Size: 1 << 30, Age: 1e6 * time.Hour, Anonymise: anonymise,
+		List: func(context.Context, event.Kind, func(event.Object)) (string, error) { return "", nil },
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	c.sink = func(e event.Event) {
+		r.Record(e)
+		if n++; n%2000 == 0 {
+			synctest.Wait() // the queue is written
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	return func() {
+		synctest.Wait()
+		cancel()
+		c.sink = func(event.Event) {}
+		if err := <-ended; err != nil || r.Status().Lost > 0 {
+			t.Errorf("%v, %+v", err, r.Status())
+		}
+	}
+}
+
+// TestAReportOfAnAnonymisedDirectoryOverARestart checks that pseudonyms change no verdict and no prediction, although
+// kubeflap restarts during an incident, and a node is deleted meanwhile.
+func TestAReportOfAnAnonymisedDirectoryOverARestart(t *testing.T) {
+	pseudonym := regexp.MustCompile(`node-([0-9a-f]{12}|\d)`)
+	reports := map[bool]string{}
+	for _, anonymise := range []bool{false, true} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			c := newFakeCluster(9).silence(300, 700, 5).silence(1200, 1262, 3)
+			single := c.service("single", true)
+			single.start(c, c.nodes[4]).serve()
+			single.fill()
+			stop := recorderOf(t, c, dir, anonymise)
+			c.start()
+			c.runUntil(400)
+			stop()
+			c.deletes(500, 1)
+			c.runUntil(600)
+			stop = recorderOf(t, c, dir, anonymise)
+			c.watch()
+			c.runUntil(2000)
+			stop()
+		})
+		out := must(t, "report", "--recording", dir)
+		for _, section := range []string{"## Incidents\n", "### Other settings\n"} {
+			_, text, found := strings.Cut(out, section)
+			if text, _, _ = strings.Cut(text, "\n#"); !found || strings.Count(text, "\n|") < 3 {
+				t.Fatalf("section %q is missing in\n%s", section, out)
+			}
+			reports[anonymise] += pseudonym.ReplaceAllString(text, "node")
+		}
+	}
+	if reports[false] != reports[true] || !strings.Contains(reports[true], "`node`") {
+		t.Errorf("with real names\n%s\nwith pseudonyms\n%s", reports[false], reports[true])
+	}
+}

@@ -1,0 +1,212 @@
+package flightrecorder_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/recording"
+)
+
+// clocked records changes of one node at times by a clock that can be set. Each change has the number of minutes since the
+// start by that clock, and of real minutes, as in "30/90": the clock is an hour behind.
+type clocked struct {
+	t     *testing.T
+	s     flightrecorder.Settings
+	begin time.Time
+	// real is the real time, and offset what the clock shows in addition, both in minutes.
+	real, offset int
+	r            *flightrecorder.Recorder
+	stop         func()
+}
+
+func (c *clocked) send(what event.Type) {
+	ev := event.Event{Seen: c.begin.Add(time.Duration(c.real+c.offset) * time.Minute), Kind: event.KindNode, Type: what}
+	if what.HasObject() {
+		ev.Object = &event.Node{Meta: event.Meta{UID: uidOf(event.KindNode, 1), Name: "node-1"}, BootID: fmt.Sprintf("%d/%d", c.real+c.offset, c.real)}
+	}
+	c.r.Record(ev)
+}
+
+// start starts a recorder, which lists the node.
+func (c *clocked) start() {
+	c.r, c.stop, _ = run(c.t, c.s)
+	for _, what := range []event.Type{event.Listing, event.Listed, event.Synced} {
+		c.send(what)
+	}
+}
+
+// run records for some minutes.
+func (c *clocked) run(minutes int) {
+	for range minutes {
+		c.real++
+		c.send(event.Modified)
+		time.Sleep(11 * time.Second) // the upkeep is due every 10 s
+	}
+}
+
+// read returns what is read between two times in minutes: for each period without a break, the first and the last change.
+// The first one may be in a list, which shows the last change before.
+func (c *clocked) read(from, to int) string {
+	c.t.Helper()
+	var all, part []string
+	end := func() {
+		if len(part) > 0 {
+			all = append(all, part[0]+"-"+part[len(part)-1])
+		}
+		part = nil
+	}
+	var last time.Time
+	at := func(minute int) time.Time { return c.begin.Add(time.Duration(minute) * time.Minute) }
+	for _, ev := range read(c.t, c.s.Dir, at(from), at(to)) {
+		if ev.Seen.Before(last) {
+			c.t.Errorf("from %d to %d: %v after %v", from, to, ev.Seen, last)
+		}
+		last = ev.Seen
+		switch {
+		case ev.Type == event.Down:
+			end()
+		case ev.Object != nil:
+			part = append(part, ev.Object.(*event.Node).BootID)
+		}
+	}
+	end()
+	return strings.Join(all, ", ")
+}
+
+// TestTheClockIsSet checks that what is being recorded can be read, and that each reading is in the order of time.
+func TestTheClockIsSet(t *testing.T) {
+	const hour, day = 60, 24 * 60
+	restart := func(c *clocked, down, step int) {
+		c.stop()
+		c.real += down
+		c.offset += step
+		c.start()
+	}
+	for name, test := range map[string]struct {
+		story func(c *clocked)
+		// want contains what is read, by the period in minutes.
+		want map[[2]int]string
+	}{
+		"not at all": {
+			func(c *clocked) { c.run(5 * hour) },
+			map[[2]int]string{{0, 300}: "0/0-300/300", {90, 100}: "89/89-100/100", {250, 260}: "249/249-260/260"},
+		},
+		"back by 10 minutes": {
+			func(c *clocked) { c.run(30); c.offset -= 10; c.run(30) },
+			map[[2]int]string{{0, 50}: "0/0-21/21, 30/30-50/60", {40, 50}: "39/49-50/60", {25, 26}: "24/34-26/36", {5, 6}: "4/4-6/6"},
+		},
+		"back by two hours, before the first event": {
+			func(c *clocked) { c.run(5); c.offset -= 2 * hour; c.run(10) },
+			map[[2]int]string{{-115, -105}: "5/5--105/15", {-110, -105}: "-111/9--105/15", {0, 5}: "0/0-5/5"},
+		},
+		"back at a restart": {
+			func(c *clocked) { c.run(30); restart(c, 1, -10); c.run(30) },
+			map[[2]int]string{{0, 51}: "0/0-21/21, 21/31-51/61", {40, 51}: "39/49-51/61"},
+		},
+		"back by a day, and forward again": {
+			func(c *clocked) { c.run(3 * hour); c.offset -= day; c.run(10); c.offset += day; c.run(hour) },
+			map[[2]int]string{{100, 170}: "99/99-170/170", {100, 250}: "99/99-180/180, -1250/190-250/250", {200, 250}: "199/199-250/250", {-1260, -1250}: "180/180--1250/190"},
+		},
+		"a day behind after a restart, then forward": {
+			func(c *clocked) { c.run(3 * hour); restart(c, 5, -day); c.run(2); c.offset += day; c.run(hour) },
+			map[[2]int]string{{100, 247}: "99/99-180/180, -1253/187-247/247", {200, 247}: "199/199-247/247"},
+		},
+		"ahead by an hour after a restart, then back": {
+			func(c *clocked) { c.run(30); restart(c, 5, hour); c.run(2); c.offset -= hour; c.run(2 * hour) },
+			map[[2]int]string{{0, 157}: "0/0-30/30, 97/37-157/157", {95, 120}: "94/94-120/120", {100, 120}: "99/99-120/120"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &clocked{t: t, s: settings(t), begin: now()}
+				c.start()
+				test.story(c)
+				c.stop()
+				for period, want := range test.want {
+					if got := c.read(period[0], period[1]); got != want {
+						t.Errorf("from %d to %d: %s, want %s", period[0], period[1], got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestFilesOfEarlierVersions checks that files without a number are read, and before those with a number.
+func TestFilesOfEarlierVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &clocked{t: t, s: settings(t), begin: now()}
+		c.start()
+		c.run(5 * 60)
+		c.stop()
+		for _, path := range files(t, c.s.Dir) {
+			parts := strings.Split(filepath.Base(path), "-")
+			if err := os.Rename(path, filepath.Join(c.s.Dir, parts[0]+"-"+parts[2])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.real++
+		c.start()
+		c.run(60)
+		c.stop()
+		for period, want := range map[[2]int]string{{0, 361}: "0/0-300/300, 301/301-361/361", {90, 100}: "89/89-100/100", {250, 310}: "249/249-300/300, 301/301-310/310"} {
+			if got := c.read(period[0], period[1]); got != want {
+				t.Errorf("from %d to %d: %s, want %s", period[0], period[1], got, want)
+			}
+		}
+	})
+}
+
+// TestFilesFromTheFuture checks that a recorder deletes the files of a process whose clock was ahead, and not its own.
+func TestFilesFromTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := settings(t)
+		s.Size = 1 << 20
+		future := now().Add(time.Hour)
+		path := filepath.Join(s.Dir, future.Format("20060102T150405.000000Z")+"-start.jsonl.gz")
+		if err := os.Mkdir(s.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w, err := recording.CreateDense(path, recording.Header{Recorded: future})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; w.Size() < s.Size; i++ {
+			id := event.ParseUID(fmt.Sprint(i))
+			node := &event.Node{Meta: event.Meta{UID: id, Name: id.String()}}
+			if err := w.Write(event.Event{Seen: future, Kind: event.KindNode, Type: event.Listed, Object: node}); err != nil {
+				t.Fatal(err)
+			}
+			if i%1000 == 0 {
+				_ = w.Flush()
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, stop, log := run(t, s)
+		c := newCluster(1, r)
+		c.list()
+		for range 120 {
+			for range 50 {
+				c.change()
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if status := r.Status(); !status.Recording || status.Gaps > 0 || status.Bytes > s.Size || log.String() != "" {
+			t.Errorf("%+v, %s", status, log)
+		}
+		stop()
+		if all := files(t, s.Dir); slices.Contains(all, path) {
+			t.Errorf("files %q", all)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package flightrecorder
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// keyName is the file with the key of the pseudonyms. With it, everybody can test which name a pseudonym stands for.
+	keyName = "pseudonyms.key"
+	// keySize is the size of the key in bytes. The file holds it as hexadecimal digits, so that a file of zeros, which a
+	// power loss can leave behind, is no key.
+	keySize = 32
+)
+
+// errBadKey means that a key file does not hold a key.
+var errBadKey = errors.New("the key of the pseudonyms is damaged")
+
+// readKey reads the key in a directory.
+func readKey(dir string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, keyName))
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the pseudonyms: %w", err)
+	}
+	key, err := hex.DecodeString(string(text))
+	if err != nil || len(key) != keySize {
+		return nil, errBadKey
+	}
+	return key, nil
+}
+
+// key returns the key in the directory. It creates one if there is none, and replaces a damaged one. The directory must
+// be locked.
+func (r *Recorder) key() ([]byte, error) {
+	key, err := readKey(r.settings.Dir)
+	switch {
+	case errors.Is(err, errBadKey):
+		r.log.Warn("the key of the pseudonyms is damaged and is replaced, so the pseudonyms change", "file", filepath.Join(r.settings.Dir, keyName))
+	case !errors.Is(err, fs.ErrNotExist):
+		return key, err
+	}
+	key = make([]byte, keySize)
+	_, _ = rand.Read(key) // it never returns an error
+	return key, writeKey(r.settings.Dir, key)
+}
+
+// writeKey writes a key atomically. It waits for the disk, because a key that is lost in a crash changes all pseudonyms.
+func writeKey(dir string, key []byte) error {
+	path := filepath.Join(dir, keyName)
+	file, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("create the key of the pseudonyms: %w", err)
+	}
+	_, err = file.WriteString(hex.EncodeToString(key))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(path+temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(path + temporary) // the next attempt creates it again
+		return fmt.Errorf("write the key of the pseudonyms: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package flightrecorder
+
+import "time"
+
+const (
+	// clockSlack is the maximum step back of the clock that counts as normal. Events are then only slightly out of order.
+	clockSlack = 10 * time.Second
+	// fileSpan is the maximum time from the begin of a file to its last event: a file is closed after fileAge, and before
+	// the clock jumps ahead by more than fileAge.
+	fileSpan = 2 * fileAge
+)
+
+// generation is a base and the files up to the next base. The first generation has no base if that was deleted.
+type generation []file
+
+// generationsOf divides the files of a directory.
+func generationsOf(all []file) (generations []generation) {
+	begin := 0
+	for i := range all {
+		if i > begin && all[i].isBase() {
+			generations = append(generations, generation(all[begin:i]))
+			begin = i
+		}
+	}
+	if len(all) > 0 {
+		generations = append(generations, generation(all[begin:]))
+	}
+	return generations
+}
+
+func (g generation) begins() time.Time { return g[0].begins }
+
+// covers reports whether the generation may have been recorded at a time.
+func (g generation) covers(t time.Time) bool { return !t.Before(g.begins()) && t.Before(g.end()) }
+
+// end returns a time that is after all events.
+func (g generation) end() time.Time { return g[len(g)-1].begins.Add(fileSpan) }
+
+// endsAfter reports whether the generation has events after a time. next is the next generation, which may begin earlier
+// if the clock was set back.
+func (g generation) endsAfter(t time.Time, next generation) bool {
+	return next.begins().After(t) || g[len(g)-1].begins.After(t)
+}
+
+// part is a file to read.
+type part struct {
+	file
+	// until is the begin of the next generation to read. It is zero for the last one.
+	until time.Time
+	// apart is set for a base that does not continue the part before it.
+	apart bool
+	// last is set for the last file of a session, which may end in mid-line.
+	last bool
+}
+
+// timeline returns the files to read for a period, in the order of the clock. Usually, this is the order in which they
+// were created. If the clock was set back, several generations may have recorded the same time; the newest is read then.
+func timeline(all []file, from, to time.Time) (parts []part) {
+	generations := generationsOf(all)
+	if len(generations) > 0 && !generations[0][0].isBase() {
+		generations = generations[1:]
+	}
+	apart := true
+	for at := firstOf(generations, from); at >= 0 && !generations[at].begins().After(to); {
+		var until time.Time
+		next := nextOf(generations, at)
+		if next >= 0 {
+			until = generations[next].begins()
+		}
+		left := false
+		for i, f := range generations[at] {
+			if f.begins.After(to) || next >= 0 && f.begins.After(until) {
+				left = true
+				break
+			}
+			last := i == len(generations[at])-1 && (at == len(generations)-1 || generations[at+1][0].role == roleStart)
+			parts = append(parts, part{file: f, until: until, apart: apart && i == 0, last: last})
+		}
+		apart = left || next != at+1
+		at = next
+	}
+	return parts
+}
+
+// firstOf returns the index of the generation with the state at a time: the newest that covers it, or else the last one
+// before it, or else the first one after it. It returns -1 if there is no generation.
+func firstOf(all []generation, at time.Time) int {
+	covers, before, after := -1, -1, -1
+	for i, g := range all {
+		switch {
+		case g.covers(at):
+			covers = i
+		case g.begins().After(at):
+			if after < 0 || g.begins().Before(all[after].begins()) {
+				after = i
+			}
+		case before < 0 || !g.begins().Before(all[before].begins()):
+			before = i
+		}
+	}
+	switch {
+	case covers >= 0:
+		return covers
+	case before >= 0:
+		return before
+	}
+	return after
+}
+
+// nextOf returns the index of the generation that follows another one by the clock, or -1. An earlier generation only
+// follows a later one that ended before it.
+func nextOf(all []generation, at int) int {
+	next := -1
+	for i, g := range all {
+		follows := g.begins().After(all[at].begins()) && (i > at || !g.begins().Before(all[at].end()))
+		if follows && (next < 0 || !g.begins().After(all[next].begins())) {
+			next = i
+		}
+	}
+	return next
+}
