@@ -35,16 +35,3 @@ func whatIfOf(in *Input) (w whatIf) {
 	w.Notes = append(w.Notes, "The table counts all nodes and Services from "+span+", including those without an incident. "+answer.Note)
 	return w
 }
-
-// Remark returns the remark on a row of the table.
-func (w whatIf) Remark(r answer.TableRow) string {
-	switch {
-	case r.Recorded && r.Knee:
-		return "recorded, knee"
-	case r.Recorded:
-		return "recorded"
-	case r.Knee:
-		return "knee"
-	}
-	return ""
-}

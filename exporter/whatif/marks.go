@@ -31,7 +31,7 @@ func (s *Study) predict(x Settings) []mark {
 	usual, longest := s.usualReturn(), s.longestReturn()
 	var all []mark
 	for _, silent := range s.silences {
-		m := s.predictOne(silent, x)
+		m := s.predictOne(silent, x, recorded)
 		if m.outcome != answer.Untold && !silent.marked.IsZero() && silent.marked.Before(silent.from.Add(earliestOf(recorded))) && !silent.unsure {
 			m.outcome, m.because = answer.Untold, tooEarly(certain)
 		}
@@ -41,7 +41,7 @@ func (s *Study) predict(x Settings) []mark {
 				m.at = silent.from
 			}
 		}
-		if isRecorded && !silent.wasUnknown && (!silent.blind || !silent.marked.IsZero()) {
+		if isRecorded && !silent.wasUnknown && (!silent.blind || silent.stayed || !silent.marked.IsZero()) {
 			m.fact()
 		}
 		m.back = silent.returned(usual)
@@ -60,14 +60,22 @@ func tooEarly(certain bool) string {
 }
 
 // predictOne predicts one silence. If no node renews its Lease, the controller may be unable to write.
-func (s *Study) predictOne(silent *silence, x Settings) mark {
+func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	m := silent.predict(x)
+	if silent.survives(recorded, x) {
+		m.outcome, m.because = answer.No, ""
+		return m
+	}
 	latest := m.latest
 	if latest.After(silent.to) {
 		latest = silent.to
 	}
-	if (m.outcome == answer.Yes || m.outcome == answer.TooClose) && overlaps(s.quiet, m.earliest, latest) {
+	switch {
+	case m.outcome != answer.Yes && m.outcome != answer.TooClose:
+	case overlaps(s.quiet, m.earliest, latest):
 		m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
+	case overlaps(s.dark, m.earliest, latest):
+		m.outcome, m.because = answer.Untold, "the watch was broken when the controller would have acted, so it is unknown whether the controller worked"
 	}
 	return m
 }
@@ -112,9 +120,7 @@ func (m *mark) fact() {
 		m.outcome, m.because, m.earliest, m.at, m.latest = answer.Yes, "", t, t, t
 		return
 	}
-	if m.outcome == answer.TooClose || m.outcome == answer.Yes {
-		m.outcome, m.because = answer.No, ""
-	}
+	m.outcome, m.because = answer.No, ""
 }
 
 // returned returns the time at which the node and its pods are Ready again after a mark, or zero if the recording ends

@@ -55,6 +55,8 @@ type silence struct {
 	blind             bool
 	shortest, longest time.Duration
 	newLeader         bool
+	// stayed is set if the node was certainly Ready for the whole silence.
+	stayed bool
 }
 
 func (s *Study) named(name string) *node {
@@ -102,6 +104,7 @@ func (s *Study) start(n *node, seen, told time.Time) {
 // applyNode applies a Node. Every change of lastHeartbeatTime is a heartbeat (tryUpdateNodeHealth).
 func (s *Study) applyNode(e event.Event, o *event.Node) {
 	n := s.named(o.Name)
+	s.readyKept(e, o.Name, o.Ready)
 	if e.Type == event.Deleted {
 		if n.exists {
 			n.endSilence(s, e.Seen, endDeleted)
@@ -130,7 +133,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 		s.beat(n, e.Seen)
 	}
 	n.reported = o.Ready.Heartbeat
-	s.readyIs(n, e.Seen, o.Ready.Status)
+	s.readyIs(n, e, o.Ready.Status)
 	if n.bootID != "" && o.BootID != "" && n.bootID != o.BootID && n.closed != nil && e.Seen.Sub(n.closed.to) < 2*time.Minute {
 		n.closed.failed = true
 	}
@@ -147,6 +150,7 @@ func (s *Study) relisted(e event.Event) {
 	for name, n := range s.nodes {
 		if n.exists && !n.listed {
 			n.endSilence(s, e.Seen, endDeleted)
+			s.readyKept(event.Event{Seen: e.Seen, Type: event.Deleted}, name, nil)
 			delete(s.nodes, name)
 		}
 		n.listed = false
@@ -193,8 +197,8 @@ func (n *node) begin(s *Study) *silence {
 const sameTime = 2 * time.Second
 
 // readyIs applies a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
-func (s *Study) readyIs(n *node, t time.Time, status event.Status) {
-	was := n.ready
+func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
+	was, t := n.ready, e.Seen
 	switch {
 	case status == was:
 		return
@@ -207,7 +211,7 @@ func (s *Study) readyIs(n *node, t time.Time, status event.Status) {
 			x = n.begin(s)
 		}
 		x.marked = t
-		if n.known {
+		if n.known && e.Type == event.Modified && s.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:

@@ -49,9 +49,10 @@ type Row struct {
 	// TolerationSeconds is absent if the pods keep their recorded tolerations.
 	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
-	// Recorded is set if these are the recorded settings. Knee is set for the smallest settings beyond which nothing is
-	// gained.
+	// Recorded is set if these are the recorded settings. Assumed is set if they also are an assumption, so that the row
+	// is a prediction like the others. Knee is set for the smallest settings beyond which nothing is gained.
 	Recorded bool `json:"recorded"`
+	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
 	// NodesUnknown counts the changes of Ready to Unknown, and Needless those of nodes that recovered by themselves.
 	// NodesBack counts the changes back.

@@ -78,7 +78,10 @@ func found(r Row) string {
 
 func remark(r Row) string {
 	var all []string
-	if r.Recorded {
+	switch {
+	case r.Assumed:
+		all = append(all, "assumed")
+	case r.Recorded:
 		all = append(all, "recorded")
 	}
 	if r.Knee {
