@@ -170,6 +170,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		text string
 	}{
 		{began, "Silences that began before the recording"},
+		{s.outagesBefore, "Outages that began before the recording"},
 		{ended, "Silences that were ongoing when the recording ended"},
 		{blind, "Silences that began or ended while kubeflap's watch was broken"},
 		{quiet, "Silences of all nodes at once, during which the node controller may have been unable to act"},

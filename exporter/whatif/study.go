@@ -46,6 +46,8 @@ type Study struct {
 	services  map[serviceName]*service
 	changes   []change
 	evicted   int
+	// outagesBefore is the number of Services without a ready address in the first list.
+	outagesBefore int
 }
 
 // interval is a period of time. to is zero if it has not ended.
@@ -100,11 +102,11 @@ func (s *Study) Apply(e event.Event) {
 	case *event.Service:
 		s.applyService(e, o)
 	case *event.EndpointSlice:
-		if !s.endpoints {
+		if s.addressKind() == o.Kind() {
 			s.applyAddresses(e, serviceName{o.Namespace, o.Service}, o.Name, o.Addresses)
 		}
 	case *event.Endpoints:
-		if s.endpoints {
+		if s.addressKind() == o.Kind() {
 			s.applyAddresses(e, serviceName{o.Namespace, o.Name}, o.Name, o.Addresses)
 		}
 	}
@@ -121,6 +123,9 @@ func (s *Study) watch(e event.Event) {
 			s.down[e.Kind] = e.Seen
 		}
 	case event.Synced:
+		if e.Kind == s.addressKind() && !s.synced[e.Kind] {
+			s.outagesBefore = s.withoutReady()
+		}
 		s.synced[e.Kind] = true
 		s.relisted(e)
 		s.works(e)
