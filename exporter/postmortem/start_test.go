@@ -185,6 +185,15 @@ func told(s *Start) string {
 	return strings.Join(all, ", ")
 }
 
+func TestAnIntervalWhoseEndWasNotSeenIsALowerLimit(t *testing.T) {
+	for unseen, want := range map[bool]string{true: "Longest heartbeat interval (at least: kubeflap did not see it end)", false: "Longest heartbeat interval"} {
+		all := figuresOf(&api.Incident{Numbers: api.Numbers{LongestInterval: 106.5, LongestAtLeast: unseen}})
+		if len(all) != 1 || all[0] != (fact{Name: want, Value: "106.5s"}) {
+			t.Errorf("unseen %v: %+v", unseen, all)
+		}
+	}
+}
+
 // TestAPeriodThatBeginsInsideAnOutage checks that a report does not claim that all Services had ready addresses if an
 // outage had begun before the recording.
 func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
