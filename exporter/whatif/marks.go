@@ -66,18 +66,38 @@ func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 		m.outcome, m.because = answer.No, ""
 		return m
 	}
-	latest := m.latest
-	if latest.After(silent.to) {
-		latest = silent.to
-	}
-	switch {
-	case m.outcome != answer.Yes && m.outcome != answer.TooClose:
-	case overlaps(s.quiet, m.earliest, latest):
-		m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
-	case overlaps(s.dark, m.earliest, latest):
-		m.outcome, m.because = answer.Untold, "the watch was broken when the controller would have acted, so it is unknown whether the controller worked"
+	if m.outcome == answer.Yes || m.outcome == answer.TooClose {
+		s.doubt(&m, x)
 	}
 	return m
+}
+
+// doubt checks whether the controller worked when it would have acted. If not, the node is certainly marked if it stays
+// silent until the grace period has passed once more, because the controller may have started again.
+func (s *Study) doubt(m *mark, x Settings) {
+	stopped := slices.Concat(s.quiet, s.dark)
+	until := m.latest
+	if until.After(m.silence.to) {
+		until = m.silence.to
+	}
+	end := time.Time{}
+	for _, q := range stopped {
+		if overlaps([]interval{q}, m.earliest, until) && q.to.After(end) {
+			end = q.to
+		}
+	}
+	if end.IsZero() {
+		return
+	}
+	_, delay := x.delay()
+	if by := end.Add(delay); m.outcome == answer.Yes && m.silence.to.After(by) && !overlaps(stopped, end, by) {
+		m.latest = by
+		return
+	}
+	m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
+	if !overlaps(s.quiet, m.earliest, until) {
+		m.because = "the watch was broken when the controller would have acted, so it is unknown whether the controller worked"
+	}
 }
 
 func earliestOf(x Settings) time.Duration {
