@@ -19,8 +19,9 @@ type node struct {
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence, if it is already long enough to be kept. closed is the last silence.
-	open, closed *silence
+	// open is the current silence, if it is already long enough to be kept. closed is the last silence, and marked is
+	// the last one in which the node was set to Unknown.
+	open, closed, marked *silence
 }
 
 // end is the way in which a silence ended.
@@ -210,15 +211,13 @@ func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
 		if x == nil {
 			x = n.begin(s)
 		}
-		x.marked = t
+		x.marked, n.marked = t, x
 		if n.known && e.Type == event.Modified && s.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:
-		for _, x := range []*silence{n.open, n.closed} {
-			if x != nil && !x.marked.IsZero() && x.back.IsZero() {
-				x.back = t
-			}
+		if x := n.marked; x != nil && x.back.IsZero() {
+			x.back = t
 		}
 	}
 	n.ready = status
