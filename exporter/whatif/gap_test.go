@@ -132,3 +132,23 @@ func TestTheRecordedRowAfterAGap(t *testing.T) {
 		t.Errorf("the gap counts as silences:\n%s", text)
 	}
 }
+
+// TestTheRecordedOutcomeBoundsOtherSettings checks that a shorter grace period marks at least the nodes that the
+// recorded one marked, and a longer one at most those. No node renews its Lease from 10 s to 60 s, and the controller
+// marks node-1 only.
+func TestTheRecordedOutcomeBoundsOtherSettings(t *testing.T) {
+	s := newStory(2, 0)
+	s.beats("node-1", 10, 60, 70)
+	s.beats("node-2", 11, 61, 71)
+	s.unknown(58, "node-1")
+	s.ready(62, "node-1")
+	s.ends(75)
+	for grace, want := range map[time.Duration]answer.Range{20 * time.Second: {AtLeast: 1, AtMost: 2}, 40 * time.Second: exactly(1), 45 * time.Second: {AtMost: 1}, 60 * time.Second: {}} {
+		if got := s.predict(40*time.Second, grace).Settings[0].NodesUnknown; got != want {
+			t.Errorf("%s: %v, want %v", grace, got, want)
+		}
+	}
+	if got := s.predict(0, 20*time.Second).Settings[0].NodesUnknown; got != (answer.Range{AtMost: 2}) {
+		t.Errorf("if the recorded grace period is unknown: %v", got)
+	}
+}

@@ -41,6 +41,9 @@ func (s *Study) predict(x Settings) []mark {
 				m.at = silent.from
 			}
 		}
+		if certain {
+			m.bound(x, recorded)
+		}
 		if isRecorded && !silent.wasUnknown && (!silent.blind || silent.stayed || !silent.marked.IsZero()) {
 			m.fact()
 		}
@@ -49,6 +52,22 @@ func (s *Study) predict(x Settings) []mark {
 		all = append(all, m)
 	}
 	return all
+}
+
+// bound uses the recorded outcome for other settings. With the same monitor period, a shorter grace period marks every node
+// that the recorded one marked, and a longer one marks no other node.
+func (m *mark) bound(x, recorded Settings) {
+	silent := m.silence
+	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
+		return
+	}
+	soon := silent.marked.Before(silent.from.Add(earliestOf(recorded)))
+	switch {
+	case silent.marked.IsZero() && x.GracePeriod >= recorded.GracePeriod && (!silent.blind || silent.stayed):
+		m.outcome, m.because = answer.No, ""
+	case !silent.marked.IsZero() && !soon && x.GracePeriod <= recorded.GracePeriod && m.outcome != answer.Yes:
+		m.outcome, m.because, m.at, m.latest = answer.Yes, "", silent.marked, silent.marked
+	}
 }
 
 // tooEarly explains a recorded mark that came before the end of the recorded grace period.
