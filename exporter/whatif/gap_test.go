@@ -152,3 +152,15 @@ func TestTheRecordedOutcomeBoundsOtherSettings(t *testing.T) {
 		t.Errorf("if the recorded grace period is unknown: %v", got)
 	}
 }
+
+// TestANodeThatIsNeverReady checks that a node that is Unknown in the whole recording has no period in which it was
+// Ready.
+func TestANodeThatIsNeverReady(t *testing.T) {
+	s := newStory(2, 0)
+	s.events[1].Object.(*event.Node).Ready.Status = event.StatusUnknown // this is node-1
+	s.beatsUntil(60, "node-2")
+	s.ends(100)
+	if got := s.predict(40*time.Second, 60*time.Second); got.Recorded.NodesUnknown != 0 {
+		t.Errorf("%+v", got.Recorded)
+	}
+}

@@ -33,9 +33,8 @@ func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
 		all[last].to = s.nodesSeenUntil(e.Seen)
 	}
 	if isReady {
-		all = append(all, kept{interval{from: e.Seen}, ready.Transition})
+		s.kept[name] = append(all, kept{interval{from: e.Seen}, ready.Transition})
 	}
-	s.kept[name] = all
 }
 
 // nodesSeenUntil returns the time before t until which kubeflap had seen all changes of nodes.
