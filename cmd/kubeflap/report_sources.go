@@ -91,6 +91,7 @@ func (r *reportWriter) play(ctx context.Context, open func() (*recording.Reader,
 // and the period of the report are set.
 func (r *reportWriter) conclude(x *played, in *postmortem.Input) error {
 	in.Source.Kubernetes = x.seen.Kubernetes()
+	in.Start = x.seen.Start()
 	if x.damage != nil {
 		in.Source.Recording.Damage = x.damage.Error()
 	}

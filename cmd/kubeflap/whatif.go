@@ -34,8 +34,11 @@ func registerWhatIf(app *kingpin.Application) (string, command) {
 	cmd := app.Command("whatif", "From a recording, predict the effect of other settings. The prediction includes Unknown nodes, the resulting address losses, "+
 		"outages and evictions, and how long it would have taken to detect failed nodes.")
 	w.source.addFlags(cmd)
-	addFlag(cmd, "node-monitor-grace-period", "Grace periods to compare, separated by commas.", "20s,30s,40s,50s,60s,90s,120s", &w.grace)
-	addFlag(cmd, "node-monitor-period", "Node monitor periods to compare, separated by commas.", "5s", &w.monitor)
+	list := func(name, help string, into *durations) {
+		cmd.Flag(name, help).PlaceHolder("DURATIONS").SetValue(named{into, name})
+	}
+	list("node-monitor-grace-period", "Grace periods to compare, separated by commas. By default, 20s, 30s, 40s, 50s, 60s, 90s, 120s and the recorded one.", &w.grace)
+	list("node-monitor-period", "Node monitor periods to compare, separated by commas. By default, only the recorded one.", &w.monitor)
 	addFlag(cmd, "batching-window", "Client batching windows to compare, separated by commas. Allowed values are 0s, 2s, 5s and 10s.", "0s", &w.window)
 	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the recorded values of all pods, "+
 		"except pods that tolerate an unreachable node forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)
@@ -60,21 +63,42 @@ func (w *whatIf) validate() error {
 			return fmt.Errorf("--batching-window: %s is not one of 0s, 2s, 5s, 10s", x)
 		}
 	}
-	if n := len(w.settings()); n > maxSettings {
+	// The number is checked before the combinations are made, because the lists may be long.
+	graces := len(w.grace)
+	if graces == 0 {
+		graces = len(whatif.UsualGracePeriods(whatif.Settings{}))
+	}
+	if n := graces * max(len(w.monitor), 1) * max(len(w.evicted), 1) * len(w.window); n > maxSettings {
 		return fmt.Errorf("these are %d combinations of settings; at most %d can be compared", n, maxSettings)
 	}
 	return nil
 }
 
-// settings returns all combinations of the flags' values in ascending order.
-func (w *whatIf) settings() []whatif.Settings {
-	tolerations := w.evicted
+// study returns a Study for the flags. The recorded monitor period is not known yet. With any, the controller waits for
+// at least the grace period.
+func (w *whatIf) study() *whatif.Study {
+	if len(w.grace) == 0 {
+		return whatif.NewUsual(time.Duration(w.recorded))
+	}
+	return whatif.New(w.settings(whatif.Settings{MonitorPeriod: time.Nanosecond}), time.Duration(w.recorded))
+}
+
+// settings returns all combinations of the flags' values in ascending order. The recorded settings replace missing
+// values.
+func (w *whatIf) settings(recorded whatif.Settings) []whatif.Settings {
+	graces, monitors, tolerations := w.grace, w.monitor, w.evicted
+	if len(graces) == 0 {
+		graces = whatif.UsualGracePeriods(recorded)
+	}
+	if len(monitors) == 0 {
+		monitors = durations{recorded.MonitorPeriod}
+	}
 	if len(tolerations) == 0 {
 		tolerations = durations{whatif.AsRecorded}
 	}
 	var all []whatif.Settings
-	for _, grace := range w.grace {
-		for _, monitor := range w.monitor {
+	for _, grace := range graces {
+		for _, monitor := range monitors {
 			for _, toleration := range tolerations {
 				for _, window := range w.window {
 					all = append(all, whatif.Settings{GracePeriod: grace, MonitorPeriod: monitor, Toleration: toleration, Window: window})
@@ -97,8 +121,7 @@ func (w *whatIf) predict(p program) (err error) {
 		return err
 	}
 	defer stop()
-	settings := w.settings()
-	study := whatif.New(settings, time.Duration(w.recorded))
+	study := w.study()
 	events := 0
 	for ev, damage := range reader.Events() {
 		if damage != nil || p.ctx.Err() != nil {
@@ -112,7 +135,8 @@ func (w *whatIf) predict(p program) (err error) {
 		return errors.Join(err, fmt.Errorf("recording %s has no events", w.source.name()))
 	}
 	study.Finish()
-	return errors.Join(w.write(p, study.Predict(settings)), err)
+	recorded, _ := study.Recorded()
+	return errors.Join(w.write(p, study.Predict(w.settings(recorded))), err)
 }
 
 func (w *whatIf) write(p program, given answer.Answer) error {

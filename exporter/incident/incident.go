@@ -140,8 +140,10 @@ type Silences struct {
 // Numbers holds measurements from this cluster that the remedy is based on. Irrelevant numbers are 0.
 type Numbers struct {
 	GracePeriod time.Duration
-	// LongestInterval is the longest time between two heartbeats.
+	// LongestInterval is the longest time between two heartbeats. LongestAtLeast is set if it is only a lower limit,
+	// because kubeflap's watch was broken when the heartbeats resumed.
 	LongestInterval        time.Duration
+	LongestAtLeast         bool
 	RecommendedGracePeriod time.Duration
 	// Windows holds the bounces and stale re-adds that clients would have seen, by batching window.
 	Windows []advice.Window

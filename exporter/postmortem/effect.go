@@ -71,7 +71,11 @@ func figuresOf(x *api.Incident) (all []fact) {
 		}
 	}
 	add("Grace period", x.Numbers.GracePeriod)
-	add("Longest heartbeat interval", x.Numbers.LongestInterval)
+	longest := "Longest heartbeat interval"
+	if x.Numbers.LongestAtLeast {
+		longest += " (at least: kubeflap did not see it end)"
+	}
+	add(longest, x.Numbers.LongestInterval)
 	add("Recommended grace period", x.Numbers.RecommendedGracePeriod)
 	if x.NodeTransitions > 0 {
 		all = append(all, fact{Name: "Number of times nodes turned not Ready or Unknown", Value: fmt.Sprint(x.NodeTransitions)})

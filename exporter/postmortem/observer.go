@@ -9,15 +9,20 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 )
 
-// Observer collects facts about a recording other than incidents: its time span, versions and names.
+// Observer collects facts about a recording other than incidents: its time span, versions and names, and
+// what was not ready when it began.
 type Observer struct {
 	begin, end time.Time
 	versions   []string
 	names      map[[2]string]bool
+	first      firstState
 }
 
 // NewObserver returns an empty Observer.
-func NewObserver() *Observer { return &Observer{names: map[[2]string]bool{}} }
+func NewObserver() *Observer { return &Observer{names: map[[2]string]bool{}, first: newFirstState()} }
+
+// Start returns what was not ready when the recording began.
+func (o *Observer) Start() *Start { return o.first.start(o.begin) }
 
 // Event records an event.
 func (o *Observer) Event(e event.Event) {
@@ -27,6 +32,7 @@ func (o *Observer) Event(e event.Event) {
 	if e.Seen.After(o.end) {
 		o.end = e.Seen
 	}
+	o.first.event(e)
 	switch x := e.Object.(type) {
 	case *event.Cluster:
 		if x.Version != "" && !slices.Contains(o.versions, x.Version) {

@@ -19,6 +19,8 @@ type Input struct {
 	Filter   Filter
 	// Answer holds the incidents of the period that match the filter.
 	Answer api.Answer
+	// Start is the state at the start of the recording. It is nil for a running kubeflap, which does not keep it.
+	Start *Start
 	// Advice is nil if the settings could not be read. NoAdvice then holds the reason.
 	Advice   *report.Report
 	NoAdvice string

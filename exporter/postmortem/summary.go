@@ -30,8 +30,9 @@ func summaryOf(in *Input, sections []section, coverage string) []string {
 	default:
 		all = append(all, namesOf(counted, in.Filter), toFixAll(counted))
 	}
+	all = append(all, startText(in)...)
 	if len(counted) > 0 {
-		all = append(all, costOf(counted, in.Answer.AsOf)...)
+		all = append(all, costOf(counted, in)...)
 	}
 	if n := len(sections) - len(counted); n > 0 {
 		all = append(all, "kubeflap withdrew "+phrase.Count(n, "more incident", "more incidents")+". The numbers here do not include them.")
@@ -92,8 +93,8 @@ func toFixAll(sections []section) string {
 	return "To fix: " + strings.Join(verdicts, "; ") + "."
 }
 
-// costOf returns the combined effect of the incidents until asOf.
-func costOf(sections []section, asOf time.Time) (all []string) {
+// costOf returns the combined effect of the incidents.
+func costOf(sections []section, in *Input) (all []string) {
 	services, atLeast, approximate := map[string]bool{}, "", ""
 	lost, evicted, running, outages := 0, 0, 0, 0.0
 	for _, s := range sections {
@@ -123,7 +124,7 @@ func costOf(sections []section, asOf time.Time) (all []string) {
 	if outages > 0 {
 		all = append(all, "Services had no ready address for "+approximate+seconds(outages)+" in total.")
 	} else {
-		all = append(all, "No Service was without a ready address.")
+		all = append(all, withoutText(in)...)
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return !manualLost(s.Incident) })); n > 0 {
 		all = append(all, "The manually managed addresses of "+phrase.Count(n, "Service", "Services")+" were removed. They do not count as ready addresses.")
@@ -132,7 +133,7 @@ func costOf(sections []section, asOf time.Time) (all []string) {
 		all = append(all, phrase.Count(evicted, "pod was", "pods were")+" evicted.")
 	}
 	if running > 0 {
-		all = append(all, phrase.Count(running, "incident was", "incidents were")+" still ongoing at "+moment(asOf)+" UTC.")
+		all = append(all, phrase.Count(running, "incident was", "incidents were")+" still ongoing at "+moment(in.Answer.AsOf)+" UTC.")
 	}
 	return all
 }

@@ -31,20 +31,11 @@ func whatIfOf(in *Input) (w whatIf) {
 	w.Table, w.CannotSay = a.Table(), a.CannotSay
 	if knee := a.KneeText(); knee != "" {
 		w.Notes = append(w.Notes, knee+" The table shows effects, not causes. First follow the remedy of each incident.")
+		if in.Advice != nil && in.Advice.Heartbeats.Recommended > 0 {
+			w.Notes = append(w.Notes, "The knee fits the silences in this recording. The recommended grace period, "+seconds(in.Advice.Heartbeats.Recommended)+
+				", also leaves a margin for silences that it does not contain.")
+		}
 	}
 	w.Notes = append(w.Notes, "The table counts all nodes and Services from "+span+", including those without an incident. "+answer.Note)
 	return w
-}
-
-// Remark returns the remark on a row of the table.
-func (w whatIf) Remark(r answer.TableRow) string {
-	switch {
-	case r.Recorded && r.Knee:
-		return "recorded, knee"
-	case r.Recorded:
-		return "recorded"
-	case r.Knee:
-		return "knee"
-	}
-	return ""
 }

@@ -475,6 +475,9 @@ type pulse struct {
 	guessed bool
 	// byClock is the time of the first heartbeat by the node's own clock.
 	byClock time.Time
+	// told is the time of the last heartbeat by the node's own clock. timed is set if it arrived without delay.
+	told  time.Time
+	timed bool
 	// saved is the renewTime that the node controller holds.
 	saved     *time.Time
 	intervals []interval
@@ -629,6 +632,8 @@ func (m *naive) leasesChanged(before, after objects, h how) {
 func (m *naive) beat(p *pulse, byNode time.Time) {
 	p.beats = append(p.beats, m.now)
 	last := len(p.beats) - 2
+	spans := last >= 0 && m.spans(p, p.beats[last], byNode)
+	defer func() { p.told, p.timed = byNode, spans || m.sees(m.now) }()
 	switch {
 	case last == 0 && p.guessed && m.sees(m.now) && m.lost(p):
 		length := m.now.Sub(p.beats[0])
@@ -636,9 +641,17 @@ func (m *naive) beat(p *pulse, byNode time.Time) {
 			length = max(byNode.Sub(p.byClock), m.now.Sub(latest(m.watched(p), m.lit[len(m.lit)-1].start)))
 		}
 		p.intervals = append(p.intervals, interval{m.now, length})
-	case last >= 0 && !(last == 0 && p.guessed) && m.sees(p.beats[last]):
+	case last >= 0 && !(last == 0 && p.guessed) && (spans || m.sees(p.beats[last])):
 		p.intervals = append(p.intervals, interval{m.now, m.now.Sub(p.beats[last])})
 	}
+}
+
+// spans reports whether nothing was missed since the last heartbeat although the watch was broken: all watches work, and
+// the node's clock measures the same interval.
+func (m *naive) spans(p *pulse, last, byNode time.Time) bool {
+	nodes, lit := m.dark[event.KindNode], m.lit[len(m.lit)-1]
+	works := lit.end.IsZero() && (nodes.start.IsZero() || !nodes.end.IsZero())
+	return works && p.timed && (m.now.Sub(last)-byNode.Sub(p.told)).Abs() <= 5*time.Second
 }
 
 // doubtful reports whether only a Ready node's own clock shows that the node was lost when kubeflap started.

@@ -79,7 +79,11 @@ func figuresOf(x *found) []figure {
 	add(len(x.Nodes)+x.NodesLeftOut, "node", "nodes")
 	add(x.Evicted, "pod evicted", "pods evicted")
 	if n := x.Numbers.LongestInterval; n > 0 {
-		all = append(all, figure{length(n), "longest heartbeat interval"})
+		name := "longest heartbeat interval"
+		if x.Numbers.LongestAtLeast {
+			name += ", at least"
+		}
+		all = append(all, figure{length(n), name})
 	}
 	if n := x.Numbers.GracePeriod; n > 0 {
 		all = append(all, figure{length(n), "grace period"})

@@ -115,6 +115,26 @@ func (s *Study) merge(x *service, e event.Event, id event.UID) {
 	}
 }
 
+// addressKind returns the kind of the objects whose addresses count.
+func (s *Study) addressKind() event.Kind {
+	if s.endpoints {
+		return event.KindEndpoints
+	}
+	return event.KindEndpointSlice
+}
+
+// withoutReady returns the number of Services that have addresses, but no ready one.
+func (s *Study) withoutReady() (n int) {
+	for _, x := range s.services {
+		ready := false
+		for _, a := range x.addresses {
+			ready = ready || a.ready
+		}
+		n += count(len(x.addresses) > 0 && !ready)
+	}
+	return n
+}
+
 // slow is the longest delay between an address's loss and its pod's mark. Events of different watches have no common
 // order.
 const slow = 5 * time.Second

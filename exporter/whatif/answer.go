@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/track/consumers"
 	"github.com/kubeflap/kubeflap/exporter/whatif/answer"
 )
@@ -20,6 +21,7 @@ func (s *Study) Predict(settings []Settings) answer.Answer {
 	for _, x := range settings {
 		row := s.row(x)
 		row.Recorded = recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod && x.Toleration == AsRecorded
+		row.Assumed = row.Recorded && !certain
 		if row.Recorded && certain {
 			row.Evictions = answer.Between(float64(s.evicted), float64(s.evicted))
 		}
@@ -61,7 +63,10 @@ func (s *Study) check(recorded Settings) *answer.Check {
 	}
 	c := &answer.Check{}
 	for _, x := range s.silences {
-		switch p := s.predictOne(x, recorded); {
+		if x.hasUnknownLength() {
+			continue // the model cannot be wrong about it
+		}
+		switch p := s.predictOne(x, recorded, recorded); {
 		case p.outcome == answer.TooClose:
 			c.TooClose++
 		case p.outcome == answer.Untold:
@@ -148,7 +153,12 @@ func (s *Study) cannotSay(certain bool) []string {
 		all = append(all, "The exact grace period during the recording. To specify it, set --recorded-grace-period.")
 	}
 	var began, ended, blind, leader, quiet int
+	stayed := map[string]bool{}
 	for _, x := range s.silences {
+		if x.hasUnknownLength() {
+			stayed[x.node] = true
+			continue
+		}
 		began += count(x.unsure)
 		ended += count(x.end == endOpen && !x.failed)
 		blind += count(x.shortest < x.longest)
@@ -160,6 +170,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		text string
 	}{
 		{began, "Silences that began before the recording"},
+		{s.outagesBefore, "Outages that began before the recording"},
 		{ended, "Silences that were ongoing when the recording ended"},
 		{blind, "Silences that began or ended while kubeflap's watch was broken"},
 		{quiet, "Silences of all nodes at once, during which the node controller may have been unable to act"},
@@ -168,6 +179,10 @@ func (s *Study) cannotSay(certain bool) []string {
 		if x.n > 0 {
 			all = append(all, x.text+": "+strconv.Itoa(x.n)+".")
 		}
+	}
+	if n := len(stayed); n > 0 {
+		all = append(all, "Whether a grace period shorter than the recorded one would have marked nodes while kubeflap's watch was broken: "+
+			phrase.Count(n, "node", "nodes")+" stayed Ready with the recorded one.")
 	}
 	return all
 }

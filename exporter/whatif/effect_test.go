@@ -54,8 +54,8 @@ func TestALongerGracePeriodAvoidsTheLoss(t *testing.T) {
 	}
 	a = lostAndBack().predict(40*time.Second, 65*time.Second, 90*time.Second)
 	for i, got := range a.Settings {
-		if got.NodesUnknown != (answer.Range{}) || got.AddressesLost != (answer.Range{}) || got.OutageSeconds != (answer.Range{}) || got.Knee != (i == 0) {
-			t.Errorf("%+v", got)
+		if got.NodesUnknown != (answer.Range{}) || got.AddressesLost != (answer.Range{}) || got.OutageSeconds != (answer.Range{}) || got.Knee {
+			t.Errorf("row %d: %+v", i, got)
 		}
 	}
 }

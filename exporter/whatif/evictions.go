@@ -20,6 +20,9 @@ const (
 	largeCluster  = 50
 )
 
+// certainly holds the intervals in which something is certain, and those in which it is possible.
+type certainly struct{ yes, maybe []interval }
+
 // evictions returns the number of pods that the taint eviction controller evicts. needless counts those whose node came
 // back.
 func (s *Study) evictions(x Settings, marks []mark) (all, needless answer.Range) {
@@ -29,7 +32,10 @@ func (s *Study) evictions(x Settings, marks []mark) (all, needless answer.Range)
 	for _, p := range s.allPods {
 		byNode[p.node] = append(byNode[p.node], p)
 	}
-	full := s.allUnknown(marked)
+	full := certainly{
+		yes:   s.allUnknown(slices.DeleteFunc(slices.Clone(marked), func(m mark) bool { return m.outcome != answer.Yes })),
+		maybe: s.allUnknown(marked),
+	}
 	next := map[string]time.Time{}
 	evicted := map[*pod]bool{}
 	var active []*mark
@@ -59,7 +65,7 @@ func (s *Study) evictions(x Settings, marks []mark) (all, needless answer.Range)
 
 // evicts predicts whether a node's mark evicts one of its pods. wait is the time until the controller sets the taint.
 // The controller removes the taint at most one monitor period after the node's return.
-func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []interval) answer.Outcome {
+func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full certainly) answer.Outcome {
 	tolerates, forever := tolerationOf(x, p)
 	earliest := m.earliest.Add(wait + tolerates)
 	latest := m.latest.Add(wait + tolerates + evictionDelay)
@@ -71,16 +77,17 @@ func (s *Study) evicts(x Settings, m mark, p *pod, wait time.Duration, full []in
 	if readyBy.IsZero() {
 		readyFrom, readyBy = s.end, s.end
 	}
+	touches := func(f interval) bool { return !f.to.Before(m.at) && f.from.Before(latest) }
 	switch {
 	case forever, p.from.After(m.at):
 		return answer.No
 	case !gone.IsZero() && gone.Before(earliest):
 		return answer.No // something else deleted the pod first
-	case slices.ContainsFunc(full, func(f interval) bool { return !f.to.Before(m.at) && f.from.Before(latest) }):
+	case slices.ContainsFunc(full.yes, touches):
 		return answer.No // if every node is Unknown, the controller removes the taints (master disruption mode)
 	case readyBy.Add(x.MonitorPeriod).Before(earliest):
 		return answer.No
-	case m.outcome == answer.Yes && readyFrom.After(latest):
+	case m.outcome == answer.Yes && readyFrom.After(latest) && !slices.ContainsFunc(full.maybe, touches):
 		return answer.Yes
 	}
 	return answer.TooClose

@@ -31,7 +31,7 @@ func (s *Study) predict(x Settings) []mark {
 	usual, longest := s.usualReturn(), s.longestReturn()
 	var all []mark
 	for _, silent := range s.silences {
-		m := s.predictOne(silent, x)
+		m := s.predictOne(silent, x, recorded)
 		if m.outcome != answer.Untold && !silent.marked.IsZero() && silent.marked.Before(silent.from.Add(earliestOf(recorded))) && !silent.unsure {
 			m.outcome, m.because = answer.Untold, tooEarly(certain)
 		}
@@ -41,7 +41,10 @@ func (s *Study) predict(x Settings) []mark {
 				m.at = silent.from
 			}
 		}
-		if isRecorded && !silent.wasUnknown && (!silent.blind || !silent.marked.IsZero()) {
+		if certain {
+			m.bound(x, recorded)
+		}
+		if isRecorded && !silent.wasUnknown && (!silent.blind || silent.stayed || !silent.marked.IsZero()) {
 			m.fact()
 		}
 		m.back = silent.returned(usual)
@@ -49,6 +52,22 @@ func (s *Study) predict(x Settings) []mark {
 		all = append(all, m)
 	}
 	return all
+}
+
+// bound uses the recorded outcome for other settings. With the same monitor period, a shorter grace period marks every node
+// that the recorded one marked, and a longer one marks no other node.
+func (m *mark) bound(x, recorded Settings) {
+	silent := m.silence
+	if x.MonitorPeriod != recorded.MonitorPeriod || silent.wasUnknown || silent.unsure {
+		return
+	}
+	soon := silent.marked.Before(silent.from.Add(earliestOf(recorded)))
+	switch {
+	case silent.marked.IsZero() && x.GracePeriod >= recorded.GracePeriod && (!silent.blind || silent.stayed):
+		m.outcome, m.because = answer.No, ""
+	case !silent.marked.IsZero() && !soon && x.GracePeriod <= recorded.GracePeriod && m.outcome != answer.Yes:
+		m.outcome, m.because, m.at, m.latest = answer.Yes, "", silent.marked, silent.marked
+	}
 }
 
 // tooEarly explains a recorded mark that came before the end of the recorded grace period.
@@ -60,16 +79,44 @@ func tooEarly(certain bool) string {
 }
 
 // predictOne predicts one silence. If no node renews its Lease, the controller may be unable to write.
-func (s *Study) predictOne(silent *silence, x Settings) mark {
+func (s *Study) predictOne(silent *silence, x, recorded Settings) mark {
 	m := silent.predict(x)
-	latest := m.latest
-	if latest.After(silent.to) {
-		latest = silent.to
+	if silent.survives(recorded, x) {
+		m.outcome, m.because = answer.No, ""
+		return m
 	}
-	if (m.outcome == answer.Yes || m.outcome == answer.TooClose) && overlaps(s.quiet, m.earliest, latest) {
-		m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
+	if m.outcome == answer.Yes || m.outcome == answer.TooClose {
+		s.doubt(&m, x)
 	}
 	return m
+}
+
+// doubt checks whether the controller worked when it would have acted. If not, the node is certainly marked if it stays
+// silent until the grace period has passed once more, because the controller may have started again.
+func (s *Study) doubt(m *mark, x Settings) {
+	stopped := slices.Concat(s.quiet, s.dark)
+	until := m.latest
+	if until.After(m.silence.to) {
+		until = m.silence.to
+	}
+	end := time.Time{}
+	for _, q := range stopped {
+		if overlaps([]interval{q}, m.earliest, until) && q.to.After(end) {
+			end = q.to
+		}
+	}
+	if end.IsZero() {
+		return
+	}
+	_, delay := x.delay()
+	if by := end.Add(delay); m.outcome == answer.Yes && m.silence.to.After(by) && !overlaps(stopped, end, by) {
+		m.latest = by
+		return
+	}
+	m.outcome, m.because = answer.Untold, "no node renewed its Lease, so the controller may have been cut off as well"
+	if !overlaps(s.quiet, m.earliest, until) {
+		m.because = "the watch was broken when the controller would have acted, so it is unknown whether the controller worked"
+	}
 }
 
 func earliestOf(x Settings) time.Duration {
@@ -112,9 +159,7 @@ func (m *mark) fact() {
 		m.outcome, m.because, m.earliest, m.at, m.latest = answer.Yes, "", t, t, t
 		return
 	}
-	if m.outcome == answer.TooClose || m.outcome == answer.Yes {
-		m.outcome, m.because = answer.No, ""
-	}
+	m.outcome, m.because = answer.No, ""
 }
 
 // returned returns the time at which the node and its pods are Ready again after a mark, or zero if the recording ends

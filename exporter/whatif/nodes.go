@@ -19,8 +19,9 @@ type node struct {
 	ready                  event.Status
 	bootID                 string
 	listed                 bool
-	// open is the current silence, if it is already long enough to be kept. closed is the last silence.
-	open, closed *silence
+	// open is the current silence, if it is already long enough to be kept. closed is the last silence, and marked is
+	// the last one in which the node was set to Unknown.
+	open, closed, marked *silence
 }
 
 // end is the way in which a silence ended.
@@ -55,6 +56,8 @@ type silence struct {
 	blind             bool
 	shortest, longest time.Duration
 	newLeader         bool
+	// stayed is set if the node was certainly Ready for the whole silence.
+	stayed bool
 }
 
 func (s *Study) named(name string) *node {
@@ -102,6 +105,7 @@ func (s *Study) start(n *node, seen, told time.Time) {
 // applyNode applies a Node. Every change of lastHeartbeatTime is a heartbeat (tryUpdateNodeHealth).
 func (s *Study) applyNode(e event.Event, o *event.Node) {
 	n := s.named(o.Name)
+	s.readyKept(e, o.Name, o.Ready)
 	if e.Type == event.Deleted {
 		if n.exists {
 			n.endSilence(s, e.Seen, endDeleted)
@@ -130,7 +134,7 @@ func (s *Study) applyNode(e event.Event, o *event.Node) {
 		s.beat(n, e.Seen)
 	}
 	n.reported = o.Ready.Heartbeat
-	s.readyIs(n, e.Seen, o.Ready.Status)
+	s.readyIs(n, e, o.Ready.Status)
 	if n.bootID != "" && o.BootID != "" && n.bootID != o.BootID && n.closed != nil && e.Seen.Sub(n.closed.to) < 2*time.Minute {
 		n.closed.failed = true
 	}
@@ -147,6 +151,7 @@ func (s *Study) relisted(e event.Event) {
 	for name, n := range s.nodes {
 		if n.exists && !n.listed {
 			n.endSilence(s, e.Seen, endDeleted)
+			s.readyKept(event.Event{Seen: e.Seen, Type: event.Deleted}, name, nil)
 			delete(s.nodes, name)
 		}
 		n.listed = false
@@ -193,8 +198,8 @@ func (n *node) begin(s *Study) *silence {
 const sameTime = 2 * time.Second
 
 // readyIs applies a change of Ready. Only the node controller sets Unknown, and only the kubelet sets True or False.
-func (s *Study) readyIs(n *node, t time.Time, status event.Status) {
-	was := n.ready
+func (s *Study) readyIs(n *node, e event.Event, status event.Status) {
+	was, t := n.ready, e.Seen
 	switch {
 	case status == was:
 		return
@@ -206,15 +211,13 @@ func (s *Study) readyIs(n *node, t time.Time, status event.Status) {
 		if x == nil {
 			x = n.begin(s)
 		}
-		x.marked = t
-		if n.known {
+		x.marked, n.marked = t, x
+		if n.known && e.Type == event.Modified && s.nodesSeenUntil(t).Equal(t) { // otherwise the mark may be older
 			s.grace.Sample(t.Sub(x.from), t, 10*time.Second)
 		}
 	case was == event.StatusUnknown:
-		for _, x := range []*silence{n.open, n.closed} {
-			if x != nil && !x.marked.IsZero() && x.back.IsZero() {
-				x.back = t
-			}
+		if x := n.marked; x != nil && x.back.IsZero() {
+			x.back = t
 		}
 	}
 	n.ready = status

@@ -72,10 +72,8 @@ func (s *Study) markedIs(p *pod, t time.Time, marked bool) {
 		return
 	}
 	if n := s.nodes[p.node]; n != nil {
-		for _, x := range []*silence{n.open, n.closed} {
-			if x != nil && !x.marked.IsZero() && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
-				x.podsBack = t
-			}
+		if x := n.marked; x != nil && (x.podsBack.IsZero() || t.Sub(x.podsBack) < podsReturn) {
+			x.podsBack = t
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -91,6 +92,26 @@ func TestAPodThatWasEvictedEarlier(t *testing.T) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
 		if got := s.predictAll(40*time.Second, x).Settings[0]; got.Evictions != want {
 			t.Errorf("%s: %+v evictions, want %+v", grace, got.Evictions, want)
+		}
+	}
+}
+
+// TestTheRecordedFactsDoNotDependOnTheSettings checks that the node's return is attributed to the silence in which it
+// turned Unknown, even if the settings are so short that intervals between its heartbeats count as silences.
+func TestTheRecordedFactsDoNotDependOnTheSettings(t *testing.T) {
+	for _, grace := range []time.Duration{10 * time.Second, 40 * time.Second} {
+		s := newStory(3, 1)
+		s.beats("node-1", 10, 70, 80, 90, 100)
+		s.unknown(52, "node-1")
+		s.ready(85, "node-1")
+		s.beatsUntil(100, "node-2", "node-3")
+		s.ends(100)
+		a := s.predict(40*time.Second, grace, 50*time.Second)
+		if a.Recorded.NodesUnknown != 1 || a.Recorded.NodesBack != 1 {
+			t.Errorf("with %s: %+v", grace, a.Recorded)
+		}
+		if got := a.Settings[1].OutageSeconds; math.Abs(got.AtMost-20) > 3 {
+			t.Errorf("with %s: %v s without a ready address with 50 s", grace, got)
 		}
 	}
 }

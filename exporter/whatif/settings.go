@@ -29,12 +29,7 @@ type Settings struct {
 // Usual returns the settings that a page or report compares, in ascending order: grace periods from 20 to 120 s and the recorded
 // one (unless it is shorter than the usual interval of heartbeats) and, if pods were evicted, other tolerations.
 func Usual(recorded Settings, evicted bool) (all []Settings) {
-	graces := []time.Duration{20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second, time.Minute, 90 * time.Second, 2 * time.Minute}
-	if earliest, _ := recorded.delay(); earliest >= usualInterval {
-		graces = append(graces, recorded.GracePeriod)
-	}
-	slices.Sort(graces)
-	for _, grace := range slices.Compact(graces) {
+	for _, grace := range UsualGracePeriods(recorded) {
 		x := Settings{GracePeriod: grace, MonitorPeriod: recorded.MonitorPeriod, Toleration: AsRecorded}
 		all = append(all, x)
 		if !evicted || grace != recorded.GracePeriod {
@@ -46,6 +41,16 @@ func Usual(recorded Settings, evicted bool) (all []Settings) {
 		}
 	}
 	return all
+}
+
+// UsualGracePeriods returns the grace periods of Usual.
+func UsualGracePeriods(recorded Settings) []time.Duration {
+	all := []time.Duration{20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second, time.Minute, 90 * time.Second, 2 * time.Minute}
+	if recorded.GracePeriod >= usualInterval {
+		all = append(all, recorded.GracePeriod)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 const (

@@ -29,10 +29,14 @@ type Study struct {
 	blind  []interval
 	down   map[event.Kind]time.Time
 	synced map[event.Kind]bool
+	// kept holds the periods in which each node was certainly Ready, by the node's name. blindToNodes holds the
+	// intervals in which nodes were not watched.
+	kept         map[string][]kept
+	blindToNodes []interval
 	// lastBeat is the last heartbeat of any node. quiet holds the intervals without any heartbeat, in which the
-	// controller may have been cut off, too.
-	lastBeat time.Time
-	quiet    []interval
+	// controller may have been cut off, too. dark holds those in which heartbeats were not watched either.
+	lastBeat    time.Time
+	quiet, dark []interval
 	// leader is the holder of the controller manager's Lease. led holds the times at which the holder changed.
 	leader    string
 	led       []time.Time
@@ -42,6 +46,8 @@ type Study struct {
 	services  map[serviceName]*service
 	changes   []change
 	evicted   int
+	// outagesBefore is the number of Services without a ready address in the first list.
+	outagesBefore int
 }
 
 // interval is a period of time. to is zero if it has not ended.
@@ -52,7 +58,7 @@ type interval struct{ from, to time.Time }
 func New(settings []Settings, recorded time.Duration) *Study {
 	s := &Study{
 		least: alwaysKept, grace: grace.New(recorded), flag: recorded,
-		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{},
+		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
 		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
 	}
 	for _, x := range settings {
@@ -96,11 +102,11 @@ func (s *Study) Apply(e event.Event) {
 	case *event.Service:
 		s.applyService(e, o)
 	case *event.EndpointSlice:
-		if !s.endpoints {
+		if s.addressKind() == o.Kind() {
 			s.applyAddresses(e, serviceName{o.Namespace, o.Service}, o.Name, o.Addresses)
 		}
 	case *event.Endpoints:
-		if s.endpoints {
+		if s.addressKind() == o.Kind() {
 			s.applyAddresses(e, serviceName{o.Namespace, o.Name}, o.Name, o.Addresses)
 		}
 	}
@@ -117,6 +123,9 @@ func (s *Study) watch(e event.Event) {
 			s.down[e.Kind] = e.Seen
 		}
 	case event.Synced:
+		if e.Kind == s.addressKind() && !s.synced[e.Kind] {
+			s.outagesBefore = s.withoutReady()
+		}
 		s.synced[e.Kind] = true
 		s.relisted(e)
 		s.works(e)
@@ -141,6 +150,9 @@ func (s *Study) works(e event.Event) {
 	delete(s.down, e.Kind)
 	if e.Kind == event.KindLease || e.Kind == event.KindNode {
 		s.blind = append(s.blind, interval{from, e.Seen})
+	}
+	if e.Kind == event.KindNode {
+		s.blindToNodes = append(s.blindToNodes, interval{from, e.Seen})
 	}
 }
 
@@ -178,9 +190,17 @@ func (s *Study) Finish() {
 		return compareText(a.node, b.node)
 	})
 	slices.SortStableFunc(s.changes, func(a, b change) int { return a.at.Compare(b.at) })
+	s.dark = slices.DeleteFunc(slices.Clone(s.quiet), func(x interval) bool { return !overlaps(s.blind, x.from, x.to) })
+	s.quiet = slices.DeleteFunc(s.quiet, func(x interval) bool { return overlaps(s.blind, x.from, x.to) })
+	for _, all := range s.kept {
+		if last := &all[len(all)-1]; last.to.IsZero() {
+			last.to = s.nodesSeenUntil(s.end)
+		}
+	}
 	for _, x := range s.silences {
 		x.blind = overlaps(s.blind, x.from, x.to)
 		x.shortest, x.longest = s.bounds(x)
+		x.stayed = s.stayedReady(x)
 		x.newLeader = slices.ContainsFunc(s.led, func(t time.Time) bool { return t.After(x.from) && t.Before(x.to) })
 		x.failed = x.failed || x.end == endOpen && !x.marked.IsZero() || x.to.Sub(x.from) > failedAfter
 	}

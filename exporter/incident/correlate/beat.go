@@ -20,6 +20,14 @@ func (l *nodes) beatBefore(n *node, t time.Time) {
 	}
 }
 
+// sawWhole records that an interval from a heartbeat to the next one covers the node's silence. The silence did not end
+// while the watch was broken.
+func (n *node) sawWhole(from time.Time) {
+	if s := n.silence; s != nil && s.Ended.IsZero() && !from.After(s.Began) {
+		s.EndedBlind = false
+	}
+}
+
 // beat handles a heartbeat. interval is the time since the previous heartbeat, or 0 if unknown.
 func (l *nodes) beat(n *node, t time.Time, interval time.Duration) {
 	n.endSilence(t)

@@ -120,6 +120,7 @@ func (l *nodes) heartbeatSeen(x transition.HeartbeatSeen) {
 	case n.missed && !before.After(n.listed):
 		x.Interval = x.Time.Sub(n.gapFrom) // a list has already shown the previous heartbeat, whose time is gapFrom
 	default:
+		n.sawWhole(before)
 		l.beatBefore(n, before)
 	}
 	l.beat(n, x.Time, x.Interval)

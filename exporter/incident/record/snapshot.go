@@ -127,6 +127,7 @@ func (s *Store) numbers(r *Record, v verdict.Verdict, g advice.GracePeriod) (n i
 	if r.OfNodes() {
 		n.GracePeriod = s.GracePeriod
 		n.LongestInterval = r.longest(s.now, s.GracePeriod)
+		n.LongestAtLeast = n.LongestInterval > 0 && r.atLeast(n.LongestInterval) != ""
 	}
 	switch {
 	case r.OfNodes() && (v == verdict.GracePeriod || g.Unsafe() || v == verdict.Node && r.mainCause() == cause.NodeHeartbeatLost && !r.clockSetBack() && !r.upgraded()):

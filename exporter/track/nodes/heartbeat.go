@@ -56,6 +56,10 @@ type heartbeat struct {
 	// controller has since marked the node, too.
 	byClock  time.Time
 	believed bool
+	// told is the time of last by the node's own clock, or zero if unknown. timed is set if last is also exact by
+	// kubeflap's clock: the heartbeat arrived without delay.
+	told  time.Time
+	timed bool
 	// earlier holds the heartbeats before last, newest first, or zero. They cover one minute, the longest time for
 	// which the API server delays a write of the node controller.
 	earlier [7]time.Time
@@ -99,13 +103,14 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 		x.found.AddInOrder(x.lateOf(nil, n, t, seen))
 	}
 	h := &n.heartbeat
+	spans := x.spansBreak(n, t, byNode)
 	switch {
 	case h.last.IsZero() || x.blind():
 	case h.guessed && h.missed && x.watches.Live(x.source(), seen):
 		interval := max(earlier.Interval(h.last, t, h.byClock, byNode), t.Sub(latest(x.watchedSince(n), x.resumed)))
 		h.intervals.Add(t, interval)
 		x.found.Add(transition.HeartbeatSeen{At: transition.At{Time: t, Waited: seen.Sub(t)}, Node: n.name, Interval: interval, Unwatched: true})
-	case !h.guessed && !h.last.Before(x.measured):
+	case spans, !h.guessed && !h.last.Before(x.measured):
 		interval := t.Sub(h.last)
 		h.intervals.Add(t, interval)
 		if x.source() == event.KindNode {
@@ -122,6 +127,7 @@ func (x *Nodes) beat(n *node, t, seen, byNode time.Time) {
 		h.earlier[0] = time.Time{}
 	}
 	h.last, h.guessed, h.byClock = t, false, time.Time{}
+	h.told, h.timed = byNode, spans || !x.blind() && !t.Before(x.measured)
 	h.late, h.missed, h.overdue, h.setBack, h.believed = false, false, false, false, false
 	h.total++
 	x.await(n)

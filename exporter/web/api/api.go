@@ -124,6 +124,7 @@ type Service struct {
 type Numbers struct {
 	GracePeriod            float64  `json:"grace_period_seconds,omitempty"`
 	LongestInterval        float64  `json:"longest_heartbeat_interval_seconds,omitempty"`
+	LongestAtLeast         bool     `json:"longest_heartbeat_interval_at_least,omitempty"`
 	RecommendedGracePeriod float64  `json:"recommended_grace_period_seconds,omitempty"`
 	Windows                []Window `json:"consumer_windows,omitempty"`
 }

@@ -36,7 +36,7 @@ func Of(cluster string, asOf time.Time, x *incident.Incident) Incident {
 
 func numbersOf(n *incident.Numbers) Numbers {
 	a := Numbers{
-		GracePeriod: n.GracePeriod.Seconds(), LongestInterval: n.LongestInterval.Seconds(),
+		GracePeriod: n.GracePeriod.Seconds(), LongestInterval: n.LongestInterval.Seconds(), LongestAtLeast: n.LongestAtLeast,
 		RecommendedGracePeriod: n.RecommendedGracePeriod.Seconds(),
 	}
 	for _, w := range n.Windows {

@@ -49,9 +49,10 @@ type Row struct {
 	// TolerationSeconds is absent if the pods keep their recorded tolerations.
 	TolerationSeconds *float64 `json:"tolerationSeconds,omitempty"`
 	WindowSeconds     float64  `json:"batchingWindowSeconds"`
-	// Recorded is set if these are the recorded settings. Knee is set for the smallest settings beyond which nothing is
-	// gained.
+	// Recorded is set if these are the recorded settings. Assumed is set if they also are an assumption, so that the row
+	// is a prediction like the others. Knee is set for the smallest settings beyond which nothing is gained.
 	Recorded bool `json:"recorded"`
+	Assumed  bool `json:"assumed,omitempty"`
 	Knee     bool `json:"knee"`
 	// NodesUnknown counts the changes of Ready to Unknown, and Needless those of nodes that recovered by themselves.
 	// NodesBack counts the changes back.
@@ -140,15 +141,20 @@ func (r *Range) Add(x Range) {
 func Between(a, b float64) Range { return Range{min(a, b), max(a, b)} }
 
 // MarkKnee marks the smallest settings beyond which nothing is gained: no other row has fewer needless transitions,
-// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, MarkKnee marks
-// none.
+// needlessly lost addresses, needless evictions or bounces. If each row is better in another respect, or all are equally
+// good, MarkKnee marks none.
 func MarkKnee(rows []Row) {
 	for i := range rows {
 		if !slices.ContainsFunc(rows, func(other Row) bool { return other.gains(rows[i]) }) {
-			rows[i].Knee = len(rows) > 1
+			rows[i].Knee = slices.ContainsFunc(rows, func(other Row) bool { return rows[i].gains(other) || rows[i].costsLess(other) })
 			return
 		}
 	}
+}
+
+// costsLess reports whether failed nodes are found earlier.
+func (r Row) costsLess(other Row) bool {
+	return r.FoundAfterSeconds < other.FoundAfterSeconds || r.TrafficSeconds < other.TrafficSeconds
 }
 
 // gains reports whether r has fewer needless effects of any kind than other.

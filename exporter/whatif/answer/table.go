@@ -11,8 +11,10 @@ type Table struct {
 
 // TableRow is a row of a Table, for one of the settings.
 type TableRow struct {
-	Cells          []string
-	Recorded, Knee bool
+	Cells []string
+	// Remark says that the settings are the recorded ones, the assumed ones or the knee, or is empty.
+	Remark string
+	Knee   bool
 }
 
 // Note explains the table, below it.
@@ -24,7 +26,7 @@ const Note = "Needless: transitions of nodes that came back by themselves. A ran
 func (a *Answer) Table() (t Table) {
 	t.Rows = make([]TableRow, len(a.Settings))
 	for i, r := range a.Settings {
-		t.Rows[i].Recorded, t.Rows[i].Knee = r.Recorded, r.Knee
+		t.Rows[i].Remark, t.Rows[i].Knee = remark(r), r.Knee
 	}
 	for _, c := range columns {
 		if c.name == "" || c.fixed && isConstant(c, a.Settings) {

@@ -78,7 +78,10 @@ func found(r Row) string {
 
 func remark(r Row) string {
 	var all []string
-	if r.Recorded {
+	switch {
+	case r.Assumed:
+		all = append(all, "assumed")
+	case r.Recorded:
 		all = append(all, "recorded")
 	}
 	if r.Knee {
@@ -133,8 +136,11 @@ would have turned Unknown: the controller acts up to one monitor period late, or
 incomplete. TRAFFIC TO DEAD NODES: how long addresses of failed nodes stay in rotation, summed over
 the addresses.
 `)
-	if text := a.KneeText(); text != "" {
+	switch text := a.KneeText(); {
+	case text != "":
 		fmt.Fprintln(out, text)
+	case !a.Depends():
+		fmt.Fprintln(out, "No silence was long enough for another grace period to make a difference.")
 	}
 	fmt.Fprintln(out, "\nThe recording does not show:")
 	for _, text := range a.CannotSay {

@@ -1,0 +1,90 @@
+package postmortem
+
+import (
+	"strings"
+
+	"github.com/kubeflap/kubeflap/exporter/phrase"
+)
+
+// startOf returns the Services and nodes of the filter that were not ready at the start of the recording, and still not
+// ready in the period.
+func startOf(in *Input) (services, nodes []Unready) {
+	if in.Start == nil {
+		return nil, nil
+	}
+	f := in.Filter
+	for _, x := range in.Start.Services {
+		matches := f.Node == "" && (f.Namespace == "" || x.Namespace == f.Namespace) && (f.Service == "" || x.Name == f.Service)
+		if matches && x.overlaps(in.From) {
+			services = append(services, x)
+		}
+	}
+	for _, x := range in.Start.Nodes {
+		if f.Namespace == "" && (f.Node == "" || x.Name == f.Node) && x.overlaps(in.From) {
+			nodes = append(nodes, x)
+		}
+	}
+	return services, nodes
+}
+
+// startText describes what was not ready at the start of the recording.
+func startText(in *Input) (all []string) {
+	services, nodes := startOf(in)
+	when := ""
+	if in.Start != nil {
+		when = " (" + moment(in.Start.Time) + " UTC)"
+	}
+	if n := len(services); n > 0 {
+		all = append(all, "At the start of the recording"+when+", "+phrase.Count(n, "Service", "Services")+" had no ready address: "+namesUntil(services)+
+			". When that began is unknown, so the numbers here do not include it.")
+		when = ""
+	}
+	if n := len(nodes); n > 0 {
+		all = append(all, "At the start of the recording"+when+", "+phrase.Count(n, "node was", "nodes were")+" not Ready: "+namesUntil(nodes)+".")
+	}
+	return all
+}
+
+// namesUntil returns the first names, each with the time at which it was ready again.
+func namesUntil(all []Unready) string {
+	var names []string
+	for _, x := range all[:min(len(all), maxNamed)] {
+		name := strings.TrimPrefix(x.Namespace+"/"+x.Name, "/")
+		if x.Until.IsZero() {
+			name += " (until the end)"
+		} else {
+			name += " (until " + moment(x.Until) + " UTC)"
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(all) - maxNamed; more > 0 {
+		text += " and " + phrase.Count(more, "more", "more")
+	}
+	return text
+}
+
+// withoutText says whether other Services were without a ready address, as far as that is known.
+func withoutText(in *Input) (all []string) {
+	services, _ := startOf(in)
+	since := ""
+	switch {
+	case in.Filter.Node != "":
+		all = append(all, "No Service lost its last ready address.")
+	case in.Start == nil:
+		since = "kubeflap began to watch"
+	case in.Start.ServicesUnknown:
+		since = "the recording began"
+	case len(services) > 0:
+		all = append(all, "No other Service was without a ready address.")
+	default:
+		all = append(all, "No Service was without a ready address.")
+	}
+	if since != "" {
+		all = append(all, "No Service lost its last ready address. It is unknown whether a Service had none since before "+since+".")
+	}
+	if in.Start != nil && in.Start.NodesUnknown {
+		all = append(all, "It is unknown whether a node was not Ready since before the recording began.")
+	}
+	return all
+}

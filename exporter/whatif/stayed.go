@@ -1,0 +1,75 @@
+package whatif
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/event"
+)
+
+// kept is a period in which a node was certainly Ready. to is zero while it lasts.
+type kept struct {
+	interval
+	// changed is lastTransitionTime.
+	changed time.Time
+}
+
+// readyKept applies Ready to the periods in which a node was certainly Ready. The kubelet and the node controller set
+// lastTransitionTime only if the status changes (tryUpdateNodeHealth, and MergeKubeletStatus of pkg/kubelet). So the
+// list after a gap proves that a node stayed Ready in the gap if lastTransitionTime is the same as before. Both values
+// are by the same clock, so no clock has to be right.
+func (s *Study) readyKept(e event.Event, name string, ready *event.Condition) {
+	all := s.kept[name]
+	last := len(all) - 1
+	going := last >= 0 && all[last].to.IsZero()
+	isReady := e.Type != event.Deleted && ready != nil && ready.Status == event.StatusTrue
+	if going && isReady && all[last].changed.Equal(ready.Transition) {
+		seen := e.Type == event.Modified && s.nodesSeenUntil(e.Seen).Equal(e.Seen)
+		if seen || !ready.Transition.IsZero() {
+			return
+		}
+	}
+	if going {
+		all[last].to = s.nodesSeenUntil(e.Seen)
+	}
+	if isReady {
+		s.kept[name] = append(all, kept{interval{from: e.Seen}, ready.Transition})
+	}
+}
+
+// nodesSeenUntil returns the time before t until which kubeflap had seen all changes of nodes.
+func (s *Study) nodesSeenUntil(t time.Time) time.Time {
+	if down, is := s.down[event.KindNode]; is {
+		return down
+	}
+	for _, b := range s.blindToNodes {
+		if b.from.Before(t) && !b.to.Add(catchUp).Before(t) {
+			return b.from
+		}
+	}
+	return t
+}
+
+// stayedReady reports whether a node was certainly Ready during a silence. Finish must have ended the periods.
+func (s *Study) stayedReady(x *silence) bool {
+	return x.marked.IsZero() && slices.ContainsFunc(s.kept[x.node], func(k kept) bool {
+		return !k.from.After(x.from) && !k.to.Before(x.to)
+	})
+}
+
+// hasUnknownLength reports whether kubeflap did not see how long a silence lasted, but saw that the node stayed Ready.
+func (x *silence) hasUnknownLength() bool { return x.stayed && x.shortest < x.longest }
+
+// survives reports whether the node would certainly have stayed Ready with other settings, because it did so with the
+// recorded ones. A controller with the same monitor period and a longer grace period only acts later.
+func (x *silence) survives(recorded, other Settings) bool {
+	if !x.hasUnknownLength() || recorded.GracePeriod == 0 {
+		return false
+	}
+	if recorded.MonitorPeriod == other.MonitorPeriod {
+		return recorded.GracePeriod <= other.GracePeriod
+	}
+	_, latest := recorded.delay()
+	earliest, _ := other.delay()
+	return latest < earliest && !x.newLeader
+}
