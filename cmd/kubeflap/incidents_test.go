@@ -145,6 +145,22 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	}
 }
 
+// TestTheListSaysThatOlderIncidentsWereDropped checks that a list that lacks incidents is no all-clear. An incident in
+// full lacks nothing.
+func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_dropped":412,"incidents_dropped_until":"2026-03-01T11:00:00Z"},"incidents":[{"id":"0123456789abcdef"}]}`)
+	}))
+	defer server.Close()
+	const warning = "Warning: kubeflap has dropped 412 older incidents (--incidents.size). All that were ongoing after 2026-03-01 11:00:00 UTC are kept.\n"
+	for want, args := range map[string][]string{warning: {}, "": {"0123"}} {
+		status, _, errOut := kubeflap(t, append([]string{"incidents", "--url", server.URL}, args...)...)
+		if status != 0 || errOut != want {
+			t.Errorf("%q: status %d, %q, want %q", args, status, errOut, want)
+		}
+	}
+}
+
 func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"2-endpoints-reset.jsonl.gz")
 	kubeconfig := kubeconfigOfTwo(t)

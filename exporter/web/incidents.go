@@ -30,6 +30,8 @@ type Cluster struct {
 	Unwatched func() []watches.Watch
 	// Coverage returns the times at which resources were not watched.
 	Coverage func() coverage.State
+	// Displaced returns the number of incidents that newer ones displaced, so that the others do not contain them.
+	Displaced func() incident.Displaced
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
 	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if

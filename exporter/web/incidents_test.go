@@ -56,10 +56,12 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
+func noneDisplaced() (none incident.Displaced) { return none }
+
 // clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
 	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Incident: func(id string) (incident.Incident, bool) {
+	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, Incident: func(id string) (incident.Incident, bool) {
 		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
 		return all[max(i, 0)], i >= 0
 	}}
@@ -73,6 +75,7 @@ func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watc
 		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
 		Unwatched: func() []watches.Watch { return unwatched },
 		Coverage:  watchedSinceZero,
+		Displaced: func() incident.Displaced { return log.Displaced(now) },
 	}
 }
 
