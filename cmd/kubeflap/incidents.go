@@ -47,7 +47,7 @@ func (a *incidentLister) tell(p program) error {
 	case a.output == "yaml":
 		return listing.YAML(p.out, text, "")
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+".")
+		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Asked: "+printable.Line(a.asked)+".")
 		return nil
 	case a.output == "wide":
 		return listing.WideTable(p.out, answer)
@@ -58,7 +58,7 @@ func (a *incidentLister) tell(p program) error {
 func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) error {
 	x, err := listing.Find(answer, a.id)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", a.asked, err)
 	}
 	switch a.output {
 	case "json":

@@ -17,22 +17,27 @@ func (r *Row) room() int { return maxLabel - len(": ") - utf8.RuneCountInString(
 
 // label puts the names before the labels of their rows. Long names lose their middle. Different names stay different.
 func label(rows []Row) {
-	var names []string
+	var long []string
 	most := maxLabel
 	for i := range rows {
-		if rows[i].name != "" {
-			names, most = append(names, rows[i].name), min(most, rows[i].room())
+		if room := max(rows[i].room(), minName); utf8.RuneCountInString(rows[i].name) > room {
+			long, most = append(long, rows[i].name), min(most, room)
 		}
 	}
-	short := shorten(names, max(most, minName))
+	short := shorten(long, most)
 	for i := range rows {
-		if name := rows[i].name; name != "" {
+		switch name := rows[i].name; {
+		case name == "":
+		case short[name] != "":
 			rows[i].Label = short[name] + ": " + rows[i].Label
+		default:
+			rows[i].Label = name + ": " + rows[i].Label
 		}
 	}
 }
 
 // shorten returns the names with at most this many characters, or more if different names would otherwise look the same.
+// All lose the same part, so that they can be compared.
 func shorten(names []string, most int) map[string]string {
 	for ; ; most++ {
 		for _, head := range heads(names, most-1) {
