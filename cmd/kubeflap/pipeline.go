@@ -253,8 +253,8 @@ func (p *pipeline) unwatched() []watches.Watch {
 	}
 	all := p.tracker.Unwatched(t)
 	for i := range all {
-		if all[i].Since.IsZero() {
-			all[i].Since = p.started
+		if x := &all[i]; x.Since.IsZero() || !x.Synced && x.Unavailable == "" && !p.started.IsZero() {
+			x.Since = p.started
 		}
 	}
 	return all

@@ -43,7 +43,7 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 			"Nothing has lost readiness since 2026-03-01 12:00:00 UTC", "Watched since 2026-03-01 12:00:00 UTC, without a gap. Earlier changes are unknown.",
 		}, []string{"May miss"}},
 		{"gaps", page(gapsOf(""), ""), []string{
-			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, except:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
+			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC. These resources were not watched all the time:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
 			"<strong>leases</strong>: 2026-03-01 13:59:50 UTC until now, 10 s (timeout). May miss: late and missed heartbeats.", "2 older gaps were dropped",
 		}, []string{"What happened before is not known"}},
 		{"a period in a gap", page(gapsOf(""), "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z"), []string{
