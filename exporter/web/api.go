@@ -27,7 +27,8 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 
 // Answer returns the response to a request for api.Path with this query.
 func Answer(clusters []Cluster, q *query.Query) api.Answer {
-	all, asOf := find(clusters, q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
+	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
+	all := find(every, q)
 	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all))}
 	for i := range all {
 		if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {
