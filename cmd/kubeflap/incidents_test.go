@@ -212,6 +212,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml; see kubeflap incidents --help"},
 		{"two IDs", []string{"a", "b"}, 2, "b"},
 		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
+		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `answers 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " answers 404"},
 		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not a kubeflap"},

@@ -2,7 +2,9 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -17,12 +19,30 @@ type apiError struct {
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := query.Parse(r.URL.RawQuery)
+		if err == nil {
+			err = knows(clusters, &q)
+		}
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
 		}
 		writeJSON(w, http.StatusOK, Answer(clusters, &q))
 	}
+}
+
+// knows returns an error if no cluster matches a query, because an empty list would look like an all-clear.
+func knows(clusters []Cluster, q *query.Query) error {
+	var names []string
+	for _, c := range clusters {
+		if q.MatchesCluster(c.Name) {
+			return nil
+		}
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("parameter cluster: %.40q is not one of %s", q.Cluster, strings.Join(names, ", "))
 }
 
 // Answer returns the response to a request for api.Path with this query.

@@ -87,6 +87,9 @@ func fileHandler(name string) http.HandlerFunc {
 
 func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) {
 	q, err := query.ParsePage(rawQuery)
+	if err == nil {
+		err = knows(clusters, &q)
+	}
 	if err != nil {
 		return flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
 	}
