@@ -17,9 +17,11 @@ import (
 
 // restarted is a kubeflap with a data directory that is killed and restarted while it watches a fake cluster.
 type restarted struct {
-	t        *testing.T
-	cluster  *fakeCluster
-	dir      string
+	t       *testing.T
+	cluster *fakeCluster
+	dir     string
+	// size is the maximum number of incidents to keep.
+	size     int
 	pipeline *pipeline
 	// kill ends the process. If stops is set, the process stops by itself and saves everything first.
 	kill  func()
@@ -35,7 +37,7 @@ func (*restarted) transition(transition.Transition) {}
 func (r *restarted) incident(_ time.Time, n incident.Notice) { r.reported = append(r.reported, n) }
 
 func newRestarted(t *testing.T, c *fakeCluster) *restarted {
-	r := &restarted{t: t, cluster: c, dir: t.TempDir()}
+	r := &restarted{t: t, cluster: c, dir: t.TempDir(), size: 500}
 	r.begin()
 	c.start()
 	return r
@@ -43,10 +45,12 @@ func newRestarted(t *testing.T, c *fakeCluster) *restarted {
 
 // begin starts a process.
 func (r *restarted) begin() {
-	r.pipeline = newPipeline(trackerSettings(), func() time.Time { return r.cluster.now }, r)
+	settings := trackerSettings()
+	settings.incidents = r.size
+	r.pipeline = newPipeline(settings, func() time.Time { return r.cluster.now }, r)
 	logger := slog.New(slog.DiscardHandler)
 	earlier := readCoverage(r.dir, logger)
-	h := openHistory(r.dir, 500, earlier, r.pipeline.incidents, logger)
+	h := openHistory(r.dir, r.size, earlier, r.pipeline.incidents, logger)
 	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
 	r.pipeline.history = h
 	ctx, cancel := context.WithCancel(r.t.Context())

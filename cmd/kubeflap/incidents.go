@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/kubeflap/kubeflap/exporter/listing"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -39,13 +40,14 @@ func (a *incidentLister) tell(p program) error {
 	if a.id != "" {
 		return a.tellOne(p, text, answer)
 	}
+	warnOfDropped(p, answer)
 	switch {
 	case a.output == "json":
 		return listing.JSON(p.out, text, "")
 	case a.output == "yaml":
 		return listing.YAML(p.out, text, "")
 	case len(answer.Incidents) == 0:
-		fmt.Fprintln(p.log, "No incidents"+a.filtered()+".")
+		fmt.Fprintln(p.log, "No incidents"+a.filtered()+". Asked: "+printable.Line(a.asked)+".")
 		return nil
 	case a.output == "wide":
 		return listing.WideTable(p.out, answer)
@@ -56,7 +58,7 @@ func (a *incidentLister) tell(p program) error {
 func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) error {
 	x, err := listing.Find(answer, a.id)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", a.asked, err)
 	}
 	switch a.output {
 	case "json":
@@ -65,6 +67,16 @@ func (a *incidentLister) tellOne(p program, text []byte, answer *api.Answer) err
 		return listing.YAML(p.out, text, x.ID)
 	}
 	return listing.Full(p.out, x, answer.AsOf)
+}
+
+// warnOfDropped prints that a list lacks older incidents.
+func warnOfDropped(p program, answer *api.Answer) {
+	c := &answer.Coverage
+	if c.IncidentsDropped == 0 || c.IncidentsDroppedUntil == nil {
+		return
+	}
+	fmt.Fprintf(p.log, "Warning: kubeflap has dropped %s (--incidents.size). All that were ongoing after %s are kept.\n",
+		phrase.Count(c.IncidentsDropped, "older incident", "older incidents"), c.IncidentsDroppedUntil.UTC().Format("2006-01-02 15:04:05 UTC"))
 }
 
 // filtered describes the list's filters.

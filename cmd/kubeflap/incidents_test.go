@@ -64,6 +64,35 @@ func TestIncidentsWithoutAKubeflapInTheCluster(t *testing.T) {
 	}
 }
 
+// TestNoIncidentsNamesTheClusterAndTheService checks that an all-clear of the wrong cluster can be noticed.
+func TestNoIncidentsNamesTheClusterAndTheService(t *testing.T) {
+	const empty = `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[]},"incidents":[]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/proxy"+api.Path) {
+			fmt.Fprint(w, empty)
+			return
+		}
+		fmt.Fprint(w, `{"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"namespace": "monitoring", "name": "flaps"}, "spec": {"ports": [{"name": "http", "port": 9969}]}}]}`)
+	}))
+	t.Cleanup(server.Close)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := strings.NewReplacer("http://127.0.0.1:1", server.URL, "current-context: c", "current-context: prod", "name: c, context", "name: prod, context").Replace(validKubeconfig)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"No incidents. Asked: context prod, Service monitoring/flaps.\n":                                                                                               {},
+		"No incidents that affected a Service in the namespace shop. Asked: context prod, Service a/b:80.\n":                                                           {"-n", "shop", "--service=a/b:80"},
+		"kubeflap: context prod, Service monitoring/flaps: none of 0 incidents has an ID that begins with x; kubeflap drops the oldest incidents (--incidents.size)\n": {"x"},
+	} {
+		_, out, errOut := kubeflap(t, append([]string{"incidents", "--kubeconfig", kubeconfig}, args...)...)
+		if out != "" || errOut != want {
+			t.Errorf("%q prints %q, want %q", args, errOut, want)
+		}
+	}
+}
+
 // TestIncidentsOfARunningKubeflap reads from a URL. The lab runs the same commands through the API server of a cluster
 // with kubeflap.
 func TestIncidentsOfARunningKubeflap(t *testing.T) {
@@ -131,7 +160,7 @@ func equalJSON(t *testing.T, what string, got, want any) {
 func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	url := serveIncidents(t, incidentsDir+"1-heartbeat-loss.jsonl.gz")
 	status, out, errOut := kubeflap(t, "incidents", "--url", url, "-n", "other")
-	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other.\n" {
+	if status != 0 || out != "" || errOut != "No incidents that affected a Service in the namespace other. Asked: "+url+".\n" {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	blind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -139,9 +168,25 @@ func TestNoIncidentIsToldFromNotWatching(t *testing.T) {
 	}))
 	defer blind.Close()
 	status, out, errOut = kubeflap(t, "incidents", "--url", blind.URL)
-	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents.\n"
+	want := "Warning: kubeflap does not watch leases since 2026-03-01 11:59:00 UTC (\\x1b[31mforbidden), so incidents may be missing.\nNo incidents. Asked: " + blind.URL + ".\n"
 	if status != 0 || out != "" || errOut != want {
 		t.Errorf("status %d: %s%s", status, out, errOut)
+	}
+}
+
+// TestTheListSaysThatOlderIncidentsWereDropped checks that a list that lacks incidents is no all-clear. An incident in
+// full lacks nothing.
+func TestTheListSaysThatOlderIncidentsWereDropped(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"as_of":"2026-03-01T12:00:00Z","coverage":{"not_watched":[],"incidents_dropped":412,"incidents_dropped_until":"2026-03-01T11:00:00Z"},"incidents":[{"id":"0123456789abcdef"}]}`)
+	}))
+	defer server.Close()
+	const warning = "Warning: kubeflap has dropped 412 older incidents (--incidents.size). All that were ongoing after 2026-03-01 11:00:00 UTC are kept.\n"
+	for want, args := range map[string][]string{warning: {}, "": {"0123"}} {
+		status, _, errOut := kubeflap(t, append([]string{"incidents", "--url", server.URL}, args...)...)
+		if status != 0 || errOut != want {
+			t.Errorf("%q: status %d, %q, want %q", args, status, errOut, want)
+		}
 	}
 }
 
@@ -167,6 +212,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"another output", []string{"--output=xml"}, 2, "--output: \"xml\" is not one of table, wide, json, yaml; see kubeflap incidents --help"},
 		{"two IDs", []string{"a", "b"}, 2, "b"},
 		{"no such ID", []string{"--url", url, "nope"}, 1, "none of 3 incidents has an ID that begins with nope"},
+		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `answers 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " answers 404"},
 		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not a kubeflap"},

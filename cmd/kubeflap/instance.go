@@ -22,6 +22,8 @@ type instance struct {
 	// service is kubeflap's Service. serviceFlag is the name of the flag for it.
 	service, serviceFlag string
 	remote               remote
+	// asked describes the kubeflap that answered. It is set by read.
+	asked string
 }
 
 func (i *instance) addFlags(cmd *kingpin.CmdClause, serviceFlag, namespaceHelp, clusterHelp string) {
@@ -69,6 +71,7 @@ func (i *instance) read(p program, path, accept string, query url.Values) (text 
 	if i.remote.url == "" {
 		return i.readThroughAPIServer(p, path, query)
 	}
+	i.asked = redacted(i.remote.url)
 	address := i.remote.address(path)
 	if len(query) > 0 {
 		address += "?" + query.Encode()
@@ -112,17 +115,14 @@ func (i *instance) proxied(p program, config apiclient.Config, path string, quer
 	if err != nil {
 		return nil, err
 	}
+	i.asked = "context " + config.Context + ", Service " + service.String()
 	return client.Get(p.ctx, service, path, query)
 }
 
-// where describes the running kubeflap.
+// where describes the running kubeflap after read.
 func (i *instance) where() string {
 	if i.remote.url != "" {
-		return redacted(i.remote.url)
+		return i.asked
 	}
-	text := "the cluster of the kubeconfig"
-	if i.service != "" {
-		text = "Service " + i.service
-	}
-	return text + " (if it has several replicas, the incidents and the metrics may come from two of them)"
+	return i.asked + " (if it has several replicas, the incidents and the metrics may come from two of them)"
 }

@@ -200,7 +200,7 @@ func (p *pipeline) isFinished() bool {
 // cluster returns the pipeline's data for the pages.
 func (p *pipeline) cluster(name string) web.Cluster {
 	c := web.Cluster{
-		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorder,
+		Name: name, Unwatched: p.unwatched, Coverage: p.coverage.Now, Finished: p.isFinished, Recorder: p.recorder, Displaced: p.displaced,
 		Incidents: func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Incidents) },
 		Overview:  func() ([]incident.Incident, time.Time) { return p.read(p.incidents.Overview) },
 		Incident: func(id string) (incident.Incident, bool) {
@@ -232,6 +232,17 @@ func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]inci
 	return p.history.Join(t, incidents(t), p.history.size), t
 }
 
+// displaced returns the number of incidents that newer ones displaced, including those of earlier processes.
+func (p *pipeline) displaced() incident.Displaced {
+	t := p.advance()
+	all := p.incidents.Displaced(t)
+	if p.history != nil {
+		all.Add(p.history.journal.Displaced())
+		all.Add(p.history.Displaced(t, p.incidents.Overview(t), p.history.size))
+	}
+	return all
+}
+
 // unwatched returns the resources that are currently not watched. Before a replay starts, it returns nil.
 func (p *pipeline) unwatched() []watches.Watch {
 	t := p.now()
@@ -240,8 +251,8 @@ func (p *pipeline) unwatched() []watches.Watch {
 	}
 	all := p.tracker.Unwatched(t)
 	for i := range all {
-		if all[i].Since.IsZero() {
-			all[i].Since = p.started
+		if x := &all[i]; x.Since.IsZero() || !x.Synced && x.Unavailable == "" && !p.started.IsZero() {
+			x.Since = p.started
 		}
 	}
 	return all

@@ -21,6 +21,10 @@ func TestAPipelineWithoutEventsWatchesNothing(t *testing.T) {
 	if len(p.unready()) != len(event.Kinds()) {
 		t.Errorf("only %v are not ready", p.unready())
 	}
+	p.apply(event.Event{Seen: now, Kind: event.KindNode, Type: event.Down, Reason: event.ReasonRefused})
+	if x := p.cluster("").Unwatched()[0]; !x.Since.Equal(start) || x.Reason != event.ReasonRefused {
+		t.Errorf("after a failure: %+v, want that it is not watched since the start, because the connection was refused", x)
+	}
 }
 
 // TestAFreshStartHasNoGap checks that the coverage begins with the first lists, which arrive a moment after the start.

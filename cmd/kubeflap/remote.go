@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,8 +122,13 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// reasonIn returns the first line of a plain text response, unless it only repeats the status.
+// reasonIn returns the error of the API, or the first line of a plain text response, unless it only repeats the status.
 func reasonIn(response *http.Response) string {
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		var failure struct{ Error string }
+		_ = json.NewDecoder(io.LimitReader(response.Body, 10_000)).Decode(&failure) // on error, the status must suffice
+		return printable.Line(failure.Error)
+	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		return ""
 	}

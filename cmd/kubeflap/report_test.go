@@ -190,7 +190,7 @@ func TestAReportThroughTheAPIServer(t *testing.T) {
 	out := must(t, "report", "--kubeconfig", kubeconfig, "--kubeflap-service=monitoring/kubeflap")
 	for _, want := range []string{
 		"# Post-mortem: node node-2, 2026-11-23", "Period: all that kubeflap remembers, until 2026-11-23 12:12:42.8 UTC",
-		"| Made from | the running kubeflap at Service monitoring/kubeflap", "- **--node-monitor-grace-period=1m on each kube-controller-manager**",
+		"| Made from | the running kubeflap at context c, Service monitoring/kubeflap", "- **--node-monitor-grace-period=1m on each kube-controller-manager**",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q in\n%s", want, out)

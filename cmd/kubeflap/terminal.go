@@ -31,6 +31,12 @@ type terminal struct {
 	// page is the URL of the page for a recording's incidents. It is empty for a live cluster, because watch serves no
 	// page.
 	page string
+	// dated makes the terminal print the date before the first line, and when it changes. day is the last printed date.
+	dated bool
+	day   string
+	// greets is set until greet was called. waiting is the line about the grace period that waits for that.
+	greets  bool
+	waiting *transition.GracePeriodKnown
 	// last is the time of the last line.
 	last time.Time
 	// grace is the last line about the grace period. It is kept because some transitions only differ in fields that are
@@ -53,6 +59,10 @@ func (t *terminal) transition(x transition.Transition) {
 	case transition.GracePeriodKnown:
 		text := x.String()
 		if x.Interval == 0 || text == t.grace { // no nodes are listed yet, or no printed field has changed
+			return
+		}
+		if t.greets { // a line about the nodes before their number would be confusing
+			t.waiting = &x
 			return
 		}
 		t.grace = text
@@ -80,7 +90,16 @@ func (t *terminal) line(found, when time.Time, text string) {
 	if t.last.Sub(when) >= earlier {
 		text += " [happened at " + clockTime(when) + "]"
 	}
+	t.date(t.last)
 	fmt.Fprintf(t.out, "%s  %s\n", clockTime(t.last), printable.Line(text))
+}
+
+// date prints the date of the next line, unless it is known. Only the line that waited can have an earlier date.
+func (t *terminal) date(next time.Time) {
+	if day := next.UTC().Format(time.DateOnly); t.dated && day > t.day {
+		t.day = day
+		fmt.Fprintln(t.out, day+" (UTC)")
+	}
 }
 
 func (t *terminal) incidentLine(n incident.Notice) string {

@@ -13,7 +13,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/printable"
-	"github.com/kubeflap/kubeflap/exporter/track"
+	"github.com/kubeflap/kubeflap/exporter/track/endpoints"
+	"github.com/kubeflap/kubeflap/exporter/track/nodes"
 )
 
 func registerWatch(app *kingpin.Application) (string, command) {
@@ -26,7 +27,8 @@ func registerWatch(app *kingpin.Application) (string, command) {
 			fmt.Fprintf(p.out, "%s left out: the terminal did not keep up\n", phrase.Count(dropped, "line", "lines"))
 		})
 		defer out.close()
-		pipeline := newPipeline(settings{tracker: flags.settings(), incidents: keptIncidents}, time.Now, &terminal{out: out})
+		terminal := &terminal{out: out, dated: true, greets: true}
+		pipeline := newPipeline(settings{tracker: flags.settings(), incidents: keptIncidents}, time.Now, terminal)
 		watcher, err := newWatcher(p.logger, cluster, pipeline.apply)
 		if err != nil {
 			return err
@@ -35,7 +37,7 @@ func registerWatch(app *kingpin.Application) (string, command) {
 		group.Go(func() error { return watcher.Run(ctx) })
 		group.Go(func() error { return pipeline.tick(ctx) })
 		group.Go(func() error { return checkLeases(ctx, pipeline.tracker, watcher) })
-		group.Go(func() error { return greet(ctx, out, pipeline.tracker) })
+		group.Go(func() error { return greet(ctx, pipeline, terminal) })
 		err = group.Wait()
 		pipeline.finish()
 		return err
@@ -44,15 +46,23 @@ func registerWatch(app *kingpin.Application) (string, command) {
 
 // greet waits until the cluster is listed, then prints its size and everything that is not ready. Afterwards only
 // changes are printed.
-func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
-	for !tracker.Synced() {
+func greet(ctx context.Context, p *pipeline, t *terminal) error {
+	for !p.tracker.Synced() {
 		if wait(ctx, 100*time.Millisecond); ctx.Err() != nil {
 			return nil
 		}
 	}
-	now := time.Now()
-	nodes, services := tracker.Nodes(now, nil), tracker.Services(now, nil)
-	fmt.Fprintf(out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
+	p.mu.Lock() // the pipeline prints with this lock
+	defer p.mu.Unlock()
+	now := p.now()
+	t.greet(now, p.tracker.Nodes(now, nil), p.tracker.Services(now, nil))
+	return nil
+}
+
+// greet prints the size of the cluster and everything that is not ready, and then the line that waited for it.
+func (t *terminal) greet(now time.Time, nodes []nodes.Node, services []endpoints.Service) {
+	t.date(now)
+	fmt.Fprintf(t.out, "Watching %s and %s. Times are UTC. Press Ctrl-C to stop.\n",
 		phrase.Count(len(nodes), "node", "nodes"), phrase.Count(len(services), "Service", "Services"))
 	var unready, down []string
 	for _, n := range nodes {
@@ -65,9 +75,13 @@ func greet(ctx context.Context, out io.Writer, tracker *track.Tracker) error {
 			down = append(down, s.Namespace+"/"+s.Name)
 		}
 	}
-	name(out, "Not Ready now:", unready)
-	name(out, "Without a ready address now:", down)
-	return nil
+	name(t.out, "Not Ready now:", unready)
+	name(t.out, "Without a ready address now:", down)
+	t.greets = false
+	if x := t.waiting; x != nil {
+		t.waiting = nil
+		t.transition(*x)
+	}
 }
 
 // maxNamed is the maximum number of names per line.

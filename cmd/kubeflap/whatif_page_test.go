@@ -70,8 +70,8 @@ func TestThePageOfAnIncidentPredicts(t *testing.T) {
 	for _, want := range []string{
 		`<h3 id="whatif">With other settings</h3>`,
 		`<th scope="col">grace period</th><th scope="col">to Unknown</th><th scope="col">needless</th><th scope="col">addresses lost</th>`,
-		`<tr><th scope="row">24s</th><td>1</td><td>1</td><td>2</td>`, `<td>recorded</td></tr>`,
-		`<tr class="knee"><th scope="row">30s</th><td>0</td>`, `<td><strong>knee</strong></td></tr>`, "Knee: grace period 30s.",
+		`<tr><th scope="row">24s <small>recorded</small></th><td>1</td><td>1</td><td>2</td>`,
+		`<tr class="knee"><th scope="row">30s <strong>knee</strong></th><td>0</td>`, "Knee: grace period 30s.",
 		"from 2026-11-23 12:11:57 to 12:12:42 UTC.", "<li>Other probe thresholds: ",
 	} {
 		if !strings.Contains(page, want) {

@@ -48,6 +48,8 @@ type Journal struct {
 	// pending holds the incidents that could not be written yet, by ID.
 	pending map[string]archive.Saved
 	err     error
+	// displaced counts the incidents that were once in the file, but that Open did not return because newer ones were.
+	displaced incident.Displaced
 	// removed is set if the file was deleted while it was in use.
 	removed atomic.Bool
 }
@@ -57,34 +59,56 @@ type Journal struct {
 // before the first Save.
 func Open(path string, size int) (*Journal, []archive.Saved, error) {
 	j := &Journal{path: path, size: size, pending: map[string]archive.Saved{}, lock: flock.New(path+".lock", flock.SetPermissions(0o600))}
-	saved, err := load(path, size)
+	saved, displaced, err := load(path, size)
+	j.displaced = displaced
 	return j, saved, err
 }
 
-func load(path string, size int) ([]archive.Saved, error) {
+// Displaced returns the number of incidents that were once in the file, but that Open did not return because newer ones
+// displaced them.
+func (j *Journal) Displaced() incident.Displaced { return j.displaced }
+
+// displacedLine is the first line of a file from which incidents were removed. Earlier versions of kubeflap skip it,
+// because it has no incident.
+type displacedLine struct {
+	Displaced incident.Displaced `json:"displaced"`
+}
+
+func load(path string, size int) (kept []archive.Saved, displaced incident.Displaced, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, displaced, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the saved incidents: %w", err)
+		return nil, displaced, fmt.Errorf("open the saved incidents: %w", err)
 	}
 	defer func() { _ = file.Close() }() // the file was only read
 	byID := map[string]archive.Saved{}
 	for line, err := range linesOf(file) {
 		if err != nil {
-			return nil, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+			return nil, displaced, fmt.Errorf("read the saved incidents in %s: %w", path, err)
 		}
-		var s archive.Saved
-		if json.Unmarshal(line, &s) != nil || s.Incident.ID == "" {
+		var s struct {
+			archive.Saved
+			displacedLine
+		}
+		if json.Unmarshal(line, &s) != nil {
+			continue
+		}
+		displaced.Add(s.Displaced)
+		if s.Incident.ID == "" {
 			continue
 		}
 		for _, id := range s.Incident.Also {
 			delete(byID, id)
 		}
-		byID[s.Incident.ID] = s
+		byID[s.Incident.ID] = s.Saved
 	}
-	return newest(slices.Collect(maps.Values(byID)), size), nil
+	kept, dropped := newest(slices.Collect(maps.Values(byID)), size)
+	for i := range dropped {
+		displaced.Drop(&dropped[i].Incident, dropped[i].Time)
+	}
+	return kept, displaced, nil
 }
 
 // linesOf returns the lines of a file. It skips lines that are longer than an incident can be, such as the zeros that a
@@ -117,8 +141,9 @@ func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// newest returns at most size incidents, oldest first. Like kubeflap itself, it drops the oldest ended ones first.
-func newest(all []archive.Saved, size int) []archive.Saved {
+// newest returns at most size incidents, oldest first, and the others. Like kubeflap itself, it drops the oldest ended
+// ones first.
+func newest(all []archive.Saved, size int) (kept, dropped []archive.Saved) {
 	slices.SortFunc(all, func(a, b archive.Saved) int {
 		x, y := a.Incident.State == incident.StateEnded, b.Incident.State == incident.StateEnded
 		switch {
@@ -129,9 +154,10 @@ func newest(all []archive.Saved, size int) []archive.Saved {
 		}
 		return 1
 	})
-	all = all[max(len(all)-size, 0):]
-	slices.SortFunc(all, func(a, b archive.Saved) int { return a.Incident.Start.Compare(b.Incident.Start) })
-	return all
+	over := max(len(all)-size, 0)
+	dropped, kept = all[:over], all[over:]
+	slices.SortFunc(kept, func(a, b archive.Saved) int { return a.Incident.Start.Compare(b.Incident.Start) })
+	return kept, dropped
 }
 
 // Save writes the state of incidents at a time. If it returns nil, they are in the file. Otherwise the next Save
@@ -212,11 +238,18 @@ func (j *Journal) open() error {
 
 // rewrite replaces the file with one that contains only the last line of each incident.
 func (j *Journal) rewrite() error {
-	all, err := load(j.path, j.size)
+	all, displaced, err := load(j.path, j.size)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
+	if displaced.Count > 0 {
+		line, err := json.Marshal(displacedLine{displaced})
+		if err != nil {
+			return fmt.Errorf("encode the number of displaced incidents: %w", err)
+		}
+		text.Write(append(line, '\n'))
+	}
 	for _, s := range all {
 		line, err := json.Marshal(s)
 		if err != nil {

@@ -118,7 +118,7 @@ func TestAMergedIncidentIsNotReadTwice(t *testing.T) {
 	if err := j.Save(at(1), into); err != nil {
 		t.Fatal(err)
 	}
-	if saved, err := load(path, 500); err != nil || len(saved) != 1 || saved[0].Incident.ID != into.ID {
+	if saved, _, err := load(path, 500); err != nil || len(saved) != 1 || saved[0].Incident.ID != into.ID {
 		t.Errorf("got %+v, %v", saved, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestASecondProcessSavesWhenTheFirstHasEnded(t *testing.T) {
 	if err := second.Save(at(2)); err != nil {
 		t.Fatal(err)
 	}
-	if saved, err := load(path, 500); err != nil || len(saved) != 2 {
+	if saved, _, err := load(path, 500); err != nil || len(saved) != 2 {
 		t.Errorf("got %d incidents, want 2: %v", len(saved), err)
 	}
 }
@@ -260,5 +260,43 @@ func TestLinesThatAreTooLongAreSkipped(t *testing.T) {
 	}
 	if _, saved := open(t, path); len(saved) != 2 {
 		t.Errorf("%d incidents, want both", len(saved))
+	}
+}
+
+// TestIncidentsThatNoLongerFitAreCounted saves more incidents than fit, and opens the file again and again. Each incident
+// must count once, even after the file was rewritten without it.
+func TestIncidentsThatNoLongerFitAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "incidents.jsonl")
+	save := func(from, to int) {
+		t.Helper()
+		j, _, err := Open(path, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := from; i < to; i++ {
+			x := ended()
+			x.ID, x.Start, x.End = fmt.Sprintf("%016x", i), at(float64(i)), at(float64(i)+0.5)
+			if err := j.Save(at(float64(i)+1), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		from, to int
+		want     incident.Displaced
+	}{
+		{0, 3, incident.Displaced{}},
+		{3, 5, incident.Displaced{Count: 2, Until: at(1.5)}},
+		{5, 5, incident.Displaced{Count: 2, Until: at(1.5)}},
+		{5, 9, incident.Displaced{Count: 6, Until: at(5.5)}},
+	} {
+		save(c.from, c.to)
+		j, saved, err := Open(path, 3)
+		if err != nil || len(saved) != 3 || j.Displaced().Count != c.want.Count || !j.Displaced().Until.Equal(c.want.Until) {
+			t.Errorf("after %d incidents: %d are loaded, and %+v displaced, want %+v: %v", c.to, len(saved), j.Displaced(), c.want, err)
+		}
 	}
 }

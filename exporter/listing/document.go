@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -15,25 +14,42 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// Find returns the only incident whose ID or former ID starts with id. If no incident or several incidents match, it
-// returns an error.
+// Find returns the only incident whose ID starts with id. Former IDs, which no table shows, only count if no current ID
+// matches. If no incident or several incidents match, Find returns an error.
 func Find(answer *api.Answer, id string) (*api.Incident, error) {
-	var found *api.Incident
-	var names []string
+	current := func(x *api.Incident) []string { return []string{x.ID} }
+	former := func(x *api.Incident) []string { return x.Also }
+	for _, idsOf := range []func(*api.Incident) []string{current, former} {
+		found, ids := withPrefix(answer, id, idsOf)
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			return found[0], nil
+		}
+		return nil, fmt.Errorf("several incidents have an ID that begins with %s: %s", id, strings.Join(ids, ", "))
+	}
+	return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", len(answer.Incidents), id)
+}
+
+// withPrefix returns the incidents that have an ID with a prefix, and these IDs.
+func withPrefix(answer *api.Answer, prefix string, idsOf func(*api.Incident) []string) (found []*api.Incident, ids []string) {
 	for i := range answer.Incidents {
-		x := &answer.Incidents[i]
-		ids := append([]string{x.ID}, x.Also...)
-		if slices.ContainsFunc(ids, func(s string) bool { return strings.HasPrefix(s, id) }) {
-			found, names = x, append(names, x.ID)
+		x, before := &answer.Incidents[i], len(ids)
+		for _, id := range idsOf(x) {
+			// An exact match is unique, even if it is also the beginning of another ID, such as ID and ID-2.
+			if id == prefix {
+				return []*api.Incident{x}, []string{id}
+			}
+			if strings.HasPrefix(id, prefix) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) > before {
+			found = append(found, x)
 		}
 	}
-	switch len(names) {
-	case 0:
-		return nil, fmt.Errorf("none of %d incidents has an ID that begins with %s; kubeflap drops the oldest incidents (--incidents.size)", len(answer.Incidents), id)
-	case 1:
-		return found, nil
-	}
-	return nil, fmt.Errorf("several incidents have an ID that begins with %s: %s", id, strings.Join(names, ", "))
+	return found, ids
 }
 
 // JSON prints kubeflap's JSON response, or only the incident with this ID if id is not empty.

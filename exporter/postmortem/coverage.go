@@ -56,6 +56,9 @@ func coverageText(in *Input) string {
 	if c.GapsLeftOut > 0 {
 		lacks = append(lacks, phrase.Count(c.GapsLeftOut, "older gap was", "older gaps were")+" not kept")
 	}
+	if until := c.IncidentsDroppedUntil; until != nil && !in.From.After(*until) {
+		lacks = append(lacks, phrase.Count(c.IncidentsDropped, "older incident was", "older incidents were")+" dropped (--incidents.size), which lasted until "+moment(*until)+" UTC at the latest")
+	}
 	switch {
 	case len(lacks) > 0:
 		return "kubeflap did not see everything in this period: " + strings.Join(lacks, "; ") + ". Incidents may be missing."

@@ -36,6 +36,10 @@ const columns = 50
 func picture(d *timeline.Drawing) string {
 	var text strings.Builder
 	for _, row := range d.Rows {
+		if len(row.Bars) == 0 {
+			text.WriteString(strings.Repeat(" ", columns+len("||  ")) + printable.Line(row.Label) + "\n")
+			continue
+		}
 		bar := []byte(strings.Repeat(".", columns))
 		for _, b := range row.Bars {
 			from := int(b.Left / 100 * columns)

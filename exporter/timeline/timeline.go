@@ -23,7 +23,7 @@ type Drawing struct {
 	Alt string
 }
 
-// Row is a row of bars with a label above it.
+// Row is a row of bars with a label above it. It has no bars if the label only counts what is not drawn.
 type Row struct {
 	Lane, Label string
 	TextY, BarY int
@@ -31,7 +31,6 @@ type Row struct {
 	lane        incident.Track
 	name        string
 	spans       []span
-	more        int
 }
 
 // Bar is an interval. Left and Wide are percentages of the drawing's width.
@@ -111,6 +110,7 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 	for i := range rows {
 		rows[i].place(i, scale, finest)
 	}
+	label(rows)
 	t.Rows = rows
 	t.Ticks = []Tick{
 		{"0%", "start", clock(from)},
@@ -122,6 +122,8 @@ func Draw(x *incident.Incident, until time.Time, inList bool) *Drawing {
 func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 	var rows []Row
 	perLane := map[incident.Track]int{}
+	var full []incident.Track
+	more := map[incident.Track]map[string]bool{}
 	for _, s := range spans {
 		name := s.Name
 		if inList {
@@ -130,7 +132,10 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 		i := slices.IndexFunc(rows, func(r Row) bool { return r.lane == s.Track && r.name == name })
 		if i < 0 {
 			if perLane[s.Track] == maxRows {
-				rows[len(rows)-1].more++
+				if more[s.Track] == nil {
+					full, more[s.Track] = append(full, s.Track), map[string]bool{}
+				}
+				more[s.Track][name] = true
 				continue
 			}
 			perLane[s.Track]++
@@ -143,12 +148,18 @@ func rowsOf(spans []incident.Span, inList bool, until time.Time) []Row {
 		}
 		rows[i].spans = append(rows[i].spans, span{s.Start, to})
 	}
+	for _, lane := range full {
+		rows = append(rows, Row{Lane: string(lane), lane: lane, Label: fmt.Sprintf("%s: %d more not drawn", laneText(lane), len(more[lane]))})
+	}
 	return rows
 }
 
-// place computes row i's bars and label. Overlapping spans share a bar.
+// place computes row i's bars and label, without the name. Overlapping spans share a bar.
 func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) {
 	r.TextY, r.BarY = i*rowHeight+13, i*rowHeight+18
+	if len(r.spans) == 0 {
+		return
+	}
 	merged := union(r.spans, 0)
 	var total time.Duration
 	for _, s := range merged {
@@ -169,28 +180,9 @@ func (r *Row) place(i int, scale func(time.Time) float64, finest time.Duration) 
 		r.Bars = append(r.Bars, b)
 	}
 	r.Label = laneText(r.lane) + " " + phrase.Length(total)
-	if len(merged) > 1 {
-		r.Label += fmt.Sprintf(", %d times", len(merged))
+	if times := fmt.Sprintf(", %d times", len(merged)); len(merged) > 1 && (r.name == "" || r.room()-len(times) >= minName) {
+		r.Label += times
 	}
-	if r.more > 0 {
-		r.Label += fmt.Sprintf(" (%d more not drawn)", r.more)
-	}
-	if r.name != "" {
-		r.Label = shorten(r.name, maxLabel-len(r.Label)) + ": " + r.Label
-	}
-}
-
-// maxLabel is the number of characters of a label that fit on a phone.
-const maxLabel = 42
-
-// shorten removes the start of a long name, because names usually differ at the end.
-func shorten(name string, most int) string {
-	letters := []rune(name)
-	most = max(most, 8)
-	if len(letters) <= most {
-		return name
-	}
-	return "…" + string(letters[len(letters)-most+1:])
 }
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }

@@ -56,6 +56,20 @@ func TestWhatWasNeverWatchedIsNamed(t *testing.T) {
 	equal(t, "not ready for, without what may not be watched", textOf(s.at(1000).Unready(s.now)), "")
 }
 
+// TestTheLastFailureBeforeTheFirstListIsNamed checks a server that fails until the first list begins.
+func TestTheLastFailureBeforeTheFirstListIsNamed(t *testing.T) {
+	s := newStory(t, grace40)
+	s.breaks("timeout", event.KindPod)
+	s.at(10).breaks("connection refused", event.KindPod)
+	const want = "pods since 0: connection refused"
+	equal(t, "not watched", textOf(s.at(20).Unwatched(s.now)[2:3]), want)
+	equal(t, "not ready for", textOf(s.Unready(s.now)[2:3]), want)
+	s.at(30).watch(event.Listing, event.KindPod)
+	equal(t, "during the first list", textOf(s.Unwatched(s.now)[2:3]), "pods since 0: ")
+	s.breaks("connection lost", event.KindPod)
+	equal(t, "after it failed", textOf(s.Unwatched(s.now)[2:3]), "pods since 0: connection lost")
+}
+
 func TestABlindFoldIsNotReady(t *testing.T) {
 	s := newStory(t, grace40)
 	equal(t, "before the first lists", len(s.Unready(s.now)), 6)

@@ -176,10 +176,11 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		fail, mend func(f *fakeAPI)
+		reason     string
 	}{
-		{"nobody listens", func(f *fakeAPI) { f.down = true }, func(f *fakeAPI) { f.down = false }},
-		{"it is not ready", func(f *fakeAPI) { f.refuse[""] = 503 }, func(f *fakeAPI) { clear(f.refuse) }},
-		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, func(f *fakeAPI) { clear(f.refuse) }},
+		{"nobody listens", func(f *fakeAPI) { f.down = true }, func(f *fakeAPI) { f.down = false }, "connection refused"},
+		{"it is not ready", func(f *fakeAPI) { f.refuse[""] = 503 }, func(f *fakeAPI) { clear(f.refuse) }, "server error"},
+		{"it is busy", func(f *fakeAPI) { f.refuse[""] = 429 }, func(f *fakeAPI) { clear(f.refuse) }, "throttled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *session) {
@@ -187,7 +188,8 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 				s.start()
 				s.wantLog(1, "WARN", "for=0s")
 				time.Sleep(10 * time.Minute)
-				s.want(event.KindPod)
+				s.unrepeat(event.KindPod)
+				s.want(event.KindPod, "down "+c.reason)
 				// The checks run about every 10 s, so the time between two log lines can exceed a minute.
 				if lines := s.logged("WARN", "cannot talk to the API server, trying again"); lines < 9 || lines > 10 {
 					t.Errorf("it was said %d times in 10 minutes", lines)

@@ -56,7 +56,8 @@ func TestPreflightWithUnreadableAnswers(t *testing.T) {
 				s.wantLog(1, "WARN", c.shown)
 				s.api.set(func() { s.api.pages = nil })
 				time.Sleep(30 * time.Second)
-				s.want(event.KindPod, "listing", "synced")
+				s.unrepeat(event.KindPod)
+				s.want(event.KindPod, "down unreadable answer", "listing", "synced")
 			})
 		})
 	}

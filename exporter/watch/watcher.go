@@ -62,7 +62,9 @@ func New(config *rest.Config, namespace string, logger *slog.Logger, sink func(e
 // if the server rejects the credentials or a required permission is missing.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.client.CloseIdleConnections()
-	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log)
+	all, err := permissions.Preflight(ctx, w.resources, w.namespaced, w.log, func(kind event.Kind, reason event.Reason) {
+		w.sink(event.Event{Seen: time.Now(), Kind: kind, Type: event.Down, Reason: reason})
+	})
 	if ctx.Err() != nil {
 		return nil
 	}

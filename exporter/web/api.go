@@ -2,7 +2,9 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -17,6 +19,9 @@ type apiError struct {
 func apiHandler(clusters []Cluster) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q, err := query.Parse(r.URL.RawQuery)
+		if err == nil {
+			err = knows(clusters, &q)
+		}
 		if err != nil {
 			writeJSON(w, http.StatusBadRequest, apiError{err.Error()})
 			return
@@ -25,9 +30,25 @@ func apiHandler(clusters []Cluster) http.HandlerFunc {
 	}
 }
 
+// knows returns an error if no cluster matches a query, because an empty list would look like an all-clear.
+func knows(clusters []Cluster, q *query.Query) error {
+	var names []string
+	for _, c := range clusters {
+		if q.MatchesCluster(c.Name) {
+			return nil
+		}
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("parameter cluster: %.40q is not one of %s", q.Cluster, strings.Join(names, ", "))
+}
+
 // Answer returns the response to a request for api.Path with this query.
 func Answer(clusters []Cluster, q *query.Query) api.Answer {
-	all, asOf := find(clusters, q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
+	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Incidents() })
+	all := find(every, q)
 	answer := api.Answer{AsOf: asOf.UTC(), Coverage: coverageOf(clusters, q), Incidents: make([]api.Incident, 0, len(all))}
 	for i := range all {
 		if q.MatchesState(all[i].Incident) && q.MatchesVerdict(all[i].Incident) {

@@ -12,6 +12,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/timeline"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
+	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
@@ -22,6 +23,9 @@ type card struct {
 	Timeline *timeline.Drawing
 	Evidence []evidenceRow
 	Effects  []effectRow
+	// NodeLinks links each node to its incidents. JSON is the link to the incident in the API.
+	NodeLinks []nodeLink
+	JSON      string
 	// ToFix names the component to fix. It is empty if the verdict is undecided.
 	ToFix string
 	// Weighed lists the considered hypotheses.
@@ -44,6 +48,8 @@ type evidenceRow struct{ Time, Until, Text string }
 type weighedRow struct{ Holds, Verdicts, Because string }
 
 type effectRow struct{ Link, Name, Text string }
+
+type nodeLink struct{ Link, Name string }
 
 func cardOf(x *found, detailed bool) card {
 	c := card{heading: headingOf(x), Figures: figuresOf(x), Timeline: timelineOf(x, !detailed), Detailed: detailed}
@@ -113,11 +119,23 @@ func (c *card) takeDetails(x *found) {
 	for _, h := range x.Considered {
 		c.Weighed = weigh(c.Weighed, h.Verdict.String(), h.Holds.String(), h.Because)
 	}
+	c.JSON = api.Path + "?" + inCluster(x, url.Values{"id": {x.ID}})
+	for _, name := range x.Nodes {
+		c.NodeLinks = append(c.NodeLinks, nodeLink{pageLink(inCluster(x, url.Values{"node": {name}})), name})
+	}
 	for _, s := range x.Services {
-		link := url.Values{"namespace": {s.Namespace}, "service": {s.Name}}
-		row := effectRow{Link: "/flaps?" + link.Encode(), Name: s.Namespace + "/" + s.Name, Text: effectText(&s)}
+		link := pageLink(inCluster(x, url.Values{"namespace": {s.Namespace}, "service": {s.Name}}))
+		row := effectRow{Link: link, Name: s.Namespace + "/" + s.Name, Text: effectText(&s)}
 		c.Effects = append(c.Effects, row)
 	}
+}
+
+// inCluster returns parameters of a URL that select incidents in the cluster of an incident.
+func inCluster(x *found, values url.Values) string {
+	if x.cluster.Name != "" {
+		values.Set("cluster", x.cluster.Name)
+	}
+	return values.Encode()
 }
 
 func weigh(rows []weighedRow, verdict, holds, because string) []weighedRow {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/phrase"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
 )
@@ -17,10 +19,12 @@ func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 	for _, u := range unwatchedOf(clusters, q) {
 		a.NotWatched = append(a.NotWatched, api.NotWatched{Cluster: u.cluster, Resource: u.resource, Since: api.TimeOrNull(u.since), Reason: u.reason})
 	}
+	var dropped incident.Displaced
 	for _, c := range clusters {
 		if !q.MatchesCluster(c.Name) {
 			continue
 		}
+		dropped.Add(c.Displaced())
 		s := c.Coverage()
 		if a.Since == nil || s.Since.After(*a.Since) {
 			a.Since = api.TimeOrNull(s.Since)
@@ -38,6 +42,7 @@ func coverageOf(clusters []Cluster, q *query.Query) api.Coverage {
 			a.Recorder = recorderOf(c.Recorder())
 		}
 	}
+	a.IncidentsDropped, a.IncidentsDroppedUntil = dropped.Count, api.TimeOrNull(dropped.Until)
 	return a
 }
 
@@ -63,6 +68,10 @@ type coverageView struct {
 	// those that were dropped.
 	Gaps            []gapRow
 	Hidden, LeftOut int
+	// Dropped is the number of incidents that were dropped, in words, and DroppedUntil is the time from which on all are kept.
+	// Dropped is empty if none was dropped. Incomplete is set if they may belong to the page's period.
+	Dropped, DroppedUntil string
+	Incomplete            bool
 	// NotRecording is the reason why events are not recorded, and NotRecordingSince the start of that. Both are empty if they are recorded,
 	// or need not be. Unrecorded counts the events that were not recorded.
 	NotRecording, NotRecordingSince string
@@ -77,6 +86,10 @@ func coverageViewOf(clusters []Cluster, q *query.Query, asOf time.Time) coverage
 	if a.Since != nil {
 		view.Since = moment(*a.Since)
 		view.Restarted = a.Started != nil && a.Started.After(a.Since.Add(coverage.FirstLists))
+	}
+	if until := a.IncidentsDroppedUntil; until != nil {
+		view.Dropped, view.DroppedUntil = phrase.Count(a.IncidentsDropped, "older incident was", "older incidents were")+" dropped", moment(*until)
+		view.Incomplete = !q.From.After(*until)
 	}
 	if r := a.Recorder; r != nil {
 		view.Unrecorded = r.EventsLost

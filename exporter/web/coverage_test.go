@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubeflap/kubeflap/exporter/coverage"
 	"github.com/kubeflap/kubeflap/exporter/flightrecorder"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 	"github.com/kubeflap/kubeflap/exporter/web/query"
@@ -42,7 +43,7 @@ func TestTheEmptyPageSaysWhatWasCovered(t *testing.T) {
 			"Nothing has lost readiness since 2026-03-01 12:00:00 UTC", "Watched since 2026-03-01 12:00:00 UTC, without a gap. Earlier changes are unknown.",
 		}, []string{"May miss"}},
 		{"gaps", page(gapsOf(""), ""), []string{
-			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC, except:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
+			"and apart from the gaps below", "Watched since 2026-03-01 12:00:00 UTC. These resources were not watched all the time:", "2026-03-01 12:50:00 to 2026-03-01 13:00:00 UTC, 10 min 00 s (kubeflap was not running)",
 			"<strong>leases</strong>: 2026-03-01 13:59:50 UTC until now, 10 s (timeout). May miss: late and missed heartbeats.", "2 older gaps were dropped",
 		}, []string{"What happened before is not known"}},
 		{"a period in a gap", page(gapsOf(""), "?from=2026-03-01T12:55:00Z&to=2026-03-01T12:56:00Z"), []string{
@@ -134,4 +135,60 @@ func cardsOf(t *testing.T, c Cluster) []card {
 		t.Fatal(err)
 	}
 	return viewOf([]Cluster{c}, q).Cards
+}
+
+// TestDroppedIncidentsAreNoAllClear checks that lists that lack older incidents say so, unless none of these can belong
+// to the period of the list.
+func TestDroppedIncidentsAreNoAllClear(t *testing.T) {
+	dropped := clusterOf("", lostNode("web"), at(7200))
+	dropped.Displaced = func() incident.Displaced { return incident.Displaced{Count: 412, Until: at(3600)} }
+	const count, until = "412 older incidents were dropped", "2026-03-01 13:00:00 UTC are kept"
+	s := serverOf(t, dropped)
+	for _, c := range []struct {
+		query         string
+		want, wantNot []string
+	}{
+		{"", []string{count, until}, []string{"in all<"}},
+		{"?node=nowhere", []string{"No incident matches, but " + count, "A matching incident may have been dropped", until}, []string{"<h2>No incident matches</h2>"}},
+		{"?node=node-1", []string{"1 found", " · " + count}, nil},
+		{"?from=2026-03-01T13:30:00Z&node=nowhere", []string{"<h2>No incident matches</h2>", "<strong>" + count}, []string{"may have been dropped"}},
+		{"?from=2026-03-01T13:00:00Z&node=nowhere", []string{"No incident matches, but " + count}, nil},
+		{"?id=gone", []string{"kubeflap keeps only the newest incidents: " + count}, []string{"newest incidents, since"}},
+	} {
+		_, page := get(t, s, "/flaps"+c.query, nil)
+		for _, want := range c.want {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q: %q is missing in\n%s", c.query, want, page)
+			}
+		}
+		for _, not := range c.wantNot {
+			if strings.Contains(page, not) {
+				t.Errorf("%q: %q is in\n%s", c.query, not, page)
+			}
+		}
+	}
+	for _, c := range []struct {
+		clusters []Cluster
+		query    string
+		want     int
+	}{
+		{[]Cluster{dropped}, "", 412},
+		{[]Cluster{gapsOf("one"), named(dropped, "two")}, "", 412},
+		{[]Cluster{gapsOf("one"), named(dropped, "two")}, "?cluster=one", 0},
+	} {
+		_, text := get(t, serverOf(t, c.clusters...), "/api/v1/incidents"+c.query, nil)
+		var answer api.Answer
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		got := answer.Coverage
+		if got.IncidentsDropped != c.want || (got.IncidentsDroppedUntil != nil) != (c.want > 0) || strings.Contains(text, "incidents_dropped") != (c.want > 0) {
+			t.Errorf("%q: %+v, want %d", c.query, got, c.want)
+		}
+	}
+}
+
+func named(c Cluster, name string) Cluster {
+	c.Name = name
+	return c
 }

@@ -87,6 +87,9 @@ func fileHandler(name string) http.HandlerFunc {
 
 func answerTo(clusters []Cluster, rawQuery string) (view flapsPage, status int) {
 	q, err := query.ParsePage(rawQuery)
+	if err == nil {
+		err = knows(clusters, &q)
+	}
 	if err != nil {
 		return flapsPage{Error: phrase.Sentence(err.Error()), Title: "Error · kubeflap", Icon: iconLink(0, true)}, http.StatusBadRequest
 	}
@@ -107,7 +110,8 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 			view.Clusters = append(view.Clusters, c.Name)
 		}
 	}
-	all, asOf := find(clusters, &q, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
+	every, asOf := readAll(clusters, func(c *Cluster) ([]incident.Incident, time.Time) { return c.Overview() })
+	all := find(every, &q)
 	// Several recordings have no common current time.
 	if !asOf.IsZero() && len(view.Clusters) == 0 {
 		view.AsOf = moment(asOf)
@@ -116,7 +120,8 @@ func viewOf(clusters []Cluster, q query.Query) flapsPage {
 	view.Coverage = coverageViewOf(clusters, &q, asOf)
 	view.suggest(all)
 	view.list(all)
-	view.Title, view.Icon = view.title(), iconLink(view.Running, len(view.Unwatched) > 0)
+	running := runningIn(every, &q)
+	view.Title, view.Icon = view.title(running), iconLink(running, len(view.Unwatched) > 0)
 	return view
 }
 
@@ -161,20 +166,21 @@ func (p *flapsPage) addCard(x found) {
 	p.Cards = append(p.Cards, cardOf(&x, p.Detailed))
 }
 
-// title returns the page title. It starts with the number of running incidents, and with "blind" if some resources
-// are not watched, so that both are visible in a browser tab.
-func (p *flapsPage) title() string {
+// title returns the page title. It starts with the number of running incidents in the selected clusters, and with
+// "blind" if some resources are not watched, so that both are visible in a browser tab. Other filters do not apply: a tab
+// that shows an ended incident must not look as if nothing were wrong.
+func (p *flapsPage) title(running int) string {
 	title := "Incidents · kubeflap"
 	if p.Detailed {
 		title = p.Cards[0].What() + " · kubeflap"
 	}
 	switch blind := len(p.Unwatched) > 0; {
-	case blind && p.Running > 0:
-		return fmt.Sprintf("(%d, blind) %s", p.Running, title)
+	case blind && running > 0:
+		return fmt.Sprintf("(%d, blind) %s", running, title)
 	case blind:
 		return "(blind) " + title
-	case p.Running > 0:
-		return fmt.Sprintf("(%d) %s", p.Running, title)
+	case running > 0:
+		return fmt.Sprintf("(%d) %s", running, title)
 	}
 	return title
 }

@@ -128,7 +128,10 @@ func TestRecordingsHaveAbsoluteTimes(t *testing.T) {
 
 func TestTitleAndIconSayHowManyRun(t *testing.T) {
 	blind := brokenWatches("timeout", 0, event.KindPod)
-	quiet := clusterOf("", correlate.New(1), at(60))
+	quiet, finished := clusterOf("", correlate.New(1), at(60)), several(true)
+	finished.Finished = func() bool { return true }
+	all, _ := several(false).Incidents()
+	last := all[len(all)-1].ID
 	for name, c := range map[string]struct {
 		cluster     Cluster
 		query       string
@@ -137,7 +140,11 @@ func TestTitleAndIconSayHowManyRun(t *testing.T) {
 		"nothing":             {quiet, "", "Incidents · kubeflap", "blind=false&running=0"},
 		"one of many":         {several(false), "", "(1) Incidents · kubeflap", "blind=false&running=1"},
 		"on another page":     {several(false), "?page=3", "(1) Incidents · kubeflap", "blind=false&running=1"},
-		"what is chosen":      {several(false), "?state=ended", "Incidents · kubeflap", "blind=false&running=0"},
+		"ended ones":          {several(false), "?state=ended", "(1) Incidents · kubeflap", "blind=false&running=1"},
+		"another node":        {several(false), "?node=nowhere", "(1) Incidents · kubeflap", "blind=false&running=1"},
+		"one that ended":      {several(false), "?id=" + last, "(1) StatefulSet shop/web0 · kubeflap", "blind=false&running=1"},
+		"at the end":          {finished, "?state=ended", "Incidents · kubeflap", "blind=false&running=0"},
+		"another name":        {several(false), "?cluster=eu&state=ended", "(1) Incidents · kubeflap", "blind=false&running=1"},
 		"a single one":        {several(false), "?state=running", "(1) node node-1 · kubeflap", "blind=false&running=1"},
 		"blind":               {clusterOf("", correlate.New(1), at(60), blind...), "", "(blind) Incidents · kubeflap", "blind=true&running=0"},
 		"blind, and one runs": {clusterOf("", lostNode("web"), at(60), blind...), "", "(1, blind) node node-1 · kubeflap", "blind=true&running=1"},
@@ -208,7 +215,7 @@ func TestNoElementsShareAnID(t *testing.T) {
 func TestIncidentsAreAskedForOnce(t *testing.T) {
 	asked := 0
 	read := func() ([]incident.Incident, time.Time) { asked++; return nil, at(60) }
-	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero})
+	s := serverOf(t, Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced})
 	for _, path := range []string{"/flaps", "/flaps?id=0&subject=node-1&at=1772366440", "/api/v1/incidents?id=0&subject=node-1&at=1772366440"} {
 		asked = 0
 		get(t, s, path, nil)

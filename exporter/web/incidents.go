@@ -30,6 +30,8 @@ type Cluster struct {
 	Unwatched func() []watches.Watch
 	// Coverage returns the times at which resources were not watched.
 	Coverage func() coverage.State
+	// Displaced returns the number of incidents that newer ones displaced, so that the others do not contain them.
+	Displaced func() incident.Displaced
 	// Recorder returns the state of the flight recorder. It is nil if there is none.
 	Recorder func() flightrecorder.Status
 	// WhatIf predicts what would have happened during an incident with other settings, and never waits. It is nil if
@@ -51,11 +53,8 @@ type found struct {
 	*incident.Incident
 }
 
-// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first, then
-// the newest. Another replica may know an incident by another ID, because it saw other events. find then matches the
-// incident by its subject and a time at which it was ongoing.
-func find(clusters []Cluster, q *query.Query, read func(*Cluster) ([]incident.Incident, time.Time)) (all []found, asOf time.Time) {
-	var every []found
+// readAll returns the incidents of all clusters, and the latest current time.
+func readAll(clusters []Cluster, read func(*Cluster) ([]incident.Incident, time.Time)) (every []found, asOf time.Time) {
 	for i := range clusters {
 		c := &clusters[i]
 		finished := c.Finished != nil && c.Finished()
@@ -67,14 +66,32 @@ func find(clusters []Cluster, q *query.Query, read func(*Cluster) ([]incident.In
 			every = append(every, found{c, i, now, finished, &incidents[j]})
 		}
 	}
-	all = selected(every, q)
+	return every, asOf
+}
+
+// runningIn returns the number of running incidents in the clusters that a query selects, regardless of its other
+// filters.
+func runningIn(every []found, q *query.Query) (n int) {
+	for i := range every {
+		if x := &every[i]; q.MatchesCluster(x.cluster.Name) && x.State == incident.StateRunning && !x.isOpen() {
+			n++
+		}
+	}
+	return n
+}
+
+// find returns the incidents that match a query, regardless of state and verdict. Ongoing incidents come first, then
+// the newest. Another replica may know an incident by another ID, because it saw other events. find then matches the
+// incident by its subject and a time at which it was ongoing.
+func find(every []found, q *query.Query) []found {
+	all := selected(every, q)
 	if other, ok := q.WithoutID(); ok && len(all) == 0 {
 		all = selected(every, &other)
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
 		return incident.Compare(a.Incident, b.Incident)
 	})
-	return all, asOf
+	return all
 }
 
 func selected(every []found, q *query.Query) (all []found) {

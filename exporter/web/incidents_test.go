@@ -56,10 +56,12 @@ func lostNode(service string) *correlate.Log {
 	return log
 }
 
+func noneDisplaced() (none incident.Displaced) { return none }
+
 // clusterWith returns a cluster with these incidents.
 func clusterWith(all []incident.Incident, now time.Time) Cluster {
 	read := func() ([]incident.Incident, time.Time) { return slices.Clone(all), now }
-	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Incident: func(id string) (incident.Incident, bool) {
+	return Cluster{Incidents: read, Overview: read, Unwatched: allWatched, Coverage: watchedSinceZero, Displaced: noneDisplaced, Incident: func(id string) (incident.Incident, bool) {
 		i := slices.IndexFunc(all, func(x incident.Incident) bool { return x.ID == id })
 		return all[max(i, 0)], i >= 0
 	}}
@@ -73,6 +75,7 @@ func clusterOf(name string, log *correlate.Log, now time.Time, unwatched ...watc
 		Incident:  func(id string) (incident.Incident, bool) { return log.Incident(now, id) },
 		Unwatched: func() []watches.Watch { return unwatched },
 		Coverage:  watchedSinceZero,
+		Displaced: func() incident.Displaced { return log.Displaced(now) },
 	}
 }
 
@@ -190,6 +193,52 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 	}
 }
 
+// TestAnUnknownClusterIsAnError checks that a mistyped cluster does not look like an all-clear.
+func TestAnUnknownClusterIsAnError(t *testing.T) {
+	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("api"), at(60)))
+	for _, path := range []string{"/flaps?", "/api/v1/incidents?"} {
+		for query, want := range map[string]int{"cluster=": 200, "cluster=two": 200, "cluster=tow": 400} {
+			response, body := get(t, s, path+query, nil)
+			text := strings.ReplaceAll(html.UnescapeString(body), `\"`, `"`)
+			if response.StatusCode != want || strings.Contains(strings.ToLower(text), `parameter cluster: "tow" is not one of one, two`) != (want == 400) {
+				t.Errorf("%s%s: %s, want %d:\n%s", path, query, response.Status, want, body)
+			}
+		}
+	}
+}
+
+// TestLinksOfACardStayInItsCluster follows the links to a node, a Service and the API. Both clusters have the same node.
+func TestLinksOfACardStayInItsCluster(t *testing.T) {
+	s := serverOf(t, clusterOf("one", lostNode("web"), at(60)), clusterOf("two", lostNode("web"), at(60)))
+	_, page := get(t, s, "/flaps?node=node-1&cluster=two", nil)
+	links := map[string]int{"/flaps?": 0, "/api/v1/incidents?": 0}
+	for _, link := range regexp.MustCompile(`<a [^>]*href="((/flaps\?|/api/v1/incidents\?)[^"]*)"`).FindAllStringSubmatch(page[strings.Index(page, "<article"):], -1) {
+		links[link[2]]++
+		if !strings.Contains(link[1], "cluster=two") {
+			t.Errorf("the link %s leaves the cluster", link[1])
+		}
+		if response, _ := get(t, s, html.UnescapeString(link[1]), nil); response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", link[1], response.Status)
+		}
+	}
+	if links["/flaps?"] != 2 || links["/api/v1/incidents?"] != 1 {
+		t.Errorf("the card has the links %v, want those of the node, the Service and the API", links)
+	}
+}
+
+// TestTheErrorPageHasNoLinkWithoutATarget also checks other pages.
+func TestTheErrorPageHasNoLinkWithoutATarget(t *testing.T) {
+	s := serverOf(t, clusterOf("", lostNode("web"), at(60)))
+	for _, path := range []string{"/flaps", "/flaps?bad", "/flaps?id=gone", "/flaps?page=9"} {
+		_, page := get(t, s, path, nil)
+		for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(page, `id="`+link[1]+`"`) {
+				t.Errorf("%s: the link to #%s leads nowhere", path, link[1])
+			}
+		}
+	}
+}
+
 func TestAnUnknownIDAndNoIncidentsSaySo(t *testing.T) {
 	s := serverOf(t, clusterOf("", correlate.New(1), at(0)))
 	response, page := get(t, s, "/flaps?id=gone", nil)
@@ -231,7 +280,7 @@ func TestNamesFromTheClusterAreOnlyText(t *testing.T) {
 		filter := url.Values{"cluster": {few}, "service": {few}}.Encode()
 		for _, path := range []string{"/flaps", "/flaps?namespace=shop&service=web", "/flaps?" + filter, "/flaps?node=%22%3E%3Cscript%3E"} {
 			response, page := get(t, s, path, nil)
-			if response.StatusCode != http.StatusOK {
+			if cutOff := few != name && strings.Contains(path, "cluster="); (response.StatusCode == http.StatusOK) == cutOff {
 				t.Errorf("%s is answered with %s", path, response.Status)
 			}
 			page = withoutItsScript(t, page)

@@ -70,10 +70,7 @@ func linkOf(x *found) string {
 		link.Set("subject", subject)
 		link.Set("at", strconv.FormatInt(at.Unix(), 10))
 	}
-	if x.cluster.Name != "" {
-		link.Set("cluster", x.cluster.Name)
-	}
-	return "/flaps?" + link.Encode()
+	return pageLink(inCluster(x, link))
 }
 
 // stateText returns the state in words. After the end of a recording, no incident is "running".

@@ -150,7 +150,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		"Other probe thresholds: the recording contains the resulting readiness, not each probe.",
 	}
 	if !certain {
-		all = append(all, "The exact grace period during the recording. To specify it, set --recorded-grace-period.")
+		all = append(all, "The exact grace period during the recording. To specify it, set "+s.toSpecify+".")
 	}
 	var began, ended, blind, leader, quiet int
 	stayed := map[string]bool{}

@@ -19,8 +19,10 @@ type Study struct {
 	begin, end time.Time
 	grace      grace.Finder
 	// flag is the grace period that the user specified, or 0.
-	flag  time.Duration
-	nodes map[string]*node
+	flag time.Duration
+	// toSpecify names the flag that specifies the grace period.
+	toSpecify string
+	nodes     map[string]*node
 	// zones holds the names of all nodes seen in each zone.
 	zones    map[string]map[string]bool
 	silences []*silence
@@ -57,7 +59,7 @@ type interval struct{ from, to time.Time }
 // Study must find it in the recording.
 func New(settings []Settings, recorded time.Duration) *Study {
 	s := &Study{
-		least: alwaysKept, grace: grace.New(recorded), flag: recorded,
+		least: alwaysKept, grace: grace.New(recorded), flag: recorded, toSpecify: "--recorded-grace-period",
 		nodes: map[string]*node{}, zones: map[string]map[string]bool{}, down: map[event.Kind]time.Time{}, synced: map[event.Kind]bool{}, kept: map[string][]kept{},
 		pods: map[event.UID]*pod{}, services: map[serviceName]*service{},
 	}
@@ -71,7 +73,7 @@ func New(settings []Settings, recorded time.Duration) *Study {
 // NewUsual returns a Study for PredictUsual. recorded is as in New.
 func NewUsual(recorded time.Duration) *Study {
 	s := New(nil, recorded)
-	s.least = usualInterval
+	s.least, s.toSpecify = usualInterval, "kubeflap's --node-monitor-grace-period"
 	return s
 }
 

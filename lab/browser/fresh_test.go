@@ -60,9 +60,15 @@ func TestThePageKeepsItselfUpToDate(t *testing.T) {
 	if text := p.text(`document.getElementById("stale").innerText`); !strings.HasPrefix(text, "This page is not up to date: kubeflap has not answered since 2") {
 		t.Errorf("unexpected text in the banner: %s", text)
 	}
+	if title := p.text("document.title"); title != "(?) Incidents · kubeflap" {
+		t.Errorf("title %s", title)
+	}
 	p.save("stale-1280-light")
 	down.Store(false)
 	await(p, "the end of the banner", `document.getElementById("stale") === null`)
+	if title := p.text("document.title"); strings.HasPrefix(title, "(?)") {
+		t.Errorf("title %s", title)
+	}
 }
 
 // await waits until a script returns true.

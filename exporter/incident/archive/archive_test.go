@@ -158,3 +158,34 @@ func TestTheNewestAreKept(t *testing.T) {
 		t.Errorf("got %+v, want the current one and the three newest", all)
 	}
 }
+
+// TestHiddenIncidentsAreCounted also checks that ended incidents never hide an ongoing one.
+func TestHiddenIncidentsAreCounted(t *testing.T) {
+	ongoing := nodeLost()
+	ongoing.Start = at(-200)
+	saved := []incident.Incident{ongoing}
+	for i := range 5 {
+		x := ended()
+		x.ID, x.Start, x.End = fmt.Sprintf("%016x", i), at(float64(i-100)), at(float64(i-90))
+		saved = append(saved, x)
+	}
+	other := found()
+	other.Subject, other.Nodes, other.Services = "node-7", []string{"node-7"}, nil
+	for _, c := range []struct {
+		size int
+		want incident.Displaced
+	}{
+		{7, incident.Displaced{}},
+		{3, incident.Displaced{Count: 4, Until: at(-87)}},
+		{1, incident.Displaced{Count: 6, Until: at(5)}},
+	} {
+		a := restarted(saved...)
+		all := a.Join(at(5), []incident.Incident{other}, c.size)
+		if got := a.Displaced(at(5), []incident.Incident{other}, c.size); got != c.want || len(all) != c.size {
+			t.Errorf("size %d: %d are shown, %+v are not, want %+v", c.size, len(all), got, c.want)
+		}
+		if c.size > 1 && all[0].ID != ongoing.ID && all[1].ID != ongoing.ID {
+			t.Errorf("size %d: the ongoing incident is hidden: %+v", c.size, all)
+		}
+	}
+}

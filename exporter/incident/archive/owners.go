@@ -18,25 +18,44 @@ type group struct {
 // Join merges the current incidents with the past ones as of t and returns at most size of them: ongoing ones first, then
 // the newest.
 func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
+	shown, _ := a.split(t, current, size)
+	return shown
+}
+
+// Displaced returns the number of incidents that Join omits because there are more than size.
+func (a *Archive) Displaced(t time.Time, current []incident.Incident, size int) (all incident.Displaced) {
+	_, hidden := a.split(t, current, size)
+	for i := range hidden {
+		all.Drop(&hidden[i], t)
+	}
+	return all
+}
+
+// split returns the joined incidents that are shown, and those that are hidden because there are more than size. Past
+// incidents never hide a current one.
+func (a *Archive) split(t time.Time, current []incident.Incident, size int) (shown, hidden []incident.Incident) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := make([]incident.Incident, 0, len(current)+len(a.past))
+	shown = make([]incident.Incident, 0, len(current)+len(a.past))
 	continued := map[*past]bool{}
 	for _, g := range a.groups(current) {
 		for _, p := range g.owners {
 			continued[p] = true
 		}
-		all = append(all, g.joined(t))
+		shown = append(shown, g.joined(t))
 	}
-	for _, p := range slices.Backward(a.past) {
-		if !continued[p] && len(all) < size {
-			all = append(all, p.asOf(t))
+	var past []incident.Incident
+	for _, p := range a.past {
+		if !continued[p] {
+			past = append(past, p.asOf(t))
 		}
 	}
-	slices.SortStableFunc(all, func(x, y incident.Incident) int {
-		return incident.Compare(&x, &y)
-	})
-	return all
+	newestFirst := func(x, y incident.Incident) int { return incident.Compare(&x, &y) }
+	slices.SortStableFunc(past, newestFirst)
+	room := min(max(size-len(shown), 0), len(past))
+	shown = append(shown, past[:room]...)
+	slices.SortStableFunc(shown, newestFirst)
+	return shown, past[room:]
 }
 
 // One returns a current incident as of t, merged with the past incidents that it continues. others returns the other

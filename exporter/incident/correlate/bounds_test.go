@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
 	"github.com/kubeflap/kubeflap/exporter/incident"
@@ -33,6 +34,18 @@ func TestTheNewestIncidentsAreKept(t *testing.T) {
 	all := s.Incidents(s.now)
 	equal(t, "incidents", len(all), 10)
 	equal(t, "newest first", all[0].Subject, "StatefulSet/web-24")
+}
+
+// TestDisplacedIncidentsAreCounted drops incidents that have ended, and then one that is ongoing.
+func TestDisplacedIncidentsAreCounted(t *testing.T) {
+	s := &scenario{New(2), t, zero}
+	s.at(0).losesOne(0, cause.ProbeFailed).at(1).regainsOne(0)
+	s.at(10).losesOne(1, cause.ProbeFailed).at(11).regainsOne(1)
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{})
+	s.at(300).losesOne(2, cause.ProbeFailed).at(301).losesOne(3, cause.ProbeFailed)
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Count: 2, Until: zero.Add(11 * time.Second)})
+	s.at(400).losesOne(4, cause.ProbeFailed)
+	equal(t, "displaced", s.Displaced(s.now), incident.Displaced{Count: 3, Until: zero.Add(400 * time.Second)})
 }
 
 func TestEndedIncidentsMakeRoomForOngoingOnes(t *testing.T) {

@@ -219,6 +219,9 @@ func (l *Log) Incident(t time.Time, id string) (x incident.Incident, ok bool) {
 	return x, ok
 }
 
+// Displaced returns the number of incidents that were dropped to make room for newer ones, as of t.
+func (l *Log) Displaced(t time.Time) incident.Displaced { return ask(l, t, l.records.Displaced) }
+
 // Standings returns the ongoing and the recently resolved incidents as of t, and the number of incidents that have
 // ended for good, by scope and final verdict.
 func (l *Log) Standings(t time.Time) (all []incident.Standing, resolved map[incident.Resolution]uint64) {

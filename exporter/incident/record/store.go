@@ -45,6 +45,8 @@ type Store struct {
 	reviews  timer.Timer
 	reviewed time.Time
 	resolved map[incident.Resolution]uint64
+	// displaced counts the shown incidents that were dropped to make room.
+	displaced incident.Displaced
 }
 
 // NewStore returns an empty store that keeps the newest size incidents.
@@ -56,6 +58,9 @@ func NewStore(size int) *Store {
 
 // Now returns the time of the newest transition or query.
 func (s *Store) Now() time.Time { return s.now }
+
+// Displaced returns the number of shown incidents that were dropped to make room for newer ones.
+func (s *Store) Displaced() incident.Displaced { return s.displaced }
 
 // Advance moves the current time forward to t. It never moves it back.
 func (s *Store) Advance(t time.Time) {
@@ -165,10 +170,11 @@ func (s *Store) makeRoom() {
 		i := s.oldest()
 		r := s.shown[i]
 		s.shown = slices.Delete(s.shown, i, i+1)
-		kind := incident.Ended
-		if r.recovered.IsZero() {
-			kind = incident.Dropped
+		kind, until := incident.Ended, r.recovered
+		if until.IsZero() {
+			kind, until = incident.Dropped, s.now
 		}
+		s.displaced.Add(incident.Displaced{Count: 1, Until: until})
 		s.depart(r, kind, nil)
 		s.Settle(r)
 	}

@@ -91,7 +91,13 @@ func (w *Watches) Count(e event.Event) {
 }
 
 // Listing records the start of a list.
-func (w *Watches) Listing(k event.Kind) { w.state[k].generation++ }
+func (w *Watches) Listing(k event.Kind) {
+	s := &w.state[k]
+	s.generation++
+	if !s.synced && !s.missing {
+		s.reason = "" // earlier attempts failed, but now the server answers
+	}
+}
 
 // Synced records the end of a list.
 func (w *Watches) Synced(e event.Event) {

@@ -26,8 +26,9 @@ const believeAfter = 5 * time.Second
 
 // Preflight checks all resources, and waits until the API server has responded for each. It returns an error if the
 // server rejects the credentials or a required permission is missing. Nodes are required unless nodesOptional is set.
-func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger) ([]Access, error) {
-	all, err := untilAnswered(ctx, resources, log)
+// failed is called for each failed check, so that readers know why nothing is watched yet.
+func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptional bool, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
+	all, err := untilAnswered(ctx, resources, log, failed)
 	if err != nil || missing(all, nodesOptional) == nil {
 		return all, err
 	}
@@ -37,7 +38,7 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 		return nil, ctx.Err() //nolint:wrapcheck // the caller knows that it stops
 	case <-time.After(believeAfter):
 	}
-	if all, err = untilAnswered(ctx, resources, log); err != nil {
+	if all, err = untilAnswered(ctx, resources, log, failed); err != nil {
 		return nil, err
 	}
 	return all, missing(all, nodesOptional)
@@ -45,7 +46,7 @@ func Preflight(ctx context.Context, resources []apiclient.Resource, nodesOptiona
 
 // untilAnswered repeats the checks of all resources until each has a result. It logs each reason for a failure, at
 // most once per minute.
-func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slog.Logger) ([]Access, error) {
+func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slog.Logger, failed func(event.Kind, event.Reason)) ([]Access, error) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 10 * time.Second}
 	var all []Access
 	logged := map[event.Reason]time.Time{}
@@ -59,7 +60,15 @@ func untilAnswered(ctx context.Context, resources []apiclient.Resource, log *slo
 			return true, nil
 		case apierrors.IsUnauthorized(err):
 			return false, fmt.Errorf("the API server refuses the credentials: %w", err)
-		case time.Since(logged[reason]) >= repeatAfter && ctx.Err() == nil:
+		case ctx.Err() != nil:
+			return false, nil
+		}
+		for i := range all {
+			if x := &all[i]; x.failed != nil {
+				failed(x.Kind, apiclient.Reason(x.failed))
+			}
+		}
+		if time.Since(logged[reason]) >= repeatAfter {
 			logged[reason] = time.Now()
 			log.Warn("cannot talk to the API server, trying again", "for", time.Since(start).Round(time.Second), "cause", reason, "err", err)
 		}

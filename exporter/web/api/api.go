@@ -17,7 +17,7 @@ type Answer struct {
 }
 
 // Coverage describes when kubeflap watched. An empty list of incidents proves nothing about a time before Since, about
-// a gap, or about a resource in NotWatched.
+// a gap, or about a resource in NotWatched. Nor does it prove anything about a time before IncidentsDroppedUntil.
 type Coverage struct {
 	NotWatched []NotWatched `json:"not_watched"`
 	// Since is the time since which kubeflap has watched, except in the gaps. Started is the start time of its process.
@@ -28,6 +28,10 @@ type Coverage struct {
 	Gaps    []Gap      `json:"gaps"`
 	// GapsLeftOut counts older gaps that were dropped.
 	GapsLeftOut int `json:"gaps_left_out,omitempty"`
+	// IncidentsDropped counts older incidents that were dropped, because kubeflap keeps a limited number.
+	// IncidentsDroppedUntil is the latest time at which one of them was known to be ongoing.
+	IncidentsDropped      int        `json:"incidents_dropped,omitempty"`
+	IncidentsDroppedUntil *time.Time `json:"incidents_dropped_until,omitempty"`
 	// Recorder describes the flight recorder. It is omitted if there is none.
 	Recorder *Recorder `json:"recorder,omitempty"`
 }

@@ -55,7 +55,11 @@
   function tell(failed) {
     if (!failed) {
       stale.remove();
-    } else if (!stale.isConnected) {
+      return;
+    }
+    // The number in the title may be wrong by now. The next answer replaces the title.
+    document.title = "(?) " + document.title.replace(/^\([^)]*\) /, "");
+    if (!stale.isConnected) {
       const since = new Date(answered).toISOString().slice(0, 19).replace("T", " ");
       stale.textContent = `This page is not up to date: kubeflap has not answered since ${since} UTC.`;
       document.body.prepend(stale);
