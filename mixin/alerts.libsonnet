@@ -30,8 +30,8 @@ local changed(config, name, expr, change) =
 
 // linked returns the annotations with the configured links.
 local linked(config, annotations) =
-  local page = { from: 'https://kubeflap.example.com', to: std.rstripChars(config.links.page, '/') };
-  local grafana = { from: 'https://grafana.example.com', to: std.rstripChars(config.links.grafana, '/') };
+  local page = { from: 'https://kubeflap.example.org', to: std.rstripChars(config.links.page, '/') };
+  local grafana = { from: 'https://grafana.example.org', to: std.rstripChars(config.links.grafana, '/') };
   local runbooks = { from: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/', to: config.links.runbooks };
   local links = [page, grafana, runbooks];
   local dead(text) = std.length([link for link in links if link.to == '' && std.startsWith(text, link.from)]) > 0;

@@ -7,7 +7,7 @@ local files = {
   'kubeflap-fleet.json': importstr '../dashboards/fleet.json',
 };
 
-local placeholder = 'https://kubeflap.example.com';
+local placeholder = 'https://kubeflap.example.org';
 local toPage(v) = std.isObject(v) && std.startsWith(std.get(v, 'url', ''), placeholder);
 
 // withoutPage removes all links to the page.

@@ -6,8 +6,8 @@ set -euo pipefail
 out=$1
 shift
 runbooks=https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/
-page=https://kubeflap.example.com
-grafana=https://grafana.example.com
+page=https://kubeflap.example.org
+grafana=https://grafana.example.org
 
 mkdir -p "$(dirname "$out")"
 {

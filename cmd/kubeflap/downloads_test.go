@@ -134,9 +134,9 @@ func TestDownloadOfARecording(t *testing.T) {
 		"?from=1&from=2":                     {400, "parameter from occurs 2 times"},
 		"?from=1&node=a":                     {400, `unknown parameter "node"`},
 		"?from=1&anonymise=maybe":            {400, "parameter anonymise: "},
-		"?from=9&to=8":                       {400, "parameter to is before from"},
+		"?from=9&to=8":                       {400, `parameter "to" is before "from"`},
 		"?from=2030-01-01T00:00:00Z&to=2e9":  {400, "parameter to: "},
-		"?from=2025-01-01T00:00:00Z&to=1736": {400, "parameter to is before from"},
+		"?from=2025-01-01T00:00:00Z&to=1736": {400, `parameter "to" is before "from"`},
 		"?from=1&to=2":                       {404, "nothing was recorded in this period: from 1970-01-01T00:00:01Z to 1970-01-01T00:00:02Z"},
 	} {
 		response, text, err := reader.ask(t, http.MethodGet, "http://"+address+"/api/v1/recording"+query)

@@ -82,7 +82,7 @@ func (t *terminal) incident(at time.Time, n incident.Notice) {
 // earlier is the time between a change and its detection from which both times are printed.
 const earlier = time.Second
 
-// line prints a text with the time of detection. If the change happened much earlier, line adds that time.
+// line prints text with the time of detection. If the change happened much earlier, line adds that time.
 func (t *terminal) line(found, when time.Time, text string) {
 	if found.After(t.last) {
 		t.last = found

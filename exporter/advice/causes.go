@@ -18,7 +18,7 @@ type causeText struct {
 
 const (
 	removeSelector = "Remove the selector of Service {name}: it matches no pod, and the endpoints controller removes manually managed addresses of a Service with a selector. "
-	knownManager   = "If the manager is meant to add addresses, name it with --endpoints.known-manager."
+	knownManager   = "If the manager is meant to add addresses, pass its name to --endpoints.known-manager."
 	findNode       = "A node with pods of {name} was lost or not Ready, but kubeflap does not know which: check the Ready conditions of the nodes."
 )
 

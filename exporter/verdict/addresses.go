@@ -56,7 +56,7 @@ func OfAddresses(f *AddressLoss) Decision {
 		// kubeflap has no facts about a node that it has not seen.
 		return Decision{Command: "kubectl get nodes -o wide", Considered: []Considered{
 			{Node, Unknown, "the pods were lost with a node that kubeflap has not seen"},
-			{Workload, No, "the loss follows from the node"},
+			{Workload, No, "the loss is a consequence of the state of the node"},
 		}}
 	}
 	if f.Planned > 0 && f.Planned == f.Lost {

@@ -31,7 +31,7 @@ func controllerManager(f *NodeLoss) (Answer, string) {
 	case f.unseen() > 0:
 		return Unknown, unseenText
 	case ageUnknown > 0:
-		return Unknown, "the age of the newest heartbeat when the node was marked is unknown" + f.leaderText()
+		return Unknown, "it is unknown how old the newest heartbeat was when the node was marked" + f.leaderText()
 	}
 	return No, "the node controller marked no node whose heartbeats were on time"
 }

@@ -199,9 +199,9 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 func TestHeadersOfTheWebConfigStay(t *testing.T) {
 	handler := withHeaders(http.NotFoundHandler())
 	answer := httptest.NewRecorder()
-	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.com")
+	answer.Header().Set("Content-Security-Policy", "frame-ancestors https://grafana.example.org")
 	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/flaps", http.NoBody))
-	if got := answer.Header()["Content-Security-Policy"]; len(got) != 1 || got[0] != "frame-ancestors https://grafana.example.com" {
+	if got := answer.Header()["Content-Security-Policy"]; len(got) != 1 || got[0] != "frame-ancestors https://grafana.example.org" {
 		t.Errorf("the policy is %q", got)
 	}
 }

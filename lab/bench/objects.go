@@ -121,7 +121,7 @@ func (s Size) serviceObject(service int) *corev1.Service {
 	}
 }
 
-// member is a pod as the endpoints objects of its Service refer to it.
+// member holds the data of a pod that the Endpoints and EndpointSlices of its Service contain.
 type member struct {
 	name, ip, node, zone string
 	uid                  types.UID

@@ -60,7 +60,7 @@ func shipped(t *testing.T) []monitoringv1.Rule {
 // With the same links as the repository's rules, the chart must render exactly those rules.
 func TestRulesAreTheRepositorys(t *testing.T) {
 	t.Parallel()
-	got := rules(t, "{prometheusRule: {enabled: true}, links: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}}")
+	got := rules(t, "{prometheusRule: {enabled: true}, links: {page: https://kubeflap.example.org, grafana: https://grafana.example.org}}")
 	want := shipped(t)
 	if len(got) != len(want) {
 		t.Fatalf("got %d rules, want %d", len(got), len(want))
@@ -108,7 +108,7 @@ func TestAlertsAreChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := alert(rules(t, c.values+"\nlinks: {page: https://kubeflap.example.com, grafana: https://grafana.example.com}"), c.alert, c.is)
+			got := alert(rules(t, c.values+"\nlinks: {page: https://kubeflap.example.org, grafana: https://grafana.example.org}"), c.alert, c.is)
 			if c.change == nil {
 				if got != nil {
 					t.Errorf("the disabled alert still exists: %+v", got)
@@ -468,7 +468,7 @@ func TestDashboardsLinkToNothingThatIsNotThere(t *testing.T) {
 	if linked == 0 {
 		t.Error("no dashboard links to the page")
 	}
-	for input, text := range map[string]string{"": "kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.x": "https://flaps."} {
+	for input, text := range map[string]string{"": "kubeflap.example.org", "https://flaps.{{ $labels.cluster }}.x": "https://flaps."} {
 		if dead, left := count(input, text); dead > 0 || left != links-linked {
 			t.Errorf("%q: %d dead links; %d remaining links, want %d", input, dead, left, links-linked)
 		}
@@ -495,7 +495,7 @@ func TestDashboards(t *testing.T) {
 		t.Errorf("got %d dashboards, want %d", len(got), len(files))
 	}
 	for _, file := range files {
-		want := bytes.ReplaceAll([]byte(values(t, file)), []byte("https://kubeflap.example.com"), []byte("https://flaps.x"))
+		want := bytes.ReplaceAll([]byte(values(t, file)), []byte("https://kubeflap.example.org"), []byte("https://flaps.x"))
 		if got["kubeflap-"+filepath.Base(file)] != string(want) {
 			t.Errorf("the chart changed %s", file)
 		}

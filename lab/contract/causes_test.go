@@ -26,7 +26,7 @@ var inSubstance = map[string][]string{
 	"endpoints_reset":     {"emove the selector of", "rite the Endpoints again. The grace period and API rates are not at fault."},
 	"manual_write":        {"ind out who", "the audit log and the managedFields of its Endpoints and EndpointSlices name the writer. Let one writer replace the addresses in a single update, without clearing them first."},
 	"service_changed":     {"ompare", "selector and publishNotReadyAddresses", "with the labels of its pods, and find out who changed the Service last."},
-	"unknown":             {"he evidence does not show the cause.", "(kubectl get events -n ", "report the problem to the kubeflap project, with a recording."},
+	"unknown":             {"he evidence does not show the cause", "(kubectl get events -n ", "report the problem to the kubeflap project, with a recording."},
 }
 
 // closedSet returns all causes, sorted.

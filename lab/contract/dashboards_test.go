@@ -221,8 +221,8 @@ func TestEmptyPanelsSayWhatThatMeans(t *testing.T) {
 func TestLinksLeadSomewhere(t *testing.T) {
 	var (
 		toDashboard = regexp.MustCompile(`^/d/([a-z-]+)\?\$\{__url_time_range\}&\$\{datasource:queryparam\}&var-cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&var-(node|namespace|service)=\$\{(__field\.labels|__data\.fields)\.\w+\})*$`)
-		toRow       = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps\?cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&(namespace|service|node|id|from|to)=\$\{[\w.:]+\})+$`)
-		toPage      = regexp.MustCompile(`^https://kubeflap\.example\.com/flaps(\?((namespace|service|node|from|to)=\$\{[\w.:]+\}&?)+)?$`)
+		toRow       = regexp.MustCompile(`^https://kubeflap\.example\.org/flaps\?cluster=\$\{(__field\.labels|__data\.fields)\.cluster\}(&(namespace|service|node|id|from|to)=\$\{[\w.:]+\})+$`)
+		toPage      = regexp.MustCompile(`^https://kubeflap\.example\.org/flaps(\?((namespace|service|node|from|to)=\$\{[\w.:]+\}&?)+)?$`)
 	)
 	all := dashboards(t)
 	uids := map[string]bool{}
@@ -252,7 +252,7 @@ func TestAnnotationsOfIncidentsLeadToThePage(t *testing.T) {
 	for _, d := range dashboards(t) {
 		found := slices.ContainsFunc(d.Annotations.List, func(a annotation) bool {
 			return strings.HasSuffix(a.Expr, "(kubeflap_incident_start_timestamp_seconds"+selectorOf(a.Expr)+") * 1000") &&
-				a.TextFormat == "<a href='https://kubeflap.example.com/flaps?id={{id}}' target='_blank'>Evidence and remedy</a>"
+				a.TextFormat == "<a href='https://kubeflap.example.org/flaps?id={{id}}' target='_blank'>Evidence and remedy</a>"
 		})
 		if found != (d.UID != "kubeflap-self" && d.UID != fleetUID) {
 			t.Errorf("%s: has an incident annotation: %v", d.File, found)

@@ -21,7 +21,7 @@ import (
 )
 
 // inPlace configures the link prefixes that the files contain.
-const inPlace = `links: {page: 'https://kubeflap.example.com', grafana: 'https://grafana.example.com', runbooks: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/'}`
+const inPlace = `links: {page: 'https://kubeflap.example.org', grafana: 'https://grafana.example.org', runbooks: 'https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/'}`
 
 // mixin is the output of the mixin with a configuration.
 type mixin struct {
@@ -117,7 +117,7 @@ func TestMixinLinksToNothingThatIsNotThere(t *testing.T) {
 	} {
 		is := mustConfigured(t, config)
 		alerts, boards := asJSON(t, is.PrometheusAlerts), asJSON(t, is.GrafanaDashboards)
-		if strings.Contains(alerts+boards, "example.com") || strings.Contains(boards, "/flaps") {
+		if strings.Contains(alerts+boards, "example.org") || strings.Contains(boards, "/flaps") {
 			t.Errorf("%q: found a dead link", config)
 		}
 		for _, link := range []string{"https://flaps.{{ $labels.cluster }}.x/flaps?node=", "https://boards.x/d/kubeflap-node?"} {

@@ -232,7 +232,7 @@ func TestAnnotations(t *testing.T) {
 // accepts, because others cause an error.
 func checkPage(t *testing.T, r *Rule) {
 	u := parseURL(t, r, "page_url")
-	if u.Scheme+"://"+u.Host+u.Path != "https://kubeflap.example.com/flaps" {
+	if u.Scheme+"://"+u.Host+u.Path != "https://kubeflap.example.org/flaps" {
 		t.Errorf("%s: unexpected page_url %s", r.Alert, u)
 	}
 	for _, l := range []string{"namespace", "service", "node"} {
@@ -260,7 +260,7 @@ func isOfTheObject(r *Rule, label string) bool {
 func checkDashboard(t *testing.T, r *Rule) {
 	u := parseURL(t, r, "dashboard_url")
 	uids := []string{"/d/kubeflap-overview", "/d/kubeflap-service", "/d/kubeflap-node", "/d/kubeflap-self"}
-	if u.Host != "grafana.example.com" || !slices.Contains(uids, u.Path) {
+	if u.Host != "grafana.example.org" || !slices.Contains(uids, u.Path) {
 		t.Errorf("%s: unexpected dashboard_url %s", r.Alert, u)
 	}
 	if u.Path == "/d/kubeflap-service" && !slices.Contains(r.Labels, "service") {

@@ -39,7 +39,7 @@ func TestPrometheusRule(t *testing.T) {
 		t.Errorf("unexpected %s named %q", object.Kind, object.Name)
 	}
 	links := strings.NewReplacer("https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/", "https://wiki.test/",
-		"https://kubeflap.example.com", "https://flaps.{{ $labels.cluster }}.test", "https://grafana.example.com", "https://boards.test")
+		"https://kubeflap.example.org", "https://flaps.{{ $labels.cluster }}.test", "https://grafana.example.org", "https://boards.test")
 	want := rules(t)
 	for _, g := range object.Spec.Groups {
 		for _, got := range g.Rules {

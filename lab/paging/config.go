@@ -15,7 +15,7 @@ const (
 	alertmanagerTemplate = "alertmanager.tmpl"
 	// examplePage is the URL of kubeflap's page in the shipped rules. Like a user, the lab replaces it with its own
 	// URL.
-	examplePage = "https://kubeflap.example.com"
+	examplePage = "https://kubeflap.example.org"
 )
 
 var (

@@ -32,7 +32,7 @@ type Options struct {
 
 // Paging is a running Prometheus and Alertmanager with a receiver.
 type Paging struct {
-	// Prometheus and Alertmanager are their URLs.
+	// Prometheus and Alertmanager are the URLs of the two servers.
 	Prometheus, Alertmanager string
 	Receiver                 *Receiver
 	// Since is the time at which Prometheus was ready.

@@ -37,7 +37,7 @@ type Options struct {
 	// Rules is the directory of the alert rules. If it is not empty, Prometheus and Alertmanager also run.
 	Rules string
 	// Seconds starts additional kubeflap instances with delayed watches. At the end, all instances must report the
-	// same.
+	// same results.
 	Seconds []Delays
 	// Seed initializes the random scenario.
 	Seed uint64

@@ -88,12 +88,12 @@
 {{- range $name, $text := .rule.annotations -}}
   {{- $left := or
       (and (hasPrefix "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" $text) (not $links.runbooks))
-      (and (hasPrefix "https://kubeflap.example.com" $text) (not $links.page))
-      (and (hasPrefix "https://grafana.example.com" $text) (not $links.grafana)) -}}
+      (and (hasPrefix "https://kubeflap.example.org" $text) (not $links.page))
+      (and (hasPrefix "https://grafana.example.org" $text) (not $links.grafana)) -}}
   {{- if not $left -}}
     {{- $text = replace "https://github.com/kubeflap/kubeflap/blob/main/rules/runbooks/" $links.runbooks $text -}}
-    {{- $text = replace "https://kubeflap.example.com" (default "" $links.page | trimSuffix "/") $text -}}
-    {{- $text = replace "https://grafana.example.com" (default "" $links.grafana | trimSuffix "/") $text -}}
+    {{- $text = replace "https://kubeflap.example.org" (default "" $links.page | trimSuffix "/") $text -}}
+    {{- $text = replace "https://grafana.example.org" (default "" $links.grafana | trimSuffix "/") $text -}}
     {{- $_ := set $linked $name $text -}}
   {{- end -}}
 {{- end -}}

@@ -58,7 +58,7 @@ func (b *heartbeats) verdictRecommendations() (all []Recommendation) {
 			}
 			return Recommendation{
 				Kind: x.kind, Severity: x.severity, Nodes: lateNodes(some), Set: b.renewalText(),
-				Observed: fmt.Sprintf("%d of %d nodes in such an incident: %s", len(some), len(b.nodes), b.nameSome(some)),
+				Observed: fmt.Sprintf("incidents of this kind affect %d of %d nodes: %s", len(some), len(b.nodes), b.nameSome(some)),
 				Advice:   x.remedy(phrase.Some(names)),
 				Why:      x.why,
 			}

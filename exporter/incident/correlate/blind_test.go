@@ -46,7 +46,7 @@ func TestIncidentsWhileKubeflapIsBlind(t *testing.T) {
 	}{
 		{"the watch is frozen for 70 s, and all nodes are well", func() *cluster {
 			return newCluster(9, 40).freezes(300, 370)
-		}, 500, "withdrawn", "Withdrawn: the watch was late. The heartbeats of 9 nodes were on time"},
+		}, 500, "withdrawn", "Withdrawn: the watch delivered events late. The heartbeats of 9 nodes were on time"},
 		{"the watch is frozen for 70 s, and one node is dead", func() *cluster {
 			return newCluster(9, 40).freezes(300, 370).silence(200, far, 2)
 		}, 500, "node, withdrawn", "The heartbeats of 8 nodes were on time"},

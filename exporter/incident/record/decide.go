@@ -22,7 +22,7 @@ func (s *Store) NodeLoss(silences []*verdict.Silence, nodes int) *verdict.NodeLo
 func (s *Store) decide(r *Record) verdict.Decision {
 	switch {
 	case r.withdrawn:
-		return verdict.Withdrawn("withdrawn: " + watchWasLate)
+		return verdict.Withdrawn("withdrawn: " + watchLagged)
 	case !r.OfNodes():
 		return verdict.OfAddresses(&verdict.AddressLoss{Cause: r.Cause, Writers: r.Writers, Lost: r.Lost, Planned: r.Planned, AnnouncedBy: r.AnnouncedBy, DeletedNodes: r.affected().DeletedNodes})
 	case r.final != nil:

@@ -55,11 +55,11 @@ type Record struct {
 	// into is the incident into which this one was merged.
 	into     *Record
 	reported reported
-	// undecided is the time until which a single node's incident may still be merged into one of many nodes. It is zero
-	// afterwards.
+	// undecided is the time until which a single node's incident may still be merged into an incident of several nodes.
+	// It is zero afterwards.
 	undecided time.Time
 	timer     timer.Timer
-	// withdrawn is set if the incident did not happen, because the watch was late.
+	// withdrawn is set if the incident did not happen, because the watch lagged.
 	withdrawn bool
 	// touched is the time of the last change.
 	touched time.Time

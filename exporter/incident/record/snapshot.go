@@ -73,7 +73,7 @@ func (s *Store) outline(r *Record) incident.Incident {
 		x.OutageTime += max(s.now.Sub(since), 0)
 	}
 	if r.withdrawn {
-		x.Withdrawn = watchWasLate
+		x.Withdrawn = watchLagged
 	}
 	return x
 }

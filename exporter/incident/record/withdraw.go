@@ -6,8 +6,8 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/phrase"
 )
 
-// watchWasLate is the reason for withdrawing an incident.
-const watchWasLate = "the watch was late"
+// watchLagged is the reason for withdrawing an incident.
+const watchLagged = "the watch delivered events late"
 
 // WithdrawIfEmpty withdraws a node incident without remaining silences and losses. Withdrawn incidents are not counted.
 func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
@@ -19,7 +19,7 @@ func (s *Store) WithdrawIfEmpty(r *Record, t time.Time) {
 }
 
 func (r *Record) withdrawnSummary() string {
-	return "Withdrawn: " + watchWasLate + ". The heartbeats of " + phrase.Count(r.nodeCount(), "node", "nodes") + " were on time, but kubeflap saw them late."
+	return "Withdrawn: " + watchLagged + ". The heartbeats of " + phrase.Count(r.nodeCount(), "node", "nodes") + " were on time."
 }
 
 const withdrawnRemedy = "Nothing is wrong with the nodes. If this happens often, look at the API server that kubeflap uses and at the network between them."

@@ -53,7 +53,7 @@ type heartbeat struct {
 	last    time.Time
 	guessed bool
 	// byClock is the time on the node's clock from which last was computed, or zero. believed is set if the node
-	// controller has since marked the node, too.
+	// controller has since marked the node as well, which confirms that time.
 	byClock  time.Time
 	believed bool
 	// told is the time of last by the node's own clock, or zero if unknown. timed is set if last is also exact by

@@ -156,7 +156,8 @@ func keptBy(manager, writer string) string {
 	return ""
 }
 
-// checkForeign reports objects of a Service with a selector that gain their first or lose their last foreign address.
+// checkForeign reports when an object of a Service gains its first foreign address or loses its last one. Without a
+// selector, no address is foreign.
 func (x *Writers) checkForeign(s Service, t time.Time) {
 	for _, h := range s.Writers().sources {
 		f := h.foreign

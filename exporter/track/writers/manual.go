@@ -150,7 +150,8 @@ func InConflict(s Service) bool {
 	return s.HasSelector() && (w.manual.endpoints > 0 && w.managed == 0 || w.manual.cleared)
 }
 
-// Check reports conflicts and foreign or withdrawn addresses that begin or end.
+// Check reports when a conflict begins or ends, when foreign addresses appear or disappear, and when addresses are
+// withdrawn or return.
 func (x *Writers) Check(s Service, t time.Time) {
 	m := &s.Writers().manual
 	if !s.HasSelector() {

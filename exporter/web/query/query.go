@@ -70,7 +70,7 @@ func parse(raw string, paged bool) (Query, error) {
 		}
 	}
 	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
-		return Query{}, fmt.Errorf("parameter to is before from")
+		return Query{}, fmt.Errorf(`parameter "to" is before "from"`)
 	}
 	return q, nil
 }

@@ -177,7 +177,7 @@ func parse(raw string, now time.Time) (p Period, err error) {
 	case p.From.IsZero():
 		return p, errors.New("parameter from is missing: use a time such as 2026-03-01T12:00:00Z or 1772366400")
 	case p.To.Before(p.From):
-		return p, errors.New("parameter to is before from")
+		return p, errors.New(`parameter "to" is before "from"`)
 	}
 	return p, nil
 }
