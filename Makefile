@@ -2,6 +2,8 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 # Build static binaries. All targets except unit share one build of each dependency.
 export CGO_ENABLED = 0
+# Without this flag, Go compiles everything again for a clone in another directory.
+export GOFLAGS += -trimpath
 
 git        = $(shell TZ=UTC git $(1) 2>/dev/null)
 # The latest tag and the distance to it. Without a tag, it still becomes a valid version, because the chart needs one.
@@ -69,7 +71,7 @@ plugin: $(PLATFORMS:%=bin/plugin/%/kubectl-flap) bin/release bin/validate-krew-m
 	bin/validate-krew-manifest -skip-install -manifest bin/flap.yaml
 provenance: image sbom chart plugin bin/release ## Write the provenance of the image, binaries, SBOMs, chart and plugin.
 	bin/release provenance --release '$(NUMBER)' --arches '$(ARCHES)' --platforms '$(PLATFORMS)' --builder '$(BUILDER)'
-publish: $(if $(REGISTRY),image chart bin/crane) ## Push the image and the chart to a registry. Log in first. REGISTRY=host/path
+publish: $(if $(REGISTRY),image chart bin/crane) ## Push the image and the chart to a registry, and print the Helm commands that install them. Needs buildah and a login. REGISTRY=host/path
 	tools/publish.sh '$(or $(REGISTRY),$(error make publish needs REGISTRY=host/path, such as REGISTRY=registry.example.org/monitoring))' '$(NUMBER)'
 check-release: bin/govulncheck bin/helm bin/cyclonedx-gomod bin/krew bin/validate-krew-manifest bin/crane ## Test the release tools with a copy of the work tree.
 	cd release && $(FRESH) ./... && cd rehearsal && $(FRESH) .

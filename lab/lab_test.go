@@ -84,10 +84,6 @@ func nameOf(s scenario.Scenario) string { return s.Name + "@" + string(s.Options
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kubeflap := buildKubeflap(t)
-	// Build first, so that compiling does not slow down a scenario.
-	if err := buildAll(t.Context(), logger(t)); err != nil {
-		t.Fatal(err)
-	}
 	releases := releases(t)
 	all := results{causes: map[string]string{}}
 	turns := make(chan struct{}, 2)
@@ -188,8 +184,13 @@ func expectNativeHistogram(t *testing.T, running *session.Session) {
 	}
 }
 
+// buildKubeflap builds kubeflap and returns its path. It also builds all programs of the clusters, so that the compiler
+// neither slows down a test nor counts toward its timeout.
 func buildKubeflap(t *testing.T) string {
 	t.Helper()
+	if err := buildAll(t.Context(), logger(t)); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "kubeflap")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/kubeflap")
 	cmd.Dir = ".."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pushes the image and the chart of version $2, which make publish has built, to the registry and path $1. Prints the
-# commands to install them.
+# Pushes the image and the chart of version $2, which make publish has built, to the registry and path $1. Prints two
+# complete commands that install them. docs/install.md shows the second one.
 set -euo pipefail
 
 target=${1%/} number=$2
@@ -20,9 +20,16 @@ pushed=$(bin/crane digest "$image")
 [[ $pushed == "$(<"$IMAGE.digest")" ]] || { echo "publish: the digest of $image in the registry is $pushed, but make image built $(<"$IMAGE.digest")" >&2; exit 1; }
 bin/helm push "bin/kubeflap-$number.tgz" "oci://$target/charts" "${plain[@]}"
 
+install="helm install kubeflap oci://$target/charts/kubeflap --version $number --namespace kubeflap --create-namespace \\
+    --set image.registry=${target%%/*},image.repository=${target#*/}/kubeflap,image.digest=$pushed"
 cat <<END
 
-Install it:
-  helm install kubeflap oci://$target/charts/kubeflap --version $number --namespace kubeflap --create-namespace \\
-    --set image.registry=${target%%/*},image.repository=${target#*/}/kubeflap,image.digest=$pushed
+With a plain Prometheus, install it with:
+  $install
+
+With the Prometheus Operator and Grafana's sidecar, install it with this command. Replace the label and the hosts under example.org with your own:
+  $install \\
+    --set serviceMonitor.enabled=true,serviceMonitor.labels.release=kube-prometheus-stack \\
+    --set prometheusRule.enabled=true,prometheusRule.labels.release=kube-prometheus-stack \\
+    --set dashboards.enabled=true,links.page=https://kubeflap.example.org,links.grafana=https://grafana.example.org
 END

@@ -24,7 +24,7 @@ type dataFlags struct {
 }
 
 func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
-	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which events and incidents are recorded, limited by --data.age and --data.size. If not set, nothing is recorded.").PlaceHolder("DIR").String()}
+	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
 	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share the files pseudonyms.key, with which everybody can test names, and incidents.jsonl, which keeps the names.").Bool()
@@ -46,9 +46,7 @@ func (f *dataFlags) keep(logger *slog.Logger, p *pipeline, watcher *watch.Watche
 	p.record, p.pace, p.recorder = recorder.Record, recorder.Pace, recorder.Status
 	p.whatIf = background.New(*f.dir, settings.tracker.GracePeriod)
 	earlier := readCoverage(*f.dir, logger)
-	if p.history, err = openHistory(*f.dir, settings.incidents, earlier, logger); err != nil {
-		return nil, err
-	}
+	p.history = openHistory(*f.dir, settings.incidents, earlier, p.incidents, logger)
 	p.coverage = coverage.New(p.started, earlier, p.history.Stopped())
 	return recorder, nil
 }

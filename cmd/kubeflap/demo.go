@@ -29,7 +29,7 @@ import (
 )
 
 func registerDemo(app *kingpin.Application) (string, command) {
-	cmd := app.Command("demo", "Replay five recordings of incidents on a real control plane. Needs no cluster.")
+	cmd := app.Command("demo", "Replay five recordings of incidents that happened on a real control plane. Needs no cluster.")
 	var pace speed
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "10", &pace)
 	flags := addPipelineFlags(cmd)

@@ -90,7 +90,7 @@ func (m *moment) Set(s string) (err error) {
 func (p period) open(path string) (*recording.Reader, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if !p.from.IsZero() || !p.to.IsZero() {
-			return nil, fmt.Errorf("--from and --to need a directory of --data.dir, and %s is not a directory", path)
+			return nil, fmt.Errorf("--from and --to need a --data.dir directory, and %s is not a directory", path)
 		}
 		return recording.Open(path) //nolint:wrapcheck // the error names the file
 	}

@@ -77,7 +77,7 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
-	cmd.Flag("endpoints.known-manager", "A manager whose EndpointSlices may add addresses to Services with a selector, in addition to the managers in docs/incidents.md. "+
+	cmd.Flag("endpoints.known-manager", "A manager whose EndpointSlices may add addresses to Services with a selector, in addition to the managers in docs/verdicts.md. "+
 		"Use the value of the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
 	return f
 }

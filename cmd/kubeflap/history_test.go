@@ -21,7 +21,9 @@ type restarted struct {
 	cluster  *fakeCluster
 	dir      string
 	pipeline *pipeline
-	kill     func()
+	// kill ends the process. If stops is set, the process stops by itself and saves everything first.
+	kill  func()
+	stops bool
 	// reported holds the notices of all processes.
 	reported []incident.Notice
 }
@@ -44,15 +46,20 @@ func (r *restarted) begin() {
 	r.pipeline = newPipeline(trackerSettings(), func() time.Time { return r.cluster.now }, r)
 	logger := slog.New(slog.DiscardHandler)
 	earlier := readCoverage(r.dir, logger)
-	h, err := openHistory(r.dir, 500, earlier, logger)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	h := openHistory(r.dir, 500, earlier, r.pipeline.incidents, logger)
 	r.pipeline.coverage = coverage.New(r.cluster.now, earlier, h.Stopped())
 	r.pipeline.history = h
 	ctx, cancel := context.WithCancel(r.t.Context())
 	ended := make(chan error)
-	go func() { ended <- h.run(ctx) }()
+	r.stops = false
+	go func() {
+		ended <- h.run(ctx, func() saveJob {
+			if r.stops {
+				return r.pipeline.last()
+			}
+			return saveJob{done: make(chan struct{})}
+		})
+	}()
 	r.cluster.sink = r.pipeline.apply
 	r.kill = func() {
 		cancel()

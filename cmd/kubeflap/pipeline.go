@@ -165,10 +165,18 @@ func (p *pipeline) look(t time.Time) {
 	if len(p.tracker.Unready(t)) == 0 {
 		p.history.Watching(t)
 	}
-	for _, x := range p.history.Ended(t) {
-		p.report(t, []incident.Notice{{Kind: incident.Ended, Incident: x}})
+	for _, x := range append(p.history.look(t, p.tracker), p.history.Ended(t)...) {
+		p.history.save(t, []incident.Incident{x}, nil)
+		p.reporter.incident(t, incident.Notice{Kind: incident.Ended, Incident: x})
 	}
-	p.history.saveOngoing(t, p.incidents, p.coverage)
+	p.history.saveOngoing(t, p.coverage)
+}
+
+// last returns what is to be saved when kubeflap stops.
+func (p *pipeline) last() saveJob {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.history.changed(p.now(), p.coverage, true)
 }
 
 // finish reports pending transitions and ongoing incidents. No event may follow.
@@ -198,7 +206,7 @@ func (p *pipeline) cluster(name string) web.Cluster {
 		Incident: func(id string) (incident.Incident, bool) {
 			t := p.advance()
 			if p.history != nil {
-				return p.history.incident(t, id, p.incidents)
+				return p.history.incident(t, id)
 			}
 			return p.incidents.Incident(t, id)
 		},
@@ -221,7 +229,7 @@ func (p *pipeline) read(incidents func(t time.Time) []incident.Incident) ([]inci
 	p.mu.Lock()
 	p.report(t, p.incidents.Notices(t))
 	p.mu.Unlock()
-	return p.history.Join(incidents(t), p.history.size), t
+	return p.history.Join(t, incidents(t), p.history.size), t
 }
 
 // unwatched returns the resources that are currently not watched. Before a replay starts, it returns nil.

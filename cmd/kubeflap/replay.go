@@ -23,8 +23,8 @@ import (
 )
 
 func registerReplay(app *kingpin.Application) (string, command) {
-	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters, in recorded time.")
-	files := cmd.Arg("file", "A recording, or a directory of --data.dir. Several recordings are replayed in sequence, each as a separate cluster with its file name in the label cluster.").Required().Strings()
+	cmd := app.Command("replay", "Replay recordings and serve the metrics of their clusters. Times in the metrics come from the recordings.")
+	files := cmd.Arg("file", "A recording, or a --data.dir directory. Several recordings are replayed in sequence, each as a separate cluster with its file name in the label cluster.").Required().Strings()
 	var pace speed
 	addFlag(cmd, "speed", "Replay speed. 1 is the recorded speed, 10 is ten times as fast.", "1", &pace)
 	var between period
@@ -66,7 +66,7 @@ func openRecordings(files []string) ([]openRecording, error) {
 	return openRecordingsOf(files, period{})
 }
 
-// openRecordingsOf is openRecordings, except that it only reads the given period from a directory of --data.dir.
+// openRecordingsOf is openRecordings, except that it only reads the given period from a --data.dir directory.
 func openRecordingsOf(files []string, between period) ([]openRecording, error) {
 	var all []openRecording
 	for _, file := range files {

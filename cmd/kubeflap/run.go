@@ -52,7 +52,7 @@ func registerRun(app *kingpin.Application) (string, command) {
 			registry.MustRegister(metrics.NewFlightRecorder(recorder.Status))
 			group.Go(func() error { return pipeline.whatIf.Run(ctx) })
 			group.Go(func() error { return recorder.Run(ctx) })
-			group.Go(func() error { return pipeline.history.run(ctx) })
+			group.Go(func() error { return pipeline.history.run(ctx, pipeline.last) })
 		}
 		page := metrics.NewPage(registry)
 		page.Add(pipeline.collector, "")

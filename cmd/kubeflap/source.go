@@ -18,7 +18,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/recordings"
 )
 
-// source holds the flags for a recording: a file, a directory of --data.dir, or a running kubeflap's recordings.
+// source holds the flags for a recording: a file, a --data.dir directory, or a running kubeflap's recordings.
 type source struct {
 	path     string
 	remote   remote
@@ -26,10 +26,10 @@ type source struct {
 }
 
 func (s *source) addFlags(cmd *kingpin.CmdClause) {
-	cmd.Flag("recording", "The recording, as written by kubeflap record, or a directory of --data.dir.").PlaceHolder("PATH").StringVar(&s.path)
+	cmd.Flag("recording", "The recording, as written by kubeflap record, or a --data.dir directory.").PlaceHolder("PATH").StringVar(&s.path)
 	s.remote.addURLFlags(cmd, "Read the recordings of the kubeflap at this URL, such as https://host:9969. It must run with --web.enable-recordings.")
-	cmd.Flag("from", "Start of the period in a directory or at a URL, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the directory or from now. The default is the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
-	cmd.Flag("to", "End of the period, like --from. The default is the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
+	cmd.Flag("from", "Start of the period in a directory or at a URL, such as 2026-03-01T12:00:00Z. A duration such as 2h counts back from the end of the recordings in the directory, or from now. The default is the first event.").PlaceHolder("TIME").SetValue(named{&s.from, "from"})
+	cmd.Flag("to", "End of the period, in the same format as --from. The default is the last event.").PlaceHolder("TIME").SetValue(named{&s.to, "to"})
 }
 
 func (s *source) validate() error {
@@ -61,7 +61,7 @@ func (s *source) open(ctx context.Context) (*recording.Reader, func(), error) {
 		return s.openDirectory(ctx)
 	}
 	if s.from.given() || s.to.given() {
-		return nil, nil, fmt.Errorf("--from and --to need --url or a directory of --data.dir, and %s is not a directory", s.path)
+		return nil, nil, fmt.Errorf("--from and --to need --url or a --data.dir directory, and %s is not a directory", s.path)
 	}
 	reader, err := recording.Open(s.path)
 	if err != nil {

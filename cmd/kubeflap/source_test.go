@@ -52,7 +52,7 @@ func TestWhatIfOnSourcesThatFail(t *testing.T) {
 		"select a recording with --recording or --url":                             nil,
 		"--recording and --url exclude each other":                                 {"--recording=" + story, "--url=http://" + address},
 		"--url.config needs --url":                                                 {"--recording=" + story, "--url.config=" + config},
-		"--from and --to need --url or a directory of --data.dir":                  {"--recording=" + story, "--from=1h"},
+		"--from and --to need --url or a --data.dir directory":                     {"--recording=" + story, "--from=1h"},
 		`--url: "host" is not a URL`:                                               {"--url=host"},
 		`--from: "then" is not a time`:                                             {"--url=http://host", "--from=then"},
 		"reader:xxxxx@" + address + "/api/v1/recording?from=1970-01-01T00%3A00%3A": withURL,

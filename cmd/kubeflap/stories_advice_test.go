@@ -134,7 +134,7 @@ func storiesOfAdvice() []scenario {
 			never:   "shared_path controller_manager grace_period planned undecided",
 			evidence: []string{
 				"sent no heartbeat for 98s", "the machine was rebooted (it has a new bootID)",
-				"set --node-monitor-grace-period of the kube-controller-manager to 90s. It is currently 40s, and the longest interval was 43.7s.",
+				"set the kube-controller-manager's --node-monitor-grace-period to 90s. It is currently 40s, and the longest interval was 43.7s.",
 			},
 			advice: "grace_period_tight; nodes_slow 1",
 		},

@@ -94,7 +94,7 @@ func storiesOfWatches() []scenario {
 			harm:     45,
 			asked:    []asked{{50, "node 5"}, {300, "node 5"}},
 			never:    "shared_path controller_manager grace_period planned node_rebooted undecided",
-			evidence: []string{"Node node-5 sent no heartbeat for 6", "heartbeats resumed after 6", "set --node-monitor-grace-period"},
+			evidence: []string{"Node node-5 sent no heartbeat for 6", "heartbeats resumed after 6", "set the kube-controller-manager's --node-monitor-grace-period"},
 			lacks:    []string{"for 10", "is long enough", "is right for"},
 			advice:   "grace_period_tight; nodes_slow 5",
 		},

@@ -31,7 +31,7 @@ type whatIf struct {
 
 func registerWhatIf(app *kingpin.Application) (string, command) {
 	w := &whatIf{}
-	cmd := app.Command("whatif", "Predict the effect of other settings from a recording. The prediction includes Unknown nodes, the resulting address losses, "+
+	cmd := app.Command("whatif", "From a recording, predict the effect of other settings. The prediction includes Unknown nodes, the resulting address losses, "+
 		"outages and evictions, and how long it would have taken to detect failed nodes.")
 	w.source.addFlags(cmd)
 	addFlag(cmd, "node-monitor-grace-period", "Grace periods to compare, separated by commas.", "20s,30s,40s,50s,60s,90s,120s", &w.grace)

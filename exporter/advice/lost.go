@@ -110,7 +110,7 @@ func (n LostNodes) gracePeriod() (text string, saysGrace bool) {
 
 // set recommends a grace period.
 func (n LostNodes) set(to time.Duration) string {
-	s := fmt.Sprintf(" Until then, set --node-monitor-grace-period of the kube-controller-manager to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
+	s := fmt.Sprintf(" Until then, set the kube-controller-manager's --node-monitor-grace-period to %s. It is currently %s", phrase.Duration(to), phrase.Duration(n.Grace.Period))
 	switch {
 	case n.Longest > 0 && n.Longest < n.Grace.Longest:
 		s += fmt.Sprintf(", and the longest interval was %s (%s on other nodes)", phrase.Duration(n.Longest), phrase.Duration(n.Grace.Longest))

@@ -74,6 +74,8 @@ type Incident struct {
 	Timeline        []Span
 	SpansLeftOut    int
 	Summary, Remedy string
+	// Happened is the part of Summary before the losses of Services. It is empty if the incident was withdrawn.
+	Happened string
 	// Withdrawn is the reason why the incident was withdrawn, or empty if it was not.
 	Withdrawn string
 }

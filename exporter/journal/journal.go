@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -26,7 +28,7 @@ const (
 	// maxLine limits the size of an incident in the file. An incident takes a few kilobytes, because its lists are
 	// bounded.
 	maxLine = 4 << 20
-	// rewriteAbove is the size above which the file is rewritten if most of its lines are outdated.
+	// rewriteAbove is the size above which the file is rewritten. It must also have doubled since it was last rewritten.
 	rewriteAbove = 4 << 20
 	// writeSize is the size of a write in bytes. The start or the end of an incident fits into one.
 	writeSize = 64 << 10
@@ -41,6 +43,8 @@ type Journal struct {
 	mu   sync.Mutex
 	lock *flock.Flock
 	file *os.File
+	// rewritten is the size of the file after it was last rewritten, in bytes.
+	rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
 	pending map[string]archive.Saved
 	err     error
@@ -67,11 +71,12 @@ func load(path string, size int) ([]archive.Saved, error) {
 	}
 	defer func() { _ = file.Close() }() // the file was only read
 	byID := map[string]archive.Saved{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
+	for line, err := range linesOf(file) {
+		if err != nil {
+			return nil, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+		}
 		var s archive.Saved
-		if json.Unmarshal(lines.Bytes(), &s) != nil || s.Incident.ID == "" {
+		if json.Unmarshal(line, &s) != nil || s.Incident.ID == "" {
 			continue
 		}
 		for _, id := range s.Incident.Also {
@@ -79,12 +84,54 @@ func load(path string, size int) ([]archive.Saved, error) {
 		}
 		byID[s.Incident.ID] = s
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read the saved incidents in %s: %w", path, err)
+	return newest(slices.Collect(maps.Values(byID)), size), nil
+}
+
+// linesOf returns the lines of a file. It skips lines that are longer than an incident can be, such as the zeros that a
+// power failure can leave.
+func linesOf(file io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReaderSize(file, writeSize)
+		var line []byte
+		long := false
+		for {
+			part, more, err := in.ReadLine()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if long = long || len(line)+len(part) > maxLine; !long {
+				line = append(line, part...)
+			}
+			if more {
+				continue
+			}
+			if !long && !yield(line, nil) {
+				return
+			}
+			line, long = line[:0], false
+		}
 	}
-	all := slices.Collect(maps.Values(byID))
+}
+
+// newest returns at most size incidents, oldest first. Like kubeflap itself, it drops the oldest ended ones first.
+func newest(all []archive.Saved, size int) []archive.Saved {
+	slices.SortFunc(all, func(a, b archive.Saved) int {
+		x, y := a.Incident.State == incident.StateEnded, b.Incident.State == incident.StateEnded
+		switch {
+		case x == y:
+			return a.Incident.Start.Compare(b.Incident.Start)
+		case x:
+			return -1
+		}
+		return 1
+	})
+	all = all[max(len(all)-size, 0):]
 	slices.SortFunc(all, func(a, b archive.Saved) int { return a.Incident.Start.Compare(b.Incident.Start) })
-	return all[max(len(all)-size, 0):], nil
+	return all
 }
 
 // Save writes the state of incidents at a time. If it returns nil, they are in the file. Otherwise the next Save
@@ -137,7 +184,7 @@ func (j *Journal) write() error {
 func (j *Journal) open() error {
 	if j.file != nil {
 		info, err := os.Stat(j.path)
-		if err == nil && info.Size() < rewriteAbove {
+		if err == nil && info.Size() < max(rewriteAbove, 2*j.rewritten) {
 			return nil
 		}
 		j.close()
@@ -177,6 +224,7 @@ func (j *Journal) rewrite() error {
 		}
 		text.Write(append(line, '\n'))
 	}
+	j.rewritten = int64(text.Len())
 	return replace(j.path, text.Bytes())
 }
 

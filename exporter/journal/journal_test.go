@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -173,5 +174,91 @@ func TestALineFromAnotherVersion(t *testing.T) {
 	_, saved := open(t, path)
 	if len(saved) != 1 || saved[0].Incident.Cause != cause.Unknown || saved[0].Incident.Verdict != verdict.Undecided || saved[0].Incident.Considered[0].Holds != verdict.Unknown {
 		t.Errorf("got %+v", saved)
+	}
+}
+
+// TestOngoingIncidentsAreNotDisplaced saves an ongoing incident and more newer ones than the journal keeps.
+func TestOngoingIncidentsAreNotDisplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "incidents.jsonl")
+	j, _ := open(t, path)
+	j.size = 5
+	ongoing := nodeLost()
+	ongoing.Start = at(-10000)
+	all := []incident.Incident{ongoing}
+	for i := range 6 {
+		x := ended()
+		x.ID, x.Start = fmt.Sprintf("%016x", 100+i), at(float64(i))
+		all = append(all, x)
+	}
+	if err := j.Save(at(10), all...); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, saved, err := Open(path, 5)
+	if err != nil || len(saved) != 5 || saved[0].Incident.ID != ongoing.ID || saved[4].Incident.ID != all[6].ID {
+		t.Errorf("%v: %+v, want the ongoing incident and the four newest", err, saved)
+	}
+}
+
+// TestALargeFileIsNotRewrittenForEachSave fills the journal with incidents that together exceed the size at which it is
+// rewritten.
+func TestALargeFileIsNotRewrittenForEachSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "incidents.jsonl")
+	j, _ := open(t, path)
+	var all []incident.Incident
+	for i := range 500 {
+		x := ended()
+		x.ID, x.Summary = fmt.Sprintf("%016x", i), strings.Repeat("x", 20<<10)
+		all = append(all, x)
+	}
+	if err := j.Save(at(1), all...); err != nil {
+		t.Fatal(err)
+	}
+	rewrites, last := 0, int64(0)
+	for i := range 1000 {
+		if err := j.Save(at(float64(i)), all[i%500]); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() < last {
+			rewrites++
+		}
+		last = info.Size()
+	}
+	if rewrites == 0 || rewrites > 4 {
+		t.Errorf("the file was rewritten %d times in 1,000 saves", rewrites)
+	}
+}
+
+// TestLinesThatAreTooLongAreSkipped reads a file with zeros in the middle, as a power failure can leave them.
+func TestLinesThatAreTooLongAreSkipped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "incidents.jsonl")
+	j, _ := open(t, path)
+	if err := j.Save(at(1), ended()); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write(append(make([]byte, maxLine+1), '\n')); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Save(at(2), nodeLost()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, saved := open(t, path); len(saved) != 2 {
+		t.Errorf("%d incidents, want both", len(saved))
 	}
 }

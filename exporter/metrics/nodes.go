@@ -47,7 +47,7 @@ func newNodeMetrics() *nodeMetrics {
 		ready: gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
 		transitions: counter("kubeflap_node_ready_transitions_total",
-			"Changes of the node's Ready condition, by the new status.", perNode, "node", "status"),
+			"Changes to the node's Ready condition, by the new status.", perNode, "node", "status"),
 		unready: counter("kubeflap_node_unready_seconds_total",
 			"Time the node was not Ready, including an ongoing period.", perNode, "node"),
 		unreadyDuration: histogram("kubeflap_node_unready_duration_seconds",
@@ -57,16 +57,16 @@ func newNodeMetrics() *nodeMetrics {
 		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition, or a cordon in the last hour.",
+		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition or a cordon. A cordon counts for an hour, and after that while the node is empty.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
 		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
-		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It is only set while the API server answers.", whileLeasesKnown, "node")
+		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It only becomes 1 while the API server answers.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",
 		"Recommended node monitor grace period. Absent if the current grace period is suitable or cannot be set.", "one, while there is a recommendation")
 	m.expected = gauge("kubeflap_node_heartbeat_interval_expected_seconds",
-		"Longest expected heartbeat interval of all nodes. It is a quarter of the Lease duration (10 s by default), or less if a node regularly sends heartbeats more often.",
+		"Longest expected heartbeat interval of all nodes. It is 10 s by default (a quarter of the Lease duration), or less if a node regularly sends heartbeats more often.",
 		"one, while there are nodes")
 	m.managed = gauge("kubeflap_control_plane_managed",
 		"1 if the cloud provider manages the control plane (EKS, GKE, AKS) and its flags cannot be set, otherwise 0.", always)

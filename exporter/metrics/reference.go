@@ -13,14 +13,15 @@ func (c Catalogue) Reference() string {
 	var b strings.Builder
 	b.WriteString(`# Metrics
 
-This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `). A test fails when it is out of date.
+This page is generated from the declarations in ` + "`exporter/metrics`" + ` (` + "`make docs`" + `). A test fails if this page is out of date.
 
-A counter starts at 0 when its object is first seen, and ends when the object is deleted. Namespace counters are kept for an hour after the last pod or Service is gone.
+A counter starts at 0 when kubeflap first sees its object, and ends when the object is deleted. Counters of a namespace end an hour after its last pod or Service is deleted.
 
-A series with the label ` + "`cause`" + ` starts with its first count instead of 0, so ` + "`increase()`" + ` misses that count. Count losses with the
-counters without a cause: ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `. Use the counters with a cause for the share of each cause.
+A series with the label ` + "`cause`" + ` starts with its first count instead of 0, so ` + "`increase()`" + ` misses that count. To count losses,
+use ` + "`kubeflap_service_addresses_lost_total` and `kubeflap_pods_unready_total`" + `, which have no label ` + "`cause`" + `. To see the share of each cause, use the counters with that label.
 
 Times are in seconds. Each histogram is exposed in the native and the classic format. A stable metric keeps its name, labels and meaning within a major version.
+The label ` + "`window`" + ` is the time for which a client collects endpoint updates before it applies them. [Incidents](incidents.md) explains scopes and verdicts.
 ` + "`/metrics` also has `kubeflap_build_info`, `go_*`, `process_*` and `promhttp_*`" + `.
 
 | metric | type | labels | series | stability | meaning |

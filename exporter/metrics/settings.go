@@ -12,7 +12,7 @@ func newSettingMetrics() *settingMetrics {
 			"Value of a kube-controller-manager flag, with durations in seconds. If the value differs between pods, this is the smallest value.",
 			"one per supported flag that is set in a kube-controller-manager pod", "flag"),
 		short: gauge("kubeflap_pods_short_toleration",
-			"Pods that tolerate a node that is not Ready (node.kubernetes.io/not-ready, node.kubernetes.io/unreachable) for at most 60 s.", perShort, "namespace"),
+			"Pods that tolerate the taint node.kubernetes.io/not-ready or node.kubernetes.io/unreachable for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",
 			"Shortest time for which a pod in the namespace tolerates a node that is not Ready, before it is evicted.", perShort, "namespace"),
 	}

@@ -26,7 +26,7 @@ func newWatchMetrics() *watchMetrics {
 		blind: counter("kubeflap_watch_blind_seconds_total",
 			"Time without a working watch of the resource since it was first synced. Excludes breaks of less than a second that lose no event.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
-			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need it are missing.", perUnavailable, "resource", "reason").experimental(),
+			"1 while the resource cannot be watched because it is absent or forbidden. Metrics that need the resource are missing.", perUnavailable, "resource", "reason").experimental(),
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 func (c Churned) write(page string) error {
 	const name = "performance-churn.svg"
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. For %s, a Service with %d pods was created every %s, and the oldest of %d was deleted: %s Services in total, each with a new name.\n\n",
-		c.Size, c.Duration, churnPods, churnPeriod, churnStanding, count(float64(c.Services)))
+	fmt.Fprintf(&b, "%s. For %s, the benchmark created a Service with %d pods %s, and deleted the oldest of %d such Services. In total, it replaced %s Services. Each new Service had a new name.\n\n",
+		c.Size, spelled(c.Duration), churnPods, every(churnPeriod), churnStanding, count(float64(c.Services)))
 	fmt.Fprintf(&b, "![Resource usage of kubeflap while pods and Services are created and deleted](%s)\n\n", name)
 	writeRow(&b, []string{"", "mean", "change per hour", "relative to the mean"})
 	writeRow(&b, []string{"---", "---", "---", "---"})
@@ -46,6 +46,14 @@ func (c Churned) write(page string) error {
 		return err
 	}
 	return writePart(page, partChurn, b.String())
+}
+
+// every formats an interval, such as "every second" or "every 20 s".
+func every(d time.Duration) string {
+	if d == time.Second {
+		return "every second"
+	}
+	return "every " + spelled(d)
 }
 
 // settled drops the samples from the first sixth of the run, but at most 10 minutes. In this time, the history that

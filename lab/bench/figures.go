@@ -17,7 +17,7 @@ const (
 	SyncedWall   Figure = "Time until synced"
 	SyncedCPU    Figure = "CPU until synced"
 	SyncedPeak   Figure = "Peak memory until synced"
-	RestMemory   Figure = "Memory after the start, at rest"
+	RestMemory   Figure = "Memory at rest, after startup"
 	RestCPU      Figure = "CPU per minute at rest"
 	RestRate     Figure = "Leases renewed per second at rest"
 	EventCPU     Figure = "CPU per 1,000 events"
@@ -60,6 +60,27 @@ func bytesize(v float64) string {
 		return fmt.Sprintf("%.1f kB", v/1e3)
 	}
 	return fmt.Sprintf("%.1f MB", v/1e6)
+}
+
+// spelled formats a duration for prose, such as "20 s", "10 minutes" or "1 hour". Durations with several units keep the
+// format of Go, such as "1h30m0s".
+func spelled(d time.Duration) string {
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return plural(d/time.Hour, "hour")
+	case d >= time.Minute && d < time.Hour && d%time.Minute == 0:
+		return plural(d/time.Minute, "minute")
+	case d >= time.Second && d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return d.String()
+}
+
+func plural(n time.Duration, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func count(v float64) string {

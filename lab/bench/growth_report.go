@@ -24,7 +24,7 @@ func growthFigures() []row {
 func (g Grown) write(page string) error {
 	const name = "performance-growth.svg"
 	var b strings.Builder
-	fmt.Fprintf(&b, "![Memory, CPU and scrape time over the number of objects](%s)\n\n", name)
+	fmt.Fprintf(&b, "![Memory, CPU, scrape time and series by number of objects](%s)\n\n", name)
 	writeRow(&b, []string{"per 1,000 additional", "other objects", "figure", "slope", "at zero", "R²"})
 	writeRow(&b, []string{"---", "---", "---", "---", "---", "---"})
 	var panels [][]panel

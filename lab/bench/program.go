@@ -21,7 +21,7 @@ import (
 const (
 	Kubeflap         = "kubeflap"
 	PeerWhole        = "kube-state-metrics"
-	PeerAllowed      = "kube-state-metrics, allow-list"
+	PeerAllowed      = "kube-state-metrics, allowlist"
 	FloorTyped       = "floor, typed"
 	FloorTransformer = "floor, Transformer"
 )

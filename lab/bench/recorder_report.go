@@ -9,8 +9,8 @@ import (
 // write writes the costs of the flight recorder into the page.
 func (r Recorded) write(page string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. Two kubeflaps watched the same cluster for %s, one with `--data.dir`. The recording of the first lists has %s.\n\n",
-		r.Size, r.Duration, bytesize(r.List))
+	fmt.Fprintf(&b, "%s. Two kubeflaps watched the same cluster for %s, one with `--data.dir`. The recording of the first lists takes %s.\n\n",
+		r.Size, spelled(r.Duration), bytesize(r.List))
 	writeRow(&b, []string{"", "", "without", "with `--data.dir`", "difference"})
 	writeRow(&b, []string{"---", "---", "---", "---", "---"})
 	for _, p := range r.Phases {

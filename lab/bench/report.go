@@ -19,8 +19,8 @@ func (r Result) write(o Options) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s. In protobuf, a pod has %s and a node %s. %s on %s; %s at rest, %s under load.\n\n",
-		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, o.Pace.Rest, o.Pace.Load)
+	fmt.Fprintf(&b, "%s. Encoded as protobuf, a pod takes %s and a node %s. %s on %s. Measured for %s at rest and %s under load.\n\n",
+		r.Size, bytesize(float64(r.PodBytes)), bytesize(float64(r.NodeBytes)), runs(o.Runs), machine, spelled(o.Pace.Rest), spelled(o.Pace.Load))
 	all := map[string]Figures{}
 	for name, runs := range r.Runs {
 		all[name] = medians(runs)

@@ -33,7 +33,7 @@ func FindSize(name string) (Size, error) {
 }
 
 func (s Size) String() string {
-	return fmt.Sprintf("%d nodes, %d pods, %d Services", s.Nodes, s.Pods, s.Services)
+	return fmt.Sprintf("%s nodes, %s pods, %s Services", count(float64(s.Nodes)), count(float64(s.Pods)), count(float64(s.Services)))
 }
 
 // perService returns the number of pods, and therefore addresses, of a Service.

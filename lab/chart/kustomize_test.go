@@ -130,7 +130,7 @@ func TestKustomizeExamples(t *testing.T) {
 		t.Fatalf("%d examples, want 3", len(examples))
 	}
 	objects := overlaid(t, examples[0][1])
-	if image := the[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0].Image; image != "registry.example.org/kubeflap:mine" {
+	if image := the[appsv1.Deployment](t, objects).Spec.Template.Spec.Containers[0].Image; image != "registry.example.org/monitoring/kubeflap@DIGEST" {
 		t.Errorf("the image is %s", image)
 	}
 	the[monitoringv1.PrometheusRule](t, objects)

@@ -277,7 +277,7 @@ func TestLinks(t *testing.T) {
 // promtool must accept rules that values have changed.
 func TestPrometheusTakesTheRules(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"kube-prometheus-stack", "namespace"} {
+	for _, file := range []string{"kube-prometheus-stack", "test-only-monitoring", "namespace"} {
 		rule := the[monitoringv1.PrometheusRule](t, render(t, values(t, chart+"/ci/"+file+"-values.yaml")))
 		text, err := yaml.Marshal(rule.Spec)
 		if err != nil {

@@ -131,16 +131,21 @@ func TestExamplesRender(t *testing.T) {
 	}
 }
 
-// promtool must accept the scrape job in docs/install.md. The job must find the pods and keep kubeflap's labels.
+// promtool must accept the scrape jobs in docs/install/plain-prometheus.md. The first job must find the pods. Both must
+// keep kubeflap's labels.
 func TestPlainPrometheus(t *testing.T) {
 	t.Parallel()
-	_, rest, _ := strings.Cut(values(t, root+"/docs/install.md"), "```yaml\n")
-	config, _, _ := strings.Cut(rest, "```")
-	promtool(t, config, "check", "config", "--syntax-only")
+	jobs := blocks(t, "plain-prometheus.md", "yaml", 2)
+	for _, job := range jobs {
+		promtool(t, job, "check", "config", "--syntax-only")
+		if !strings.Contains(job, "honor_labels: true\n") {
+			t.Errorf("no honor_labels in\n%s", job)
+		}
+	}
 	labels := the[appsv1.Deployment](t, render(t, "{}")).Spec.Template.Labels
 	port := container(t, "{}").Ports[0].Name
-	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(config, "honor_labels: true\n") || !strings.Contains(config, want) {
-		t.Errorf("no honor_labels or %s in\n%s", want, config)
+	if want := "regex: " + labels["app.kubernetes.io/name"] + ";" + port + "\n"; !strings.Contains(jobs[0], want) {
+		t.Errorf("no %s in\n%s", want, jobs[0])
 	}
 }
 

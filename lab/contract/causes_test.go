@@ -81,6 +81,16 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
+// docs/causes.md must explain every cause.
+func TestCausesPageExplainsEveryCause(t *testing.T) {
+	page := readFile(t, "docs/causes.md")
+	for _, cause := range closedSet() {
+		if !strings.Contains(page, "\n| `"+cause+"` | ") {
+			t.Errorf("docs/causes.md does not explain %s", cause)
+		}
+	}
+}
+
 // remediesOf returns the remedy of each cause from the template's chain of if and else.
 func remediesOf(text string) map[string]string {
 	all := map[string]string{}

@@ -51,7 +51,7 @@ func apiCases() []causeCase {
 		},
 		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: loseByEviction},
 		{
-			Loss: Loss{"tainted", "pod_evicted", 1, "a node is tainted NoExecute, and the taint eviction controller deletes the pod"},
+			Loss: Loss{"tainted", "pod_evicted", 1, "a node gets a NoExecute taint, and the taint eviction controller deletes the pod"},
 			pod:  intolerant, lose: loseByTaint,
 		},
 		{Loss: Loss{"gated", "readiness_gate", 1, "a readiness gate turns False"}, pod: gated, lose: loseByGate},

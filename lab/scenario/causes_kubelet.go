@@ -34,7 +34,7 @@ func kubeletCases(p *probes) []causeCase {
 			pod:  func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }, lose: loseByCompletion,
 		},
 		{
-			Loss: Loss{"preempted", "pod_evicted", 1, "the kubelet preempts a pod for a critical one"},
+			Loss: Loss{"preempted", "pod_evicted", 1, "the kubelet preempts a pod to make room for a critical pod"},
 			pod:  greedy, lose: loseByPreemption,
 		},
 		{

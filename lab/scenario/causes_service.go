@@ -17,11 +17,11 @@ func serviceCases(p *probes) []causeCase {
 			spec: func(spec *corev1.ServiceSpec) { spec.ClusterIP = corev1.ClusterIPNone }, lose: loseByDeletion,
 		},
 		{
-			Loss: Loss{"dual-stack", "pod_deleted", 1, "a pod of a dual-stack Service is deleted: two IPs, one address"},
+			Loss: Loss{"dual-stack", "pod_deleted", 1, "a pod of a dual-stack Service is deleted: its two IPs count as one address"},
 			spec: func(spec *corev1.ServiceSpec) { spec.IPFamilyPolicy = &dual }, lose: loseByDeletion,
 		},
 		{
-			Loss: Loss{"host-network", "pod_deleted", 1, "one of two pods on the same host network is deleted: one IP, two addresses"},
+			Loss: Loss{"host-network", "pod_deleted", 1, "one of two pods with hostNetwork on the same node is deleted: they share an IP, but count as two addresses"},
 			pod:  onHostNetwork, lose: loseByDeletion,
 		},
 		{

@@ -23,7 +23,7 @@ func largeService() Scenario {
 	return Scenario{
 		Name:    "large-service",
 		Summary: "pods of a Service with more than 1,000 addresses are deleted: Endpoints are truncated, slices are rearranged",
-		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: truncated Endpoints"}},
+		Causes:  []Loss{{"web", "pod_deleted", 3, "pods of a Service with 1,005 addresses are deleted: its Endpoints are truncated"}},
 		// On the oldest release, kubeflap lists in pages, and these pods need several pages.
 		ByRelease: true,
 		// The node crowd sends no heartbeats.

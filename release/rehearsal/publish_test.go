@@ -121,14 +121,20 @@ func TestPublish(t *testing.T) {
 	out := must(t, dir, "make", "publish", "REGISTRY="+host+"/team/monitoring")
 
 	digest := pushedImage(t, host, dir)
-	install := regexp.MustCompile(`(?s)helm install (kubeflap oci://.*)$`).FindStringSubmatch(out)
-	if install == nil {
-		t.Fatalf("make publish does not print an install command: %s", out)
+	installs := regexp.MustCompile(`(?m)helm install (kubeflap oci://(?:.*\\\n)*.*)$`).FindAllStringSubmatch(out, -1)
+	if len(installs) != 2 {
+		t.Fatalf("make publish prints %d install commands, want 2: %s", len(installs), out)
 	}
-	args := strings.Fields(strings.ReplaceAll(install[1], "\\\n", " "))
-	rendered := must(t, dir, "bin/helm", append([]string{"template", "--plain-http"}, args...)...)
-	if want := "image: \"" + host + "/team/monitoring/kubeflap@" + digest + "\""; !strings.Contains(rendered, want) {
-		t.Errorf("the chart from the registry does not use the image %s: %s", want, rendered)
+	for i, want := range [][]string{
+		{"kind: Deployment"}, {"kind: Deployment", "kind: ServiceMonitor", "kind: PrometheusRule", "kubeflap-overview.json", "page_url: https://kubeflap.example.org/flaps"},
+	} {
+		args := strings.Fields(strings.ReplaceAll(installs[i][1], "\\\n", " "))
+		rendered := must(t, dir, "bin/helm", append([]string{"template", "--plain-http"}, args...)...)
+		for _, text := range append(want, "image: \""+host+"/team/monitoring/kubeflap@"+digest+"\"") {
+			if !strings.Contains(rendered, text) {
+				t.Errorf("command %d does not render %s: %s", i+1, text, rendered)
+			}
+		}
 	}
 	must(t, dir, "mkdir", "bin/pulled")
 	must(t, dir, "bin/helm", "pull", "--plain-http", "oci://"+host+"/team/monitoring/charts/kubeflap", "--version", version, "--destination", "bin/pulled")

@@ -181,8 +181,32 @@ httpGet:
 {{- toYaml $context -}}
 {{- end }}
 
-{{- /* Refuses a claim that several pods would share. */ -}}
+{{- /* Bytes of a size such as 256MiB, 512Mi or 1G. */ -}}
+{{- define "kubeflap.bytes" -}}
+{{- $unit := ternary 1000.0 1024.0 (regexMatch "^[0-9.]+[KMGT]?$" .) -}}
+{{- $bytes := regexFind "^[0-9.]+" . | float64 -}}
+{{- range until (get (dict "K" 1 "M" 2 "G" 3 "T" 4) (regexFind "[KMGT]" .) | int) -}}
+  {{- $bytes = mulf $bytes $unit -}}
+{{- end -}}
+{{- $bytes -}}
+{{- end }}
+
+{{- /* Refuses a volume that is too small for the recordings and the incidents. */ -}}
+{{- define "kubeflap.checkVolume" -}}
+{{- if lt (include "kubeflap.bytes" .volume | float64) (mulf 1.25 (include "kubeflap.bytes" .size | float64)) -}}
+  {{- fail (printf "%s is %s and data.size is %s: the volume needs at least a quarter more than the recordings. %s" .name .volume .size .otherwise) -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Refuses a claim that several pods would share, and volumes that are too small. */ -}}
 {{- define "kubeflap.checkData" -}}
+{{- $size := .Values.data.size -}}
+{{- if and .Values.data.enabled (not .Values.persistence.enabled) .Values.data.sizeLimit -}}
+  {{- include "kubeflap.checkVolume" (dict "name" "data.sizeLimit" "volume" (toString .Values.data.sizeLimit) "size" $size "otherwise" "Otherwise, the kubelet evicts the pod and deletes the recordings") -}}
+{{- end -}}
+{{- if and .Values.data.enabled .Values.persistence.enabled (not .Values.persistence.existingClaim) -}}
+  {{- include "kubeflap.checkVolume" (dict "name" "persistence.size" "volume" (toString .Values.persistence.size) "size" $size "otherwise" "Otherwise, the volume fills up and nothing more is recorded") -}}
+{{- end -}}
 {{- if .Values.persistence.enabled -}}
   {{- if not .Values.data.enabled -}}
     {{- fail "persistence.enabled is true, but data.enabled is false: no data would be stored" -}}

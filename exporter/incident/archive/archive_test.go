@@ -60,7 +60,7 @@ func restarted(saved ...incident.Incident) *Archive {
 func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
 	a := restarted(ended(), nodeLost())
 	a.Watching(at(5))
-	all := a.Join([]incident.Incident{found()}, 500)
+	all := a.Join(at(5), []incident.Incident{found()}, 500)
 	if len(all) != 2 || all[1].ID != ended().ID {
 		t.Fatalf("got %d incidents, want the one that lasts and the one that had ended: %+v", len(all), all)
 	}
@@ -71,7 +71,7 @@ func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
 	if x.Verdict != verdict.Node || x.Summary != nodeLost().Summary || x.Remedy != nodeLost().Remedy {
 		t.Errorf("verdict %v, %q, %q: want those from before", x.Verdict, x.Summary, x.Remedy)
 	}
-	want := []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: 90 * time.Second, Down: true, Inexact: true}}
+	want := []incident.Service{{Namespace: "shop", Name: "web", Lost: 2, Outages: 1, OutageTime: 150 * time.Second, Down: true, Inexact: true}}
 	if !reflect.DeepEqual(x.Services, want) || x.Outages != 1 || x.Lost != 2 {
 		t.Errorf("Services %+v, %d outages, %d lost: want %+v, one outage and 2", x.Services, x.Outages, x.Lost, want)
 	}
@@ -85,22 +85,26 @@ func TestAnIncidentThatStillLastsIsTheSame(t *testing.T) {
 	if ended := a.Ended(at(10)); len(ended) != 0 {
 		t.Errorf("ended: %+v", ended)
 	}
-	if y, current, ok := a.Find(nodeLost().ID); !ok || current != found().ID || y.ID != nodeLost().ID {
+	if y, current, ok := a.Find(at(10), nodeLost().ID); !ok || current != found().ID || y.ID != nodeLost().ID {
 		t.Errorf("found %s, continued by %q", y.ID, current)
 	}
 }
 
 func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	a := restarted(nodeLost())
-	if x := a.Join(nil, 500); len(x) != 1 || x[0].State != incident.StateRunning {
+	if x := a.Join(at(4), nil, 500); len(x) != 1 || x[0].State != incident.StateRunning {
 		t.Fatalf("before the lists: %+v, want that it runs as far as is known", x)
 	}
 	a.Watching(at(5))
 	if ended := a.Ended(at(5.9)); len(ended) != 0 {
 		t.Errorf("ended too early: %+v", ended)
 	}
+	if ended := a.Ended(at(6)); len(ended) != 0 {
+		t.Errorf("ended while it is unknown whether the Service is down: %+v", ended)
+	}
+	a.Look(at(6), &Cluster{})
 	told := a.Ended(at(6.1))
-	x := a.Join(nil, 500)
+	x := a.Join(at(6.1), nil, 500)
 	if len(told) != 1 || len(x) != 1 || !reflect.DeepEqual(told[0], x[0]) {
 		t.Fatalf("reported %+v, shown %+v", told, x)
 	}
@@ -116,7 +120,7 @@ func TestAnIncidentThatIsNotFoundAgainEndedUnseen(t *testing.T) {
 	// A later failure of the node is a separate incident.
 	later := found()
 	later.Start = at(20)
-	if all := a.Join([]incident.Incident{later}, 500); len(all) != 2 || all[0].ID != later.ID {
+	if all := a.Join(at(20), []incident.Incident{later}, 500); len(all) != 2 || all[0].ID != later.ID {
 		t.Errorf("got %+v, want two incidents", all)
 	}
 }
@@ -125,7 +129,7 @@ func TestAnUndecidedIncidentTakesTheNewVerdict(t *testing.T) {
 	before, after := nodeLost(), found()
 	before.Decision, after.Decision = verdict.Decision{Command: "kubectl"}, verdict.Decision{Verdict: verdict.SharedPath}
 	a := restarted(before)
-	x, _ := a.One(after)
+	x, _, _ := a.One(at(5), after, func(string) (incident.Incident, bool) { return incident.Incident{}, false })
 	if x.Verdict != verdict.SharedPath || x.Summary != after.Summary || x.ID != before.ID {
 		t.Errorf("got %v, %q: want those from after the restart", x.Verdict, x.Summary)
 	}
@@ -136,7 +140,7 @@ func TestIncidentsThatBecomeOne(t *testing.T) {
 	other.ID, other.Subject, other.Nodes, other.Services = "4444444444444444", "node-2", []string{"node-2"}, nil
 	now := found()
 	now.Scope, now.Subject, now.Nodes = incident.ScopeControlPlane, "control plane", []string{"node-1", "node-2"}
-	all := restarted(nodeLost(), other).Join([]incident.Incident{now}, 500)
+	all := restarted(nodeLost(), other).Join(at(5), []incident.Incident{now}, 500)
 	if len(all) != 1 || !slices.Contains(append(all[0].Also, all[0].ID), other.ID) || !slices.Contains(append(all[0].Also, all[0].ID), nodeLost().ID) {
 		t.Errorf("got %+v, want one incident with all IDs", all)
 	}
@@ -149,7 +153,7 @@ func TestTheNewestAreKept(t *testing.T) {
 		x.ID, x.Start = fmt.Sprintf("%016x", i), at(float64(i-100))
 		many = append(many, x)
 	}
-	all := restarted(many...).Join([]incident.Incident{found()}, 4)
+	all := restarted(many...).Join(at(5), []incident.Incident{found()}, 4)
 	if len(all) != 4 || all[0].ID != found().ID || all[3].ID != many[7].ID {
 		t.Errorf("got %+v, want the current one and the three newest", all)
 	}

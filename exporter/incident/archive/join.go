@@ -5,61 +5,149 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/evidence"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// join returns an incident that was ongoing both before and after a restart. The earlier verdict stays unless it was
-// undecided, because its evidence is not seen again.
-func (p *past) join(x *incident.Incident, stopped time.Time) incident.Incident {
-	all := *x
+// join returns an incident that was ongoing before the restart and continues as x, as of t. The earlier verdict stays
+// unless it was undecided, because its evidence is not seen again.
+func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
+	before := p.asOf(t)
+	all := before
+	all.State, all.End, all.Withdrawn = x.State, x.End, x.Withdrawn
+	switch last := p.lastRecovery(); {
+	case p.stands():
+		all.State, all.End = incident.StateRunning, time.Time{}
+	case !all.End.IsZero() && last.After(all.End):
+		all.End = last
+	}
+	all.Services = p.withoutCommon(all.Services, x)
+	all.Outages -= p.common(x)
+	add(&all, x)
 	all.ID = p.ID
-	all.Also = without(append(slices.Clone(p.Also), append(slices.Clone(x.Also), x.ID)...), p.ID)
-	if p.Start.Before(x.Start) {
-		all.Start = p.Start
+	all.Also = without(append(all.Also, x.ID), p.ID)
+	detailed := x.Summary != "" || x.Evidence != nil // overviews contain neither
+	if p.Verdict == verdict.Undecided {
+		all.Decision, all.Cause, all.Scope, all.Namespace, all.Subject = x.Decision, x.Cause, x.Scope, x.Namespace, x.Subject
+		all.Happened, all.Summary, all.Remedy, all.Numbers = x.Happened, x.Summary, x.Remedy, x.Numbers
 	}
-	all.Lost, all.Bounces, all.Turned, all.Evicted = p.Lost+x.Lost, p.Bounces+x.Bounces, p.Turned+x.Turned, p.Evicted+x.Evicted
-	all.Nodes, all.NodesLeftOut = union(p.Nodes, x.Nodes), max(p.NodesLeftOut, x.NodesLeftOut)
-	p.joinServices(&all, x, stopped)
-	if p.Verdict != verdict.Undecided {
-		all.Decision, all.Cause, all.Scope, all.Namespace, all.Subject = p.Decision, p.Cause, p.Scope, p.Namespace, p.Subject
+	if detailed {
+		p.describe(&all, x)
 	}
-	if x.Summary == "" && x.Evidence == nil {
-		return all // overviews contain no evidence
-	}
-	if p.Verdict != verdict.Undecided {
-		all.Summary, all.Remedy, all.Numbers = p.Summary, p.Remedy, p.Numbers
-	}
-	all.Evidence = append(slices.Clone(p.Evidence), x.Evidence...)
-	slices.SortStableFunc(all.Evidence, func(a, b incident.Evidence) int { return a.Time.Compare(b.Time) })
-	all.Timeline = append(slices.Clone(p.Timeline), x.Timeline...)
-	all.EvidenceLeftOut, all.SpansLeftOut = p.EvidenceLeftOut+x.EvidenceLeftOut, p.SpansLeftOut+x.SpansLeftOut
 	return all
 }
 
-// joinServices adds up what both incidents did to each Service. An outage that was ongoing before and after the restart
-// counts as one; it is unknown whether it lasted the whole time.
-func (p *past) joinServices(all, x *incident.Incident, stopped time.Time) {
-	all.Services = slices.Clone(p.Services)
-	all.Outages, all.OutageTime = p.Outages+x.Outages, p.OutageTime+x.OutageTime
-	for i := range all.Services {
-		all.Services[i].Down = false
+// describe updates the summary. If the incident is about the same single node, the current process knows better how long
+// its silence lasts.
+func (p *past) describe(all, x *incident.Incident) {
+	if x.Withdrawn != "" {
+		all.Happened, all.Summary, all.Remedy = "", x.Summary, x.Remedy
+		return
 	}
+	if len(all.Nodes) == 1 && all.NodesLeftOut == 0 && x.Happened != "" && x.Numbers.LongestInterval >= p.Numbers.LongestInterval {
+		all.Happened = x.Happened
+		if x.Verdict == all.Verdict {
+			all.Remedy, all.Numbers = x.Remedy, x.Numbers
+		}
+	}
+	all.Numbers.LongestInterval = max(all.Numbers.LongestInterval, x.Numbers.LongestInterval)
+	summarise(all)
+}
+
+// common returns the number of outages that were ongoing when kubeflap stopped and that this process has counted again.
+func (p *past) common(x *incident.Incident) (n int) {
 	for _, s := range x.Services {
-		i := slices.IndexFunc(all.Services, func(was incident.Service) bool { return was.Namespace == s.Namespace && was.Name == s.Name })
+		if p.countedAgain(s, x) {
+			n++
+		}
+	}
+	return n
+}
+
+// countedAgain reports whether the outage of a Service was ongoing when kubeflap stopped, and the first lists of this
+// process showed its end and then its return.
+func (p *past) countedAgain(s incident.Service, x *incident.Incident) bool {
+	return s.Outages > 0 && !x.Start.Before(p.stopped) && slices.ContainsFunc(p.standing, func(o *standing) bool {
+		return o.down && !o.seen && o.service == ServiceName{s.Namespace, s.Name}
+	})
+}
+
+func (p *past) withoutCommon(all []incident.Service, x *incident.Incident) []incident.Service {
+	all = slices.Clone(all)
+	for i := range all {
+		for _, s := range x.Services {
+			if s.Namespace == all[i].Namespace && s.Name == all[i].Name && p.countedAgain(s, x) {
+				all[i].Outages--
+				all[i].Inexact = true
+			}
+		}
+	}
+	return all
+}
+
+// merged returns several current incidents as one. The one that readers would see first decides the texts.
+func merged(current []*incident.Incident) incident.Incident {
+	if len(current) == 1 {
+		return *current[0]
+	}
+	current = slices.Clone(current)
+	slices.SortStableFunc(current, incident.Compare)
+	all := *current[0]
+	for _, x := range current[1:] {
+		add(&all, x)
+		all.Also = without(append(slices.Clone(all.Also), append(x.Also, x.ID)...), all.ID)
+		switch {
+		case all.End.IsZero() || x.End.IsZero():
+			all.End = time.Time{}
+		case x.End.After(all.End):
+			all.End = x.End
+		}
+	}
+	return all
+}
+
+// add adds the nodes, losses, evidence and timeline of x. Its lists are limited like those of every incident.
+func add(all, x *incident.Incident) {
+	if x.Start.Before(all.Start) {
+		all.Start = x.Start
+	}
+	all.Also = append(slices.Clone(all.Also), x.Also...)
+	all.Lost, all.Bounces, all.Turned, all.Evicted = all.Lost+x.Lost, all.Bounces+x.Bounces, all.Turned+x.Turned, all.Evicted+x.Evicted
+	all.Outages, all.OutageTime = all.Outages+x.Outages, all.OutageTime+x.OutageTime
+	all.Nodes, all.NodesLeftOut = limited(union(all.Nodes, x.Nodes), incident.MaxNodes, max(all.NodesLeftOut, x.NodesLeftOut))
+	all.Services, all.ServicesLeftOut = limited(addServices(all.Services, x.Services), incident.MaxServices, max(all.ServicesLeftOut, x.ServicesLeftOut))
+	entries := append(slices.Clone(all.Evidence), x.Evidence...)
+	slices.SortStableFunc(entries, func(a, b incident.Evidence) int { return a.Time.Compare(b.Time) })
+	left := 0
+	all.Evidence, left = evidence.Limit(entries)
+	all.EvidenceLeftOut += x.EvidenceLeftOut + left
+	all.Timeline, left = evidence.LimitSpans(append(slices.Clone(all.Timeline), x.Timeline...))
+	all.SpansLeftOut += x.SpansLeftOut + left
+}
+
+// addServices adds up the effects on each Service.
+func addServices(all, more []incident.Service) []incident.Service {
+	all = slices.Clone(all)
+	for _, s := range more {
+		i := slices.IndexFunc(all, func(was incident.Service) bool { return was.Namespace == s.Namespace && was.Name == s.Name })
 		if i < 0 {
-			all.Services = append(all.Services, s)
+			all = append(all, s)
 			continue
 		}
-		sum := &all.Services[i]
-		if p.Services[i].Down && s.Outages > 0 && !x.Start.Before(stopped) {
-			sum.Outages--
-			all.Outages--
-			sum.Inexact = true
-		}
+		sum := &all[i]
 		sum.Lost, sum.Bounces, sum.Outages = sum.Lost+s.Lost, sum.Bounces+s.Bounces, sum.Outages+s.Outages
-		sum.OutageTime, sum.Down, sum.Inexact = sum.OutageTime+s.OutageTime, s.Down, sum.Inexact || s.Inexact
+		sum.OutageTime, sum.Down, sum.Inexact = sum.OutageTime+s.OutageTime, sum.Down || s.Down, sum.Inexact || s.Inexact
 	}
-	all.ServicesLeftOut = max(p.ServicesLeftOut, x.ServicesLeftOut)
+	incident.SortServices(all)
+	return all
+}
+
+// limited returns at most size items, and the number of items that were left out before and now.
+func limited[T any](all []T, size, leftOut int) ([]T, int) {
+	if len(all) <= size {
+		return all, leftOut
+	}
+	return all[:size], leftOut + len(all) - size
 }
 
 func union(a, b []string) []string {

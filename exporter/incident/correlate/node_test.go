@@ -33,7 +33,7 @@ func TestOneLateNodeIsAnIncidentOfThatNode(t *testing.T) {
 	equal(t, "end", x.End, zero.Add(seconds(65)))
 	equal(t, "lost", x.Lost, 2)
 	equal(t, "recommended: twice the longest interval", x.Numbers.RecommendedGracePeriod, 100*time.Second)
-	if !strings.Contains(x.Remedy, "set --node-monitor-grace-period of the kube-controller-manager to 100s. It is currently 40s, and the longest interval was 50s") {
+	if !strings.Contains(x.Remedy, "set the kube-controller-manager's --node-monitor-grace-period to 100s. It is currently 40s, and the longest interval was 50s") {
 		t.Error(x.Remedy)
 	}
 	equal(t, "state after a while", s.at(65+121).only().State, incident.StateEnded)
@@ -73,7 +73,7 @@ func TestManyNodesTogetherAreOneIncidentOfTheControlPlane(t *testing.T) {
 	s.at(81).returns(63, "node-4")
 	x = s.only()
 	equal(t, "all are back", x.End, s.now)
-	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "set --node-monitor-grace-period") {
+	if !strings.Contains(x.Remedy, "etcd's disk and load") || strings.Contains(x.Remedy, "--node-monitor-grace-period to") {
 		t.Error(x.Remedy)
 	}
 }

@@ -1,6 +1,34 @@
 package evidence
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+)
+
+// The numbers of kept items at the beginning and at the end of the evidence and of the timeline.
+const (
+	firstEntries, lastEntries = 12, 24
+	firstSpans, lastSpans     = 24, 72
+)
+
+// Limit limits the evidence of joined incidents like that of a single one. It returns the number of dropped entries.
+func Limit(all []incident.Evidence) (kept []incident.Evidence, dropped int) {
+	return limit(all, firstEntries, lastEntries)
+}
+
+// LimitSpans limits the timeline of joined incidents like that of a single one. It returns the number of dropped spans.
+func LimitSpans(all []incident.Span) (kept []incident.Span, dropped int) {
+	return limit(all, firstSpans, lastSpans)
+}
+
+func limit[T any](all []T, keepFirst, keepLast int) (kept []T, dropped int) {
+	b := bounded[T]{keepFirst: keepFirst, keepLast: keepLast}
+	for _, x := range all {
+		b.add(x)
+	}
+	return b.all(), b.dropped
+}
 
 // bounded keeps the first and the last added items, and counts the items that it drops in between.
 type bounded[T any] struct {

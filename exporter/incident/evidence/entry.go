@@ -107,11 +107,13 @@ type Entry struct {
 	names map[string]struct{}
 }
 
-// Entries holds the evidence of an incident: the first 12 and the last 24 entries.
+// Entries holds the evidence of an incident: the first and the last entries.
 type Entries struct{ entries bounded[*Entry] }
 
 // NewEntries returns an empty list.
-func NewEntries() Entries { return Entries{bounded[*Entry]{keepFirst: 12, keepLast: 24}} }
+func NewEntries() Entries {
+	return Entries{bounded[*Entry]{keepFirst: firstEntries, keepLast: lastEntries}}
+}
 
 const (
 	// batchWithin is the maximum time between entries of the same kind that are combined. maxLookBack is the number of

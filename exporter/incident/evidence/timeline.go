@@ -8,11 +8,13 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// Timeline holds the spans of an incident: the first 24 and the last 72.
+// Timeline holds the spans of an incident: the first and the last ones.
 type Timeline struct{ spans bounded[*Span] }
 
 // NewTimeline returns an empty timeline.
-func NewTimeline() Timeline { return Timeline{bounded[*Span]{keepFirst: 24, keepLast: 72}} }
+func NewTimeline() Timeline {
+	return Timeline{bounded[*Span]{keepFirst: firstSpans, keepLast: lastSpans}}
+}
 
 // Span is an interval of the timeline. Its end is zero if the span is ongoing.
 type Span struct {

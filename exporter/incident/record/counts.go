@@ -5,17 +5,14 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/cause"
+	"github.com/kubeflap/kubeflap/exporter/incident"
 	"github.com/kubeflap/kubeflap/exporter/incident/leftout"
 	"github.com/kubeflap/kubeflap/exporter/incident/windows"
 	"github.com/kubeflap/kubeflap/exporter/transition"
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-const (
-	maxNodes    = 100
-	maxServices = 50
-	maxSilences = 200
-)
+const maxSilences = 200
 
 // counts holds the nodes and Services that an incident affected, and the numbers of events.
 type counts struct {
@@ -81,7 +78,7 @@ type Effect struct {
 func (c *counts) AddNode(name string) {
 	switch {
 	case slices.Contains(c.nodes, name):
-	case len(c.nodes) == maxNodes:
+	case len(c.nodes) == incident.MaxNodes:
 		c.nodesLeftOut.Add(name)
 	default:
 		c.nodes = append(c.nodes, name)
@@ -120,7 +117,7 @@ func (c *counts) Lose(x transition.AddressLost) {
 // LoseWithNode counts a lost address whose Node had been deleted without notice.
 func (c *counts) LoseWithNode(name string) {
 	c.WithNode++
-	if !slices.Contains(c.deleted, name) && len(c.deleted) < maxNodes {
+	if !slices.Contains(c.deleted, name) && len(c.deleted) < incident.MaxNodes {
 		c.deleted = append(c.deleted, name)
 	}
 }
@@ -143,7 +140,7 @@ func (c *counts) EffectOn(x transition.Service) *Effect {
 		}
 	}
 	e := &Effect{service: x}
-	if len(c.services) == maxServices {
+	if len(c.services) == incident.MaxServices {
 		c.servicesLeftOut.Add(x.Namespace + "/" + x.Name)
 	} else {
 		c.services = append(c.services, e)

@@ -1,9 +1,7 @@
 package record
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/advice"
@@ -56,7 +54,8 @@ func (s *Store) snapshot(r *Record, g advice.GracePeriod) incident.Incident {
 		x.Summary, x.Remedy = r.withdrawnSummary(), withdrawnRemedy
 		return x
 	}
-	x.Summary = r.summary(&x)
+	x.Happened = phrase.Sentence(r.happened(&x))
+	x.Summary = x.Sentence(r.effectText(&x))
 	x.Remedy = s.remedy(r, &x, g)
 	return x
 }
@@ -104,10 +103,7 @@ func (r *Record) servicesAsOf(t time.Time) (all []incident.Service) {
 		}
 		all = append(all, x)
 	}
-	slices.SortFunc(all, func(a, b incident.Service) int {
-		return cmp.Or(cmp.Compare(b.OutageTime, a.OutageTime), cmp.Compare(b.Lost, a.Lost),
-			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
+	incident.SortServices(all)
 	return all
 }
 

@@ -12,26 +12,19 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
-// summary describes in one sentence what happened and which objects were affected.
-func (r *Record) summary(x *incident.Incident) string {
-	happened := ""
+// happened describes what happened, without the losses of Services.
+func (r *Record) happened(x *incident.Incident) string {
 	switch {
 	case !r.OfNodes():
-		happened = r.happenedToService()
+		return r.happenedToService()
 	case x.Verdict == verdict.GracePeriod:
-		happened = r.happenedByGracePeriod(x)
+		return r.happenedByGracePeriod(x)
 	case x.Verdict == verdict.ControllerManager:
-		happened = r.happenedByControllerManager(x)
+		return r.happenedByControllerManager(x)
 	case r.nodeCount() > 1:
-		happened = r.happenedToNodes(x)
-	default:
-		happened = r.happenedToNode(x)
+		return r.happenedToNodes(x)
 	}
-	s := phrase.Sentence(happened) + "; " + r.effectText(x)
-	if r.Evicted > 0 {
-		s += "; " + phrase.Count(r.Evicted, "pod was", "pods were") + " evicted"
-	}
-	return s + "."
+	return r.happenedToNode(x)
 }
 
 func graceText(x *incident.Incident) string {
@@ -134,28 +127,7 @@ func (r *Record) happenedToService() string {
 
 // effectText describes the losses of the Services.
 func (r *Record) effectText(x *incident.Incident) string {
-	if x.Lost == 0 && x.Outages == 0 {
-		return r.noLossText(x)
-	}
-	services := fmt.Sprintf("%d Services", len(x.Services)+x.ServicesLeftOut)
-	worst, whose := x.Services[0], ""
-	if name := worst.Namespace + "/" + worst.Name; len(x.Services)+x.ServicesLeftOut == 1 {
-		services = name
-	} else {
-		whose = name + " "
-	}
-	s := services + " lost " + phrase.Count(x.Lost, "ready address", "ready addresses")
-	lasted := phrase.Duration(worst.OutageTime)
-	if worst.Inexact {
-		lasted = "about " + lasted
-	}
-	switch {
-	case x.Outages == 0:
-		return s
-	case worst.Down:
-		return s + " and " + whose + "has had none for " + lasted
-	}
-	return s + " and " + whose + "had none for " + lasted
+	return cmp.Or(x.LossText(), r.noLossText(x))
 }
 
 func (r *Record) noLossText(x *incident.Incident) string {

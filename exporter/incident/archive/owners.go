@@ -1,0 +1,132 @@
+package archive
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
+)
+
+// group is a set of current incidents and the past ones that they continue. After a restart, kubeflap may see one past
+// incident as several, or several as one.
+type group struct {
+	owners  []*past
+	current []*incident.Incident
+}
+
+// Join merges the current incidents with the past ones as of t and returns at most size of them: ongoing ones first, then
+// the newest.
+func (a *Archive) Join(t time.Time, current []incident.Incident, size int) []incident.Incident {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]incident.Incident, 0, len(current)+len(a.past))
+	continued := map[*past]bool{}
+	for _, g := range a.groups(current) {
+		for _, p := range g.owners {
+			continued[p] = true
+		}
+		all = append(all, g.joined(t))
+	}
+	for _, p := range slices.Backward(a.past) {
+		if !continued[p] && len(all) < size {
+			all = append(all, p.asOf(t))
+		}
+	}
+	slices.SortStableFunc(all, func(x, y incident.Incident) int {
+		return incident.Compare(&x, &y)
+	})
+	return all
+}
+
+// One returns a current incident as of t, merged with the past incidents that it continues. others returns the other
+// current incidents that continue the same past ones; find looks them up by ID. continued reports whether there is a past
+// incident.
+func (a *Archive) One(t time.Time, current incident.Incident, find func(id string) (incident.Incident, bool)) (x incident.Incident, others []incident.Incident, continued bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := []incident.Incident{current}
+	for _, p := range a.ownersOf(&current) {
+		continued = true
+		for _, id := range p.by {
+			if other, ok := find(id); ok && !slices.ContainsFunc(all, func(y incident.Incident) bool { return y.ID == other.ID }) {
+				all = append(all, other)
+			}
+		}
+	}
+	if !continued {
+		return current, nil, false
+	}
+	return a.groups(all)[0].joined(t), all[1:], true
+}
+
+// groups assigns the current incidents to groups. An incident that continues none is a group of its own.
+func (a *Archive) groups(current []incident.Incident) (all []*group) {
+	for i := range current {
+		x := &group{owners: a.ownersOf(&current[i]), current: []*incident.Incident{&current[i]}}
+		// Groups with a common past incident become one.
+		all = slices.DeleteFunc(all, func(g *group) bool {
+			shared := slices.ContainsFunc(g.owners, func(p *past) bool { return slices.Contains(x.owners, p) })
+			if shared {
+				x.current = append(slices.Clone(g.current), x.current...)
+				for _, p := range g.owners {
+					if !slices.Contains(x.owners, p) {
+						x.owners = append(x.owners, p)
+					}
+				}
+			}
+			return shared
+		})
+		all = append(all, x)
+	}
+	return all
+}
+
+func (g *group) joined(t time.Time) incident.Incident {
+	if len(g.owners) == 0 {
+		return *g.current[0]
+	}
+	all := merged(g.current)
+	for _, p := range g.owners {
+		all = p.join(&all, t)
+	}
+	return all
+}
+
+// ownersOf returns the past incidents that a current one continues. While a past incident may still be ongoing,
+// ownersOf looks for current incidents with the same subject, or with a node or Service in common.
+func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
+	looking := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
+	for _, p := range a.past {
+		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) })
+		if !known && looking && (p.open || len(p.by) > 0) && p.sameAs(x) {
+			p.open, p.by, known = false, append(p.by, x.ID), true
+		}
+		if known {
+			owners = append(owners, p)
+		}
+	}
+	return owners
+}
+
+func (p *past) sameAs(x *incident.Incident) bool {
+	switch {
+	case !p.End.IsZero() && x.Start.Sub(p.End) > record.Quiet:
+		return false
+	case p.ID == x.ID || slices.Contains(p.Also, x.ID):
+		return true
+	case ofNodes(p.Scope) != ofNodes(x.Scope):
+		return false
+	case p.Scope == x.Scope && p.Namespace == x.Namespace && p.Subject == x.Subject:
+		return true
+	case ofNodes(x.Scope):
+		return slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) })
+	}
+	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
+		return slices.ContainsFunc(p.Services, func(was incident.Service) bool { return was.Down && was.Namespace == s.Namespace && was.Name == s.Name })
+	})
+}
+
+func ofNodes(s incident.Scope) bool {
+	return s == incident.ScopeNode || s == incident.ScopeControlPlane
+}
