@@ -171,8 +171,10 @@ func TestWhatIsRecordedIsRead(t *testing.T) {
 			c.change()
 		}
 		stop()
-		if got := read(t, s.Dir, start, now()); !reflect.DeepEqual(got, c.sent) {
-			t.Errorf("read %d events, want the %d that were recorded", len(got), len(c.sent))
+		for _, from := range []time.Time{start, {}} {
+			if got := read(t, s.Dir, from, now()); !reflect.DeepEqual(got, c.sent) {
+				t.Errorf("from %v: %d events, want the %d that were recorded", from, len(got), len(c.sent))
+			}
 		}
 		files, err := filepath.Glob(filepath.Join(s.Dir, "*"))
 		if err != nil || len(files) < 2 {

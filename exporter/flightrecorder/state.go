@@ -46,14 +46,14 @@ type watchState struct {
 	down event.Event
 }
 
-// summarise reads the events before a time, or all events if the time is zero.
+// summarise reads the events before a time.
 func summarise(r *reading, until time.Time) (*summary, error) {
 	s := &summary{newest: map[key]int{}}
 	for ev, err := range r.events() {
 		if err != nil {
 			return nil, err
 		}
-		if !until.IsZero() && !ev.Seen.Before(until) {
+		if !ev.Seen.Before(until) {
 			s.next = ev.Seen
 			break
 		}
@@ -92,10 +92,13 @@ func (s *summary) dropUnlisted(kind event.Kind, listing int) {
 	}
 }
 
+// afterAll is after all events: a recording has none after 2199.
+var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // stateAt returns the state of all objects after all events, as lists at a time. It reads the events twice, and needs
 // about 40 bytes of memory per object.
 func stateAt(r *reading, at time.Time) (events, error) {
-	s, err := summarise(r, time.Time{})
+	s, err := summarise(r, afterAll)
 	if err != nil {
 		return nil, err
 	}
