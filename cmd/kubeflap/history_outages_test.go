@@ -15,11 +15,11 @@ import (
 )
 
 // single adds a Service whose only pod runs on a node.
-func (c *fakeCluster) single(node int) *fakeCluster {
-	service := c.service("single", true)
-	service.start(c, c.nodes[node-1]).serve()
+func (s *fakeCluster) single(node int) *fakeCluster {
+	service := s.service("single", true)
+	service.start(s, s.nodes[node-1]).serve()
 	service.fill()
-	return c
+	return s
 }
 
 // only returns the only incident.

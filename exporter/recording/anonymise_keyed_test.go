@@ -59,7 +59,7 @@ func TestKeyedPseudonymsKeepReferences(t *testing.T) {
 		"Endpoints have the Service's name":         endpoints.Name == service.Name,
 		"equal labels stay equal":                   sameSelector,
 		"a Service in another namespace is another": other.Name != service.Name,
-		"the same IP stays the same":                ip == slice.Addresses[1].IP && ip == endpoints.Addresses[0].IP,
+		"the same IP stays the same":                slice.Addresses[1].IP == ip && endpoints.Addresses[0].IP == ip,
 		"an address by hand is not the pod's":       slice.Addresses[1].UID != slice.Addresses[0].UID,
 	} {
 		if !holds {
