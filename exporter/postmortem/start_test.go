@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -258,5 +259,18 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheSourceOfARunningKubeflap checks that a report on a running kubeflap does not claim more than it has read: the
+// metrics begin with the last start, and nothing contains the version of Kubernetes.
+func TestTheSourceOfARunningKubeflap(t *testing.T) {
+	in := &Input{To: at(200), Advice: &report.Report{}, Answer: api.Answer{AsOf: at(200), Coverage: api.Coverage{Started: new(at(50))}}}
+	d := documentOf(in)
+	if want := "The advice uses everything that kubeflap saw from its last start at 2026-03-01 12:00:50.0 UTC until 2026-03-01 12:03:20.0 UTC."; !strings.HasPrefix(d.AdviceNote, want) {
+		t.Errorf("got %q, want %q", d.AdviceNote, want)
+	}
+	if slices.ContainsFunc(d.Made, func(f fact) bool { return f.Name == "Kubernetes" }) {
+		t.Errorf("there is a version of Kubernetes in %+v", d.Made)
 	}
 }
