@@ -233,7 +233,7 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 		"a running kubeflap":   {incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before kubeflap began to watch."}, not: []string{none}},
 		"damaged": {
 			start: &Start{Time: at(0)}, damage: "cut short", incidents: incidents,
-			has: []string{"As far as kubeflap saw, no Service was without a ready address.", "As far as kubeflap saw, no Service lost a ready address.", "the recording is damaged and could only be read until 2026-03-01 12:03:20.0 UTC. Incidents may be missing."},
+			has: []string{"As far as kubeflap saw, no Service was without a ready address.", "the recording is damaged and could only be read until 2026-03-01 12:03:20.0 UTC. Incidents may be missing."},
 			not: []string{none, "for the whole period"},
 		},
 		"damaged, and no incident": {start: &Start{Time: at(0)}, damage: "cut short", has: []string{"the recording is damaged"}, not: []string{"for the whole period"}},

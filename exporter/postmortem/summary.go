@@ -115,6 +115,7 @@ func costOf(sections []section, in *Input) (all []string) {
 		}
 	}
 	switch {
+	case lost == 0 && len(sections) == 1: // the incident's own summary says so
 	case lost == 0:
 		all = append(all, noServiceText(in)+" lost a ready address.")
 	default:
