@@ -14,6 +14,10 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/whatif/background"
 )
 
+// furtherBack holds the times before a period from which the report reads a directory again, if a Service or node was not
+// ready at the start of what it read. It ends after some hours, because something may be broken for days.
+var furtherBack = []time.Duration{time.Hour, 6 * time.Hour}
+
 // readDirectory replays a period of a --data.dir directory, with a margin before and after.
 func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, err error) {
 	begin, end, err := flightrecorder.Span(r.recording)
@@ -31,9 +35,21 @@ func (r *reportWriter) readDirectory(p program, in *postmortem.Input) (damage, e
 	if !r.from.given() {
 		first = begin
 	}
-	played, err := r.play(p.ctx, func() (*recording.Reader, error) { return openAround(p.ctx, r.recording, from, to, first, last) })
+	open := func() (*recording.Reader, error) { return openAround(p.ctx, r.recording, from, to, first, last) }
+	played, err := r.play(p.ctx, open)
 	if err != nil {
 		return nil, err
+	}
+	for _, back := range furtherBack {
+		if !first.After(begin) || !played.seen.Start().Lasts(from) {
+			break
+		}
+		study := played.study // the predictions are about the period, not about the hours before it
+		first = from.Add(-back)
+		if played, err = r.play(p.ctx, open); err != nil {
+			return nil, err
+		}
+		played.study = study
 	}
 	in.Source.Recording = &postmortem.Recording{File: filepath.Base(r.recording), Directory: true, Anonymised: played.header.Anonymised}
 	in.From, in.To = from, to

@@ -45,3 +45,31 @@ func TestAReportThatBeginsInsideAnOutage(t *testing.T) {
 		t.Errorf("the predictions do not mention the outage:\n%s", out)
 	}
 }
+
+// TestAReportOfADirectoryReadsFurtherBack checks that a report on a period inside a long outage describes the outage, if
+// the directory contains its start. node-5, with the only pod of shop/single, is silent from 600 s on.
+func TestAReportOfADirectoryReadsFurtherBack(t *testing.T) {
+	c := newFakeCluster(9).silence(600, forever, 5)
+	v := c.service("single", true)
+	v.start(c, c.nodes[4]).serve()
+	v.fill()
+	w := newStoryWatcher(t, c)
+	w.runUntil(3000)
+	if err := w.writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := recordedIn(t, w.file)
+	for _, args := range [][]string{{"--service=shop/single"}, {"--node=node-5"}, nil} {
+		out := must(t, append([]string{"report", "--recording", dir, "--from=2026-03-01T12:40:00Z"}, args...)...)
+		for _, want := range []string{"# Post-mortem: node node-5", "`node`: the other 8 nodes sent their heartbeats on time", "shop/single has had none for 39m", "The table counts all nodes and Services from 2026-03-01 12:30:00"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q: there is no %q in\n%.1500s", args, want, out)
+			}
+		}
+		for _, wrong := range []string{"when kubeflap started", "At the start of the recording"} {
+			if strings.Contains(out, wrong) {
+				t.Errorf("%q: there is %q in\n%.1500s", args, wrong, out)
+			}
+		}
+	}
+}

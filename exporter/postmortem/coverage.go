@@ -40,10 +40,12 @@ func gaps(in *Input) (all []api.Gap) {
 	return all
 }
 
-// coverageText states whether kubeflap watched during the whole period.
-func coverageText(in *Input) string {
+// lacksOf returns the reasons why incidents of the period may be missing.
+func lacksOf(in *Input) (lacks []string) {
 	c := &in.Answer.Coverage
-	var lacks []string
+	if r := in.Source.Recording; r != nil && r.Damage != "" {
+		lacks = append(lacks, "the recording is damaged and could only be read until "+moment(in.Answer.AsOf)+" UTC")
+	}
 	if c.Since != nil && !in.From.IsZero() && c.Since.Sub(in.From) > tolerance {
 		lacks = append(lacks, "it began to watch at "+moment(*c.Since)+" UTC and saw nothing before")
 	}
@@ -59,7 +61,13 @@ func coverageText(in *Input) string {
 	if until := c.IncidentsDroppedUntil; until != nil && !in.From.After(*until) {
 		lacks = append(lacks, phrase.Count(c.IncidentsDropped, "older incident was", "older incidents were")+" dropped (--incidents.size), which lasted until "+moment(*until)+" UTC at the latest")
 	}
-	switch {
+	return lacks
+}
+
+// coverageText states whether kubeflap watched during the whole period.
+func coverageText(in *Input) string {
+	c := &in.Answer.Coverage
+	switch lacks := lacksOf(in); {
 	case len(lacks) > 0:
 		return "kubeflap did not see everything in this period: " + strings.Join(lacks, "; ") + ". Incidents may be missing."
 	case c.Since == nil:

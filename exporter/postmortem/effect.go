@@ -76,7 +76,7 @@ func figuresOf(x *api.Incident) (all []fact) {
 		longest += " (at least: kubeflap did not see it end)"
 	}
 	add(longest, x.Numbers.LongestInterval)
-	add("Recommended grace period", x.Numbers.RecommendedGracePeriod)
+	add("Recommended grace period for the cluster", x.Numbers.RecommendedGracePeriod)
 	if x.NodeTransitions > 0 {
 		all = append(all, fact{Name: "Number of times nodes turned not Ready or Unknown", Value: fmt.Sprint(x.NodeTransitions)})
 	}

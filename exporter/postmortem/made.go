@@ -15,7 +15,11 @@ func (d *document) advise(in *Input) {
 		d.AdviceNote = sentence("There is no advice on settings: " + in.NoAdvice)
 		return
 	}
-	d.AdviceNote = "The advice uses everything that kubeflap saw until " + moment(in.Answer.AsOf) + " UTC. This includes times before and after the period, and nodes and Services without an incident."
+	from := ""
+	if started := in.Answer.Coverage.Started; in.Source.Recording == nil && started != nil {
+		from = "from its last start at " + moment(*started) + " UTC " // metrics begin again with each start
+	}
+	d.AdviceNote = "The advice uses everything that kubeflap saw " + from + "until " + moment(in.Answer.AsOf) + " UTC. This includes times before and after the period, and nodes and Services without an incident."
 	for _, x := range in.Advice.Recommendations {
 		if in.Filter.about(&x) {
 			d.Advice = append(d.Advice, x)
@@ -60,7 +64,9 @@ func madeOf(in *Input) (all []fact) {
 	if s.Recording == nil {
 		add("kubeflap that watched the cluster", cmp.Or(s.Server, "unknown version"))
 	}
-	add("Kubernetes", cmp.Or(strings.Join(s.Kubernetes, ", then "), "unknown version"))
+	if s.Recording != nil || len(s.Kubernetes) > 0 { // a running kubeflap does not tell
+		add("Kubernetes", cmp.Or(strings.Join(s.Kubernetes, ", then "), "unknown version"))
+	}
 	add("Period of the report", periodOf(in))
 	add("Incidents", cmp.Or(limitsOf(in.Filter), "all in the period"))
 	add("Watched from", orUnknown(in.Answer.Coverage.Since))

@@ -29,6 +29,12 @@ type Unready struct {
 // overlaps reports whether it was not ready at any time from a time on.
 func (x *Unready) overlaps(from time.Time) bool { return x.Until.IsZero() || x.Until.After(from) }
 
+// Lasts reports whether anything was still not ready at a time.
+func (s *Start) Lasts(t time.Time) bool {
+	overlaps := func(x Unready) bool { return x.overlaps(t) }
+	return slices.ContainsFunc(s.Services, overlaps) || slices.ContainsFunc(s.Nodes, overlaps)
+}
+
 // firstState finds what was not ready when a recording began.
 type firstState struct {
 	services map[[2]string]*firstService

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubeflap/kubeflap/exporter/advice/report"
 	"github.com/kubeflap/kubeflap/exporter/event"
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
@@ -202,6 +203,7 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 	incidents := []api.Incident{{Subject: "node-5", Scope: "node", Start: at(30), End: new(at(60)), Summary: "It happened."}}
 	for name, c := range map[string]struct {
 		start     *Start
+		damage    string
 		from      time.Time
 		filter    Filter
 		incidents []api.Incident
@@ -219,20 +221,29 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 		"without incidents": {
 			start: down, has: []string{"kubeflap saw no incidents", "1 Service had no ready address: shop/single", "1 node was not Ready: node-5"}, not: []string{none, "No other"},
 		},
-		"after it":                 {start: down, from: at(110), incidents: incidents, has: []string{none, "1 node was not Ready"}, not: []string{"shop/single"}},
-		"another Service":          {start: down, filter: Filter{Namespace: "shop", Service: "web"}, incidents: incidents, has: []string{none}, not: []string{"shop/single", "node-5 ("}},
-		"another namespace":        {start: down, filter: Filter{Namespace: "blog"}, incidents: incidents, has: []string{none}, not: []string{"shop/single"}},
-		"the Service":              {start: down, filter: Filter{Namespace: "shop", Service: "single"}, incidents: incidents, has: []string{"shop/single (until"}, not: []string{none}},
-		"the node":                 {start: down, filter: Filter{Node: "node-5"}, incidents: incidents, has: []string{"node-5 (until the end)", noneLost}, not: []string{none, "shop/single"}},
-		"another node":             {start: down, filter: Filter{Node: "node-1"}, incidents: incidents, has: []string{noneLost}, not: []string{none, "node-5 ("}},
-		"healthy":                  {start: &Start{Time: at(0)}, incidents: incidents, has: []string{none}, not: []string{"At the start", "unknown whether"}},
-		"addresses not listed":     {start: &Start{Time: at(0), ServicesUnknown: true}, incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before the recording began."}, not: []string{none}},
-		"nodes not listed":         {start: &Start{Time: at(0), NodesUnknown: true}, incidents: incidents, has: []string{none, "It is unknown whether a node was not Ready since before the recording began."}},
-		"a running kubeflap":       {incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before kubeflap began to watch."}, not: []string{none}},
+		"after it":             {start: down, from: at(110), incidents: incidents, has: []string{none, "1 node was not Ready"}, not: []string{"shop/single"}},
+		"another Service":      {start: down, filter: Filter{Namespace: "shop", Service: "web"}, incidents: incidents, has: []string{none}, not: []string{"shop/single", "node-5 ("}},
+		"another namespace":    {start: down, filter: Filter{Namespace: "blog"}, incidents: incidents, has: []string{none}, not: []string{"shop/single"}},
+		"the Service":          {start: down, filter: Filter{Namespace: "shop", Service: "single"}, incidents: incidents, has: []string{"shop/single (until"}, not: []string{none}},
+		"the node":             {start: down, filter: Filter{Node: "node-5"}, incidents: incidents, has: []string{"node-5 (until the end)", noneLost}, not: []string{none, "shop/single"}},
+		"another node":         {start: down, filter: Filter{Node: "node-1"}, incidents: incidents, has: []string{noneLost}, not: []string{none, "node-5 ("}},
+		"healthy":              {start: &Start{Time: at(0)}, incidents: incidents, has: []string{none}, not: []string{"At the start", "unknown whether"}},
+		"addresses not listed": {start: &Start{Time: at(0), ServicesUnknown: true}, incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before the recording began."}, not: []string{none}},
+		"nodes not listed":     {start: &Start{Time: at(0), NodesUnknown: true}, incidents: incidents, has: []string{none, "It is unknown whether a node was not Ready since before the recording began."}},
+		"a running kubeflap":   {incidents: incidents, has: []string{noneLost, "It is unknown whether a Service had none since before kubeflap began to watch."}, not: []string{none}},
+		"damaged": {
+			start: &Start{Time: at(0)}, damage: "cut short", incidents: incidents,
+			has: []string{"As far as kubeflap saw, no Service was without a ready address.", "the recording is damaged and could only be read until 2026-03-01 12:03:20.0 UTC. Incidents may be missing."},
+			not: []string{none, "for the whole period"},
+		},
+		"damaged, and no incident": {start: &Start{Time: at(0)}, damage: "cut short", has: []string{"the recording is damaged"}, not: []string{"for the whole period"}},
 		"running, but no incident": {has: []string{"kubeflap saw no incidents"}, not: []string{"ready address"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := &Input{From: at(0), To: at(200), Filter: c.filter, Start: c.start, Answer: api.Answer{AsOf: at(200), Incidents: c.incidents, Coverage: api.Coverage{Since: new(at(0))}}}
+			if c.damage != "" {
+				in.Source.Recording = &Recording{Damage: c.damage}
+			}
 			if !c.from.IsZero() {
 				in.From = c.from
 			}
@@ -248,5 +259,18 @@ func TestAPeriodThatBeginsInsideAnOutage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTheSourceOfARunningKubeflap checks that a report on a running kubeflap does not claim more than it has read: the
+// metrics begin with the last start, and nothing contains the version of Kubernetes.
+func TestTheSourceOfARunningKubeflap(t *testing.T) {
+	in := &Input{To: at(200), Advice: &report.Report{}, Answer: api.Answer{AsOf: at(200), Coverage: api.Coverage{Started: new(at(50))}}}
+	d := documentOf(in)
+	if want := "The advice uses everything that kubeflap saw from its last start at 2026-03-01 12:00:50.0 UTC until 2026-03-01 12:03:20.0 UTC."; !strings.HasPrefix(d.AdviceNote, want) {
+		t.Errorf("got %q, want %q", d.AdviceNote, want)
+	}
+	if slices.ContainsFunc(d.Made, func(f fact) bool { return f.Name == "Kubernetes" }) {
+		t.Errorf("there is a version of Kubernetes in %+v", d.Made)
 	}
 }

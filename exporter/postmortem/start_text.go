@@ -67,24 +67,32 @@ func namesUntil(all []Unready) string {
 // withoutText says whether other Services were without a ready address, as far as that is known.
 func withoutText(in *Input) (all []string) {
 	services, _ := startOf(in)
-	since := ""
+	no, since := noServiceText(in), ""
 	switch {
 	case in.Filter.Node != "":
-		all = append(all, "No Service lost its last ready address.")
+		all = append(all, no+" lost its last ready address.")
 	case in.Start == nil:
 		since = "kubeflap began to watch"
 	case in.Start.ServicesUnknown:
 		since = "the recording began"
 	case len(services) > 0:
-		all = append(all, "No other Service was without a ready address.")
+		all = append(all, strings.Replace(no, "Service", "other Service", 1)+" was without a ready address.")
 	default:
-		all = append(all, "No Service was without a ready address.")
+		all = append(all, no+" was without a ready address.")
 	}
 	if since != "" {
-		all = append(all, "No Service lost its last ready address. It is unknown whether a Service had none since before "+since+".")
+		all = append(all, no+" lost its last ready address. It is unknown whether a Service had none since before "+since+".")
 	}
 	if in.Start != nil && in.Start.NodesUnknown {
 		all = append(all, "It is unknown whether a node was not Ready since before the recording began.")
 	}
 	return all
+}
+
+// noServiceText begins a sentence that is only certain if kubeflap saw everything.
+func noServiceText(in *Input) string {
+	if len(lacksOf(in)) > 0 {
+		return "As far as kubeflap saw, no Service"
+	}
+	return "No Service"
 }

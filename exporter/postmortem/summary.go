@@ -115,8 +115,9 @@ func costOf(sections []section, in *Input) (all []string) {
 		}
 	}
 	switch {
+	case lost == 0 && len(sections) == 1: // the incident's own summary says so
 	case lost == 0:
-		all = append(all, "No Service lost a ready address.")
+		all = append(all, noServiceText(in)+" lost a ready address.")
 	default:
 		all = append(all, fmt.Sprintf("Lost: %s of %s%s.", phrase.Count(lost, "ready address", "ready addresses"),
 			atLeast, phrase.Count(len(services), "Service", "Services")))

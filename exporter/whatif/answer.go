@@ -152,6 +152,9 @@ func (s *Study) cannotSay(certain bool) []string {
 	if !certain {
 		all = append(all, "The exact grace period during the recording. To specify it, set "+s.toSpecify+".")
 	}
+	if recorded, _ := s.Recorded(); recorded.GracePeriod > 0 && earliestOf(recorded) < s.least {
+		all = append(all, "The recorded grace period of "+phrase.Duration(recorded.GracePeriod)+": it is as short as usual heartbeat intervals.")
+	}
 	var began, ended, blind, leader, quiet int
 	stayed := map[string]bool{}
 	for _, x := range s.silences {
@@ -181,8 +184,7 @@ func (s *Study) cannotSay(certain bool) []string {
 		}
 	}
 	if n := len(stayed); n > 0 {
-		all = append(all, "Whether a grace period shorter than the recorded one would have marked nodes while kubeflap's watch was broken: "+
-			phrase.Count(n, "node", "nodes")+" stayed Ready with the recorded one.")
+		all = append(all, "Shorter grace periods than the recorded one, for nodes that stayed Ready in a gap: "+strconv.Itoa(n)+".")
 	}
 	return all
 }

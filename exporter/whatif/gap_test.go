@@ -125,7 +125,7 @@ func TestTheRecordedRowAfterAGap(t *testing.T) {
 		}
 	}
 	text := strings.Join(a.CannotSay, "\n")
-	if want := "Whether a grace period shorter than the recorded one would have marked nodes while kubeflap's watch was broken: 2 nodes stayed Ready with the recorded one."; !strings.Contains(text, want) {
+	if want := "Shorter grace periods than the recorded one, for nodes that stayed Ready in a gap: 2."; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	if strings.Contains(text, "Silences of all nodes") || strings.Contains(text, "Silences that began or ended") {
