@@ -37,7 +37,8 @@ func TestTheReportSaysWhetherItLooked(t *testing.T) {
 		{"blind at another time", at(30), at(60), api.Coverage{Since: m[0], Gaps: []api.Gap{gap}}, "kubeflap watched all resources for the whole period."},
 		{"gaps were dropped", at(0), at(60), api.Coverage{Since: m[0], GapsLeftOut: 3}, "3 older gaps were not kept"},
 		{
-			"incidents were dropped", at(0), at(60), api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]},
+			"incidents were dropped", at(0), at(60),
+			api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]},
 			"3 older incidents were dropped (--incidents.size), which lasted until 2026-03-01 12:00:20.0 UTC at the latest. Incidents may be missing.",
 		},
 		{"incidents of another time were dropped", at(30), at(60), api.Coverage{Since: m[0], IncidentsDropped: 3, IncidentsDroppedUntil: m[1]}, "for the whole period."},

@@ -47,7 +47,8 @@ func TestDifferentNamesHaveDifferentLabels(t *testing.T) {
 		{"long hosts of EKS", []string{eks("ip-192-168-101-123"), eks("ip-192-168-101-124")}, []string{"ip-192-168-101-123…rnal", "ip-192-168-101-124…rnal"}},
 		{"GKE", []string{"gke-prod-default-pool-1a2b3c4d-x1y2", "gke-prod-default-pool-1a2b3c4d-z3w4"}, []string{"gke-prod-de…2b3c4d-x1y2", "gke-prod-de…2b3c4d-z3w4"}},
 		{
-			"AKS", []string{"aks-nodepool1-12345678-vmss000000", "aks-nodepool1-12345678-vmss00000a"},
+			"AKS",
+			[]string{"aks-nodepool1-12345678-vmss000000", "aks-nodepool1-12345678-vmss00000a"},
 			[]string{"aks-nodepoo…-vmss000000", "aks-nodepoo…-vmss00000a"},
 		},
 		{"regions", []string{"node-1.eu-central-1.example.com", "node-1.us-central-1.example.com"}, nil},
