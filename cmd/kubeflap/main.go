@@ -58,48 +58,71 @@ type exitStatus int
 // Error implements error.
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// run parses the arguments, runs their command and returns the exit status.
-func run(as role, args []string, out, errOut io.Writer) int {
+// commandLine parses arguments.
+type commandLine struct {
+	as       role
+	app      *kingpin.Application
+	commands map[string]command
+	logging  *promslog.Config
+	// done is set after --help and --version, which have printed their text.
+	done bool
+}
+
+func newCommandLine(as role, out, errOut io.Writer) *commandLine {
 	app := kingpin.New(as.name, "Counts every readiness change in a Kubernetes cluster, however brief, and names its cause.")
 	app.UsageWriter(out).ErrorWriter(errOut).UsageTemplate(usageTemplate())
 	app.Version(version.Print("kubeflap")).HelpFlag.Short('h')
+	c := &commandLine{as: as, app: app, commands: map[string]command{}, logging: &promslog.Config{Writer: errOut}}
 	// kingpin would exit after --help and --version, but only main may exit.
-	done := false
-	app.Terminate(func(int) { done = true })
-	commands := map[string]command{}
+	app.Terminate(func(int) { c.done = true })
 	for _, register := range []func(*kingpin.Application) (string, command){
 		registerRun, registerIncidents, registerWatch, registerReplay, registerRecord, registerDemo, registerAdvise, registerWhatIf,
 		registerReport,
 	} {
-		name, c := register(app)
-		commands[name] = c
+		name, run := register(app)
+		c.commands[name] = run
 	}
 	app.GetCommand(as.defaultCommand).Default()
-	logging := &promslog.Config{Writer: errOut}
-	promslogflag.AddFlags(app, logging)
+	promslogflag.AddFlags(app, c.logging)
+	return c
+}
 
-	args = likeKubectl(app, args)
-	if topic := unknownTopic(app, args); topic != "" {
-		fmt.Fprintf(errOut, "%s: there is no command %s; see %[1]s --help\n", as.name, printable.Line(topic))
-		return 2
+// parse returns the command that the arguments select, but does not run it. The command is nil if done is set.
+func (c *commandLine) parse(args []string) (command, error) {
+	args = likeKubectl(c.app, args)
+	if topic := unknownTopic(c.app, args); topic != "" {
+		return nil, fmt.Errorf("there is no command %s; see %s --help", printable.Line(topic), c.as.name)
 	}
-	name, err := app.Parse(args)
+	name, err := c.app.Parse(args)
 	switch {
-	case done:
+	case c.done:
+		return nil, nil
+	case err != nil:
+		return nil, errors.New(wrongUsage(c.app, args, err))
+	}
+	return c.commands[name], nil
+}
+
+// run parses the arguments, runs their command and returns the exit status.
+func run(as role, args []string, out, errOut io.Writer) int {
+	line := newCommandLine(as, out, errOut)
+	command, err := line.parse(args)
+	switch {
+	case line.done:
 		return 0
 	case err != nil:
-		fmt.Fprintf(errOut, "%s: %s\n", as.name, printable.Text(wrongUsage(app, args, err)))
+		fmt.Fprintf(errOut, "%s: %s\n", as.name, printable.Text(err.Error()))
 		return 2
 	}
 	// stop restores the default signal handling, so that a second signal kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	log := throughQueue(logging)
+	log := throughQueue(line.logging)
 	defer log.close()
-	p := program{ctx: ctx, logger: promslog.New(logging), log: log, out: out}
+	p := program{ctx: ctx, logger: promslog.New(line.logging), log: log, out: out}
 	limitMemory(p.logger)
-	err = commands[name](p)
+	err = command(p)
 	var status exitStatus
 	switch {
 	case errors.As(err, &status):

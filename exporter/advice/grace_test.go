@@ -67,5 +67,8 @@ func TestEachVerdictHasItsTexts(t *testing.T) {
 		if FirstStep(v) == "" || ToFix(v) == "" {
 			t.Errorf("%s lacks a text: %q, %q", v, FirstStep(v), ToFix(v))
 		}
+		if words := strings.Fields(FirstStep(v)); len(words) > 8 {
+			t.Errorf("%s: the first step has %d words, more than eight: %s", v, len(words), FirstStep(v))
+		}
 	}
 }

@@ -91,7 +91,7 @@ func ShortGracePeriodRemedy(g GracePeriod) string {
 		phrase.Duration(g.Recommended()), phrase.Duration(g.Period), phrase.Duration(g.interval()), phrase.Duration(g.Shortest()))
 }
 
-// firstSteps holds the first step for each verdict, in a few words.
+// firstSteps holds the first step for each verdict, in at most eight words, so that the demo's table stays narrow.
 var firstSteps = [verdict.Count]string{
 	verdict.Undecided:           "run the command that the incident names",
 	verdict.Node:                "find out what keeps the kubelet from reporting",
@@ -103,7 +103,7 @@ var firstSteps = [verdict.Count]string{
 	verdict.EndpointsController: "remove the selector of the Service",
 	verdict.ForeignWriter:       "find out who writes these addresses",
 	verdict.ServiceSpec:         "compare the selector with the pods' labels",
-	verdict.UpdateInPlace:       "set a readiness gate to False before the update",
+	verdict.UpdateInPlace:       "set a readiness gate to False before updating",
 	verdict.Workload:            "check probes, exits and deletions of the pods",
 }
 
