@@ -46,8 +46,7 @@ func registerDemo(app *kingpin.Application) (string, command) {
 		if err != nil {
 			return err
 		}
-		d := newDemo(recordings, float64(pace), flags.settings(), addressForABrowser((*listen.WebListenAddresses)[0]), p.out)
-		d.program = os.Args[0]
+		d := newDemo(recordings, float64(pace), flags.settings(), addressForABrowser((*listen.WebListenAddresses)[0]), os.Args[0], p.out)
 		d.introduce(moved)
 		p.logger = slog.New(onlyWarnings{p.logger.Handler()})
 		return d.serve(p, listen)
@@ -64,8 +63,8 @@ type demo struct {
 	program string
 }
 
-func newDemo(recordings []openRecording, speed float64, settings settings, site string, out io.Writer) demo {
-	d := demo{out: &lockedWriter{out: out}, site: site, program: "kubeflap"}
+func newDemo(recordings []openRecording, speed float64, settings settings, site, program string, out io.Writer) demo {
+	d := demo{out: &lockedWriter{out: out}, site: site, program: program}
 	d.replay = newReplay(recordings, speed, settings, func(cluster string) reporter {
 		return &terminal{out: d.out, page: d.site + "/flaps?" + url.Values{"cluster": {cluster}}.Encode()}
 	})

@@ -53,7 +53,7 @@ func playDemo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	d := newDemo(recordings, 0, trackerSettings(), "http://localhost:9969", &out)
+	d := newDemo(recordings, 0, trackerSettings(), "http://localhost:9969", "bin/kubeflap", &out)
 	d.introduce(false)
 	if err := d.play(t.Context()); err != nil {
 		t.Fatal(err)
@@ -71,6 +71,9 @@ func TestTheDemoSaysWhatWillHappenAndWhatHappened(t *testing.T) {
 		}
 	}
 	_, table, _ := strings.Cut(rest, "\nRECORDING ")
+	if want := "bin/kubeflap incidents --url http://localhost:9969 ID "; !strings.Contains(table, want) {
+		t.Errorf("the conclusion does not name %q:\n%s", want, table)
+	}
 	for _, row := range [][]string{
 		{"1 ", "node-2", "2 addresses of shop/web", " node ", "kubelet"},
 		{"2 ", "kube-system/kube-scheduler", "all manually managed addresses", "endpoints_controller", "remove the selector"},

@@ -33,7 +33,7 @@ func TestEachReplayedClusterHasTheMetricsOfTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newDemo(recordings, 0, settings{}, "http://localhost:9969", io.Discard)
+	r := newDemo(recordings, 0, settings{}, "http://localhost:9969", "kubeflap", io.Discard)
 	families, err := newRegistry(nothingDropped, r.names()...).Gather()
 	if err != nil {
 		t.Fatal(err)
