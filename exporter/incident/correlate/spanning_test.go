@@ -26,7 +26,7 @@ func TestASilenceThatSpansABreakOfTheWatch(t *testing.T) {
 		},
 		{
 			"the silence is short enough to bridge", func() *cluster { return newCluster(9, 40).silence(200, 280, 2).breaks(260, 275) },
-			"no heartbeat for 90s", 90 * time.Second, 2 * time.Minute, "set --node-monitor-grace-period of the kube-controller-manager to 2m00s",
+			"no heartbeat for 90s", 90 * time.Second, 2 * time.Minute, "to 2m00s. It is currently 40s, and the longest interval was 90s.",
 		},
 		{
 			"it ends in the break", func() *cluster { return newCluster(9, 40).silence(200, 600, 2).breaks(300, 700) },
