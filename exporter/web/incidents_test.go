@@ -172,7 +172,7 @@ func TestBadParametersAreOneClear400(t *testing.T) {
 		{"no time", "from=yesterday", "is not a time such as"},
 		{"no escape", "namespace=%zz", "malformed query"},
 		{"a semicolon", "namespace=shop;service=web", "malformed query"},
-		{"backwards", "from=20&to=10", "parameter to is before from"},
+		{"backwards", "from=20&to=10", `parameter "to" is before "from"`},
 		{"no escape, by name", "node=a&namespace=%zz", `malformed query: parameter "namespace"`},
 		{"a semicolon, by name", "service=shop;a", `malformed query: parameter "service" has a semicolon`},
 		{"no escape in a name", "%zz=a", `malformed query: name of the parameter "%zz"`},
