@@ -57,8 +57,8 @@ func (d *desk) changed(b *background) {
 		`(?m)^Watching 3 nodes and \d Services. Times are UTC. Press Ctrl-C to stop.$`,
 		`(?m)^[\d:.]+  node node-2: no heartbeat for 24s \(the whole grace period\)`,
 		`(?m)^[\d:.]+  >>> INCIDENT, verdict \w+: Node node-2 sent no heartbeat for `,
-		`(?m)^[\d:.]+  service shop/web: no ready address left: node_heartbeat_lost( \(at [\d:.]+\))?$`,
-		`(?m)^[\d:.]+  service shop/web: has a ready address again after .* without any: node_heartbeat_lost( \(at [\d:.]+\))?$`,
+		`(?m)^[\d:.]+  service shop/web: no ready address left: node_heartbeat_lost( \[happened at [\d:.]+\])?$`,
+		`(?m)^[\d:.]+  service shop/web: has a ready address again after .* without any: node_heartbeat_lost( \[happened at [\d:.]+\])?$`,
 		`(?m)^[\d:.]+  <<< (STILL RECOVERED|RESOLVED after [\d.ms]+): verdict node. Node node-2 .*; shop/web lost 2 ready addresses and had none for .*\n            Remedy: Find out what keeps the kubelet on node-2`,
 	} {
 		at := regexp.MustCompile(pattern).FindStringIndex(rest)

@@ -35,7 +35,7 @@ func inPlaceUpgrade() Scenario {
 			},
 			{
 				Alert: "KubeflapSilentRestarts", Object: "namespace shop",
-				Says:   []string{"while their pod's Ready stayed True", "an image changed in place", "readiness gate"},
+				Says:   []string{"while their pods stayed Ready", "an image changed in place", "readiness gate"},
 				Remedy: "set a readiness gate to False before the image changes",
 			},
 		},
