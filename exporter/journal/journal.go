@@ -46,9 +46,8 @@ type Journal struct {
 	// rewritten is the size of the file after it was last rewritten, in bytes.
 	rewritten int64
 	// pending holds the incidents that could not be written yet, by ID.
-	pending map[string]archive.Saved
-	err     error
-	// displaced counts the incidents that were once in the file, but that Open did not return because newer ones were.
+	pending   map[string]archive.Saved
+	err       error
 	displaced incident.Displaced
 	// removed is set if the file was deleted while it was in use.
 	removed atomic.Bool
@@ -244,11 +243,9 @@ func (j *Journal) rewrite() error {
 	}
 	var text bytes.Buffer
 	if displaced.Count > 0 {
-		line, err := json.Marshal(displacedLine{displaced})
-		if err != nil {
+		if err := json.NewEncoder(&text).Encode(displacedLine{displaced}); err != nil {
 			return fmt.Errorf("encode the number of displaced incidents: %w", err)
 		}
-		text.Write(append(line, '\n'))
 	}
 	for _, s := range all {
 		line, err := json.Marshal(s)

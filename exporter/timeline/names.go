@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,6 +11,8 @@ const (
 	maxLabel = 42
 	// minName is the number of characters that a name may always have.
 	minName = 12
+	// extra is the number of characters by which names may be longer, so that they stay different.
+	extra = 3
 )
 
 // room returns the number of characters that are left for the name before the row's label.
@@ -36,16 +39,23 @@ func label(rows []Row) {
 	}
 }
 
-// shorten returns the names with at most this many characters, or more if different names would otherwise look the same.
-// All lose the same part, so that they can be compared.
+// shorten returns the names with about this many characters. All lose the same part, so that they can be compared. If
+// different names look the same however they are cut, the later ones get a number.
 func shorten(names []string, most int) map[string]string {
-	for ; ; most++ {
-		for _, head := range heads(names, most-1) {
-			if short, ok := cut(names, head, most-1-head); ok {
+	letters := map[string][]rune{}
+	for _, name := range names {
+		letters[name] = []rune(name)
+	}
+	for kept := most - 1; kept < most+extra; kept++ {
+		for _, head := range heads(names, kept) {
+			if short, different := cut(names, letters, head, kept-head); different {
 				return short
 			}
 		}
 	}
+	head := heads(names, most-1)[0]
+	short, _ := cut(names, letters, head, most-1-head)
+	return numbered(names, short)
 }
 
 // heads returns the numbers of characters that names may keep at their start, best first. The host of a domain name
@@ -53,7 +63,7 @@ func shorten(names []string, most int) map[string]string {
 func heads(names []string, kept int) []int {
 	best := (kept + 1) / 2
 	for _, name := range names {
-		if host := strings.IndexByte(name, '.'); utf8.RuneCountInString(name) > kept+1 && host > best && host < kept {
+		if host := strings.IndexByte(name, '.'); host > best && host < kept {
 			best = host
 		}
 	}
@@ -69,20 +79,36 @@ func heads(names []string, kept int) []int {
 	return all
 }
 
-// cut removes the middle of names that have more than head and tail characters at their ends. It reports whether
-// different names stay different.
-func cut(names []string, head, tail int) (short map[string]string, different bool) {
-	short = map[string]string{}
+// cut removes the middle of the names and keeps this many characters at both ends. It reports whether different names
+// stay different.
+func cut(names []string, letters map[string][]rune, head, tail int) (short map[string]string, different bool) {
+	short, different = map[string]string{}, true
 	taken := map[string]string{}
 	for _, name := range names {
-		text, letters := name, []rune(name)
-		if len(letters) > head+tail+1 {
-			text = string(letters[:head]) + "…" + string(letters[len(letters)-tail:])
+		text, all := name, letters[name]
+		if len(all) > head+tail+1 {
+			text = string(all[:head]) + "…" + string(all[len(all)-tail:])
 		}
 		if other, ok := taken[text]; ok && other != name {
-			return nil, false
+			different = false
 		}
 		short[name], taken[text] = text, name
 	}
-	return short, true
+	return short, different
+}
+
+// numbered adds numbers to short names that look the same.
+func numbered(names []string, short map[string]string) map[string]string {
+	seen, used := map[string]bool{}, map[string]int{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		text := short[name]
+		if used[text]++; used[text] > 1 {
+			short[name] = fmt.Sprintf("%s(%d)", text, used[text])
+		}
+	}
+	return short
 }

@@ -52,6 +52,7 @@ func TestDifferentNamesHaveDifferentLabels(t *testing.T) {
 			[]string{"aks-nodepoo…-vmss000000", "aks-nodepoo…-vmss00000a"},
 		},
 		{"regions", []string{"node-1.eu-central-1.example.com", "node-1.us-central-1.example.com"}, nil},
+		{"ten thousand letters", []string{strings.Repeat("a", 5000) + "x" + strings.Repeat("a", 5000), strings.Repeat("a", 5000) + "y" + strings.Repeat("a", 5000)}, []string{"aaaaaaaaaaa…aaaaaaaaaaa", "aaaaaaaaaaa…aaaaaaaaaaa(2)"}},
 		{"only the middle differs", []string{strings.Repeat("a", 30) + "x" + strings.Repeat("a", 30), strings.Repeat("a", 30) + "y" + strings.Repeat("a", 30)}, nil},
 		{"letters of several bytes", []string{strings.Repeat("ä", 40) + "1", strings.Repeat("ä", 40) + "2"}, nil},
 	} {
