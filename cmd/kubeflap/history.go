@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -20,7 +18,6 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident/correlate"
 	"github.com/kubeflap/kubeflap/exporter/journal"
 	"github.com/kubeflap/kubeflap/exporter/track"
-	"github.com/kubeflap/kubeflap/exporter/verdict"
 )
 
 const (
@@ -57,37 +54,6 @@ type history struct {
 	interrupted bool
 }
 
-// saveJob is a request to save incidents. done is closed after the attempt.
-type saveJob struct {
-	at        time.Time
-	incidents []incident.Incident
-	// coverage is also saved, unless it is nil.
-	coverage *coverage.State
-	done     chan struct{}
-}
-
-// changes is used to detect changes of an incident: important ones, and all others.
-type changes struct {
-	important struct {
-		state                          incident.State
-		verdict                        verdict.Verdict
-		outages, down, nodes, services int
-	}
-	lost, bounces, turned, evicted, evidence int
-}
-
-func changesOf(x *incident.Incident) (c changes) {
-	c.important.state, c.important.verdict, c.important.outages = x.State, x.Verdict, x.Outages
-	c.important.nodes, c.important.services = len(x.Nodes)+x.NodesLeftOut, len(x.Services)+x.ServicesLeftOut
-	for _, s := range x.Services {
-		if s.Down {
-			c.important.down++
-		}
-	}
-	c.lost, c.bounces, c.turned, c.evicted, c.evidence = x.Lost, x.Bounces, x.Turned, x.Evicted, len(x.Evidence)+x.EvidenceLeftOut
-	return c
-}
-
 // openHistory reads the incidents of earlier processes. If it cannot read them, kubeflap runs without them, and saves no
 // incidents until it can read the file, because saving would delete them.
 func openHistory(dir string, size int, earlier coverage.State, current *correlate.Log, logger *slog.Logger) *history {
@@ -108,52 +74,6 @@ func openHistory(dir string, size int, earlier coverage.State, current *correlat
 	}
 }
 
-// run saves incidents until the context is canceled. It then saves what last returns, and the jobs that still wait.
-func (h *history) run(ctx context.Context, last func() saveJob) error {
-	defer close(h.ended)
-	failing := ""
-	for {
-		select {
-		case <-ctx.Done():
-			final := last()
-			for len(h.jobs) > 0 {
-				failing = h.write(<-h.jobs, failing)
-			}
-			h.write(final, failing)
-			return h.journal.Close()
-		case job := <-h.jobs:
-			failing = h.write(job, failing)
-		}
-	}
-}
-
-// write does a job. It logs an error unless it equals failing, the last one, and returns it.
-func (h *history) write(job saveJob, failing string) string {
-	defer close(job.done)
-	err := h.journal.Save(job.at, job.incidents...)
-	if err == nil && job.coverage != nil {
-		err = h.saveCoverage(job.coverage)
-	}
-	switch {
-	case err == nil && failing != "":
-		h.logger.Info("incidents are saved again")
-	case err != nil && err.Error() != failing:
-		h.logger.Error("cannot save incidents, trying again", "err", err)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-func (h *history) saveCoverage(covered *coverage.State) error {
-	text, err := json.Marshal(covered)
-	if err != nil {
-		return fmt.Errorf("encode the coverage: %w", err)
-	}
-	return h.journal.SaveBeside(coverageFile, text) //nolint:wrapcheck // the error names the file
-}
-
 // readCoverage reads the coverage of earlier processes. It is empty if there is none, so that the coverage begins with
 // this process.
 func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
@@ -169,25 +89,6 @@ func readCoverage(dir string, logger *slog.Logger) (earlier coverage.State) {
 		return coverage.State{}
 	}
 	return earlier
-}
-
-// save saves incidents. It waits for the disk for at most saveWithin.
-func (h *history) save(at time.Time, incidents []incident.Incident, covered *coverage.State) {
-	job := saveJob{at, incidents, covered, make(chan struct{})}
-	timer := time.NewTimer(saveWithin)
-	defer timer.Stop()
-	select {
-	case h.jobs <- job:
-	case <-h.ended:
-		return
-	default: // the disk hangs. Ongoing incidents will be saved again later.
-		return
-	}
-	select {
-	case <-job.done:
-	case <-timer.C:
-	case <-h.ended:
-	}
 }
 
 // keep saves the incidents in notices before they are reported. It returns the notices, merged with the incidents of
@@ -235,59 +136,6 @@ func (h *history) continues(at time.Time, n *incident.Notice, others []incident.
 // one merges an incident of this process with those of earlier processes. See archive.One.
 func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
 	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.current.Incident(at, id) })
-}
-
-// saveOngoing saves the changed ongoing incidents, and sometimes the coverage.
-func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
-	if at.Sub(h.looked) < saveEvery {
-		return
-	}
-	h.looked = at
-	all := at.Sub(h.saved) >= saveSame
-	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 {
-		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
-	}
-}
-
-// changed returns the ongoing incidents that have changed since they were last saved. With all, it includes those of
-// which only counts have changed, and the coverage.
-func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob {
-	job := saveJob{at: at, done: make(chan struct{})}
-	if !h.interrupted {
-		h.interrupted = true
-		job.incidents = h.Interrupted()
-	}
-	was := h.counted
-	h.counted = make(map[string]changes, len(was))
-	for _, outline := range h.current.Overview(at) {
-		if outline.State == incident.StateEnded {
-			continue
-		}
-		old, known := was[outline.ID]
-		if now := changesOf(&outline); known && !all && now.important == old.important {
-			h.counted[outline.ID] = old
-			continue
-		}
-		x, ok := h.current.Incident(at, outline.ID)
-		if !ok {
-			continue
-		}
-		now := changesOf(&x)
-		h.counted[x.ID] = now
-		if now != old {
-			x, _, _ = h.one(at, x)
-			job.incidents = append(job.incidents, x)
-		}
-	}
-	if h.journal.Removed() {
-		job.incidents = h.Join(at, h.current.Incidents(at), h.size)
-	}
-	if all {
-		h.saved = at
-		covers := covered.Now()
-		job.coverage = &covers
-	}
-	return job
 }
 
 // look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
