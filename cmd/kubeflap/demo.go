@@ -102,13 +102,13 @@ func addressForABrowser(listen string) string {
 // conclude prints a table of all incidents.
 func (d demo) conclude() {
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nRECORDING\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
+	fmt.Fprintln(table, "\nRECORDING\tID\tINCIDENT\tHIT\tVERDICT\tFIRST STEP")
 	for i, pipeline := range d.pipelines {
 		all, asOf := pipeline.cluster("").Incidents()
 		slices.SortStableFunc(all, func(a, b incident.Incident) int { return a.Start.Compare(b.Start) })
 		for _, x := range all {
 			row := api.Of("", asOf, &x)
-			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1,
+			fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, x.ID[:min(len(x.ID), listing.ShortID)],
 				printable.Line(listing.What(&row)), printable.Line(listing.Hit(&row)), x.Verdict, advice.FirstStep(x.Verdict))
 		}
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/web/api"
 )
 
-// shortID is the length of IDs in the table. It is sufficient to distinguish all incidents that kubeflap keeps.
-const shortID = 8
+// ShortID is the length of IDs in the table. It is sufficient to distinguish all incidents that kubeflap keeps.
+const ShortID = 8
 
 // columnGap is the number of spaces between two columns.
 const columnGap = 2
 
 // Table prints one line per incident. Lines fit in 80 columns unless names are long.
 func Table(out io.Writer, answer *api.Answer) error {
-	return table(out, answer, columns(answer, func(x *row) string { return x.ID[:min(len(x.ID), shortID)] }))
+	return table(out, answer, columns(answer, func(x *row) string { return x.ID[:min(len(x.ID), ShortID)] }))
 }
 
 // WideTable prints one line per incident, with the full ID, the cause and the summary.
