@@ -23,9 +23,9 @@ import (
 const (
 	incidentsFile = "incidents.jsonl"
 	coverageFile  = "coverage.json"
-	// saveEvery is the interval at which kubeflap looks for changes of ongoing incidents. Their start and end are saved
-	// immediately. saveSame is the interval at which incidents are saved of which only counts have changed, and the
-	// coverage.
+	// saveEvery is the interval at which kubeflap saves important changes of ongoing incidents. It saves the start and
+	// the end of an incident immediately. saveSame is the interval at which it saves the coverage, and incidents in which
+	// only counts have changed.
 	saveEvery = time.Second
 	saveSame  = 30 * time.Second
 	// saveWithin is the maximum time that an event waits for the disk. So a disk that hangs does not stop kubeflap.
