@@ -135,7 +135,7 @@ func (h *history) continues(at time.Time, n *incident.Notice, others []incident.
 
 // one merges an incident of this process with those of earlier processes. See archive.One.
 func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incident, others []incident.Incident, continued bool) {
-	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.current.Incident(at, id) })
+	return h.One(at, x, func(id string) (incident.Incident, bool) { return h.currentOne(at, id) })
 }
 
 // look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
@@ -171,7 +171,7 @@ func clusterOf(at time.Time, tracker *track.Tracker) *archive.Cluster {
 	}
 	for _, s := range tracker.Services(at, nil) {
 		if s.Ready == 0 || s.NotReady > 0 {
-			c.Services[archive.ServiceName{Namespace: s.Namespace, Name: s.Name}] = archive.Lacking{All: s.Ready == 0, Some: s.NotReady > 0}
+			c.Services[archive.ServiceName{Namespace: s.Namespace, Name: s.Name}] = archive.Lacking{All: s.Ready == 0, NotReady: s.NotReady}
 		}
 	}
 	return c
@@ -185,9 +185,24 @@ func (h *history) incident(t time.Time, id string) (incident.Incident, bool) {
 		return x, true
 	}
 	past, continuedBy, ok := h.Find(t, id)
-	if x, found := h.current.Incident(t, continuedBy); found {
-		x, _, _ = h.one(t, x)
-		return x, true
+	for _, by := range continuedBy {
+		if x, found := h.currentOne(t, by); found {
+			x, _, _ = h.one(t, x)
+			return x, true
+		}
 	}
 	return past, ok
+}
+
+// currentOne returns the incident of this process with an ID, or the one into which it was merged.
+func (h *history) currentOne(t time.Time, id string) (incident.Incident, bool) {
+	if x, ok := h.current.Incident(t, id); ok {
+		return x, true
+	}
+	for _, x := range h.current.Overview(t) {
+		if slices.Contains(x.Also, id) {
+			return h.current.Incident(t, x.ID)
+		}
+	}
+	return incident.Incident{}, false
 }

@@ -28,6 +28,8 @@ type changes struct {
 		outages, down, nodes, services int
 	}
 	lost, bounces, turned, evicted, evidence int
+	// happened contains durations, which only a complete copy of an incident has.
+	happened string
 }
 
 func changesOf(x *incident.Incident) (c changes) {
@@ -38,6 +40,7 @@ func changesOf(x *incident.Incident) (c changes) {
 			c.important.down++
 		}
 	}
+	c.happened = x.Happened
 	c.lost, c.bounces, c.turned, c.evicted, c.evidence = x.Lost, x.Bounces, x.Turned, x.Evicted, len(x.Evidence)+x.EvidenceLeftOut
 	return c
 }
@@ -148,6 +151,9 @@ func (h *history) changed(at time.Time, covered *coverage.Log, all bool) saveJob
 			x, _, _ = h.one(at, x)
 			job.incidents = append(job.incidents, x)
 		}
+	}
+	if all {
+		job.incidents = append(job.incidents, h.Ongoing(at)...)
 	}
 	if h.journal.Removed() {
 		job.incidents = h.Join(at, h.current.Incidents(at), h.size)

@@ -98,10 +98,13 @@ func load(path string, size int) (kept []archive.Saved, displaced incident.Displ
 		if s.Incident.ID == "" {
 			continue
 		}
+		byID[s.Incident.ID] = s.Saved
+	}
+	// A merged incident may be saved in the same batch as the one that it is part of, so their order says nothing.
+	for _, s := range byID {
 		for _, id := range s.Incident.Also {
 			delete(byID, id)
 		}
-		byID[s.Incident.ID] = s.Saved
 	}
 	kept, dropped := newest(slices.Collect(maps.Values(byID)), size)
 	for i := range dropped {

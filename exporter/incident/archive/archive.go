@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubeflap/kubeflap/exporter/incident"
+	"github.com/kubeflap/kubeflap/exporter/incident/record"
 )
 
 // settleTime is the time after the first lists in which an incident that was ongoing before the restart may reappear.
@@ -131,7 +132,7 @@ func (a *Archive) Ended(t time.Time) (ended []incident.Incident) {
 		return nil
 	}
 	for _, p := range a.past {
-		if p.open && !p.stands() {
+		if p.open && !p.stands() && (p.lastRecovery().IsZero() || t.Sub(p.lastRecovery()) >= record.Quiet) {
 			p.end(a.watching)
 			ended = append(ended, p.Incident)
 		}
@@ -171,18 +172,15 @@ func between(from, to time.Time) string {
 	return "between " + from.UTC().Format(time.TimeOnly) + " and " + to.UTC().Format(time.TimeOnly) + " UTC"
 }
 
-// Find returns the past incident with an ID. current is the ID of a current incident that continues it, or empty.
-func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current string, ok bool) {
+// Find returns the past incident with an ID, and the IDs of the current incidents that continue it.
+func (a *Archive) Find(t time.Time, id string) (x incident.Incident, current []string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range a.past {
 		if p.ID != id && !slices.Contains(p.Also, id) {
 			continue
 		}
-		if len(p.by) > 0 {
-			current = p.by[0]
-		}
-		return p.asOf(t), current, true
+		return p.asOf(t), slices.Clone(p.by), true
 	}
-	return incident.Incident{}, "", false
+	return incident.Incident{}, nil, false
 }

@@ -21,15 +21,16 @@ func (p *past) join(x *incident.Incident, t time.Time) incident.Incident {
 	case !all.End.IsZero() && last.After(all.End):
 		all.End = last
 	}
-	all.Services = p.withoutCommon(all.Services, x)
-	all.Outages -= p.common(x)
 	add(&all, x)
 	all.ID = p.ID
 	all.Also = without(append(all.Also, x.ID), p.ID)
 	detailed := x.Summary != "" || x.Evidence != nil // overviews contain neither
 	if p.Verdict == verdict.Undecided {
 		all.Decision, all.Cause, all.Scope, all.Namespace, all.Subject = x.Decision, x.Cause, x.Scope, x.Namespace, x.Subject
-		all.Happened, all.Summary, all.Remedy, all.Numbers = x.Happened, x.Summary, x.Remedy, x.Numbers
+		all.Remedy, all.Numbers = x.Remedy, x.Numbers
+		if x.Numbers.LongestInterval >= p.Numbers.LongestInterval || p.Happened == "" {
+			all.Happened, all.Summary = x.Happened, x.Summary
+		}
 	}
 	if detailed {
 		p.describe(&all, x)
@@ -50,39 +51,8 @@ func (p *past) describe(all, x *incident.Incident) {
 			all.Remedy, all.Numbers = x.Remedy, x.Numbers
 		}
 	}
-	all.Numbers.LongestInterval = max(all.Numbers.LongestInterval, x.Numbers.LongestInterval)
+	all.Numbers.LongestInterval = max(p.Numbers.LongestInterval, x.Numbers.LongestInterval)
 	summarise(all)
-}
-
-// common returns the number of outages that were ongoing when kubeflap stopped and that this process has counted again.
-func (p *past) common(x *incident.Incident) (n int) {
-	for _, s := range x.Services {
-		if p.countedAgain(s, x) {
-			n++
-		}
-	}
-	return n
-}
-
-// countedAgain reports whether the outage of a Service was ongoing when kubeflap stopped, and the first lists of this
-// process showed its end and then its return.
-func (p *past) countedAgain(s incident.Service, x *incident.Incident) bool {
-	return s.Outages > 0 && !x.Start.Before(p.stopped) && slices.ContainsFunc(p.standing, func(o *standing) bool {
-		return o.down && !o.seen && o.service == ServiceName{s.Namespace, s.Name}
-	})
-}
-
-func (p *past) withoutCommon(all []incident.Service, x *incident.Incident) []incident.Service {
-	all = slices.Clone(all)
-	for i := range all {
-		for _, s := range x.Services {
-			if s.Namespace == all[i].Namespace && s.Name == all[i].Name && p.countedAgain(s, x) {
-				all[i].Outages--
-				all[i].Inexact = true
-			}
-		}
-	}
-	return all
 }
 
 // merged returns several current incidents as one. The one that readers would see first decides the texts.
@@ -114,8 +84,10 @@ func add(all, x *incident.Incident) {
 	all.Also = append(slices.Clone(all.Also), x.Also...)
 	all.Lost, all.Bounces, all.Turned, all.Evicted = all.Lost+x.Lost, all.Bounces+x.Bounces, all.Turned+x.Turned, all.Evicted+x.Evicted
 	all.Outages, all.OutageTime = all.Outages+x.Outages, all.OutageTime+x.OutageTime
-	all.Nodes, all.NodesLeftOut = limited(union(all.Nodes, x.Nodes), incident.MaxNodes, max(all.NodesLeftOut, x.NodesLeftOut))
-	all.Services, all.ServicesLeftOut = limited(addServices(all.Services, x.Services), incident.MaxServices, max(all.ServicesLeftOut, x.ServicesLeftOut))
+	nodes := max(len(all.Nodes)+all.NodesLeftOut, len(x.Nodes)+x.NodesLeftOut)
+	services := max(len(all.Services)+all.ServicesLeftOut, len(x.Services)+x.ServicesLeftOut)
+	all.Nodes, all.NodesLeftOut = limited(union(all.Nodes, x.Nodes), incident.MaxNodes, nodes)
+	all.Services, all.ServicesLeftOut = limited(addServices(all.Services, x.Services), incident.MaxServices, services)
 	entries := append(slices.Clone(all.Evidence), x.Evidence...)
 	slices.SortStableFunc(entries, func(a, b incident.Evidence) int { return a.Time.Compare(b.Time) })
 	left := 0
@@ -142,12 +114,13 @@ func addServices(all, more []incident.Service) []incident.Service {
 	return all
 }
 
-// limited returns at most size items, and the number of items that were left out before and now.
-func limited[T any](all []T, size, leftOut int) ([]T, int) {
-	if len(all) <= size {
-		return all, leftOut
+// limited returns at most size items, and the number of items that are left out. all contains some of at least total items.
+func limited[T any](all []T, size, total int) ([]T, int) {
+	if len(all) <= size && len(all) >= total {
+		return all, 0
 	}
-	return all[:size], leftOut + len(all) - size
+	kept := all[:min(len(all), size)]
+	return kept, max(total, min(len(all), size)) - len(kept)
 }
 
 func union(a, b []string) []string {
@@ -156,7 +129,17 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
+// maxAlso limits the former IDs. An incident gets another one with each restart.
+const maxAlso = 100
+
+// without returns the former IDs of an incident: the newest different ones, except its own.
 func without(ids []string, id string) []string {
-	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(x string) bool { return x == id })
+	var kept []string
+	for _, x := range slices.Backward(ids) {
+		if x != id && !slices.Contains(kept, x) && len(kept) < maxAlso {
+			kept = append(kept, x)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }

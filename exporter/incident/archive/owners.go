@@ -115,8 +115,10 @@ func (g *group) joined(t time.Time) incident.Incident {
 // ownersOf returns the past incidents that a current one continues. While a past incident may still be ongoing,
 // ownersOf looks for current incidents with the same subject, or with a node or Service in common.
 func (a *Archive) ownersOf(x *incident.Incident) (owners []*past) {
-	looking := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
+	soon := a.watching.IsZero() || x.Start.Sub(a.watching) <= settleTime
 	for _, p := range a.past {
+		last := p.lastRecovery()
+		looking := soon || p.stands() || !last.IsZero() && x.Start.Sub(last) <= record.Quiet
 		known := slices.ContainsFunc(p.by, func(id string) bool { return id == x.ID || slices.Contains(x.Also, id) })
 		if !known && looking && (p.open || len(p.by) > 0) && p.sameAs(x) {
 			p.open, p.by, known = false, append(p.by, x.ID), true
@@ -142,7 +144,9 @@ func (p *past) sameAs(x *incident.Incident) bool {
 		return slices.ContainsFunc(x.Nodes, func(name string) bool { return slices.Contains(p.Nodes, name) })
 	}
 	return slices.ContainsFunc(x.Services, func(s incident.Service) bool {
-		return slices.ContainsFunc(p.Services, func(was incident.Service) bool { return was.Down && was.Namespace == s.Namespace && was.Name == s.Name })
+		return slices.ContainsFunc(p.Services, func(was incident.Service) bool {
+			return was.Namespace == s.Namespace && was.Name == s.Name && (was.Down || p.holds(ServiceName{s.Namespace, s.Name}))
+		})
 	})
 }
 
