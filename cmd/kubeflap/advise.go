@@ -37,14 +37,14 @@ type adviser struct {
 
 func registerAdvise(app *kingpin.Application) (string, command) {
 	a := &adviser{}
-	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap (--url). "+
+	cmd := app.Command("advise", "Recommend what to change in a cluster, and why. Reads a live cluster, a recording (--recording) or a running kubeflap instance (--url). "+
 		"Exit status: 0 without advice, 3 with advice, 1 after an error, 2 for an invalid command line.")
 	a.cluster = addClusterFlags(cmd, watchedNamespace)
-	cmd.Flag("for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the time until then.").
+	cmd.Flag("for", "How long to observe a live cluster. Allow for several heartbeats, which are 10s apart. If you interrupt the command, the advice is based on the observations until then.").
 		Default("2m").SetValue(&a.duration)
 	cmd.Flag("recording", "Read this recording instead of a live cluster.").StringVar(&a.recording)
-	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap, such as http://host:9969, instead of a live cluster.",
-		"The cluster to advise on, if the kubeflap at --url serves several.")
+	a.remote.addFlags(cmd, "Read the metrics of a running kubeflap instance, such as http://host:9969, instead of a live cluster.",
+		"The cluster to advise on, if the kubeflap instance at --url serves several clusters.")
 	addFlag(cmd, "output", "Output format: text or json.", "text", choice{&a.output, []string{"text", "json"}})
 	a.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })

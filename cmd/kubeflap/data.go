@@ -27,7 +27,7 @@ func addDataFlags(cmd *kingpin.CmdClause) *dataFlags {
 	f := &dataFlags{dir: cmd.Flag("data.dir", "Directory in which kubeflap stores events and incidents. --data.age and --data.size limit the recordings of events. If not set, kubeflap stores nothing.").PlaceHolder("DIR").String()}
 	addFlag(cmd, "data.size", "Maximum size of the recordings in --data.dir. The oldest are deleted first.", "256MiB", &f.size)
 	addFlag(cmd, "data.age", "Maximum age of the recordings in --data.dir.", "14d", &f.age)
-	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key, with which anybody can test whether a pseudonym belongs to a name, or incidents.jsonl, which contains the real names.").Bool()
+	f.anonymise = cmd.Flag("data.anonymise", "Replace names, addresses and UIDs in the recordings in --data.dir with pseudonyms. Do not share pseudonyms.key or incidents.jsonl. With pseudonyms.key, anybody can test whether a pseudonym belongs to a name. incidents.jsonl contains the real names.").Bool()
 	return f
 }
 

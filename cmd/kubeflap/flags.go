@@ -74,11 +74,11 @@ func addTrackerFlags(cmd *kingpin.CmdClause) *trackerFlags {
 	f := &trackerFlags{}
 	addFlag(cmd, "node-monitor-grace-period", "The --node-monitor-grace-period of the kube-controller-manager. "+
 		"With 0s, kubeflap reads it from the kube-controller-manager's pod, measures it, or uses the default of the server's version.", "0s", &f.gracePeriod)
-	addFlag(cmd, "bounce-window", "An address that is ready again within this time counts as a bounce.", "2m", &f.bounceWindow)
+	addFlag(cmd, "bounce-window", "If a lost address is ready again within this time, the loss counts as a bounce.", "2m", &f.bounceWindow)
 	addFlag(cmd, "endpoints.source", "Source of address states. auto uses EndpointSlices if the cluster has them, otherwise Endpoints.",
 		sourceAuto, choice{&f.source, []string{sourceAuto, sourceEndpointSlices, sourceEndpoints}})
-	cmd.Flag("endpoints.known-manager", "A manager whose EndpointSlices may add addresses to Services with a selector, in addition to the managers in docs/verdicts.md. "+
-		"Use the value of the label endpointslice.kubernetes.io/managed-by. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
+	cmd.Flag("endpoints.known-manager", "An additional manager whose EndpointSlices kubeflap accepts for Services with a selector. "+
+		"Use the value of the label endpointslice.kubernetes.io/managed-by. docs/verdicts.md lists the default managers. Can be repeated.").PlaceHolder("NAME").SetValue(&f.knownManagers)
 	return f
 }
 

@@ -31,14 +31,14 @@ type whatIf struct {
 
 func registerWhatIf(app *kingpin.Application) (string, command) {
 	w := &whatIf{}
-	cmd := app.Command("whatif", "From a recording, predict the effect of other settings. The prediction includes Unknown nodes, the resulting address losses, "+
-		"outages and evictions, and how long it would have taken to detect failed nodes.")
+	cmd := app.Command("whatif", "Predict the effects of other settings from a recording. The prediction includes the numbers of Unknown nodes, lost addresses, "+
+		"outages and evictions, and the detection time for failed nodes.")
 	w.source.addFlags(cmd)
 	list := func(name, help string, into *durations) {
 		cmd.Flag(name, help).PlaceHolder("DURATIONS").SetValue(named{into, name})
 	}
-	list("node-monitor-grace-period", "Grace periods to compare, separated by commas. By default, 20s, 30s, 40s, 50s, 60s, 90s, 120s and the recorded one.", &w.grace)
-	list("node-monitor-period", "Node monitor periods to compare, separated by commas. By default, only the recorded one.", &w.monitor)
+	list("node-monitor-grace-period", "Grace periods to compare, separated by commas. By default, 20s, 30s, 40s, 50s, 60s, 90s, 120s, and the recorded grace period.", &w.grace)
+	list("node-monitor-period", "Node monitor periods to compare, separated by commas. By default, only the recorded period.", &w.monitor)
 	addFlag(cmd, "batching-window", "Client batching windows to compare, separated by commas. Allowed values are 0s, 2s, 5s and 10s.", "0s", &w.window)
 	cmd.Flag("toleration", "Values of tolerationSeconds to compare, separated by commas, such as 30s,300s. They replace the recorded values of all pods, "+
 		"except pods that tolerate an unreachable node forever. By default, each pod keeps its recorded value.").PlaceHolder("DURATIONS").SetValue(&w.evicted)

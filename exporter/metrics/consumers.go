@@ -23,7 +23,7 @@ func newConsumerMetrics() *consumerMetrics {
 			perNamespace, "namespace", "window"),
 	}
 	m.readds = counter("kubeflap_service_stale_readds_total",
-		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the updater had removed the address from the load balancer.",
+		"Addresses that a client with this batching window would have put back into rotation although the container was being replaced or already gone. Counted at most once per in-place image change, and only until the pod is Ready with the new container (at most 2 minutes). Assumes that the program that performs the update had removed the address from the load balancer.",
 		"one per window and Service, after the first occurrence", "namespace", "service", "window")
 	for _, window := range consumers.Windows() {
 		m.windows = append(m.windows, fmt.Sprintf("%ds", int(window.Seconds())))

@@ -44,16 +44,16 @@ type Catalogue []*Metric
 const (
 	perNode           = "one per Node"
 	perService        = "one per Service"
-	perResource       = "one per watched resource"
+	perResource       = "one per watched resource, except the optional control plane Leases"
 	perPodNamespace   = "one per namespace with pods, kept for an hour after the last pod is gone"
 	perNamespace      = "one per window and namespace with Services, kept for an hour after the last Service is gone"
-	whileLeasesKnown  = "one per Node, if Leases can be watched. Without Leases, one per Node that reports its status every 10 s. The first interval of a new Node starts when kubeflap first sees the Node. If the Node is in kubeflap's first list, it starts at the last heartbeat, by the Node's own clock. For up to 12 s after kubeflap starts, Nodes whose last heartbeat is older than the grace period have no series"
+	whileLeasesKnown  = "one per Node, if Leases can be watched. Without Leases, one per Node that reports its status every 10 s. The first interval of a new Node starts when kubeflap first sees the Node. If the Node is in kubeflap's first list, the interval starts at the Node's last heartbeat, by the Node's own clock. For up to 12 s after kubeflap starts, Nodes whose last heartbeat is older than the grace period have no series"
 	ifManuallyManaged = "one per Service that has or had manually managed addresses"
 	always            = "always"
-	onceKnown         = "one, once the value is known"
+	onceKnown         = "one, after the value is known"
 	perVerdict        = "one per scope and verdict that an incident can have"
 	perIncident       = "one per incident that is ongoing or was resolved in the last 10 minutes"
-	perUnavailable    = "one per resource that cannot be watched"
+	perUnavailable    = "one per resource that cannot be watched, except the optional control plane Leases"
 )
 
 func gauge(name, help, series string, labels ...string) *Metric {

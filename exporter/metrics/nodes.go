@@ -43,7 +43,7 @@ func newNodeMetrics() *nodeMetrics {
 		missed: counter("kubeflap_node_heartbeats_missed_total",
 			"Number of times no heartbeat arrived from the node for more than the grace period.", perNode, "node"),
 		grace: gauge("kubeflap_node_monitor_grace_period_seconds",
-			"Time without a heartbeat after which the node controller sets a node's Ready to Unknown, by the source of the value.", onceKnown, "source"),
+			"Time without a heartbeat after which the node controller sets a node's Ready condition to Unknown, by the source of the value.", onceKnown, "source"),
 		ready: gauge("kubeflap_node_ready",
 			"1 if the node's Ready condition is True, 0 if it is False, Unknown or absent.", perNode, "node"),
 		transitions: counter("kubeflap_node_ready_transitions_total",
@@ -57,10 +57,10 @@ func newNodeMetrics() *nodeMetrics {
 		"Minimum time from a Lease's renewTime to its arrival at kubeflap, in the last 10 minutes. This is the offset of kubeflap's clock from the node's clock, plus the shortest delivery time.",
 		"one per Node whose Lease was renewed in the last 10 minutes", "node")
 	m.departing = gauge("kubeflap_node_departing",
-		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition or a cordon. A cordon counts for an hour, and after that while the node is empty.",
+		"1 while the departure of the node is announced by a removal taint, its deletion, a lifecycle condition or a cordon. A cordon counts for an hour, and longer only while the node is empty.",
 		"one per Node whose departure is announced", "node", "reason")
 	m.markedInTime = counter("kubeflap_node_marked_in_time_total",
-		"Number of times the node controller set the node's Ready to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
+		"Number of times the node controller set the node's Ready condition to Unknown although the newest heartbeat was younger than the grace period.", perNode, "node")
 	m.silentReady = gauge("kubeflap_node_silent_ready",
 		"1 while the node is still Ready after a silence of more than the grace period plus 15 s, otherwise 0. It only becomes 1 while the API server answers.", whileLeasesKnown, "node")
 	m.recommended = gauge("kubeflap_node_monitor_grace_period_recommended_seconds",

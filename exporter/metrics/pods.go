@@ -33,7 +33,7 @@ func newPodMetrics() *podMetrics {
 			"Container restarts while the pod's Ready condition stayed True.", perPodNamespace, "namespace"),
 	}
 	m.misreported = gauge("kubeflap_pods_misreported",
-		"Pods whose Ready condition is wrong, by kind. unready_after_recovery: Ready has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: Ready is True although the node has sent no heartbeat for longer than the grace period.",
+		"Pods whose Ready condition is wrong, by kind. unready_after_recovery: the condition has been False for more than 10 s although the node and all containers are ready. ready_on_lost_node: the condition is True although the node has sent no heartbeat for longer than the grace period.",
 		"one per namespace and kind with at least one misreported pod", "namespace", "kind")
 	m.stales = m.stale.vec(durationBuckets())
 	m.stales.WithLabelValues()

@@ -47,7 +47,7 @@ func newServiceMetrics() *serviceMetrics {
 		manual: gauge("kubeflap_service_manual_addresses",
 			"Manually managed addresses in the Service's Endpoints, or 0 after they are removed.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",
-			"Constant 1, with the Service's type, whether it has a selector, and the source of its addresses as labels.", perService, "namespace", "service", "type", "selector", "source"),
+			"Constant 1. The labels show the Service's type, whether the Service has a selector, and the source of its addresses.", perService, "namespace", "service", "type", "selector", "source"),
 	}
 	m.outageDurations = m.outageDuration.vec(durationBuckets())
 	m.lost = counter("kubeflap_service_addresses_lost_total",
@@ -65,8 +65,8 @@ func newServiceMetrics() *serviceMetrics {
 		"Foreign addresses of a Service with a selector, in EndpointSlices or Endpoints. Neither Kubernetes nor a known manager wrote them.",
 		"one per Service with at least one foreign address", "namespace", "service")
 	m.pending = gauge("kubeflap_service_pods_pending",
-		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they wait for a node, a volume or an image.",
-		"one per Service without a ready address that selects Pending pods", "namespace", "service")
+		"Pods in phase Pending that the Service selects. Most of them have no address yet, because they are waiting for a node, a volume or an image.",
+		"one per Service that has no ready address and selects Pending pods", "namespace", "service")
 	m.propagations = m.propagation.vec(propagationBuckets())
 	m.propagations.WithLabelValues("ready")
 	m.propagations.WithLabelValues("not_ready")

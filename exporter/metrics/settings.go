@@ -6,7 +6,7 @@ import "time"
 type settingMetrics struct{ flag, short, shortest *Metric }
 
 func newSettingMetrics() *settingMetrics {
-	const perShort = "one per namespace with a toleration of at most 60 s"
+	const perShort = "one per namespace in which a pod has a toleration of at most 60 s"
 	return &settingMetrics{
 		flag: gauge("kubeflap_controller_manager_flag",
 			"Value of a kube-controller-manager flag, with durations in seconds. If the value differs between pods, this is the smallest value.",
@@ -14,7 +14,7 @@ func newSettingMetrics() *settingMetrics {
 		short: gauge("kubeflap_pods_short_toleration",
 			"Pods that tolerate the taint node.kubernetes.io/not-ready or node.kubernetes.io/unreachable for at most 60 s.", perShort, "namespace"),
 		shortest: gauge("kubeflap_pods_toleration_min_seconds",
-			"Shortest time for which a pod in the namespace tolerates a node that is not Ready, before it is evicted.", perShort, "namespace"),
+			"Shortest time until a pod in the namespace is evicted from a node that is not Ready.", perShort, "namespace"),
 	}
 }
 

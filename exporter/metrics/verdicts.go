@@ -26,7 +26,7 @@ func newVerdictMetrics() *verdictMetrics {
 			"one per Node and verdict, for incidents that are ongoing or were resolved in the last 10 minutes", "node", "verdict"),
 		silences: gauge("kubeflap_node_silences",
 			"Silences of the node since kubeflap first saw it, by verdict and reason. A silence is a heartbeat interval of more than half the grace period, or a change to Unknown by the node controller. This is a gauge, because verdicts may be revised.",
-			"one per Node for the verdict `node` with the reason `slow`; other combinations after their first occurrence", "node", "verdict", "reason").experimental(),
+			"for each Node, one for the verdict `node` with the reason `slow`, and one for each other combination after its first occurrence", "node", "verdict", "reason").experimental(),
 		lastSilence: gauge("kubeflap_node_last_silence_timestamp_seconds",
 			"Unix time at which the newest silence with this verdict and reason ended, or the current time during a silence.", "one per Node, verdict and reason, after the first occurrence", "node", "verdict", "reason").experimental(),
 		service: gauge("kubeflap_service_verdict", "1 while the Service is affected by an incident with this verdict.",

@@ -22,7 +22,7 @@ func newWatchMetrics() *watchMetrics {
 		synced: gauge("kubeflap_watch_synced",
 			"1 once the resource has been listed, 0 before that and while it is unavailable.", perResource, "resource"),
 		lastEvent: gauge("kubeflap_watch_last_event_timestamp_seconds",
-			"Unix time of the last event or bookmark of the resource.", "one per watched resource, after it has synced", "resource"),
+			"Unix time of the last event or bookmark of the resource.", "one per watched resource after it has synced, except the optional control plane Leases", "resource"),
 		blind: counter("kubeflap_watch_blind_seconds_total",
 			"Time without a working watch of the resource since it was first synced. Excludes breaks of less than a second that lose no event.", perResource, "resource"),
 		unavailable: gauge("kubeflap_watch_unavailable",
