@@ -35,8 +35,8 @@ incident names the component to fix.
 | ''pod_deleted'' | a rollout, a scale-down or a user deleted the pod | replicas and maxUnavailable: do new pods start before old pods stop? |
 | ''pod_evicted'' | the pod was evicted, preempted, or shut down with its node | the PodDisruptionBudget, and whether the replicas run on several nodes |
 | ''pod_completed'' | the pod's containers exited and will not be restarted | the Service's selector: does it select pods of a Job? |
-| ''endpoints_reset'' | the endpoints controller removed manually managed addresses | the Service's selector, which matches no pod: remove it |
-| ''manual_write'' | somebody edited the Endpoints or EndpointSlices | ''managedFields'' of these objects, and the audit log |
+| ''endpoints_reset'' | the endpoints controller removed the manually managed addresses of a Service with a selector | the Service's selector, which matches no pod: remove it |
+| ''manual_write'' | somebody edited or cleared the Endpoints or EndpointSlices | ''managedFields'' of these objects, and the audit log |
 | ''service_changed'' | the Service's selector or publishNotReadyAddresses changed | the selector and the labels of the pods |
 | ''unknown'' | the evidence does not show the cause | ''kubectl get events -n NAMESPACE'' |
 
@@ -45,8 +45,9 @@ rule relies on.
 
 ## Faults in the lab
 
-Each row is a fault that the [lab](../lab/README.md) injected into a real control plane, and the cause that kubeflap reported. A run of the lab
-generates this page (''make lab-docs''). A test fails when the page is out of date.
+Each row shows a fault that the [lab](../lab/README.md) injected into a real control plane, and the cause that kubeflap reported. The table omits
+scenarios without an expected cause, and scenarios that are too slow to run for each change. A run of the lab generates this page (''make lab-docs'').
+A test fails when the page is out of date.
 
 | what happens | cause that kubeflap reports | scenario |
 | --- | --- | --- |

@@ -113,12 +113,12 @@ func checkChangelog(version string) (problems []string) {
 // checkPublished returns a problem for each document that says that no release has been published.
 func checkPublished(ctx context.Context) (problems []string) {
 	// git grep fails if nothing matches.
-	files, err := git(ctx, "grep", "--name-only", "--ignore-case", "no release is published yet", "--", "*.md", "*.txt")
+	files, err := git(ctx, "grep", "--name-only", "--ignore-case", "no release has been published yet", "--", "*.md", "*.txt")
 	if err != nil {
 		return nil
 	}
 	for file := range strings.SplitSeq(files, "\n") {
-		problems = append(problems, file+" says that no release is published yet")
+		problems = append(problems, file+" says that no release has been published yet")
 	}
 	return problems
 }

@@ -75,8 +75,8 @@ func TestCheckTag(t *testing.T) {
 			want: []string{"CHANGELOG.md: ## 1.3.0 is above ## 1.2.3, the version to release"},
 		},
 		"not published": {
-			log:  goodLog + "\nNo release is published yet.\n",
-			want: []string{"CHANGELOG.md says that no release is published yet"},
+			log:  goodLog + "\nNo release has been published yet.\n",
+			want: []string{"CHANGELOG.md says that no release has been published yet"},
 		},
 		"chart": {
 			chart: strings.ReplaceAll(goodChart, "1.2.3", "1.2.2"),

@@ -67,7 +67,7 @@ func notes(t *testing.T, input string) string {
 // Until a release is published, the notes must begin with a warning, unless the values set another image.
 func TestNotesSayThatNothingIsPublished(t *testing.T) {
 	t.Parallel()
-	const first = "No release is published yet: the image ghcr.io/kubeflap/kubeflap:v"
+	const first = "No release has been published yet: the image ghcr.io/kubeflap/kubeflap:v"
 	if text := notes(t, "{}"); !strings.HasPrefix(text, first) {
 		t.Errorf("the notes do not begin with %q:\n%s", first, text)
 	}
@@ -75,7 +75,7 @@ func TestNotesSayThatNothingIsPublished(t *testing.T) {
 		t.Errorf("with another image, the notes do not begin with kubeflap:\n%s", text)
 	}
 	head, _, _ := strings.Cut(values(t, root+"/README.md"), "```")
-	if !strings.Contains(head, "**No release is published yet.**") {
+	if !strings.Contains(head, "**No release has been published yet.**") {
 		t.Error("README.md does not warn before the first example that no release is published")
 	}
 }

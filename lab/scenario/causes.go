@@ -49,7 +49,7 @@ func apiCases() []causeCase {
 			Loss:    Loss{"scaled", "pod_deleted", 2, "a Deployment is scaled to zero"},
 			prepare: deployCase, lose: loseByScale,
 		},
-		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted by the Eviction API, as kubectl drain does"}, lose: loseByEviction},
+		{Loss: Loss{"evicted", "pod_evicted", 1, "a pod is evicted through the Eviction API, as with kubectl drain"}, lose: loseByEviction},
 		{
 			Loss: Loss{"tainted", "pod_evicted", 1, "a node gets a NoExecute taint, and the taint eviction controller deletes the pod"},
 			pod:  intolerant, lose: loseByTaint,

@@ -42,7 +42,7 @@ func kubeletCases(p *probes) []causeCase {
 			pod:  p.ready, lose: restartKubelet,
 		},
 		{
-			Loss: Loss{"networkless", "node_not_ready", 1, "a node's network is down: its kubelet reports NotReady, and probes fail"},
+			Loss: Loss{"networkless", "node_not_ready", 1, "the network plugin of a node is down: the kubelet reports NotReady, and probes fail"},
 			pod:  p.ready, lose: p.loseByNetwork,
 		},
 	}

@@ -20,7 +20,7 @@ func outside() []string { return []string{"kube-scheduler", "kube-controller-man
 func endpointsReset() Scenario {
 	return Scenario{
 		Name:     "endpoints-reset",
-		Summary:  "manually managed Endpoints are overwritten: by a controller if the Service has a selector, and by a user in a Service without a selector",
+		Summary:  "the endpoints controller overwrites manually managed Endpoints of Services with a selector; a user also clears those of a Service without a selector (cause manual_write)",
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
 		// Endpoints of a Service with a selector are not mirrored, so no slice ever contained the overwritten
 		// addresses.
