@@ -24,7 +24,7 @@ func registerIncidents(app *kingpin.Application) (string, command) {
 	cmd := app.Command("incidents", "List the incidents of a running kubeflap, or show one in full. By default, the command connects through the API server to the kubeflap in the kubeconfig's cluster. This requires permission to get services/proxy.")
 	cmd.Arg("id", "Show this incident in full. The beginning of its ID is enough.").StringVar(&a.id)
 	a.addFlags(cmd, "service", "List only incidents that affected a Service in this namespace.",
-		"List only incidents of this cluster, if the kubeflap serves several.")
+		"List only incidents of this cluster, if kubeflap serves several clusters.")
 	cmd.Flag("output", "Output format: table, wide, json or yaml. wide adds the cause and a summary.").
 		Short('o').Default("table").SetValue(named{choice{&a.output, []string{"table", "wide", "json", "yaml"}}, "output"})
 	cmd.Validate(func(*kingpin.CmdClause) error { return a.validate() })

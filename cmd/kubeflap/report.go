@@ -44,7 +44,7 @@ func registerReport(app *kingpin.Application) (string, command) {
 	cmd.Flag("output-file", "The file to write. It must not exist yet. By default, the report is written to standard output.").Short('O').
 		PlaceHolder("FILE").StringVar(&r.file)
 	r.addFlags(cmd, "kubeflap-service", "Report only incidents that affected a Service in this namespace.",
-		"Report only incidents of this cluster, if the kubeflap serves several.")
+		"Report only incidents of this cluster, if kubeflap serves several clusters.")
 	r.tracker = addTrackerFlags(cmd)
 	cmd.Validate(func(*kingpin.CmdClause) error { return r.validate() })
 	return cmd.FullCommand(), r.report
