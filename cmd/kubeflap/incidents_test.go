@@ -215,7 +215,7 @@ func TestIncidentsOnBadInputIsOneClearErrorAndANonZeroStatus(t *testing.T) {
 		{"no such cluster", []string{"--url", serveIncidents(t, recorded(t)...), "--url.cluster=4"}, 1, `answers 400 Bad Request: parameter cluster: "4" is not one of 1-heartbeat-loss, `},
 		{"nobody at the URL", []string{"--url=http://127.0.0.1:1"}, 1, "http://127.0.0.1:1" + api.Path},
 		{"another program at the URL", []string{"--url", other.URL}, 1, other.URL + api.Path + " answers 404"},
-		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not a kubeflap"},
+		{"a page at the URL", []string{"--url", page.URL}, 1, "the server is not kubeflap"},
 		{"no cluster", []string{"--kubeconfig", os.DevNull}, 1, "kubeflap demo"},
 		{"no API server", []string{"--kubeconfig", kubeconfig, "--context=far"}, 1, "context far, server http://127.0.0.1:2: find kubeflap's Service: "},
 	} {

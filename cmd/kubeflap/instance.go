@@ -61,7 +61,7 @@ func (i *instance) readIncidents(p program, query url.Values) (text []byte, answ
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(text, &answer); err != nil || answer == nil || answer.AsOf.IsZero() {
-		return nil, nil, fmt.Errorf("the server is not a kubeflap that serves %s", api.Path)
+		return nil, nil, fmt.Errorf("the server is not kubeflap, or its version of kubeflap does not serve %s", api.Path)
 	}
 	return text, answer, nil
 }

@@ -197,7 +197,7 @@ func (r *reportWriter) readRunning(p program, in *postmortem.Input) (damage, err
 		return nil, fmt.Errorf("--from: %s is after the current time of that kubeflap, %s", inUTC(in.From), inUTC(answer.AsOf))
 	}
 	if names := clustersOf(answer); len(names) > 1 {
-		return nil, fmt.Errorf("--url.cluster: this kubeflap serves several clusters, choose one of %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("--url.cluster: this kubeflap serves several clusters: choose one of %s", strings.Join(names, ", "))
 	}
 	in.Answer, in.Source.URL = *answer, r.where()
 	if err := r.readMetrics(p, in); err != nil {

@@ -168,7 +168,7 @@ func TestAReportOfARunningKubeflap(t *testing.T) {
 		t.Errorf("the end of the replay is long ago: status %d, %s", status, errOut)
 	}
 	all := serveIncidents(t, recorded(t)...)
-	if status, _, errOut := kubeflap(t, "report", "--url", all); status != 1 || !strings.Contains(errOut, "--url.cluster: this kubeflap serves several clusters, choose one of 1-heartbeat-loss, ") {
+	if status, _, errOut := kubeflap(t, "report", "--url", all); status != 1 || !strings.Contains(errOut, "--url.cluster: this kubeflap serves several clusters: choose one of 1-heartbeat-loss, ") {
 		t.Errorf("several clusters: status %d, %s", status, errOut)
 	}
 	if out := must(t, "report", "--url", all, "--url.cluster=1-heartbeat-loss"); !strings.Contains(out, "| Cluster | 1-heartbeat-loss |") {

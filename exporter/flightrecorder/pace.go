@@ -18,7 +18,7 @@ const (
 
 // pace is the state of Pace.
 type pace struct {
-	// hung is set while the disk hangs, and off after the end of Run. No list waits then.
+	// hung is set while the disk hangs. off is set after the end of Run. While either is set, lists do not wait.
 	hung, off atomic.Bool
 }
 

@@ -34,7 +34,7 @@ func (r *recovery) note(path string) {
 	}
 }
 
-// confirm reports a recovery that has succeeded.
+// confirm reports a successful recovery.
 func (w *writer) confirm() {
 	if !w.recovery.active || w.open == nil {
 		return

@@ -43,7 +43,7 @@ func newServiceMetrics() *serviceMetrics {
 		resets: counter("kubeflap_service_endpoints_resets_total",
 			"Number of times all manually managed addresses of the Service were removed. The label named selector shows whether the Service had a selector at that time. Foreign addresses do not count.", ifManuallyManaged, "namespace", "service", "selector"),
 		conflict: gauge("kubeflap_service_selector_conflict",
-			"1 while the Service has a selector and manually managed Endpoints. It stays 1 after the addresses are removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
+			"1 while the Service has manually managed Endpoints and a selector that matches no pod. It stays 1 after the addresses are removed, until a pod matches the selector.", ifManuallyManaged, "namespace", "service"),
 		manual: gauge("kubeflap_service_manual_addresses",
 			"Manually managed addresses in the Service's Endpoints, or 0 after they are removed.", ifManuallyManaged, "namespace", "service"),
 		info: gauge("kubeflap_service_info",

@@ -35,7 +35,7 @@ func (s *Start) Lasts(t time.Time) bool {
 	return slices.ContainsFunc(s.Services, overlaps) || slices.ContainsFunc(s.Nodes, overlaps)
 }
 
-// firstState finds what was not ready when a recording began.
+// firstState finds the objects that were not ready when a recording began.
 type firstState struct {
 	services map[[2]string]*firstService
 	nodes    map[string]*Unready

@@ -18,7 +18,7 @@ import (
 // replay of the anonymised recording gives the same results. Several goroutines may use an Anonymiser.
 type Anonymiser struct {
 	mu sync.Mutex
-	// keyed computes pseudonyms from a key. If it is nil, they are numbered by first appearance.
+	// keyed computes pseudonyms from a key. If it is nil, pseudonyms are numbered in order of first appearance.
 	keyed hash.Hash
 	text  []byte // text is a buffer for the input of keyed
 	// The maps hold the pseudonyms that were numbered.

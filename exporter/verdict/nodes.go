@@ -59,8 +59,8 @@ type Silence struct {
 	Labels []transition.NodeLabel
 	// Judgement is the decision about the silence, or nil if there is none yet.
 	Judgement *Judgement
-	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then by the node's
-	// own clock.
+	// Found holds facts from the first lists if the silence began before kubeflap watched. Began is then measured by
+	// the node's own clock.
 	Found Found
 }
 

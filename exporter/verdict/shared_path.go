@@ -115,7 +115,7 @@ func (f *NodeLoss) oneCause(silent []*Silence) (Answer, string) {
 	}
 	switch {
 	case !endSeen && len(silent) == 2:
-		return Unknown, ", but kubeflap's own watch was broken when they may have come back"
+		return Unknown, ", but they may have come back while kubeflap's own watch was broken"
 	case !ended && len(silent) == 2 && slices.ContainsFunc(silent, (*Silence).isDeleted):
 		return Unknown, ", and a Node was deleted, so this may be chance"
 	case !ended && len(silent) == 2:

@@ -23,7 +23,8 @@ type counts struct {
 	updates, bounces [consumers.NumWindows]uint64
 }
 
-// turn is a time at which a node is marked (on), returns, or failed without being marked (cost).
+// turn is a time at which a node is marked (on is set) or returns (neither is set), or at which the silence of a failed
+// node ends without a mark (cost is set).
 type turn struct {
 	at       time.Time
 	mark     mark

@@ -27,9 +27,9 @@ func stops() map[string]time.Duration {
 	}
 }
 
-// batchUpgrade reproduces the incident of clients that batch updates. First, the batch is removed from the load
-// balancers. Then all images change, and each container stops after its own delay. Each address leaves Endpoints once,
-// but before that, the clients put it back.
+// batchUpgrade reproduces the incident that clients with batched updates cause. First, a batch of pods is removed from
+// the load balancers. Then all images change, and each container stops after its own delay. Each address leaves
+// Endpoints once. Before that, the clients put the address back into the load balancers.
 func batchUpgrade() Scenario {
 	return Scenario{
 		Name:    "batch-upgrade",

@@ -28,7 +28,7 @@ func nodeAfterNode() Scenario {
 		// The first silent nodes may still be a coincidence, so their own alerts are sent.
 		Pages: []Page{
 			lostPage("", "etcd"),
-			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after the other", "not the kubelets"}, Remedy: "etcd"},
+			{Alert: "KubeflapHeartbeatsLateClusterWide", Says: []string{"one after another", "not the kubelets"}, Remedy: "etcd"},
 		},
 		Advised: []string{"control plane late"}, NotAdvised: []string{"nodes slow"},
 		Options: cluster.Options{

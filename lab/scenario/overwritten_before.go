@@ -19,7 +19,7 @@ func overwrittenBefore() Scenario {
 		Incident: Incident{"service", "endpoints_reset", "endpoints_controller", "Remove the selector of Service kube-system/kube-scheduler"},
 		Pages: []Page{{
 			Alert: "KubeflapEndpointsReset", Object: "Service kube-system/kube-scheduler",
-			Says:   []string{"were overwritten and are not back", "remove the selector of the Service"},
+			Says:   []string{"were overwritten and have not been restored", "remove the selector of the Service"},
 			Remedy: "Remove the selector of Service kube-system/kube-scheduler",
 		}},
 		Quiet:     []string{"KubeflapSelectorConflict"},

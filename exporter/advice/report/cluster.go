@@ -101,9 +101,9 @@ func (h Histogram) total() uint64 {
 	return h.Buckets[len(h.Buckets)-1].Count
 }
 
-// one is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status reports it
+// sameWithin is the interval in seconds within which two heartbeats count as one. A kubelet with a changed status reports it
 // and renews its Lease at nearly the same time.
-const one = 1
+const sameWithin = 1
 
 // median returns the median interval, without intervals of up to one second. It interpolates linearly within a bucket,
 // as histogram_quantile does.
@@ -111,7 +111,7 @@ func (h Histogram) median() time.Duration {
 	var bound, rank float64
 	var count uint64
 	for _, b := range h.Buckets {
-		if b.Bound <= one {
+		if b.Bound <= sameWithin {
 			rank = float64(h.total()+b.Count) / 2
 		} else if b.Count > count && float64(b.Count) >= rank && !isInf(b.Bound) {
 			share := (rank - float64(count)) / float64(b.Count-count)

@@ -2,7 +2,7 @@ package report
 
 import "time"
 
-// Profile is a well-known combination of four settings, with its cost in a cluster of the given size.
+// Profile is a well-known combination of four settings, with the status writes that it causes in a cluster of the given size.
 type Profile struct {
 	Name         string  `json:"name"`
 	StatusUpdate float64 `json:"node_status_update_frequency_seconds"`

@@ -82,7 +82,7 @@ const (
 	ControllerManagerFlag Kind = "controller_manager_flag"
 	// ShortTolerations means that pods are evicted soon after their node stops being Ready.
 	ShortTolerations Kind = "short_tolerations"
-	// SelectorConflict means that a Service has manually managed Endpoints and a selector.
+	// SelectorConflict means that a Service has manually managed Endpoints and a selector that matches no pod.
 	SelectorConflict Kind = "selector_conflict"
 	// ForeignAddresses means that a Service with a selector has addresses that neither Kubernetes nor a known manager wrote.
 	ForeignAddresses Kind = "foreign_addresses"

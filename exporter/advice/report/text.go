@@ -43,7 +43,7 @@ func title(x Recommendation) string {
 }
 
 func writeProfiles(out io.Writer, r Report) {
-	fmt.Fprintf(out, "\nProfiles, and their cost with %s:\n", phrase.Count(r.Heartbeats.Nodes, "node", "nodes"))
+	fmt.Fprintf(out, "\nProfiles, and the status writes that each profile causes in a cluster with %s:\n", phrase.Count(r.Heartbeats.Nodes, "node", "nodes"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "  profile\tstatus update\tmonitor period\tgrace period\teviction [1]\tstatus writes [2]\trenewals that fit [3]")
 	for _, p := range r.Profiles {

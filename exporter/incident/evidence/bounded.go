@@ -6,7 +6,7 @@ import (
 	"github.com/kubeflap/kubeflap/exporter/incident"
 )
 
-// The numbers of kept items at the beginning and at the end of the evidence and of the timeline.
+// The evidence and the timeline keep this many items at the beginning and at the end.
 const (
 	firstEntries, lastEntries = 12, 24
 	firstSpans, lastSpans     = 24, 72

@@ -162,8 +162,8 @@ func (x *Endpoints) backInRotation(s shift, a *addresses.Address) {
 	}
 }
 
-// settle completes an event after all addresses have moved. It settles the losses with a certain cause, and begins or ends
-// an outage.
+// settle completes an event after all addresses have moved. It settles the losses whose cause is certain, and begins or
+// ends an outage.
 func (x *Endpoints) settle(s shift) {
 	ready := s.addresses.Count[addresses.Ready]
 	live := x.watches.Live(x.readFrom, s.at)

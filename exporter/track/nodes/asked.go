@@ -57,7 +57,7 @@ func (x *Nodes) CauseOfMark(name string, t, podReady time.Time) (why cause.Cause
 	return cause.Unknown, false
 }
 
-// ReadySince returns the time since which a node is known to be Ready. ok is false if it is not Ready.
+// ReadySince returns the start of the period in which a node is known to be Ready. ok is false if it is not Ready.
 func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready != event.StatusTrue {
@@ -66,8 +66,8 @@ func (x *Nodes) ReadySince(name string) (since time.Time, ok bool) {
 	return n.since, true
 }
 
-// UnreadySince returns the time since which a node is known not to be Ready, and its status. ok is false if it is Ready
-// or unknown.
+// UnreadySince returns the start of the period in which a node is known not to be Ready, and its status. ok is false if
+// it is Ready or unknown.
 func (x *Nodes) UnreadySince(name string) (since time.Time, status event.Status, ok bool) {
 	n := x.nodes[name]
 	if n == nil || !n.exists || n.ready == event.StatusTrue {

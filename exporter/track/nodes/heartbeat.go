@@ -21,7 +21,7 @@ type heartbeats struct {
 	found   *transition.List
 	// period is the current grace period, or 0 if it is unknown.
 	period time.Duration
-	// isManaged reports whether the cloud runs the control plane.
+	// isManaged reports whether a cloud provider runs the control plane.
 	isManaged func() bool
 	labelled  shared.Counts
 	// resumed is the time at which the heartbeat watch resumed after its last break. Intervals do not start before it,

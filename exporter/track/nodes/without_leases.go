@@ -20,7 +20,8 @@ func (x *heartbeats) notices(n *node) bool {
 	return x.source() == event.KindLease || n.heartbeat.steady.Is()
 }
 
-// provesSilence reports whether a silence of the node is proof even if the node controller has not marked the node.
+// provesSilence reports whether missing heartbeats prove that the node is silent, even if the node controller has not
+// marked the node.
 func (x *heartbeats) provesSilence(n *node) bool {
 	return x.notices(n) && (x.source() == event.KindLease || x.watches.Absent(event.KindLease))
 }

@@ -64,7 +64,7 @@ type counts struct {
 	transitions [3][cause.Count]uint64
 }
 
-// New returns Pods without a pod. It calls resolved when the cause of a readiness change is certain.
+// New returns an empty Pods. It calls resolved when the cause of a readiness change is certain.
 func New(watches *watches.Watches, found *transition.List, nodes nodeFacts, resolved func(*ReadinessLoss)) *Pods {
 	return &Pods{
 		watches: watches, found: found, nodes: nodes, resolved: resolved,

@@ -9,13 +9,14 @@ const (
 	// and the delivery.
 	seenByController = 7 * time.Second
 	// delivery is the longest time from lastTransitionTime to the arrival of a mark if the clocks agree.
-	// lastTransitionTime has full seconds.
+	// lastTransitionTime has whole seconds.
 	delivery = 2 * time.Second
 )
 
 // Mark is a change of Ready to Unknown by the node controller.
 type Mark struct {
-	// Seen is the arrival time. Transition is lastTransitionTime by the controller's clock, in full seconds.
+	// Seen is the arrival time. Transition is lastTransitionTime according to the controller's clock, in whole
+	// seconds.
 	Seen, Transition time.Time
 	// Delay is the shortest known time from a controller timestamp to the arrival of the write. It includes the
 	// difference of the clocks.

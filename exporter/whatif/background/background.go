@@ -173,5 +173,5 @@ func reasonOf(ctx context.Context, err error) error {
 		return flightrecorder.ErrNothing
 	}
 	// The path of the directory is not for readers of the page.
-	return errors.New("the recordings cannot be read; kubeflap's log has the state of the flight recorder")
+	return errors.New("the recordings cannot be read; see the flight recorder's messages in kubeflap's log")
 }
