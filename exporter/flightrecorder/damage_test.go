@@ -137,6 +137,9 @@ func flipped(text []byte) []byte {
 // TestADamagedFileIsAGap checks that the rest of a directory stays readable, and that what is lost is shown like a period
 // without a recorder: from within the damaged file to the next base.
 func TestADamagedFileIsAGap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs in virtual time, one goroutine after the other, and takes long with the race detector")
+	}
 	for name, test := range map[string]struct {
 		file   string
 		damage damage
