@@ -72,7 +72,7 @@ func tagged(t *testing.T) string {
 	put(t, chart, regexp.MustCompile(`(?m)^(version|appVersion): .*$`).ReplaceAll(read(t, chart), []byte("$1: "+version)), 0o600)
 	log := filepath.Join(dir, "CHANGELOG.md")
 	put(t, log, bytes.Replace(read(t, log), []byte("## Unreleased\n"), []byte("## Unreleased\n\n## "+version+" - 2026-01-02\n"), 1), 0o600)
-	must(t, dir, "bash", "-c", `sed -i 's/[Nn]o release has been published yet/This is a release/' README.md docs/*.md charts/kubeflap/templates/NOTES.txt`)
+	must(t, dir, "bash", "-c", `sed -i 's/[Nn]o release has been published yet/This is a release/' README.md docs/*.md charts/kubeflap/README.md charts/kubeflap/templates/NOTES.txt`)
 	must(t, dir, "git", "init", "--quiet")
 	must(t, dir, "git", "add", ".")
 	must(t, dir, "git", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message", "release")
