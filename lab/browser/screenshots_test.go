@@ -81,7 +81,7 @@ func (p *page) take(url, last, name string) {
 	p.run(chromedp.Navigate(url))
 	height := p.number(`document.querySelector("`+last+`").getBoundingClientRect().bottom`) + 4
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
-		picture, err := cdp.CaptureScreenshot().WithFormat(cdp.CaptureScreenshotFormatWebp).WithQuality(80).WithCaptureBeyondViewport(true).
+		picture, err := cdp.CaptureScreenshot().WithFormat(cdp.CaptureScreenshotFormatWebp).WithQuality(70).WithCaptureBeyondViewport(true).
 			WithClip(&cdp.Viewport{Width: pictureWidth, Height: height, Scale: 1}).Do(ctx)
 		if err != nil {
 			return err
