@@ -28,6 +28,9 @@ const (
 	// only counts have changed.
 	saveEvery = time.Second
 	saveSame  = 30 * time.Second
+	// compareEvery is the interval at which incidents from before the restart are compared with the tracker's state, which
+	// has to be copied for this.
+	compareEvery = time.Second
 	// saveWithin is the maximum time that an event waits for the disk. So a disk that hangs does not stop kubeflap.
 	// Unless the disk hangs, everything that a process has reported is saved before it can be killed.
 	saveWithin = 200 * time.Millisecond
@@ -48,6 +51,8 @@ type history struct {
 	// important changes, and for all changes.
 	counted       map[string]changes
 	looked, saved time.Time
+	// compared is the last time at which incidents from before the restart were compared with the tracker's state.
+	compared time.Time
 	// reported holds the IDs of the earlier incidents that have been reported as continued.
 	reported map[string]bool
 	// interrupted is set when the ongoing incidents of the previous process have been saved as interrupted.
@@ -141,9 +146,10 @@ func (h *history) one(at time.Time, x incident.Incident) (joined incident.Incide
 // look compares the incidents from before the restart with the tracker's state. It returns those that have ended since the
 // last call.
 func (h *history) look(at time.Time, tracker *track.Tracker) (ended []incident.Incident) {
-	if !h.Stands() {
+	if at.Sub(h.compared).Abs() < compareEvery || !h.Stands() {
 		return nil
 	}
+	h.compared = at
 	var all []incident.Incident
 	for _, id := range h.Look(at, clusterOf(at, tracker)) {
 		x, ok := h.incident(at, id)

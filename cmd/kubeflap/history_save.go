@@ -112,11 +112,11 @@ func (h *history) save(at time.Time, incidents []incident.Incident, covered *cov
 
 // saveOngoing saves the changed ongoing incidents, and sometimes the coverage.
 func (h *history) saveOngoing(at time.Time, covered *coverage.Log) {
-	if at.Sub(h.looked) < saveEvery {
+	if at.Sub(h.looked).Abs() < saveEvery {
 		return
 	}
 	h.looked = at
-	all := at.Sub(h.saved) >= saveSame
+	all := at.Sub(h.saved).Abs() >= saveSame
 	if job := h.changed(at, covered, all); all || len(job.incidents) > 0 {
 		h.save(at, job.incidents, job.coverage) // this includes incidents that could not be saved before
 	}
