@@ -52,10 +52,11 @@ func (w *whatIf) validate() error {
 	if err := w.source.validate(); err != nil {
 		return err
 	}
-	for flag, all := range map[string]durations{"node-monitor-grace-period": w.grace, "node-monitor-period": w.monitor} {
-		if slices.Contains(all, 0) {
-			return fmt.Errorf("--%s: must be more than 0s", flag)
-		}
+	if slices.Contains(w.grace, 0) {
+		return errors.New("--node-monitor-grace-period: must be more than 0s")
+	}
+	if slices.ContainsFunc(w.monitor, func(x time.Duration) bool { return x < whatif.MinMonitorPeriod }) {
+		return fmt.Errorf("--node-monitor-period: must be at least %s", whatif.MinMonitorPeriod)
 	}
 	windows := consumers.Windows()
 	for _, x := range w.window {
@@ -80,7 +81,7 @@ func (w *whatIf) study() *whatif.Study {
 	if len(w.grace) == 0 {
 		return whatif.NewUsual(time.Duration(w.recorded))
 	}
-	return whatif.New(w.settings(whatif.Settings{MonitorPeriod: time.Nanosecond}), time.Duration(w.recorded))
+	return whatif.New(w.settings(whatif.Settings{MonitorPeriod: whatif.MinMonitorPeriod}), time.Duration(w.recorded))
 }
 
 // settings returns all combinations of the flags' values in ascending order. The recorded settings replace missing

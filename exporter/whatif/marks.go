@@ -28,7 +28,7 @@ func (m mark) in(unsure bool) bool {
 func (s *Study) predict(x Settings) []mark {
 	recorded, certain := s.Recorded()
 	isRecorded := certain && recorded.GracePeriod == x.GracePeriod && recorded.MonitorPeriod == x.MonitorPeriod
-	usual, longest := s.usualReturn(), s.longestReturn()
+	usual := s.usualReturn()
 	var all []mark
 	for _, silent := range s.silences {
 		m := s.predictOne(silent, x, recorded)
@@ -48,7 +48,7 @@ func (s *Study) predict(x Settings) []mark {
 			m.fact()
 		}
 		m.back = silent.returned(usual)
-		m.readyFrom, m.readyBy = silent.nodeReturned(longest)
+		m.readyFrom, m.readyBy = silent.nodeReturned(isRecorded)
 		all = append(all, m)
 	}
 	return all
@@ -194,36 +194,24 @@ func (s *Study) usualReturn() time.Duration {
 	return max(all[len(all)/2], 0)
 }
 
+// statusInterval is the longest interval of the kubelet's status updates: nodeStatusUpdateFrequency (10 s) plus 4 % jitter,
+// and the time of the update itself.
+const statusInterval = 10500 * time.Millisecond
+
 // nodeReturned returns the limits of the time at which the node is Ready again after a mark, or zero if the recording ends
-// first.
-func (x *silence) nodeReturned(longest time.Duration) (from, by time.Time) {
+// first. A kubelet that was paused corrects its status at once or one interval later: its first update compares the status
+// with its cache, which may not show the mark yet (kubelet, tryUpdateNodeStatus). So the recorded time is only valid for the
+// recorded settings.
+func (x *silence) nodeReturned(isRecorded bool) (from, by time.Time) {
 	switch {
 	case x.end == endOpen:
 		return time.Time{}, time.Time{}
 	case x.end == endDeleted:
 		return x.to, x.to
-	case !x.back.IsZero():
+	case isRecorded && !x.back.IsZero():
 		return x.back, x.back
 	}
-	return x.to, x.to.Add(longest)
-}
-
-// statusInterval is the kubelet's interval of status updates (nodeStatusUpdateFrequency).
-const statusInterval = 10 * time.Second
-
-// longestReturn returns the longest time from the end of a silence until the node is Ready. Without an example it is the
-// kubelet's status interval.
-func (s *Study) longestReturn() time.Duration {
-	longest, known := time.Duration(0), false
-	for _, x := range s.silences {
-		if x.end == endHeartbeat && !x.back.IsZero() {
-			longest, known = max(longest, x.back.Sub(x.to)), true
-		}
-	}
-	if !known {
-		return statusInterval
-	}
-	return min(longest, statusInterval)
+	return x.to, x.to.Add(statusInterval)
 }
 
 func (m mark) transition() answer.Transition {

@@ -21,11 +21,33 @@ func TestTheNodeIsReadyBeforeItsPods(t *testing.T) {
 	s.ready(80, "node-1")
 	s.beatsUntil(100, "node-2", "node-3")
 	s.ends(100)
-	// With a grace period of 20 s, the node is Unknown at 29.7 s to 35.5 s, and the taint is removed at 71 s to 76 s.
-	for toleration, want := range map[time.Duration]answer.Range{30 * time.Second: exactly(1), 42 * time.Second: {AtMost: 1}, 48 * time.Second: {}} {
+	// With a grace period of 20 s, the node is Unknown at 29.7 s to 35.5 s, and the taint is removed at 70 s to 85.5 s.
+	for toleration, want := range map[time.Duration]answer.Range{30 * time.Second: exactly(1), 42 * time.Second: {AtMost: 1}, 60 * time.Second: {}} {
 		x := Settings{GracePeriod: 20 * time.Second, MonitorPeriod: DefaultMonitorPeriod, Toleration: toleration}
 		if got := s.predictAll(40*time.Second, x).Settings[0]; got.Evictions != want {
 			t.Errorf("tolerated for %s: %+v evictions, want %+v", toleration, got.Evictions, want)
+		}
+	}
+}
+
+// TestTheRecordedReturn checks that the recorded time of the return is only used for the recorded settings: in another
+// cluster, the kubelet of a node that returned after 1 s may report its status one interval later.
+func TestTheRecordedReturn(t *testing.T) {
+	for returned, want := range map[float64]answer.Range{71: {}, 79.5: exactly(1)} {
+		s := newStory(3, 1)
+		s.beats("node-1", 10, 70, 80, 90, 100)
+		s.unknown(52, "node-1")
+		n := s.nodes["node-1"]
+		n.Ready.Status, n.Ready.Heartbeat = event.StatusTrue, at(returned)
+		s.add(returned, event.Modified, n)
+		s.beatsUntil(100, "node-2", "node-3")
+		s.ends(100)
+		// The recorded controller sets the taint at 52 s, and another one at 49.7 s to 55.6 s.
+		for period, want := range map[time.Duration]answer.Range{DefaultMonitorPeriod: want, 4 * time.Second: {AtMost: 1}} {
+			x := Settings{GracePeriod: 40 * time.Second, MonitorPeriod: period, Toleration: 25 * time.Second}
+			if got := s.predictAll(40*time.Second, x).Settings[0]; got.Evictions != want {
+				t.Errorf("returned at %v s, monitor period %s: %+v evictions, want %+v", returned, period, got.Evictions, want)
+			}
 		}
 	}
 }

@@ -236,7 +236,7 @@ func (s *Study) Recorded() (x Settings, known bool) {
 	x = Settings{GracePeriod: found.Period, MonitorPeriod: DefaultMonitorPeriod, Toleration: AsRecorded}
 	for _, flag := range s.grace.Flags(nil) {
 		if flag.Name == "node-monitor-period" && flag.Value > 0 {
-			x.MonitorPeriod = time.Duration(flag.Value * float64(time.Second))
+			x.MonitorPeriod = max(time.Duration(flag.Value*float64(time.Second)), MinMonitorPeriod)
 		}
 	}
 	return x, found.Source == grace.SourceFlag || found.Source == grace.SourceControllerManager
